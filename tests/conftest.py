@@ -1,0 +1,66 @@
+"""What every test gets: a home of its own, no keys, no way off this machine, a fixed seed."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+SHARED_CORPUS = Path(__file__).resolve().parent.parent.parent / "shared" / "corpus"
+LOOPBACK = {"127.0.0.1", "::1", "localhost", "0.0.0.0"}
+
+settings.register_profile(
+    "suite", max_examples=100, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile(
+    "long", max_examples=20_000, deadline=None, print_blob=True, suppress_health_check=list(HealthCheck)
+)
+settings.load_profile("long" if os.environ.get("PONDER_LONG") else "suite")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--long", action="store_true", help="also run what takes minutes")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--long") or os.environ.get("PONDER_LONG"):
+        return
+    skip = pytest.mark.skip(reason="takes minutes: --long or PONDER_LONG=1")
+    for item in items:
+        if "long" in item.keywords:
+            item.add_marker(skip)
+
+
+@pytest.fixture(autouse=True)
+def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = tmp_path_factory.mktemp("home")
+    monkeypatch.setenv("HOME", str(home))
+    for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(name, str(home / name.lower()))
+    for name in list(os.environ):
+        if name.endswith(("_API_KEY", "_PROXY", "_proxy")) or name in {"OLLAMA_HOST", "SSL_CERT_FILE"}:
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")
+
+
+@pytest.fixture(autouse=True)
+def _no_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    connect = socket.socket.connect
+
+    def guarded(self: socket.socket, address: object) -> None:
+        if isinstance(address, tuple) and address[0] not in LOOPBACK:
+            raise AssertionError(f"a test tried to reach {address}")
+        connect(self, address)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(socket.socket, "connect", guarded)
+
+
+@pytest.fixture(scope="session")
+def shared_corpus() -> Path:
+    """The recordings beside the checkout; tests that need them skip loudly without."""
+    if not SHARED_CORPUS.is_dir():
+        pytest.skip("no recordings at ../shared/corpus: this test proves nothing here")
+    return SHARED_CORPUS

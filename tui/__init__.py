@@ -1,0 +1,1 @@
+"""A full-screen terminal client for language models that think."""

@@ -1,0 +1,1 @@
+"""The event bus: publish never waits, nothing is dropped."""

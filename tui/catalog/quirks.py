@@ -1,0 +1,73 @@
+"""How servers of one wire differ: one field, one oddity. Data sets these; wires obey; nobody tests for names.
+
+Every field has a test with it on and one with it off.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quirks:
+    """All switches of all wires; the defaults are the wire's inventor's behaviour."""
+
+    # Chat Completions: thinking in the stream
+    thinking_in: tuple[str, ...] = ("reasoning_content", "reasoning", "reasoning_text")
+    """Delta fields read as thinking; the first non-empty one counts, once."""
+    think_tags: str = "auto"
+    """Inline tags: ``auto`` (only when the answer opens with one), ``always``, ``forced_open`` (the prompt opened
+    the block, so only the closing tag comes), ``never``."""
+    details_in: bool = True
+    """Read ``reasoning_details``."""
+
+    # Chat Completions: thinking sent back
+    thinking_back: str = "none"
+    """none, reasoning_content, reasoning, reasoning_details, think_tags (in the content), content_chunks (Mistral)."""
+    thinking_back_empty: bool = False
+    """Send the field on every assistant message, "" where there was no thinking."""
+
+    # Chat Completions: body
+    max_tokens_name: str = "max_tokens"
+    system_role: str = "system"
+    """``developer`` for OpenAI's reasoning models."""
+    usage_option: bool = True
+    """Ask for usage with ``stream_options.include_usage``."""
+    store_false: bool = False
+    """Send ``store: false``."""
+    content_never_null: bool = False
+    """Assistant content is "" instead of null beside tool calls."""
+    merge_same_role: bool = False
+    """Consecutive messages of one role are joined."""
+    assistant_after_tool: bool = False
+    """An assistant message must stand between tool results and the user (Mistral)."""
+    tool_id: str = "any"
+    """``any``, ``nine_alnum`` (Mistral), ``forty`` (at most 40 characters)."""
+    tool_images: bool = False
+    """Tool results may carry images."""
+    drop_sampling_when_thinking: bool = False
+    """temperature and top_p are refused (or fixed) while the model thinks."""
+    never_sampling: bool = False
+    """temperature and top_p are refused always."""
+
+    # Responses
+    include_encrypted: bool = True
+    """Ask for ``reasoning.encrypted_content``."""
+    item_ids: bool = True
+    """Item ids may go back with their items."""
+
+    # Anthropic
+    version: str = "2026-10-21"
+    """The ``anthropic-version`` header."""
+    forbids_sampling: bool = True
+    """Sampling fields are refused at this version."""
+    empty_signatures: bool = False
+    """Thinking blocks may come and go with an empty signature (MiniMax)."""
+
+    # Gemini
+    skip_signature: str = "skip_thought_signature_validator"
+    """What stands in for a signature that another model's history cannot have."""
+
+    # Ollama
+    send_num_ctx: bool = True
+    """Send ``options.num_ctx``: the server cuts silently otherwise."""

@@ -1,0 +1,67 @@
+"""``ponder``: reads the command line and hands over. Imports nothing heavy before it knows what is wanted."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol, cast
+
+from tui.version import __version__
+
+
+class Command(Protocol):
+    """What a module in ``tui.cli`` offers."""
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Declare arguments and options."""
+        ...
+
+    def run(self, args: argparse.Namespace) -> int:
+        """Do it; the return value is the exit code."""
+        ...
+
+
+class Entry(NamedTuple):
+    """A row of the command table."""
+
+    module: str
+    help: str
+
+
+COMMANDS = {
+    "plan": Entry("tui.cli.plan", "print what will be sent to control a model's thinking"),
+    "wire": Entry("tui.cli.wire", "decode recorded responses, encode conversations"),
+}
+"""Name → module; the order is the order of ``ponder --help``."""
+
+
+def _parser(chosen: str | None) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="ponder",
+        description="A full-screen terminal client for language models that think.",
+        epilog="Without a command the full-screen program starts.",
+    )
+    parser.add_argument("--version", action="version", version=f"ponder {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    for name, entry in COMMANDS.items():
+        sub = commands.add_parser(name, help=entry.help, description=entry.help[0].upper() + entry.help[1:] + ".")
+        if name == chosen:
+            _load(entry).add_arguments(sub)
+    return parser
+
+
+def _load(entry: Entry) -> Command:
+    return cast(Command, importlib.import_module(entry.module))
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; the exit codes are listed in ``docs/headless.md``."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    chosen = next((word for word in arguments if word in COMMANDS), None)
+    args = _parser(chosen).parse_args(arguments)
+    if args.command is None:
+        print("ponder: the screen is not built yet", file=sys.stderr)
+        return 2
+    return _load(COMMANDS[args.command]).run(args)

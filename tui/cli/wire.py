@@ -1,0 +1,21 @@
+"""``ponder wire decode|encode``: the wires from the command line."""
+
+from __future__ import annotations
+
+import argparse
+
+from tui.cli import wire_decode, wire_encode
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Two commands below this one."""
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    decode = actions.add_parser("decode", help="decode recorded response bodies, one JSON line per file")
+    wire_decode.add_arguments(decode)
+    encode = actions.add_parser("encode", help="print the request a conversation file would become")
+    wire_encode.add_arguments(encode)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Hand over to the chosen one."""
+    return wire_decode.run(args) if args.action == "decode" else wire_encode.run(args)

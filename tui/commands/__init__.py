@@ -1,0 +1,1 @@
+"""One table behind slash commands, palette, keys and help."""

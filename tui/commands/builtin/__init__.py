@@ -1,0 +1,1 @@
+"""The commands themselves, grouped by what they act on."""

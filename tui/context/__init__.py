@@ -1,0 +1,1 @@
+"""What will really be sent, and how much it counts."""

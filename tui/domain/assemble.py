@@ -1,0 +1,172 @@
+"""Stream events to blocks: the only accumulator in the program.
+
+Tolerant by design: a delta without a start opens its block, a second finish is nothing, an unfinished block
+comes out marked partial. A lone surrogate left over at the end becomes U+FFFD; a pair split over two deltas
+joins by itself, because deltas are joined before anything is encoded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import assert_never
+
+from tui.domain.blocks import Block, ImageBlock, OpaqueBlock, Seal, TextBlock, ThinkingBlock, ToolCallBlock
+from tui.domain.stream import (
+    BlockFinished,
+    BlockKind,
+    BlockNamed,
+    BlockSealed,
+    BlockStarted,
+    ImageData,
+    ProviderRemark,
+    ResponseFinished,
+    ResponseStarted,
+    Stop,
+    StreamEvent,
+    TextDelta,
+    ThinkingBreak,
+    ThinkingDelta,
+    ToolArgsDelta,
+    UsageReported,
+)
+from tui.domain.thinking import ThinkingForm
+from tui.domain.usage import Usage
+
+
+def whole_text(pieces: list[str]) -> str:
+    """Join pieces; surrogate pairs split between pieces become characters, lone ones U+FFFD."""
+    text = "".join(pieces)
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+@dataclass(slots=True)
+class _Open:
+    """A block being built."""
+
+    kind: BlockKind
+    name: str | None = None
+    call_id: str | None = None
+    form: ThinkingForm | None = None
+    wire_field: str | None = None
+    pieces: list[str] = field(default_factory=list)
+    seal: Seal | None = None
+    image: ImageData | None = None
+    finished: bool = False
+
+
+class Assembler:
+    """Feed it the events of one response; read the blocks at any moment."""
+
+    def __init__(self) -> None:
+        self._open: dict[int, _Open] = {}
+        self.model: str | None = None
+        self.response_id: str | None = None
+        self.usage: Usage | None = None
+        self.stop: Stop | None = None
+        self.remarks: list[ProviderRemark] = []
+
+    def feed(self, event: StreamEvent) -> None:
+        """Take one event in."""
+        match event:
+            case TextDelta(index, text):
+                self._block(index, "text").pieces.append(text)
+            case ThinkingDelta(index, text):
+                self._block(index, "thinking").pieces.append(text)
+            case ToolArgsDelta(index, text):
+                self._block(index, "tool_call").pieces.append(text)
+            case ThinkingBreak(index):
+                block = self._block(index, "thinking")
+                if block.pieces:
+                    block.pieces.append("\n\n")
+            case _:
+                self._feed_structure(event)
+
+    def _feed_structure(self, event: StreamEvent) -> None:
+        match event:
+            case BlockStarted(index, kind, name, call_id, form, source):
+                self._open.setdefault(index, _Open(kind, name, call_id, form, source))
+            case BlockNamed(index, name, call_id):
+                block = self._block(index, "tool_call")
+                block.name = name if name is not None else block.name
+                block.call_id = call_id if call_id is not None else block.call_id
+            case ImageData(index):
+                self._block(index, "image").image = event
+            case BlockSealed(index, seal):
+                self._block(index, "thinking").seal = seal
+            case BlockFinished(index):
+                if index in self._open:
+                    self._open[index].finished = True
+            case _:
+                self._feed_response(event)
+
+    def _feed_response(self, event: StreamEvent) -> None:
+        match event:
+            case ResponseStarted(model, response_id):
+                self.model, self.response_id = model, response_id
+            case UsageReported(usage):
+                self.usage = usage
+            case ProviderRemark():
+                self.remarks.append(event)
+            case ResponseFinished(stop):
+                self.stop = stop
+            case (
+                TextDelta()
+                | ThinkingDelta()
+                | ToolArgsDelta()
+                | ThinkingBreak()
+                | BlockStarted()
+                | BlockNamed()
+                | ImageData()
+                | BlockSealed()
+                | BlockFinished()
+            ):
+                raise AssertionError("handled above")
+            case _:
+                assert_never(event)
+
+    def _block(self, index: int, kind: BlockKind) -> _Open:
+        block = self._open.get(index)
+        if block is None:
+            block = self._open[index] = _Open(kind)
+        return block
+
+    def blocks(self) -> tuple[Block, ...]:
+        """The blocks so far, in the order they opened; unfinished ones are marked partial."""
+        return tuple(_closed(block, index) for index, block in self._open.items())
+
+
+def _closed(block: _Open, index: int) -> Block:
+    text = whole_text(block.pieces)
+    partial = not block.finished
+    match block.kind:
+        case "text" | "refusal":
+            return TextBlock(text=text, seal=block.seal, refusal=block.kind == "refusal", partial=partial)
+        case "thinking":
+            form = block.form or (ThinkingForm.FULL if text else ThinkingForm.HIDDEN)
+            return ThinkingBlock(text=text, form=form, wire_field=block.wire_field, seal=block.seal, partial=partial)
+        case "tool_call":
+            return ToolCallBlock(
+                call_id=block.call_id or f"call_{index}",
+                name=block.name or "",
+                arguments=text,
+                seal=block.seal,
+                partial=partial,
+            )
+        case "image":
+            image = block.image
+            return ImageBlock(
+                media_type=block.name or "image/png",
+                data=image.data if image else None,
+                url=image.url if image else None,
+            )
+        case "opaque":
+            raw = block.seal.raw if block.seal else None
+            return OpaqueBlock(label=block.name or "unknown", raw=raw or "{}")
+        case _:
+            assert_never(block.kind)

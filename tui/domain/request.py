@@ -1,0 +1,98 @@
+"""What is handed to a wire to be spelled: already selected, already legal, nothing left to decide."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from tui.domain.blocks import Block
+from tui.domain.messages import Origin, Role
+from tui.domain.thinking import ThinkingPlan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolSchema:
+    """A tool as the model sees it; ``parameters`` is a JSON Schema object."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, object]
+
+
+class Reason(StrEnum):
+    """Why a block goes, goes changed, or stays behind."""
+
+    SENT = "sent"
+    REQUIRED = "sent: the model requires its thinking back here"
+    POLICY = "left out by your settings"
+    IGNORED_BY_PROVIDER = "left out: this model does not take thinking back"
+    FOREIGN = "left out: sealed for another provider or model"
+    AS_TEXT = "sent as plain text: it came from another provider"
+    INTERRUPTED = "left out: the answer was interrupted before its thinking was sealed"
+    SUPERSEDED = "left out: this attempt was retried"
+    COMPRESSED = "left out: replaced by a summary"
+    ORPHAN = "left out: a tool result without its call"
+    BROKEN_CALL = "left out: the tool call never finished"
+    EMPTY = "left out: nothing in it"
+    UNSUPPORTED_INPUT = "left out: this model does not take such input"
+    BINDING = "left out: this model binds thinking to everything before it"
+    REPAIR = "left out after the provider refused it"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What happened to one stored block on the way out."""
+
+    message_id: str
+    block: int
+    """Index in the stored message."""
+    kind: str
+    sent: bool
+    reason: Reason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutgoingMessage:
+    """A message as it goes out; its seals are valid at the target."""
+
+    role: Role
+    blocks: tuple[Block, ...]
+    origin: Origin | None = None
+    source_id: str | None = None
+    """The stored message; None for one made up to keep the history legal."""
+    in_open_loop: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outgoing:
+    """The one selection that encoder, meter and inspector read."""
+
+    messages: tuple[OutgoingMessage, ...]
+    verdicts: tuple[Verdict, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatRequest:
+    """One request to a model, complete."""
+
+    model: str
+    """The id as the provider spells it."""
+    outgoing: Outgoing
+    plan: ThinkingPlan
+    system: str = ""
+    tools: tuple[ToolSchema, ...] = ()
+    max_output: int | None = None
+    """Output limit to send; None lets the wire leave it out where it may."""
+    temperature: float | None = None
+    top_p: float | None = None
+    num_ctx: int | None = None
+    """Context size for servers that truncate silently (Ollama)."""
+    continuation: str | None = None
+    """Gemini's continuation token of the previous hop."""
+    cache_key: str | None = None
+    """A stable id of the conversation, for prompt caches that take one."""
+    stream: bool = True
+    extra_body: Mapping[str, object] = field(default_factory=dict)
+    """The user's own fields, merged last."""

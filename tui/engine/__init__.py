@@ -1,0 +1,1 @@
+"""One conversation, alive: turns, retries, tools, cancellation."""

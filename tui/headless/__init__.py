@@ -1,0 +1,1 @@
+"""The second consumer of the bus: no screen, clean output."""

@@ -1,0 +1,1 @@
+"""Where a wire is spoken: keys, transport, discovery, the demo."""

@@ -1,0 +1,1 @@
+"""What the user chose, in layers that know where each value came from."""

@@ -1,0 +1,1 @@
+"""Sessions in SQLite; nothing acknowledged is lost."""

@@ -1,0 +1,1 @@
+"""What the model may call, and who allows it."""

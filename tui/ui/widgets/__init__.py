@@ -1,0 +1,1 @@
+"""Widgets: each owns one thing."""

@@ -1,0 +1,3 @@
+"""The version of the program, read by the build and by ``ponder --version``."""
+
+__version__ = "0.1.0"
