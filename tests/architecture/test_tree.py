@@ -1,0 +1,50 @@
+"""The tree tells the truth about itself: no machine paths, module docstrings, modules that announce exports."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+TEXT = {".py", ".md", ".toml", ".tcss", ".json", ".sql", ".txt", ""}
+MACHINE_PATH = re.compile(r"/(?:wo" + r"rk|ro" + r"ot|ho" + r"me/[a-z]+)/[a-z]")
+
+
+def _tracked() -> list[Path]:
+    skipped = {".git", ".venv", "build", "dist", "__pycache__", "node_modules"}
+    return [
+        path
+        for path in ROOT.rglob("*")
+        if path.is_file()
+        and path.suffix in TEXT
+        and not skipped & set(path.relative_to(ROOT).parts)
+        and not any(part.startswith(".") and part != ".ci" for part in path.relative_to(ROOT).parts)
+    ]
+
+
+def test_no_file_names_a_path_of_some_machine() -> None:
+    hits = {}
+    for path in _tracked():
+        found = MACHINE_PATH.search(path.read_text(errors="replace"))
+        if found:
+            hits[path.relative_to(ROOT).as_posix()] = found.group()
+    assert hits == {}
+
+
+def test_the_top_level_is_the_one_we_promise() -> None:
+    allowed = {
+        "pyproject.toml",
+        "README.md",
+        "tui",
+        "tests",
+        "themes",
+        "CHANGELOG.md",
+        "CONTRIBUTING.md",
+        "LICENSE",
+        "docs",
+        "build",
+        "dist",
+        "htmlcov",
+        "ponder_tui.egg-info",
+    }
+    assert {path.name for path in ROOT.iterdir() if not path.name.startswith(".")} <= allowed
