@@ -1,0 +1,77 @@
+"""A broken file never stops the program, is never written, and says line, column and the nearest key."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tui.settings.config_file import ConfigFile, read_config
+
+
+def _read(tmp_path: Path, text: str) -> ConfigFile:
+    path = tmp_path / "config.toml"
+    path.write_text(text)
+    read = read_config(path)
+    assert path.read_text() == text
+    return read
+
+
+def test_a_missing_file_is_an_empty_one(tmp_path: Path) -> None:
+    assert read_config(tmp_path / "config.toml") == ConfigFile()
+
+
+def test_settings_and_tables_are_told_apart(tmp_path: Path) -> None:
+    read = _read(
+        tmp_path,
+        'model = "openai/gpt-6-sol/high"\n[reasoning]\nstripFromContext = "all"\n[providers.mine]\nbase_url = "http://localhost:9"\n',
+    )
+    assert read.problems == ()
+    assert read.values == {"model": "openai/gpt-6-sol/high", "reasoning.stripFromContext": "all"}
+    assert read.tables == {"providers": {"mine": {"base_url": "http://localhost:9"}}}
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column", "words", "nearest"),
+    [
+        ("[reasoning\n", 1, 11, "Expected ']'", ()),
+        ("a = \n", 1, 5, "Invalid value", ()),
+        ('[reasoning]\nstripfromContex = "all"\n', 2, 1, "no setting", ("reasoning.stripFromContext",)),
+        ("[reasonin]\nenabled = true\n", 2, 1, "no setting", ("reasoning.enabled", "tools.enabled")),
+        ("[context]\n\n  compressAt = 3\n", 3, 1, "out of range", ()),
+        ('[reasoning]\nenabled = "maybe"\n', 2, 1, "one of true, false", ()),
+        ("reasoning = 5\n", 1, 1, "no setting", ("reasoning.format",)),
+        ("[[reasoning]]\nenabled = true\n", None, None, "no setting", ()),
+    ],
+)
+def test_a_mistake_is_told_with_its_place(
+    tmp_path: Path, text: str, line: int | None, column: int | None, words: str, nearest: tuple[str, ...]
+) -> None:
+    (problem,) = _read(tmp_path, text).problems
+    assert (problem.line, problem.column) == (line, column)
+    assert words in problem.message
+    assert problem.nearest[: len(nearest)] == nearest
+
+
+def test_what_is_right_beside_a_mistake_is_used(tmp_path: Path) -> None:
+    read = _read(tmp_path, '[reasoning]\nnonsense = 1\nstripFromContext = "all"\n')
+    assert read.values == {"reasoning.stripFromContext": "all"}
+    assert len(read.problems) == 1
+
+
+def test_a_folder_in_its_place_and_bytes_that_are_no_text_are_told(tmp_path: Path) -> None:
+    folder = tmp_path / "config.toml"
+    folder.mkdir()
+    assert "cannot be read" in read_config(folder).problems[0].message
+    binary = tmp_path / "other.toml"
+    binary.write_bytes(b"\xff\xfe\x00")
+    assert "not UTF-8" in read_config(binary).problems[0].message
+
+
+@given(st.binary(max_size=200))
+def test_no_bytes_raise(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
+    path = tmp_path_factory.mktemp("config") / "config.toml"
+    path.write_bytes(data)
+    assert isinstance(read_config(path), ConfigFile)

@@ -1,0 +1,87 @@
+"""Words to values: what ``/set KEY VALUE``, ``--set KEY=VALUE``, profiles and config.toml go through."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from collections.abc import Mapping
+
+from pydantic import ValidationError
+
+from tui.domain.errors import ConfigError
+from tui.settings.schema import Key, keys
+
+NUMBER = re.compile(r"^(\d+(?:[.,_]\d+)*)\s*([kKmM]?)$")
+
+
+def nearest(word: str, known: list[str]) -> tuple[str, ...]:
+    """At most three known words the user may have meant."""
+    lower = {name.lower(): name for name in known}
+    hits = [lower[hit] for hit in difflib.get_close_matches(word.lower(), lower, n=3, cutoff=0.5)]
+    tails = [name for name in known if name.lower().rpartition(".")[2] == word.lower().rpartition(".")[2]]
+    return tuple(dict.fromkeys([*tails, *hits]))[:3]
+
+
+def find_key(name: str) -> Key:
+    """The setting of this name, whatever its case; a wrong name gets the nearest."""
+    table = keys()
+    by_lower = {known.lower(): known for known in table}
+    exact = by_lower.get(name.strip().lower())
+    if exact is None:
+        raise ConfigError(f"There is no setting `{name}`.", key=name, nearest=nearest(name, list(table)))
+    return table[exact]
+
+
+def parse(name: str, words: str) -> tuple[str, object]:
+    """The key as it is spelled and the value as it is meant."""
+    key = find_key(name)
+    return key.name, checked(key, _value(key, words.strip()))
+
+
+def checked(key: Key, value: object) -> object:
+    """The value, validated; a wrong one gets what would be right."""
+    if isinstance(value, bool) and "auto" in key.choices:
+        value = str(value).lower()
+    try:
+        return key.adapter.validate_python(value, strict=False)
+    except ValidationError as error:
+        said = json.dumps(value, ensure_ascii=False, default=str)
+        why = error.errors()[0]["msg"].lower()
+        hint = nearest(str(value), list(key.choices)) if key.choices else ()
+        sentence = f"`{key.name}` takes {key.kind}; {said} is not that."
+        if not key.choices and "valid" not in why:
+            sentence = (
+                f"`{key.name}` takes {key.kind}; {said} is out of range ({why.removeprefix('input should be ')})."
+            )
+        raise ConfigError(sentence, key=key.name, nearest=hint) from None
+
+
+def _value(key: Key, words: str) -> object:
+    if key.choices:
+        lower = {choice.lower(): choice for choice in key.choices}
+        word = {"on": "true", "off": "false", "yes": "true", "no": "false"}.get(words.lower(), words.lower())
+        if words.lower() in lower or word not in lower:
+            return lower.get(words.lower(), words)
+        return lower[word]
+    if words.lower() in {"none", "unset", "default"} and key.default is None:
+        return None
+    if key.kind.startswith("a list"):
+        return tuple(part for part in re.split(r"[\s,]+", words) if part)
+    number = NUMBER.match(words)
+    if number and key.kind != "text":
+        scale = {"": 1, "k": 1_000, "m": 1_000_000}[number[2].lower()]
+        digits = number[1].replace("_", "").replace(",", "")
+        return float(digits) * scale if "." in digits and scale == 1 else round(float(digits) * scale)
+    return words
+
+
+def flat(table: Mapping[str, object], prefix: str = "") -> dict[str, object]:
+    """Nested TOML tables as dotted keys."""
+    found: dict[str, object] = {}
+    for name, value in table.items():
+        if isinstance(value, dict):
+            found.update(flat(value, f"{prefix}{name}."))
+        else:
+            found[prefix + name] = value
+    return found

@@ -1,0 +1,99 @@
+"""``config.toml``: the user's file. Only read, never written; what is wrong in it is told, what is right is used."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tui.domain.errors import ConfigError
+from tui.settings.assign import checked, find_key, flat, nearest
+from tui.settings.schema import Settings
+
+TABLES = ("providers", "models", "mcp", "permissions")
+"""Tables of config.toml that are not settings; their rooms validate them."""
+
+MAX_BYTES = 1_000_000
+"""A larger file is not a config."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigFile:
+    """What the file says, and what is wrong with it."""
+
+    values: Mapping[str, object] = field(default_factory=dict)
+    """Dotted settings, validated."""
+    tables: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    """The tables of ``TABLES``, as they stand."""
+    problems: tuple[ConfigError, ...] = ()
+
+
+def read_config(path: Path) -> ConfigFile:
+    """Read the file; a missing one is an empty one, a broken one is told and passed over."""
+    try:
+        text = _text(path)
+    except ConfigError as problem:
+        return ConfigFile(problems=(problem,))
+    try:
+        document = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        return ConfigFile(problems=(_syntax(path, str(error)),))
+    return _checked(path, text, document)
+
+
+def _text(path: Path) -> str:
+    try:
+        if not path.exists():
+            return ""
+        if path.stat().st_size > MAX_BYTES:
+            raise ConfigError(f"`{path.name}` is larger than a megabyte; it was not read.", file=str(path))
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"`{path.name}` is not UTF-8 text (byte {error.start}).", file=str(path)) from None
+    except OSError as error:
+        raise ConfigError(f"`{path.name}` cannot be read: {error.strerror}.", file=str(path)) from None
+
+
+def _syntax(path: Path, words: str) -> ConfigError:
+    place = re.search(r"\(at line (\d+), column (\d+)\)", words)
+    why = re.sub(r"\s*\(at [^)]*\)", "", words)[:200]
+    line, column = (int(place[1]), int(place[2])) if place else (None, None)
+    where = f", line {line}, column {column}" if place else ""
+    return ConfigError(f"`{path.name}`{where}: {why}.", file=str(path), line=line, column=column)
+
+
+def _checked(path: Path, text: str, document: Mapping[str, object]) -> ConfigFile:
+    values: dict[str, object] = {}
+    tables: dict[str, Mapping[str, object]] = {}
+    problems: list[ConfigError] = []
+    for name, content in document.items():
+        if name in TABLES and isinstance(content, dict):
+            tables[name] = content
+            continue
+        entries = flat({name: content})
+        if not entries and name not in Settings.model_fields:
+            entries = {name: content}
+        for key, value in entries.items():
+            try:
+                known = find_key(key)
+                values[known.name] = checked(known, value)
+            except ConfigError as problem:
+                problems.append(_placed(path, text, key, problem))
+    return ConfigFile(values=values, tables=tables, problems=tuple(problems))
+
+
+def _placed(path: Path, text: str, key: str, problem: ConfigError) -> ConfigError:
+    """The same problem, with the line it is on."""
+    leaf = key.rpartition(".")[2]
+    line = next(
+        (number for number, row in enumerate(text.splitlines(), 1) if re.match(rf"\s*[\"']?{re.escape(leaf)}\b", row)),
+        None,
+    )
+    column = 1 if line else None
+    where = f", line {line}, column {column}" if line else ""
+    hint = problem.nearest or (nearest(key, [*Settings.model_fields, *TABLES]) if "." not in key else ())
+    return ConfigError(
+        f"`{path.name}`{where}: {problem.message}", file=str(path), line=line, column=column, key=key, nearest=hint
+    )

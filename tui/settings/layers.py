@@ -1,0 +1,102 @@
+"""Settings in layers: each value knows which layer set it, and the topmost layer wins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
+
+from tui.settings.schema import Settings, keys
+
+
+class Layer(IntEnum):
+    """Weakest first."""
+
+    DEFAULT = 0
+    CONFIG = 1
+    MODEL = 2
+    PROFILE = 3
+    COMMAND_LINE = 4
+    SESSION = 5
+
+    @property
+    def title(self) -> str:
+        """The word shown to the user."""
+        return {
+            Layer.DEFAULT: "default",
+            Layer.CONFIG: "config.toml",
+            Layer.MODEL: "model",
+            Layer.PROFILE: "profile",
+            Layer.COMMAND_LINE: "command line",
+            Layer.SESSION: "/set",
+        }[self]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provenance:
+    """A value and where it is from."""
+
+    key: str
+    value: object
+    layer: Layer
+    source: str
+    """The layer in words, with the profile's or model's name where there is one."""
+    overruled: tuple[Layer, ...] = ()
+    """Lower layers (but the default) that say something else."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layers:
+    """An immutable stack of dotted keys and validated values."""
+
+    values: Mapping[Layer, Mapping[str, object]] = field(default_factory=dict)
+    names: Mapping[Layer, str] = field(default_factory=dict)
+    """What a layer is called beyond its kind: the profile's name, the model."""
+
+    def with_layer(self, layer: Layer, values: Mapping[str, object], name: str = "") -> Layers:
+        """The same stack with this layer's content replaced."""
+        return replace(self, values={**self.values, layer: dict(values)}, names={**self.names, layer: name})
+
+    def with_value(self, layer: Layer, key: str, value: object) -> Layers:
+        """The same stack with one value set."""
+        return self.with_layer(layer, {**self.values.get(layer, {}), key: value}, self.names.get(layer, ""))
+
+    def without(self, layer: Layer, key: str) -> Layers:
+        """The same stack with one value gone from a layer."""
+        kept = {name: value for name, value in self.values.get(layer, {}).items() if name != key}
+        return self.with_layer(layer, kept, self.names.get(layer, ""))
+
+    def provenance(self, key: str) -> Provenance:
+        """The value in force, and who said so."""
+        saying = [layer for layer in sorted(self.values, reverse=True) if key in self.values[layer]]
+        if not saying:
+            return Provenance(key=key, value=keys()[key].default, layer=Layer.DEFAULT, source=Layer.DEFAULT.title)
+        top = saying[0]
+        name = self.names.get(top, "")
+        return Provenance(
+            key=key,
+            value=self.values[top][key],
+            layer=top,
+            source=f"{top.title} {name}" if name else top.title,
+            overruled=tuple(layer for layer in saying[1:] if self.values[layer][key] != self.values[top][key]),
+        )
+
+    def value(self, key: str) -> object:
+        """The value in force."""
+        return self.provenance(key).value
+
+    def settings(self) -> Settings:
+        """Everything in force, as one typed value."""
+        merged: dict[str, object] = {}
+        for layer in sorted(self.values):
+            merged.update(self.values[layer])
+        nested: dict[str, object] = {}
+        for key, value in merged.items():
+            section, _, name = key.partition(".")
+            if name:
+                inner = nested.setdefault(section, {})
+                assert isinstance(inner, dict)
+                inner[name] = value
+            else:
+                nested[key] = value
+        return Settings.model_validate(nested)

@@ -1,0 +1,120 @@
+"""Profiles: a model, a level and the settings that go with them, as readable TOML. Shipped ones can be shadowed."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+
+from tui.domain.errors import ConfigError
+from tui.settings.assign import checked, find_key, flat, nearest
+from tui.settings.atomic import write_atomically
+
+NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
+SECTIONS = ("reasoning", "generation", "context", "tools")
+"""What a profile may hold; looks and network belong to the user, not to a model."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """One profile, validated."""
+
+    name: str
+    model: str | None = None
+    """As typed after /model: provider/model/level."""
+    description: str = ""
+    values: Mapping[str, object] = field(default_factory=dict)
+    """Dotted settings."""
+    shipped: bool = False
+
+
+def profile_names(folder: Path) -> tuple[str, ...]:
+    """The user's and the shipped ones."""
+    own = {path.stem for path in folder.glob("*.toml")} if folder.is_dir() else set()
+    return tuple(sorted(own | _shipped_names()))
+
+
+def _shipped_names() -> set[str]:
+    return {Path(entry.name).stem for entry in (files("tui.settings") / "examples").iterdir() if ".toml" in entry.name}
+
+
+def load_profile(folder: Path, name: str) -> Profile:
+    """Read and validate the whole of it before anything is changed."""
+    _check_name(name)
+    path = folder / f"{name}.toml"
+    try:
+        if path.is_file():
+            return parse_profile(name, path.read_text(encoding="utf-8"), shipped=False)
+        packaged = files("tui.settings") / "examples" / f"{name}.toml"
+        if packaged.is_file():
+            return parse_profile(name, packaged.read_text(encoding="utf-8"), shipped=True)
+    except OSError as error:
+        raise ConfigError(f"Profile `{name}` cannot be read: {error.strerror}.", file=str(path)) from None
+    hint = nearest(name, list(profile_names(folder)))
+    raise ConfigError(f"There is no profile `{name}`.", key=name, nearest=hint)
+
+
+def parse_profile(name: str, text: str, *, shipped: bool) -> Profile:
+    """A profile from its TOML."""
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"Profile `{name}`: {error}.", key=name) from None
+    model, description = document.pop("model", None), document.pop("description", "")
+    if not isinstance(model, str | None) or not isinstance(description, str):
+        raise ConfigError(f"Profile `{name}`: `model` and `description` are text.", key=name)
+    values: dict[str, object] = {}
+    for key, value in flat(document).items():
+        known = find_key(key)
+        if known.name.partition(".")[0] not in SECTIONS:
+            raise ConfigError(f"Profile `{name}`: `{known.name}` cannot be part of a profile.", key=known.name)
+        values[known.name] = checked(known, value)
+    return Profile(name=name, model=model, description=description, values=values, shipped=shipped)
+
+
+def profile_toml(profile: Profile) -> str:
+    """The profile as its file."""
+    import tomli_w
+
+    document: dict[str, object] = {}
+    if profile.description:
+        document["description"] = profile.description
+    if profile.model:
+        document["model"] = profile.model
+    for key, value in profile.values.items():
+        section, _, leaf = key.partition(".")
+        inner = document.setdefault(section, {})
+        assert isinstance(inner, dict)
+        if value is not None:
+            inner[leaf] = value
+    return tomli_w.dumps(document)
+
+
+def save_profile(folder: Path, profile: Profile) -> Path:
+    """Write it whole; an older one of that name is replaced."""
+    _check_name(profile.name)
+    path = folder / f"{profile.name}.toml"
+    try:
+        write_atomically(path, profile_toml(profile))
+    except OSError as error:
+        raise ConfigError(f"Profile `{profile.name}` cannot be saved: {error.strerror}.", file=str(path)) from None
+    return path
+
+
+def delete_profile(folder: Path, name: str) -> None:
+    """Remove a profile of the user's."""
+    _check_name(name)
+    path = folder / f"{name}.toml"
+    if not path.is_file():
+        shipped = name in _shipped_names()
+        why = "is shipped with the program and cannot be deleted" if shipped else "does not exist"
+        raise ConfigError(f"Profile `{name}` {why}.", key=name, nearest=nearest(name, list(profile_names(folder))))
+    path.unlink()
+
+
+def _check_name(name: str) -> None:
+    if not NAME.match(name):
+        raise ConfigError("A profile's name is letters, digits, dots, dashes and underscores.", key=name)
