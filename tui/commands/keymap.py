@@ -1,0 +1,96 @@
+"""``keys.toml``: the user's keys over the defaults, conflicts told, impossible keys refused."""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from tui.domain.errors import ConfigError
+
+if TYPE_CHECKING:
+    from tui.commands.registry import Registry
+
+INDISTINCT = {
+    "ctrl+i": "tab",
+    "ctrl+m": "enter",
+    "ctrl+h": "backspace",
+    "ctrl+left_square_bracket": "escape",
+    "ctrl+[": "escape",
+    "ctrl+tab": "nothing in most terminals",
+}
+"""Keys terminals cannot tell apart from others: never bound."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keymap:
+    """Keys by command id, and what was wrong with the file."""
+
+    keys: Mapping[str, tuple[str, ...]]
+    problems: tuple[ConfigError, ...] = field(default=())
+
+
+def default_keymap(registry: Registry) -> Keymap:
+    """The table's own keys."""
+    return Keymap(keys={command.id: command.keys for command in registry if command.keys})
+
+
+def read_keymap(registry: Registry, text: str, file: str = "keys.toml") -> Keymap:
+    """The defaults with the file's changes: ``"view.sidebar" = "ctrl+b"`` or a list of keys, ``""`` unbinds."""
+    defaults = default_keymap(registry)
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        return Keymap(keys=defaults.keys, problems=(ConfigError(f"`{file}`: {error}.", file=file),))
+    keys = dict(defaults.keys)
+    problems: list[ConfigError] = []
+    for name, value in _flat(document).items():
+        try:
+            keys[name] = _checked(registry, file, name, value)
+        except ConfigError as problem:
+            problems.append(problem)
+    return Keymap(keys=keys, problems=(*problems, *_conflicts(registry, keys, file)))
+
+
+def _flat(table: Mapping[str, object], prefix: str = "") -> dict[str, object]:
+    found: dict[str, object] = {}
+    for name, value in table.items():
+        if isinstance(value, dict):
+            found.update(_flat(value, f"{prefix}{name}."))
+        else:
+            found[prefix + name] = value
+    return found
+
+
+def _checked(registry: Registry, file: str, name: str, value: object) -> tuple[str, ...]:
+    known = [command.id for command in registry]
+    if name not in known:
+        near = tuple(difflib.get_close_matches(name, known, n=3, cutoff=0.5))
+        raise ConfigError(f"`{file}`: there is no command `{name}`.", file=file, key=name, nearest=near)
+    words = [value] if isinstance(value, str) else value
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        raise ConfigError(f"`{file}`: `{name}` takes a key or a list of keys.", file=file, key=name)
+    keys = tuple(str(word).strip().lower() for word in words if str(word).strip())
+    for key in keys:
+        if key in INDISTINCT:
+            raise ConfigError(
+                f"`{file}`: `{name}`: terminals send `{key}` as {INDISTINCT[key]}, so it cannot be bound.",
+                file=file,
+                key=name,
+            )
+    return keys
+
+
+def _conflicts(registry: Registry, keys: Mapping[str, tuple[str, ...]], file: str) -> list[ConfigError]:
+    users: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for name, bound in keys.items():
+        for key in bound:
+            users[registry.by_id(name).place, key].append(name)
+    return [
+        ConfigError(f"`{file}`: `{key}` is bound to {' and '.join(names)}; the first one has it.", file=file, key=key)
+        for (_, key), names in users.items()
+        if len(names) > 1
+    ]

@@ -1,0 +1,83 @@
+"""Typed lines: is it a command, which, with what; and what could come next."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tui.domain.errors import UsageError
+
+if TYPE_CHECKING:
+    from tui.commands.context import CommandContext
+    from tui.commands.registry import Command, Registry
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedLine:
+    """A slash command and what stands behind it, blanks trimmed."""
+
+    command: Command
+    argument: str
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """One row of the completion popup: what the line becomes, and what it means."""
+
+    line: str
+    shown: str
+    help: str
+
+
+def is_command(text: str) -> bool:
+    """Whether a message is a command: one line, a slash, a letter. ``//`` and paths with a second slash are prose."""
+    if not text.startswith("/") or "\n" in text.strip():
+        return False
+    word = text[1:].split(maxsplit=1)[0] if text[1:].split() else ""
+    return bool(word) and word[0].isalpha() and "/" not in word
+
+
+def parse_line(registry: Registry, line: str) -> ParsedLine:
+    """The command of a line; an unknown one is a UsageError naming the nearest."""
+    word, _, rest = line.strip().removeprefix("/").partition(" ")
+    command = registry.by_slash(word)
+    if command is None:
+        near = nearest_words(registry, word)
+        hint = "Did you mean " + ", ".join(f"`/{name}`" for name in near) + "?" if near else "`/help` lists them all."
+        raise UsageError(f"There is no command `/{word}`.", advice=hint)
+    return ParsedLine(command, rest.strip())
+
+
+def nearest_words(registry: Registry, word: str) -> list[str]:
+    """Slash words the user may have meant."""
+    starting = [name for name in registry.slash_words if name.startswith(word.lower())]
+    return (starting or difflib.get_close_matches(word.lower(), registry.slash_words, n=3, cutoff=0.5))[:3]
+
+
+def complete(registry: Registry, context: CommandContext, line: str) -> list[Completion]:
+    """What a line that starts with a slash could become, best first."""
+    word, blank, rest = line.removeprefix("/").partition(" ")
+    if not blank:
+        return [_command_row(command) for command in _matching(registry, word)]
+    command = registry.by_slash(word)
+    if command is None or command.argument is None or command.argument.complete is None:
+        return []
+    head, _, _ = rest.rpartition(" ")
+    prefix = f"/{command.slash} {head} " if head else f"/{command.slash} "
+    offered: Iterable[str] = command.argument.complete(context, rest)
+    return [Completion(prefix + offer, offer, "") for offer in offered]
+
+
+def _matching(registry: Registry, word: str) -> list[Command]:
+    lower = word.lower()
+    slashed = [command for command in registry if command.slash]
+    starts = [command for command in slashed if command.slash.startswith(lower)]
+    contains = [command for command in slashed if lower and lower in command.slash[1:] and command not in starts]
+    return starts + contains
+
+
+def _command_row(command: Command) -> Completion:
+    shown = f"/{command.slash}" + (f" {command.argument.words}" if command.argument else "")
+    return Completion(f"/{command.slash}" + (" " if command.argument else ""), shown, command.help)

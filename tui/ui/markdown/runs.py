@@ -1,0 +1,205 @@
+"""Styled text before it has a colour: runs, lines, and how they wrap.
+
+A run names a *role* ("code", "heading" …); the theme turns roles into colours when a line is drawn, so a theme
+change costs no layout and a layout needs no theme.
+"""
+
+from __future__ import annotations
+
+from enum import IntFlag
+from typing import NamedTuple
+
+from rich.cells import cell_len, get_character_cell_size
+
+
+class Look(IntFlag):
+    """Attributes on top of a role's colour."""
+
+    PLAIN = 0
+    BOLD = 1
+    ITALIC = 2
+    STRIKE = 4
+    UNDERLINE = 8
+
+
+class Run(NamedTuple):
+    """Text in one role and look, perhaps a link."""
+
+    text: str
+    role: str = "text"
+    look: Look = Look.PLAIN
+    href: str = ""
+
+
+Line = list[Run]
+
+
+def width_of(text: str) -> int:
+    """Columns the text takes."""
+    return len(text) if text.isascii() else cell_len(text)
+
+
+def line_width(line: Line) -> int:
+    """Columns the line takes."""
+    return sum(width_of(run.text) for run in line)
+
+
+def plain(line: Line) -> str:
+    """The line's characters."""
+    return "".join(run.text for run in line)
+
+
+def split_at(text: str, columns: int) -> int:
+    """How many characters fit into this many columns; at least one, so that layout always goes on."""
+    if text.isascii():
+        return max(1, columns)
+    used = 0
+    for position, character in enumerate(text):
+        used += get_character_cell_size(character)
+        if used > columns:
+            return max(1, position)
+    return len(text)
+
+
+def wrap(runs: Line, width: int, first: Line | None = None, rest: Line | None = None) -> list[Line]:
+    """Break runs into lines of at most ``width`` columns, at blanks where there are any.
+
+    ``first`` stands before the first line and ``rest`` before the others (a list marker and its indent). A newline in
+    a run breaks the line.
+    """
+    return _Wrapper(max(1, width), first or [], rest if rest is not None else (first or [])).wrap(runs)
+
+
+class _Wrapper:
+    """The state of one wrapping: lines done, the open line, the word being gathered."""
+
+    def __init__(self, width: int, first: Line, rest: Line) -> None:
+        self._width = width
+        self._rest = rest
+        self._line: Line = list(first)
+        self._indent = line_width(first)
+        self._used = self._indent
+        self._lines: list[Line] = []
+        self._word: Line = []
+        self._word_width = 0
+
+    def wrap(self, runs: Line) -> list[Line]:
+        """All lines."""
+        for run in runs:
+            self._take(run)
+        self._place_word()
+        self._lines.append(self._line)
+        return [_joined(line) for line in self._lines]
+
+    def _take(self, run: Run) -> None:
+        for number, row in enumerate(run.text.split("\n")):
+            if number:
+                self._place_word()
+                self._break()
+            for piece in _pieces(row):
+                if piece == " ":
+                    self._place_word()
+                    self._blank(run)
+                else:
+                    self._word.append(run._replace(text=piece))
+                    self._word_width += width_of(piece)
+
+    def _blank(self, run: Run) -> None:
+        if self._used == self._indent and self._lines:
+            return
+        if self._used + 1 > self._width:
+            self._break()
+            return
+        self._line.append(run._replace(text=" "))
+        self._used += 1
+
+    def _place_word(self) -> None:
+        if not self._word:
+            return
+        if self._used + self._word_width > self._width and self._used > self._indent:
+            self._break()
+        if self._used + self._word_width <= self._width:
+            self._line.extend(self._word)
+            self._used += self._word_width
+        else:
+            for run in self._word:
+                self._place_by_force(run)
+        self._word, self._word_width = [], 0
+
+    def _place_by_force(self, run: Run) -> None:
+        text = run.text
+        while text:
+            room = self._width - self._used
+            if room <= 0:
+                if self._used > self._indent:
+                    self._break()
+                    continue
+                room = 1
+            if width_of(text) <= room:
+                self._line.append(run._replace(text=text))
+                self._used += width_of(text)
+                return
+            cut = split_at(text, room)
+            self._line.append(run._replace(text=text[:cut]))
+            text = text[cut:]
+            self._used = self._width
+            if text:
+                self._break()
+
+    def _break(self) -> None:
+        while self._line and self._line[-1].text == " " and len(self._line) > len(self._rest):
+            self._line.pop()
+        self._lines.append(self._line)
+        self._line = list(self._rest)
+        self._indent = line_width(self._rest)
+        self._used = self._indent
+
+
+def _pieces(row: str) -> list[str]:
+    """Words, and a single " " for every stretch of blanks."""
+    if " " not in row:
+        return [row] if row else []
+    words = row.split(" ")
+    found: list[str] = []
+    for number, word in enumerate(words):
+        if number and (not found or found[-1] != " "):
+            found.append(" ")
+        if word:
+            found.extend(_breakable(word))
+    return found
+
+
+def _breakable(word: str) -> list[str]:
+    """Wide characters may be parted anywhere; everything else stays together."""
+    if word.isascii():
+        return [word]
+    found: list[str] = []
+    start = 0
+    for position, character in enumerate(word):
+        if get_character_cell_size(character) == 2:
+            if position > start:
+                found.append(word[start:position])
+            found.append(character)
+            start = position + 1
+    if start < len(word):
+        found.append(word[start:])
+    return found
+
+
+def _joined(line: Line) -> Line:
+    """Neighbours of one style become one run."""
+    if len(line) < 2:
+        return line
+    found: Line = []
+    texts: list[str] = []
+    last: Run | None = None
+    for run in line:
+        if last is not None and run.role == last.role and run.look == last.look and run.href == last.href:
+            texts.append(run.text)
+            continue
+        if last is not None:
+            found.append(last._replace(text="".join(texts)))
+        last, texts = run, [run.text]
+    if last is not None:
+        found.append(last._replace(text="".join(texts)))
+    return found

@@ -1,0 +1,206 @@
+"""One piece of markdown to blocks: a small tree of our own, made with markdown-it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Literal
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from tui.ui.markdown.runs import Line, Look, Run
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """A paragraph or heading."""
+
+    runs: Line
+    level: int = 0
+    """1 to 6 for headings."""
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """Verbatim text with an optional language."""
+
+    text: str
+    language: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A line across."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """Blocks behind a bar."""
+
+    blocks: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Bullets:
+    """A list; ``start`` is None for bullets."""
+
+    items: tuple[tuple[Node, ...], ...]
+    start: int | None = None
+    loose: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of cells; the first row is the head."""
+
+    rows: tuple[tuple[Line, ...], ...]
+    align: tuple[Literal["left", "center", "right"], ...] = field(default=())
+
+
+Node = Words | Code | Rule | Quote | Bullets | Table
+
+
+@cache
+def _parser() -> MarkdownIt:
+    return MarkdownIt("commonmark", {"html": False, "linkify": False}).enable(["table", "strikethrough"])
+
+
+def parse(source: str, links: dict[str, object] | None = None) -> tuple[Node, ...]:
+    """The blocks of a piece. ``links`` carries reference definitions from piece to piece."""
+    tokens = _parser().parse(source, {"references": links} if links is not None else {})
+    return tuple(_blocks(_Cursor(tokens), until=""))
+
+
+class _Cursor:
+    """Tokens, one after the other."""
+
+    def __init__(self, tokens: Sequence[Token]) -> None:
+        self._tokens = tokens
+        self._at = 0
+
+    def next(self) -> Token | None:
+        if self._at >= len(self._tokens):
+            return None
+        self._at += 1
+        return self._tokens[self._at - 1]
+
+
+def _blocks(cursor: _Cursor, until: str) -> Iterator[Node]:
+    while (token := cursor.next()) is not None and token.type != until:
+        node = _leaf(token) or _container(cursor, token)
+        if node is not None:
+            yield node
+
+
+def _leaf(token: Token) -> Node | None:
+    match token.type:
+        case "fence":
+            return Code(token.content.removesuffix("\n"), token.info.strip())
+        case "code_block":
+            return Code(token.content.removesuffix("\n"))
+        case "hr":
+            return Rule()
+        case _:
+            return None
+
+
+def _container(cursor: _Cursor, token: Token) -> Node | None:
+    match token.type:
+        case "paragraph_open" | "heading_open":
+            level = int(token.tag[1]) if token.tag.startswith("h") else 0
+            return Words(_inline(cursor, token.type.replace("open", "close")), level)
+        case "blockquote_open":
+            return Quote(tuple(_blocks(cursor, "blockquote_close")))
+        case "bullet_list_open":
+            return _list(cursor, "bullet_list_close", None)
+        case "ordered_list_open":
+            start = token.attrGet("start")
+            return _list(cursor, "ordered_list_close", int(start) if start is not None else 1)
+        case "table_open":
+            return _table(cursor)
+        case _:
+            return Words([Run(token.content)]) if token.content else None
+
+
+def _list(cursor: _Cursor, until: str, start: int | None) -> Bullets:
+    items: list[tuple[Node, ...]] = []
+    loose = False
+    while (token := cursor.next()) is not None and token.type != until:
+        if token.type == "list_item_open":
+            blocks = tuple(_blocks(cursor, "list_item_close"))
+            loose = loose or sum(isinstance(block, Words) for block in blocks) > 1
+            items.append(blocks)
+    return Bullets(tuple(items), start, loose)
+
+
+def _table(cursor: _Cursor) -> Table:
+    rows: list[tuple[Line, ...]] = []
+    align: list[Literal["left", "center", "right"]] = []
+    cells: list[Line] = []
+    while (token := cursor.next()) is not None and token.type != "table_close":
+        match token.type:
+            case "tr_open":
+                cells = []
+            case "th_open" | "td_open":
+                if not rows:
+                    style = str(token.attrGet("style") or "")
+                    align.append("right" if "right" in style else "center" if "center" in style else "left")
+                cells.append(_inline(cursor, token.type.replace("open", "close")))
+            case "tr_close":
+                rows.append(tuple(cells))
+            case _:
+                pass
+    return Table(tuple(rows), tuple(align))
+
+
+def _inline(cursor: _Cursor, until: str) -> Line:
+    runs: Line = []
+    while (token := cursor.next()) is not None and token.type != until:
+        if token.children:
+            runs.extend(_runs(token.children))
+    return runs
+
+
+LOOKS = {
+    "strong_open": Look.BOLD,
+    "em_open": Look.ITALIC,
+    "s_open": Look.STRIKE,
+    "strong_close": Look.BOLD,
+    "em_close": Look.ITALIC,
+    "s_close": Look.STRIKE,
+}
+
+
+def _runs(tokens: Sequence[Token]) -> Iterator[Run]:
+    look = Look.PLAIN
+    href = ""
+    for token in tokens:
+        name = token.type
+        if name == "link_open":
+            href = str(token.attrGet("href") or "")
+        elif name == "link_close":
+            href = ""
+        elif name in LOOKS:
+            look ^= LOOKS[name]
+        else:
+            run = _run(token, look, href)
+            if run.text:
+                yield run
+
+
+def _run(token: Token, look: Look, href: str) -> Run:
+    match token.type:
+        case "text":
+            return Run(token.content, "link" if href else "text", look, href)
+        case "code_inline":
+            return Run(token.content, "inline-code", look, href)
+        case "softbreak":
+            return Run(" ", "text", look, href)
+        case "hardbreak":
+            return Run("\n", "text", look, href)
+        case "image":
+            return Run(f"[image: {token.content}]", "muted", look, str(token.attrGet("src") or ""))
+        case _:
+            return Run(token.content, "text", look, href)

@@ -1,0 +1,42 @@
+"""Numbers as people read them: 62.4k, $0.31, 2 m 05 s."""
+
+from __future__ import annotations
+
+
+def tokens(count: int) -> str:
+    """A token count: 940, 12.4k, 1.2M."""
+    if count < 1_000:
+        return str(count)
+    if count < 999_500:
+        short = f"{count / 1_000:.1f}" if count < 99_950 else f"{count / 1_000:.0f}"
+        return f"{short.removesuffix('.0')}k"
+    return f"{count / 1_000_000:.1f}".removesuffix(".0") + "M"
+
+
+def money(dollars: float) -> str:
+    """An amount: two significant digits under a dollar, cents above."""
+    if dollars == 0:
+        return "$0"
+    if dollars >= 1:
+        return f"${dollars:,.2f}"
+    places = 2
+    while places < 6 and round(dollars, places) < 10 ** (1 - places):
+        places += 1
+    return f"${dollars:.{places}f}"
+
+
+def duration(seconds: float) -> str:
+    """A stretch of time: 0.8 s, 44 s, 2 m 05 s, 1 h 03 m."""
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    if seconds < 59.5:
+        return f"{seconds:.0f} s"
+    whole = round(seconds)
+    if whole < 3_600:
+        return f"{whole // 60} m {whole % 60:02d} s"
+    return f"{whole // 3_600} h {whole % 3_600 // 60:02d} m"
+
+
+def share(part: float, whole: float) -> str:
+    """A percentage without decimals."""
+    return f"{100 * part / whole:.0f} %" if whole else "0 %"

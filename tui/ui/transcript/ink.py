@@ -1,0 +1,96 @@
+"""Roles to colours: what a theme makes of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rich.color import Color
+from rich.segment import Segment
+from rich.style import Style
+from textual.strip import Strip
+
+from tui.ui.markdown.runs import Line, Look, Run, line_width
+
+VARIABLES = {
+    "text": "answer-text",
+    "user": "user-text",
+    "thinking": "thinking-text",
+    "muted": "muted-text",
+    "rule": "rule",
+    "heading": "heading",
+    "link": "link",
+    "list-mark": "muted-text",
+    "inline-code": "inline-code",
+    "code": "code-text",
+    "code-label": "muted-text",
+    "user-bar": "user-bar",
+    "thinking-bar": "thinking-bar",
+    "focus": "focus",
+    "warning": "warning",
+    "error": "error",
+    "success": "success",
+    "accent": "accent",
+}
+"""Roles whose theme variable has another name; every other role is a variable itself."""
+
+GROUNDS = {"": "background", "user": "user-tint", "thinking": "thinking-tint", "code": "code-tint"}
+"""Where a line stands, and the theme variable of its background."""
+
+
+def _colour(value: str | None) -> Color | None:
+    if not value or value == "ansi_default":
+        return None
+    if value.startswith("ansi_"):
+        return Color.parse(value.removeprefix("ansi_"))
+    return Color.parse(value[:7]) if value.startswith("#") else None
+
+
+class Ink:
+    """Styles of one theme, made once and kept."""
+
+    def __init__(self, variables: Mapping[str, str], *, ansi: bool = False) -> None:
+        self._variables = variables
+        self._ansi = ansi
+        self._styles: dict[tuple[str, Look, str, str], Style] = {}
+        self._grounds = {ground: Style(bgcolor=_colour(variables.get(name))) for ground, name in GROUNDS.items()}
+
+    def ground(self, ground: str) -> Style:
+        """The style of an empty cell."""
+        return self._grounds[ground]
+
+    def style(self, role: str, look: Look, ground: str, href: str = "") -> Style:
+        """The style of a run on a ground."""
+        key = (role, look, ground, href)
+        found = self._styles.get(key)
+        if found is None:
+            found = self._styles[key] = self._make(role, look, ground, href)
+        return found
+
+    def _make(self, role: str, look: Look, ground: str, href: str) -> Style:
+        thinking = ground == "thinking"
+        if thinking and role not in ("thinking-bar", "focus"):
+            role = "thinking"
+        return Style(
+            color=_colour(self._variables.get(VARIABLES.get(role, role))),
+            bgcolor=self._grounds[ground].bgcolor,
+            bold=bool(look & Look.BOLD) or None,
+            italic=bool(look & Look.ITALIC) or thinking or None,
+            strike=bool(look & Look.STRIKE) or None,
+            underline=bool(look & Look.UNDERLINE) or role == "link" or None,
+            dim=(self._ansi and role in ("thinking", "muted", "code-label", "syntax-comment")) or None,
+            meta={"href": href} if href else None,
+        )
+
+    def strip(self, line: Line, ground: str, width: int, *, left: Line | None = None) -> Strip:
+        """A line in colours, filled up to ``width``; ``left`` stands before it on the page's own ground."""
+        segments = [Segment(run.text, self.style(run.role, run.look, "", run.href)) for run in left or ()]
+        segments.extend(Segment(run.text, self.style(run.role, run.look, ground, run.href)) for run in line if run.text)
+        used = line_width(left or []) + line_width(line)
+        if used < width:
+            segments.append(Segment(" " * (width - used), self._grounds[ground]))
+        return Strip(segments, max(used, width))
+
+
+def said(text: str, role: str = "text", look: Look = Look.PLAIN) -> Run:
+    """A run, for callers that build lines by hand."""
+    return Run(text, role, look)

@@ -1,0 +1,151 @@
+"""A section: one message (or notice) with its blocks, margins and the cursor's mark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import StrEnum
+
+from textual.strip import Strip
+
+from tui.ui.markdown.runs import Line, Run
+from tui.ui.transcript.blocks import Answer, Drawn, Thinking
+from tui.ui.transcript.ink import Ink
+
+MARGIN = 3
+"""Columns left of the text: a blank, the bar or the cursor, a blank."""
+MAX_TEXT = 100
+"""Prose is not read in longer lines."""
+
+
+class Voice(StrEnum):
+    """Whose section it is."""
+
+    USER = "user"
+    MODEL = "model"
+    NOTICE = "notice"
+
+
+def text_width(width: int) -> int:
+    """Columns for text in a transcript of this width."""
+    return max(8, min(MAX_TEXT, width - MARGIN - 2))
+
+
+class Section:
+    """Blocks below each other. Made cheaply; ``build`` is called when it is first looked at."""
+
+    def __init__(
+        self, key: str, voice: Voice, build: Callable[[], list[Drawn]] | None = None, guess: int | None = None
+    ) -> None:
+        self.key = key
+        self.voice = voice
+        self._build = build
+        self._guess = guess
+        self._blocks: list[Drawn] = []
+        self._starts: list[int] = []
+        self._height = 0
+        self._width = 0
+        self._dirty = True
+        self._strips: dict[int, Strip] = {}
+
+    @property
+    def blocks(self) -> list[Drawn]:
+        """Its blocks; the list is only changed through ``add``."""
+        if self._build is not None:
+            build, self._build = self._build, None
+            self._blocks = build()
+        return self._blocks
+
+    @property
+    def is_built(self) -> bool:
+        """Whether it has been looked at."""
+        return self._build is None
+
+    def add(self, block: Drawn) -> None:
+        """One more block below."""
+        self.blocks.append(block)
+        self.touch()
+
+    def touch(self) -> None:
+        """Something in it changed."""
+        self._dirty = True
+
+    def forget_strips(self) -> None:
+        """The colours changed, the layout did not."""
+        self._strips.clear()
+
+    def rest(self) -> None:
+        """It is far away: keep the text, let the layout go."""
+        self._strips.clear()
+        self._dirty = True
+        for block in self._blocks:
+            if isinstance(block, Answer | Thinking):
+                block.rest()
+
+    def estimate(self, width: int) -> int:
+        """A cheap guess at the height while it was never looked at."""
+        if self._build is not None:
+            return self._guess // text_width(width) + 5 if self._guess is not None else 3
+        return 1 + sum(block.estimate(text_width(width)) + block.space for block in self._blocks)
+
+    def height(self, width: int) -> int:
+        """Lines at this width, with the blank line below."""
+        if width != self._width or self._dirty:
+            self._width, self._dirty = width, False
+            self._strips.clear()
+            self._starts = []
+            room = text_width(width)
+            at = 0
+            for block in self.blocks:
+                at += block.space
+                self._starts.append(at)
+                at += block.height(room)
+            self._height = at + 1
+        return self._height
+
+    def block_at(self, number: int) -> tuple[int, int] | None:
+        """The block a line belongs to, and the line's place in it; None between blocks."""
+        for index in range(len(self._starts) - 1, -1, -1):
+            if number >= self._starts[index]:
+                inside = number - self._starts[index]
+                return (index, inside) if inside < self._blocks[index].height(text_width(self._width)) else None
+        return None
+
+    def start_of(self, block: int) -> int:
+        """The line a block starts on."""
+        return self._starts[block] if block < len(self._starts) else 0
+
+    def line(self, number: int) -> tuple[Line, str, int | None]:
+        """A line without margin, its ground, and its block."""
+        found = self.block_at(number)
+        if found is None:
+            return [], "", None
+        index, inside = found
+        block = self._blocks[index]
+        return block.line(inside), block.ground, index
+
+    def strip(self, number: int, ink: Ink, *, cursor: int | None) -> Strip:
+        """A line in colours, over the whole width."""
+        if cursor is None and number in self._strips:
+            return self._strips[number]
+        line, ground, block = self.line(number)
+        width = self._width
+        marked = cursor is not None and block == cursor
+        if block is None:
+            strip = ink.strip([], "", width)
+        else:
+            strip = ink.strip(line, ground, self._ground_width(ground), left=self._margin(marked=marked))
+            if strip.cell_length < width:
+                strip = Strip.join([strip, ink.strip([], "", width - strip.cell_length)])
+        if cursor is None:
+            self._strips[number] = strip
+        return strip
+
+    def _ground_width(self, ground: str) -> int:
+        return min(self._width, MARGIN + text_width(self._width) + 1) if ground else 0
+
+    def _margin(self, *, marked: bool) -> Line:
+        if marked:
+            return [Run(" "), Run("▌", "focus"), Run(" ")]
+        if self.voice is Voice.USER:
+            return [Run(" "), Run("▌", "user-bar"), Run(" ")]
+        return [Run(" " * MARGIN)]
