@@ -1,0 +1,218 @@
+"""Stored messages to sections: what a conversation looks like when it is opened."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from tui.domain.blocks import (
+    Block,
+    ImageBlock,
+    OpaqueBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolCallBlock,
+    ToolResultBlock,
+)
+from tui.domain.messages import Message, Role, Turn
+from tui.domain.printable import one_line
+from tui.domain.stream import Finish
+from tui.domain.thinking import ThinkingForm
+from tui.domain.usage import Usage
+from tui.ui.markdown.runs import Look, Run
+from tui.ui.transcript.blocks import Answer, Caption, Drawn, Fold, Spoken, Thinking, ToolCall, ToolState
+from tui.ui.transcript.figures import duration, money, tokens
+from tui.ui.transcript.section import Section, Voice
+
+Results = Mapping[str, ToolResultBlock]
+
+
+@dataclass(frozen=True, slots=True)
+class Showing:
+    """What the user wants to see of thinking."""
+
+    thinking: bool = True
+    fold: Fold = Fold.FOLDED
+
+
+def sections_of(turns: Sequence[Turn], showing: Showing) -> Iterator[Section]:
+    """Sections for turns, first to last; blocks are made when they are looked at."""
+    for turn in turns:
+        results = results_in(turn.messages)
+        for message in turn.messages:
+            section = section_of(message, results, showing)
+            if section is not None:
+                yield section
+
+
+def results_in(messages: Sequence[Message]) -> dict[str, ToolResultBlock]:
+    """Tool results by call."""
+    return {
+        block.call_id: block
+        for message in messages
+        if message.role is Role.TOOL
+        for block in message.blocks
+        if isinstance(block, ToolResultBlock)
+    }
+
+
+def section_of(message: Message, results: Results, showing: Showing) -> Section | None:
+    """The section of one message; tool results stand with their calls and have none of their own."""
+    if message.role is Role.TOOL:
+        return None
+    guess = sum(_length(block) for block in message.blocks)
+    if message.role is Role.USER:
+        return Section(message.id, Voice.USER, lambda: [spoken(message)], guess)
+    return Section(message.id, Voice.MODEL, lambda: answer_blocks(message, results, showing), guess)
+
+
+def _length(block: Block) -> int:
+    return len(block.text) if isinstance(block, TextBlock) else 0
+
+
+def spoken(message: Message) -> Drawn:
+    """What the user said, with what was attached."""
+    words = "\n".join(block.text for block in message.blocks if isinstance(block, TextBlock))
+    images = tuple(block.name or block.media_type for block in message.blocks if isinstance(block, ImageBlock))
+    return Spoken(words, images)
+
+
+def answer_blocks(message: Message, results: Results, showing: Showing) -> list[Drawn]:
+    """The model's message, block by block, with its head and its bill."""
+    drawn: list[Drawn] = [head(message)]
+    for block in message.blocks:
+        made = answer_block(block, results, showing)
+        if made is not None:
+            drawn.append(made)
+    foot = footer(message)
+    if foot is not None:
+        drawn.append(foot)
+    return drawn
+
+
+def answer_block(block: Block, results: Results, showing: Showing) -> Drawn | None:
+    """One block of an answer; None for what is not shown."""
+    match block:
+        case TextBlock(text=text):
+            return Answer(text, closed=True) if text.strip() else None
+        case ThinkingBlock():
+            return thought(block, showing) if showing.thinking else None
+        case ToolCallBlock():
+            return tool_call(block, results.get(block.call_id))
+        case ImageBlock():
+            return Caption(Run(f"⊞ image ({block.media_type})", "muted"), space=1)
+        case OpaqueBlock(label=label):
+            return Caption(Run(f"◇ {one_line(label, 60)}", "muted"), space=0)
+        case ToolResultBlock():
+            return None
+
+
+def thought(block: ThinkingBlock, showing: Showing) -> Thinking:
+    """A finished stretch of thinking."""
+    made = Thinking(block.text, folded=showing.fold)
+    made.seconds, made.tokens = block.seconds, block.tokens
+    made.tokens_estimated = False
+    made.word = thinking_word(block)
+    return made
+
+
+def thinking_word(block: ThinkingBlock) -> str:
+    """What kind of thinking this is."""
+    if block.text:
+        return "summary" if block.form is ThinkingForm.SUMMARY else ""
+    return "encrypted" if block.seal is not None and block.seal.encrypted else "hidden by provider"
+
+
+def tool_call(block: ToolCallBlock, result: ToolResultBlock | None) -> ToolCall:
+    """A call and, if there is one, its result."""
+    drawn = ToolCall(block.name)
+    fill_arguments(drawn, block.arguments)
+    if result is not None:
+        fill_result(drawn, result)
+    elif block.partial:
+        drawn.state = ToolState.FAILED
+    return drawn
+
+
+TELLING = ("command", "path", "file", "pattern", "query", "url", "name")
+"""Arguments that say most about a call, the best first."""
+
+
+def fill_arguments(drawn: ToolCall, arguments: str) -> None:
+    """Say what was asked."""
+    try:
+        parsed = json.loads(arguments or "{}")
+    except ValueError:
+        parsed = None
+    if isinstance(parsed, dict):
+        told = [str(parsed[name]) for name in TELLING if name in parsed]
+        drawn.telling = told[0] if told else ", ".join(f"{key}: {value}" for key, value in list(parsed.items())[:3])
+        drawn.detail = [("json", json.dumps(parsed, indent=2, ensure_ascii=False))]
+    else:
+        drawn.telling = arguments
+        drawn.detail = [("", arguments)]
+
+
+def fill_result(drawn: ToolCall, result: ToolResultBlock) -> None:
+    """Say what came."""
+    drawn.state = ToolState.FAILED if result.failed else ToolState.DONE
+    words = "\n".join(part.text for part in result.content if isinstance(part, TextBlock))
+    language = "diff" if words.startswith(("--- ", "diff ")) or "\n@@ " in words[:400] else ""
+    drawn.detail = [*drawn.detail[:1], (language, words)]
+
+
+def head(message: Message) -> Caption:
+    """Who answers, at which level; a warning where another model did than was asked."""
+    origin = message.origin
+    if origin is None:
+        return Caption(Run("answer", "muted"))
+    name = f"{origin.model} · {origin.level}" if origin.level else origin.model
+    label = [Run(one_line(name, 80), "muted", Look.BOLD)]
+    if origin.provider == "demo":
+        label.append(Run("  demo: not a real model", "warning"))
+    if message.answered_by is not None:
+        label.append(Run(f"  answered by {one_line(message.answered_by, 60)}", "warning"))
+    return Caption(*label)
+
+
+STOPS = {
+    Finish.LENGTH: "cut at the output limit",
+    Finish.FILTER: "stopped by the provider's filter",
+    Finish.REFUSAL: "refused",
+    Finish.CONTEXT_FULL: "the context is full",
+    Finish.MALFORMED_CALL: "the model wrote a tool call nobody can read",
+}
+
+
+def footer(message: Message) -> Caption | None:
+    """The bill of an answer, and why it ended if not by itself."""
+    runs: list[Run] = []
+    if message.interrupted:
+        runs.append(Run(f"⚠ incomplete: {one_line(message.interrupted, 80)}  ", "warning"))
+    elif message.stop is not None and message.stop.finish in STOPS:
+        detail = f": {one_line(message.stop.detail, 80)}" if message.stop.detail else ""
+        runs.append(Run(f"⚠ {STOPS[message.stop.finish]}{detail}  ", "warning"))
+    bill = bill_of(message.usage, message.seconds, message.cost)
+    if bill:
+        runs.append(Run(bill, "muted"))
+    return Caption(*runs, space=1) if runs else None
+
+
+def bill_of(usage: Usage | None, seconds: float | None, cost: float | None) -> str:
+    """``in 8.2k (6.1k cached) · out 1.9k · thinking 12.4k · 44 s · $0.36``, as far as it is known."""
+    parts: list[str] = []
+    if usage is not None:
+        if usage.input is not None:
+            cached = f" ({tokens(usage.cache_read)} cached)" if usage.cache_read else ""
+            parts.append(f"in {tokens(usage.input)}{cached}")
+        if usage.output is not None:
+            spoken_tokens = usage.output - usage.thinking if usage.thinking else usage.output
+            parts.append(f"out {tokens(max(0, spoken_tokens))}")
+        if usage.thinking:
+            parts.append(f"thinking {tokens(usage.thinking)}")
+    if seconds is not None:
+        parts.append(duration(seconds))
+    if cost is not None:
+        parts.append(money(cost))
+    return " · ".join(parts)
