@@ -1,0 +1,240 @@
+"""The conversation: stop, retry, edit, fork, replay, copy, attach."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tui.commands.context import CommandContext, Copy, View
+from tui.commands.registry import Argument, Command, Group, Place
+from tui.domain.errors import UsageError
+
+COPIES = {
+    "": Copy.ANSWER,
+    "answer": Copy.ANSWER,
+    "code": Copy.CODE,
+    "thinking": Copy.THINKING,
+    "all": Copy.ALL,
+}
+
+
+def _turn(context: CommandContext) -> str:
+    turn = context.screen.chosen_turn()
+    if turn is None:
+        raise UsageError("There is no turn yet.")
+    return turn
+
+
+def _copies(context: CommandContext, typed: str) -> Iterable[str]:
+    return [word for word in COPIES if word and word.startswith(typed.lower())]
+
+
+def _paths(context: CommandContext, typed: str) -> Iterable[str]:
+    return context.desk.complete_path(typed)
+
+
+def _model_names(context: CommandContext, typed: str) -> Iterable[str]:
+    return [str(row.spec) for row in context.desk.models() if typed.lower() in str(row.spec).lower()][:50]
+
+
+async def _stop(context: CommandContext, _: str) -> None:
+    await context.desk.cancel()
+
+
+async def _skip(context: CommandContext, _: str) -> None:
+    await context.desk.skip_wait()
+
+
+async def _retry(context: CommandContext, words: str) -> None:
+    await context.desk.retry(_turn(context), words)
+
+
+async def _retry_with(context: CommandContext, _: str) -> None:
+    _turn(context)
+    context.screen.put_draft("/retry ")
+
+
+async def _edit(context: CommandContext, _: str) -> None:
+    await context.screen.edit_turn(_turn(context))
+
+
+async def _fork(context: CommandContext, _: str) -> None:
+    session = await context.desk.fork(_turn(context))
+    await context.desk.open_session(session)
+    await context.screen.session_changed()
+    context.screen.say("This is the fork. The original is in the session list.")
+
+
+async def _replay(context: CommandContext, words: str) -> None:
+    session = await context.desk.replay(_turn(context), words)
+    await context.screen.show(View.COMPARE, session)
+
+
+async def _copy(context: CommandContext, words: str) -> None:
+    what = COPIES.get(words.lower())
+    if what is None:
+        raise UsageError(f"`/copy` does not know `{words}`.", advice="It knows answer, code, thinking and all.")
+    context.screen.say(context.screen.copy(what))
+
+
+async def _copy_answer(context: CommandContext, _: str) -> None:
+    context.screen.say(context.screen.copy(Copy.ANSWER))
+
+
+async def _copy_with_thinking(context: CommandContext, _: str) -> None:
+    context.screen.say(context.screen.copy(Copy.WITH_THINKING))
+
+
+async def _attach(context: CommandContext, words: str) -> None:
+    context.screen.attach(words)
+
+
+async def _editor(context: CommandContext, _: str) -> None:
+    await context.screen.edit_in_editor()
+
+
+async def _history(context: CommandContext, _: str) -> None:
+    await context.screen.show(View.HISTORY)
+
+
+async def _find(context: CommandContext, words: str) -> None:
+    await context.screen.show(View.FIND, words)
+
+
+COMMANDS = (
+    Command(
+        id="chat.stop",
+        slash="stop",
+        title="Stop",
+        help="Stop what runs and keep what came. In the composer: esc.",
+        group=Group.CHAT,
+        run=_stop,
+        example="/stop",
+    ),
+    Command(
+        id="chat.skip",
+        slash="now",
+        title="Retry now",
+        help="Do not wait for the countdown of a retry.",
+        group=Group.CHAT,
+        run=_skip,
+        example="/now",
+    ),
+    Command(
+        id="chat.retry",
+        slash="retry",
+        title="Retry",
+        help="Ask the same again, of another model or level if one is named; the first answer stays as a sibling.",
+        group=Group.CHAT,
+        run=_retry,
+        keys=("r",),
+        place=Place.TRANSCRIPT,
+        argument=Argument(words="[NAME/LEVEL]", complete=_model_names),
+        example="/retry",
+    ),
+    Command(
+        id="chat.retry_with",
+        title="Retry with…",
+        help="Ask the same again of another model.",
+        group=Group.CHAT,
+        run=_retry_with,
+        keys=("R",),
+        place=Place.TRANSCRIPT,
+    ),
+    Command(
+        id="chat.edit",
+        slash="edit",
+        title="Edit a prompt",
+        help="Put a prompt back into the composer; sending it starts a new branch. Esc esc edits the last one.",
+        group=Group.CHAT,
+        run=_edit,
+        keys=("e",),
+        place=Place.TRANSCRIPT,
+        example="/edit",
+    ),
+    Command(
+        id="chat.fork",
+        slash="fork",
+        title="Fork",
+        help="Go on from here in a session of its own.",
+        group=Group.CHAT,
+        run=_fork,
+        keys=("f",),
+        place=Place.TRANSCRIPT,
+        example="/fork",
+    ),
+    Command(
+        id="chat.replay",
+        slash="replay",
+        title="Replay with another model",
+        help="Send a turn again to another model or level, and compare the two side by side.",
+        group=Group.CHAT,
+        run=_replay,
+        argument=Argument(words="MODEL/LEVEL", required=True, complete=_model_names),
+        example="/replay openai/gpt-6-sol/high",
+    ),
+    Command(
+        id="chat.copy",
+        slash="copy",
+        title="Copy",
+        help="Copy the answer, its last code block, its thinking, or the whole conversation.",
+        group=Group.CHAT,
+        run=_copy,
+        argument=Argument(words="[answer|code|thinking|all]", complete=_copies),
+        example="/copy code",
+    ),
+    Command(
+        id="copy.answer",
+        title="Copy the answer",
+        help="Copy what the cursor is on.",
+        group=Group.CHAT,
+        run=_copy_answer,
+        keys=("y",),
+        place=Place.TRANSCRIPT,
+    ),
+    Command(
+        id="copy.with_thinking",
+        title="Copy with thinking",
+        help="Copy the answer and its thinking.",
+        group=Group.CHAT,
+        run=_copy_with_thinking,
+        keys=("Y",),
+        place=Place.TRANSCRIPT,
+    ),
+    Command(
+        id="composer.attach",
+        slash="attach",
+        title="Attach a file",
+        help="Attach a file or image to the draft; `@` in the composer completes paths.",
+        group=Group.CHAT,
+        run=_attach,
+        argument=Argument(words="PATH", required=True, complete=_paths),
+        example="/attach picture.png",
+    ),
+    Command(
+        id="composer.editor",
+        title="Edit in $EDITOR",
+        help="Write the draft in your editor.",
+        group=Group.CHAT,
+        run=_editor,
+        keys=("ctrl+g",),
+    ),
+    Command(
+        id="composer.history",
+        title="Search prompt history",
+        help="Find something you asked before.",
+        group=Group.CHAT,
+        run=_history,
+        keys=("ctrl+r",),
+    ),
+    Command(
+        id="view.find",
+        slash="find",
+        title="Find in the conversation",
+        help="Search what is on this screen, folded thinking included; n and N step through.",
+        group=Group.VIEW,
+        run=_find,
+        keys=("ctrl+f",),
+        argument=Argument(words="[TEXT]"),
+        example="/find Drake",
+    ),
+)

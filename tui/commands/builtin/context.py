@@ -1,0 +1,124 @@
+"""What will be sent: inspector, tokens, compression, tools."""
+
+from __future__ import annotations
+
+from tui.commands.context import CommandContext, View
+from tui.commands.registry import Argument, Command, Group, Place
+from tui.domain.errors import UsageError
+from tui.domain.usage import Certainty
+
+
+async def _inspect(context: CommandContext, _: str) -> None:
+    await context.screen.show(View.INSPECTOR)
+
+
+async def _tokens(context: CommandContext, words: str) -> None:
+    if words not in ("", "exact"):
+        raise UsageError(f"`/tokens` does not know `{words}`.", advice="Alone it estimates, `/tokens exact` asks.")
+    reading = await context.desk.weigh(context.screen.draft())
+    if words == "exact":
+        exact = await context.desk.count_exactly()
+        if exact is None:
+            raise UsageError(
+                "This provider does not count tokens for us.", advice="The meter's estimate is all there is."
+            )
+        context.screen.say(f"The provider counts {exact:,} tokens; the estimate was {reading.effective:,}.")
+        return
+    word = "reported" if reading.certainty is Certainty.REPORTED else "estimated"
+    context.screen.say(f"{reading.effective:,} tokens would be sent ({word}); {reading.raw:,} are stored.")
+
+
+async def _compress(context: CommandContext, words: str) -> None:
+    await context.desk.compress(words)
+
+
+async def _uncompress(context: CommandContext, _: str) -> None:
+    done = await context.desk.uncompress()
+    context.screen.say("The whole history is back." if done else "Nothing was compressed.")
+
+
+async def _tools(context: CommandContext, words: str) -> None:
+    action, _, name = words.partition(" ")
+    if action in ("on", "off") and name:
+        await context.desk.enable_tool(name.strip(), enabled=action == "on")
+        context.screen.say(f"{name.strip()} is {action}.")
+    else:
+        await context.screen.show(View.TOOLS)
+
+
+async def _mcp(context: CommandContext, _: str) -> None:
+    rows = [f"- **{row.name}** {row.state}, {row.tools} tools {row.detail}" for row in context.desk.servers()]
+    text = "\n".join(rows) or "No MCP servers. `[mcp.servers.NAME]` in config.toml adds one."
+    await context.screen.show(View.TEXT, f"MCP servers\n{text}")
+
+
+COMMANDS = (
+    Command(
+        id="context.inspect",
+        slash="context",
+        title="Wire inspector",
+        help="The exact next request, what goes, what stays and why, and the last exchange.",
+        group=Group.CONTEXT,
+        run=_inspect,
+        keys=("f12",),
+        example="/context",
+    ),
+    Command(
+        id="context.inspect_here",
+        title="Inspect",
+        help="The wire inspector, from the transcript.",
+        group=Group.CONTEXT,
+        run=_inspect,
+        keys=("i",),
+        place=Place.TRANSCRIPT,
+        palette=False,
+    ),
+    Command(
+        id="context.tokens",
+        slash="tokens",
+        title="Count tokens",
+        help="What the next request weighs; `exact` asks the provider where it can count.",
+        group=Group.CONTEXT,
+        run=_tokens,
+        argument=Argument(words="[exact]", complete=lambda _, typed: ["exact"] if "exact".startswith(typed) else []),
+        example="/tokens exact",
+    ),
+    Command(
+        id="context.compress",
+        slash="compress",
+        title="Compress the history",
+        help="Fold finished turns into a summary; an instruction says what to keep. The originals stay.",
+        group=Group.CONTEXT,
+        run=_compress,
+        argument=Argument(words="[INSTRUCTION]"),
+        example="/compress keep the file names",
+    ),
+    Command(
+        id="context.uncompress",
+        slash="uncompress",
+        title="Undo compression",
+        help="Send the whole history again.",
+        group=Group.CONTEXT,
+        run=_uncompress,
+        example="/uncompress",
+    ),
+    Command(
+        id="tools.list",
+        slash="tools",
+        title="Tools",
+        help="What the model may call; `on NAME` and `off NAME` switch one.",
+        group=Group.TOOLS,
+        run=_tools,
+        argument=Argument(words="[on|off NAME]"),
+        example="/tools",
+    ),
+    Command(
+        id="tools.mcp",
+        slash="mcp",
+        title="MCP servers",
+        help="Which servers run, and what they offer.",
+        group=Group.TOOLS,
+        run=_mcp,
+        example="/mcp",
+    ),
+)

@@ -1,0 +1,173 @@
+"""Model and thinking."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tui.catalog.spec import require_asked
+from tui.commands.context import CommandContext, View
+from tui.commands.registry import Argument, Command, Group, Place
+from tui.domain.errors import UsageError
+
+
+def _names(context: CommandContext, typed: str) -> Iterable[str]:
+    word = typed.rpartition(" ")[2].lower()
+    if "/" in word and any(str(row.spec).lower() == word.rpartition("/")[0] for row in context.desk.models()):
+        stem = word.rpartition("/")[0]
+        return [f"{stem}/{level}" for level in ("none", "low", "med", "high")]
+    rows = [str(row.spec) for row in context.desk.models() if word in str(row.spec).lower()]
+    return sorted(rows, key=lambda name: (not name.lower().startswith(word), rows.index(name)))[:50]
+
+
+def _levels(context: CommandContext, typed: str) -> Iterable[str]:
+    return [str(row.asked) for row in context.desk.levels() if str(row.asked).startswith(typed.lower())]
+
+
+async def _set_model(context: CommandContext, words: str) -> None:
+    if not words:
+        await context.screen.show(View.MODELS)
+        return
+    name, _, flag = words.partition("--thinking-budget")
+    name = name.strip()
+    if name == "info" or name.startswith("info "):
+        page = context.desk.model_info(name.removeprefix("info").strip())
+        await context.screen.show(View.TEXT, f"Model\n{page}")
+        return
+    if flag:
+        name = f"{name}/{flag.lstrip('= ').strip()}"
+    context.screen.say(await context.desk.set_model(name))
+
+
+async def _set_level(context: CommandContext, words: str) -> None:
+    if not words:
+        await context.screen.show(View.MODELS, "thinking")
+        return
+    context.screen.say(await context.desk.set_level(require_asked(words)))
+
+
+async def _pick(context: CommandContext, _: str) -> None:
+    await context.screen.show(View.MODELS)
+
+
+async def _next_level(context: CommandContext, _: str) -> None:
+    context.screen.say(await context.desk.step_level(1, wrap=True))
+
+
+async def _level_down(context: CommandContext, _: str) -> None:
+    context.screen.say(await context.desk.step_level(-1, wrap=False))
+
+
+async def _level_up(context: CommandContext, _: str) -> None:
+    context.screen.say(await context.desk.step_level(1, wrap=False))
+
+
+async def _next_model(context: CommandContext, _: str) -> None:
+    context.screen.say(await context.desk.step_model(1))
+
+
+async def _previous_model(context: CommandContext, _: str) -> None:
+    context.screen.say(await context.desk.step_model(-1))
+
+
+async def _refresh(context: CommandContext, _: str) -> None:
+    count = await context.desk.refresh_models()
+    context.screen.say(f"The provider lists {count} models.")
+
+
+async def _key(context: CommandContext, words: str) -> None:
+    if len(words.split()) > 1:
+        raise UsageError("A key is never typed into a command.", advice="`/key PROVIDER` asks for it, masked.")
+    await context.screen.show(View.KEY, words)
+
+
+COMMANDS = (
+    Command(
+        id="model.set",
+        slash="model",
+        title="Choose the model",
+        help="Ask another model, at a level or budget; alone it opens the picker, `info` shows what is known of it.",
+        group=Group.MODEL,
+        run=_set_model,
+        argument=Argument(words="NAME[/LEVEL]", complete=_names),
+        example="/model anthropic/claude-opus-5/high",
+    ),
+    Command(
+        id="model.pick",
+        title="Model and thinking picker",
+        help="Choose model and thinking level side by side.",
+        group=Group.MODEL,
+        run=_pick,
+        keys=("ctrl+t",),
+        footer="model",
+    ),
+    Command(
+        id="thinking.set",
+        slash="thinking",
+        title="Set the thinking level",
+        help="none, low, med, high, or a budget in tokens (16k).",
+        group=Group.MODEL,
+        run=_set_level,
+        argument=Argument(words="LEVEL|N", complete=_levels),
+        example="/thinking high",
+    ),
+    Command(
+        id="thinking.next",
+        title="Next thinking level",
+        help="Step to the next level the model takes; after high comes none. Never goes above high.",
+        group=Group.MODEL,
+        run=_next_level,
+        keys=("shift+tab",),
+        place=Place.COMPOSER,
+    ),
+    Command(
+        id="thinking.down",
+        title="Less thinking",
+        help="One level down, stopping at the lowest.",
+        group=Group.MODEL,
+        run=_level_down,
+        keys=("alt+comma",),
+    ),
+    Command(
+        id="thinking.up",
+        title="More thinking",
+        help="One level up, stopping at high.",
+        group=Group.MODEL,
+        run=_level_up,
+        keys=("alt+full_stop",),
+    ),
+    Command(
+        id="model.next",
+        title="Next recent model",
+        help="Step through the models and levels used lately.",
+        group=Group.MODEL,
+        run=_next_model,
+        keys=("f2",),
+    ),
+    Command(
+        id="model.previous",
+        title="Previous recent model",
+        help="The other way.",
+        group=Group.MODEL,
+        run=_previous_model,
+        keys=("shift+f2",),
+    ),
+    Command(
+        id="model.refresh",
+        slash="refresh",
+        title="Refresh the model list",
+        help="Ask the provider which models it has now.",
+        group=Group.MODEL,
+        run=_refresh,
+        example="/refresh",
+    ),
+    Command(
+        id="key.set",
+        slash="key",
+        title="Set a provider's key",
+        help="Ask for a provider's key in a masked dialog, and keep it if you like.",
+        group=Group.MODEL,
+        run=_key,
+        argument=Argument(words="PROVIDER", required=True),
+        example="/key openai",
+    ),
+)

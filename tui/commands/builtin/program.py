@@ -1,0 +1,202 @@
+"""The program: palette, help, sidebar, scrolling, status, quitting; and the keys that live where the focus is."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from tui.commands.context import CommandContext, View
+from tui.commands.registry import Command, Group, Place, Run
+
+Step = Literal["page_up", "page_down", "up", "down", "end", "home"]
+
+
+async def _palette(context: CommandContext, _: str) -> None:
+    await context.screen.show(View.PALETTE)
+
+
+async def _help(context: CommandContext, words: str) -> None:
+    await context.screen.show(View.HELP, words)
+
+
+async def _keys(context: CommandContext, _: str) -> None:
+    await context.screen.show(View.HELP, "keys")
+
+
+async def _sidebar(context: CommandContext, _: str) -> None:
+    context.screen.toggle_sidebar()
+
+
+async def _thinking_view(context: CommandContext, _: str) -> None:
+    context.screen.say(f"Thinking: {context.screen.step_thinking_view()}")
+
+
+async def _status(context: CommandContext, _: str) -> None:
+    await context.screen.show(View.TEXT, f"Status\n{context.desk.status()}")
+
+
+async def _doctor(context: CommandContext, _: str) -> None:
+    await context.screen.show(View.TEXT, f"Doctor\n{await context.desk.doctor()}")
+
+
+async def _quit(context: CommandContext, _: str) -> None:
+    await context.screen.quit()
+
+
+async def _nothing(context: CommandContext, _: str) -> None:
+    """Run where the focus is; the row is for help and remapping."""
+
+
+def _scroll(step: Step) -> Run:
+    async def run(context: CommandContext, _: str) -> None:
+        context.screen.scroll(step)
+
+    return run
+
+
+def _cursor(step: int) -> Run:
+    async def run(context: CommandContext, _: str) -> None:
+        context.screen.move_cursor(step)
+
+    return run
+
+
+def _move(id_: str, title: str, keys: tuple[str, ...], run: Run, place: Place = Place.ANYWHERE) -> Command:
+    return Command(
+        id=id_, title=title, help=title + ".", group=Group.VIEW, run=run, keys=keys, place=place, palette=False
+    )
+
+
+def _owned(id_: str, title: str, help_: str, keys: tuple[str, ...], place: Place) -> Command:
+    return Command(
+        id=id_,
+        title=title,
+        help=help_,
+        group=Group.CHAT,
+        run=_nothing,
+        keys=keys,
+        place=place,
+        palette=False,
+        owned_by_widget=True,
+        footer={"composer.send": "send", "composer.newline": "newline", "composer.escape": "stop"}.get(id_, ""),
+    )
+
+
+COMMANDS = (
+    _owned(
+        "composer.send",
+        "Send",
+        "Send the message; while one is answered it waits.",
+        ("enter",),
+        Place.COMPOSER,
+    ),
+    _owned(
+        "composer.newline",
+        "New line",
+        "Begin a new line. Shift+enter and alt+enter do too where the terminal reports them.",
+        ("ctrl+j", "shift+enter", "alt+enter"),
+        Place.COMPOSER,
+    ),
+    _owned(
+        "composer.escape",
+        "Escape",
+        "One step per press: close the popup, stop streaming, clear the selection, focus the composer. Never quits. "
+        "Twice on an empty composer: edit the last prompt.",
+        ("escape",),
+        Place.ANYWHERE,
+    ),
+    _owned(
+        "program.interrupt",
+        "Copy, stop, clear, quit",
+        "Copy the selection; else stop streaming; else clear the draft (↑ recalls it); else press again to quit.",
+        ("ctrl+c",),
+        Place.ANYWHERE,
+    ),
+    _owned("composer.up", "Earlier prompt", "On the first line: the prompt before.", ("up",), Place.COMPOSER),
+    _owned("composer.down", "Later prompt", "On the last line: the prompt after.", ("down",), Place.COMPOSER),
+    _owned("block.fold", "Fold", "Open or close the block under the cursor.", ("space", "enter"), Place.TRANSCRIPT),
+    Command(
+        id="program.palette",
+        title="Command palette",
+        help="Find and run any command.",
+        group=Group.PROGRAM,
+        run=_palette,
+        keys=("ctrl+p",),
+        footer="palette",
+        palette=False,
+    ),
+    Command(
+        id="thinking.view",
+        title="Thinking: folded, peek, full",
+        help="Show the thinking of the whole conversation folded, ten lines of it, or all.",
+        group=Group.VIEW,
+        run=_thinking_view,
+        keys=("ctrl+o",),
+        footer="thinking",
+    ),
+    Command(
+        id="view.sidebar",
+        title="Sidebar",
+        help="Show or hide models, thinking, meter and cost.",
+        group=Group.VIEW,
+        run=_sidebar,
+        keys=("ctrl+b",),
+    ),
+    _move("view.page_up", "Page up", ("pageup",), _scroll("page_up")),
+    _move("view.page_down", "Page down", ("pagedown",), _scroll("page_down")),
+    _move("view.line_up", "Line up", ("shift+up",), _scroll("up")),
+    _move("view.line_down", "Line down", ("shift+down",), _scroll("down")),
+    _move("view.follow", "Follow the answer", ("ctrl+end",), _scroll("end")),
+    _move("view.top", "To the beginning", ("ctrl+home",), _scroll("home")),
+    _move("cursor.up", "Message cursor up", ("alt+up",), _cursor(-1)),
+    _move("cursor.down", "Message cursor down", ("alt+down",), _cursor(1)),
+    _move("cursor.next", "Next block", ("j",), _cursor(1), Place.TRANSCRIPT),
+    _move("cursor.previous", "Previous block", ("k",), _cursor(-1), Place.TRANSCRIPT),
+    Command(
+        id="program.help",
+        slash="help",
+        title="Help",
+        help="Keys and commands, and what the focused thing does.",
+        group=Group.PROGRAM,
+        run=_help,
+        keys=("f1",),
+        footer="help",
+        example="/help",
+    ),
+    Command(
+        id="program.keys",
+        slash="keys",
+        title="Keys",
+        help="All key bindings, and how to change them in keys.toml.",
+        group=Group.PROGRAM,
+        run=_keys,
+        example="/keys",
+    ),
+    Command(
+        id="program.status",
+        slash="status",
+        title="Status",
+        help="Model, route, proxy, store and servers as they are now.",
+        group=Group.PROGRAM,
+        run=_status,
+        example="/status",
+    ),
+    Command(
+        id="program.doctor",
+        slash="doctor",
+        title="Doctor",
+        help="What was found: versions, terminal, paths, providers, database.",
+        group=Group.PROGRAM,
+        run=_doctor,
+        example="/doctor",
+    ),
+    Command(
+        id="program.quit",
+        slash="quit",
+        title="Quit",
+        help="End the program; everything is kept. Ctrl+d on an empty composer does too.",
+        group=Group.PROGRAM,
+        run=_quit,
+        keys=("ctrl+q",),
+        example="/quit",
+    ),
+)

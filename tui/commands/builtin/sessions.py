@@ -1,0 +1,153 @@
+"""Sessions: list, new, rename, pin, delete, export, import."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Literal
+
+from tui.commands.context import CommandContext, View
+from tui.commands.registry import Argument, Command, Group
+from tui.domain.errors import UsageError
+
+FORMS: dict[str, Literal["md", "json", "html"]] = {"md": "md", "markdown": "md", "json": "json", "html": "html"}
+
+
+def _forms(context: CommandContext, typed: str) -> Iterable[str]:
+    word = typed.rpartition(" ")[2]
+    return [form for form in ("md", "json", "html", "--thinking", "--all") if form.startswith(word)]
+
+
+async def _list(context: CommandContext, words: str) -> None:
+    await context.screen.show(View.SESSIONS, words)
+
+
+async def _new(context: CommandContext, _: str) -> None:
+    await context.desk.new_session()
+    await context.screen.session_changed()
+
+
+async def _rename(context: CommandContext, words: str) -> None:
+    await context.desk.library.rename(context.desk.session_id, words)
+    context.screen.say(f"Renamed to “{words}”.")
+
+
+async def _pin(context: CommandContext, _: str) -> None:
+    row = next((row for row in await context.desk.library.sessions() if row.id == context.desk.session_id), None)
+    pinned = row is None or not row.pinned
+    await context.desk.library.pin(context.desk.session_id, pinned=pinned)
+    context.screen.say("Pinned." if pinned else "Not pinned any more.")
+
+
+async def _delete(context: CommandContext, _: str) -> None:
+    gone = context.desk.session_id
+    await context.desk.new_session()
+    await context.desk.library.delete(gone)
+    await context.screen.session_changed()
+    context.screen.say("Deleted.", advice="ctrl+s, then u brings it back.")
+
+
+async def _export(context: CommandContext, words: str) -> None:
+    parts = words.split()
+    form = FORMS.get(next((word for word in parts if not word.startswith("--")), "md"))
+    if form is None:
+        raise UsageError("`/export` knows md, json and html.")
+    content = "all" if "--all" in parts else "thinking" if "--thinking" in parts else "answers"
+    text = await context.desk.library.export(context.desk.session_id, form, content)
+    path = Path.cwd() / f"ponder-{context.desk.session_id[-8:]}.{form}"
+    try:
+        path.write_text(text, encoding="utf-8")
+        path.chmod(0o600)
+    except OSError as error:
+        raise UsageError(f"`{path.name}` cannot be written: {error.strerror}.") from None
+    context.screen.say(f"Written to {path.name}.")
+
+
+async def _import(context: CommandContext, words: str) -> None:
+    session = await context.desk.library.bring_in(Path(words))
+    await context.desk.open_session(session)
+    await context.screen.session_changed()
+
+
+COMMANDS = (
+    Command(
+        id="session.list",
+        slash="sessions",
+        title="Sessions",
+        help="All sessions; typing searches prompts, answers, thinking and tool results.",
+        group=Group.SESSIONS,
+        run=_list,
+        keys=("ctrl+s",),
+        argument=Argument(words="[SEARCH]"),
+        footer="sessions",
+        example="/sessions in:thinking Drake",
+    ),
+    Command(
+        id="session.resume",
+        slash="resume",
+        title="Resume a session",
+        help="The same list, to go on where you left off.",
+        group=Group.SESSIONS,
+        run=_list,
+        palette=False,
+        example="/resume",
+    ),
+    Command(
+        id="session.new",
+        slash="new",
+        title="New chat",
+        help="Begin anew; this session stays in the list.",
+        group=Group.SESSIONS,
+        run=_new,
+        keys=("ctrl+n",),
+        example="/new",
+    ),
+    Command(
+        id="session.rename",
+        slash="rename",
+        title="Rename",
+        help="Give the session another title.",
+        group=Group.SESSIONS,
+        run=_rename,
+        argument=Argument(words="TITLE", required=True),
+        example="/rename The Fermi paradox",
+    ),
+    Command(
+        id="session.pin",
+        slash="pin",
+        title="Pin",
+        help="Keep the session at the top of the list, or not.",
+        group=Group.SESSIONS,
+        run=_pin,
+        example="/pin",
+    ),
+    Command(
+        id="session.delete",
+        slash="delete",
+        title="Delete the session",
+        help="Put this session away; it can be brought back from the list.",
+        group=Group.SESSIONS,
+        run=_delete,
+        example="/delete",
+    ),
+    Command(
+        id="session.export",
+        slash="export",
+        title="Export",
+        help="Write the session to a file: answers only, with thinking, or everything. Keys are redacted.",
+        group=Group.SESSIONS,
+        run=_export,
+        argument=Argument(words="md|json|html [--thinking|--all]", complete=_forms),
+        example="/export md --thinking",
+    ),
+    Command(
+        id="session.import",
+        slash="import",
+        title="Import",
+        help="Bring in a session that was exported as JSON.",
+        group=Group.SESSIONS,
+        run=_import,
+        argument=Argument(words="FILE", required=True),
+        example="/import chat.json",
+    ),
+)

@@ -1,0 +1,156 @@
+"""Settings, profiles, themes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tui.commands.context import CommandContext, View
+from tui.commands.registry import Argument, Command, Group
+from tui.domain.errors import UsageError
+from tui.settings.schema import keys
+
+PROFILE_ACTIONS = ("save", "load", "list", "show", "delete")
+
+
+def _settings(context: CommandContext, typed: str) -> Iterable[str]:
+    name, blank, rest = typed.partition(" ")
+    if not blank:
+        starting = [key for key in keys() if key.lower().startswith(name.lower())]
+        return starting or [key for key in keys() if name.lower() in key.lower()]
+    key = next((known for known in keys().values() if known.name.lower() == name.lower()), None)
+    return [choice for choice in key.choices if choice.lower().startswith(rest.lower())] if key else []
+
+
+def _set_keys(context: CommandContext, typed: str) -> Iterable[str]:
+    return [key for key in keys() if typed.lower() in key.lower()]
+
+
+def _themes(context: CommandContext, typed: str) -> Iterable[str]:
+    return [name for name in ("auto", *context.screen.theme_names()) if name.startswith(typed.lower())]
+
+
+def _profiles(context: CommandContext, typed: str) -> Iterable[str]:
+    action, blank, name = typed.partition(" ")
+    if not blank:
+        return [word for word in PROFILE_ACTIONS if word.startswith(action)]
+    return [known for known, _ in context.desk.profiles() if known.startswith(name)]
+
+
+async def _set(context: CommandContext, words: str) -> None:
+    key, _, value = words.replace("=", " ", 1).partition(" ")
+    if not key:
+        await context.screen.show(View.SETTINGS)
+    elif not value.strip():
+        await context.screen.show(View.SETTINGS, key)
+    else:
+        context.screen.say(await context.desk.assign(key, value.strip()))
+
+
+async def _unset(context: CommandContext, words: str) -> None:
+    context.screen.say(await context.desk.unassign(words))
+
+
+async def _show(context: CommandContext, _: str) -> None:
+    await context.screen.show(View.SETTINGS)
+
+
+async def _system(context: CommandContext, words: str) -> None:
+    if not words:
+        now = str(context.desk.layers().value("generation.system")) or "There is none."
+        await context.screen.show(View.TEXT, f"System prompt\n{now}")
+    elif words == "none":
+        context.screen.say(await context.desk.unassign("generation.system"))
+    else:
+        context.screen.say(await context.desk.assign("generation.system", words))
+
+
+async def _profile(context: CommandContext, words: str) -> None:
+    action, _, name = words.partition(" ")
+    name = name.strip()
+    if action in ("", "list"):
+        rows = "\n".join(f"- **{known}** {about}" for known, about in context.desk.profiles())
+        await context.screen.show(View.TEXT, f"Profiles\n{rows}")
+        return
+    if action not in PROFILE_ACTIONS:
+        raise UsageError(f"`/profile` does not know `{action}`.", advice=f"It knows {', '.join(PROFILE_ACTIONS)}.")
+    if not name:
+        raise UsageError(f"`/profile {action}` needs a name.", advice=f"For example: `/profile {action} kimi`")
+    if action == "load":
+        context.screen.say(await context.desk.load_profile(name))
+    elif action == "save":
+        context.screen.say(await context.desk.save_profile(name))
+    elif action == "delete":
+        context.screen.say(await context.desk.delete_profile(name))
+    else:
+        await context.screen.show(View.TEXT, f"Profile {name}\n```toml\n{context.desk.show_profile(name)}\n```")
+
+
+async def _theme(context: CommandContext, words: str) -> None:
+    if not words:
+        await context.screen.show(View.THEMES)
+        return
+    context.screen.use_theme(words)
+    context.screen.say(f'Theme: {words}. `ui.theme = "{words}"` in config.toml keeps it.')
+
+
+COMMANDS = (
+    Command(
+        id="settings.set",
+        slash="set",
+        title="Change a setting",
+        help="Set KEY to VALUE for this session; alone it lists all settings with value, source and help.",
+        group=Group.PROGRAM,
+        run=_set,
+        argument=Argument(words="KEY VALUE", complete=_settings),
+        example="/set reasoning.stripFromContext all",
+    ),
+    Command(
+        id="settings.unset",
+        slash="unset",
+        title="Take a setting back",
+        help="Let KEY be what config, profile and model say.",
+        group=Group.PROGRAM,
+        run=_unset,
+        argument=Argument(words="KEY", required=True, complete=_set_keys),
+        example="/unset reasoning.stripFromContext",
+    ),
+    Command(
+        id="settings.show",
+        slash="settings",
+        title="Settings",
+        help="Every setting with its value, where it is from, and what it does.",
+        group=Group.PROGRAM,
+        run=_show,
+        example="/settings",
+    ),
+    Command(
+        id="system.set",
+        slash="system",
+        title="System prompt",
+        help="Show the system prompt, or set it; `none` takes it away.",
+        group=Group.CONTEXT,
+        run=_system,
+        argument=Argument(words="[TEXT]"),
+        example="/system You answer in one sentence.",
+    ),
+    Command(
+        id="profile",
+        slash="profile",
+        title="Profiles",
+        help="save, load, list, show or delete a model, level and settings under a name.",
+        group=Group.MODEL,
+        run=_profile,
+        argument=Argument(words="save|load|list|show|delete NAME", complete=_profiles),
+        example="/profile load kimi",
+    ),
+    Command(
+        id="theme.set",
+        slash="theme",
+        title="Theme",
+        help="Switch the theme; alone it opens the picker with a live preview.",
+        group=Group.VIEW,
+        run=_theme,
+        argument=Argument(words="NAME", complete=_themes),
+        example="/theme dusk",
+    ),
+)

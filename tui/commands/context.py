@@ -1,0 +1,486 @@
+"""What commands may touch: the desk (the program's business) and the screen (what is seen). Both are Protocols.
+
+The desk is written once, in ``tui.wiring``; screens and headless runs bring a screen of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from tui.bus.bus import Subscription
+from tui.domain.blocks import Block
+from tui.domain.events import Severity, Stamped
+from tui.domain.thinking import Asked, ModelSpec, ThinkingPlan
+from tui.domain.usage import MeterReading
+from tui.engine.session import Preview
+from tui.engine.state import SessionView
+from tui.settings.layers import Layers
+
+if TYPE_CHECKING:
+    from tui.commands.registry import Registry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelRow:
+    """A line of the model picker."""
+
+    spec: ModelSpec
+    provider: str
+    available: bool
+    reason: str = ""
+    """Why it is greyed: ``no key: /key openai``, ``server not running`` …"""
+    window: int | None = None
+    price: tuple[float | None, float | None] = (None, None)
+    """Dollars per million tokens in and out; None is unknown."""
+    thinking: str = ""
+    """In a word or two: effort, budget, always on, none."""
+    recent: bool = False
+    favourite: bool = False
+    note: str = ""
+    """Retired, retiring, unknown, demo."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LevelRow:
+    """A line of the thinking picker: only what the model takes, with the native value."""
+
+    asked: Asked
+    label: str
+    native: str
+    """What will be sent, in a sentence fragment: ``adaptive, effort high`` or ``59,904 tokens``."""
+    current: bool = False
+    warning: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What was found at the start: a key, a local server, or their absence."""
+
+    provider: str
+    title: str
+    ready: bool
+    detail: str
+    """``ANTHROPIC_API_KEY found``, ``3 models``, ``no key: /key openai``."""
+    spec: ModelSpec | None = None
+    """A model to begin with."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionRow:
+    """A stored session, for lists."""
+
+    id: str
+    title: str
+    model: str
+    turns: int
+    cost: float | None
+    updated: float
+    """Seconds since the epoch."""
+    pinned: bool = False
+    deleted: bool = False
+    snippet: str = ""
+    """Where the search found something; hits stand between \x02 and \x03."""
+    hit_message: str | None = None
+
+
+class Library(Protocol):
+    """Stored sessions."""
+
+    async def sessions(self, query: str = "", limit: int = 200) -> Sequence[SessionRow]:
+        """Newest first, pinned ones before; with a query only those it is found in."""
+        ...
+
+    async def preview(self, session: str) -> str:
+        """The first and last words of a session, as markdown."""
+        ...
+
+    async def rename(self, session: str, title: str) -> None:
+        """Give it another title."""
+        ...
+
+    async def pin(self, session: str, *, pinned: bool) -> None:
+        """Keep it at the top, or not."""
+        ...
+
+    async def delete(self, session: str) -> None:
+        """Put it away; ``undelete`` brings it back."""
+        ...
+
+    async def undelete(self, session: str) -> None:
+        """Bring it back."""
+        ...
+
+    async def export(self, session: str, form: Literal["md", "json", "html"], parts: str) -> str:
+        """Its text; ``parts`` is answers, thinking or all. Keys are redacted."""
+        ...
+
+    async def bring_in(self, path: Path) -> str:
+        """Import a file; the new session's id."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolRow:
+    """A tool, for lists."""
+
+    name: str
+    source: str
+    """built in, or the MCP server's name."""
+    enabled: bool
+    policy: str
+    """allow, ask, deny."""
+    tokens: int
+    description: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerRow:
+    """An MCP server, for lists."""
+
+    name: str
+    state: str
+    tools: int
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """The last exchange with the provider, for the inspector."""
+
+    request: Mapping[str, object] = field(default_factory=dict)
+    """method, url, headers (masked), body."""
+    events: tuple[str, ...] = ()
+    seconds: float | None = None
+
+
+class Desk(Protocol):
+    """The program's business: one session at a time, settings, models, keys, the library."""
+
+    library: Library
+
+    # The session
+    def attach(self) -> tuple[SessionView, Subscription[Stamped]]:
+        """The session as it stands, and what happens from now on."""
+        ...
+
+    @property
+    def session_id(self) -> str:
+        """The session that is open."""
+        ...
+
+    async def submit(self, blocks: tuple[Block, ...]) -> None:
+        """Send a prompt (or put it in line)."""
+        ...
+
+    async def cancel(self) -> None:
+        """Stop what runs."""
+        ...
+
+    async def skip_wait(self) -> None:
+        """Retry now."""
+        ...
+
+    async def consent(self, *, agree: bool) -> None:
+        """The user's word on a long wait."""
+        ...
+
+    async def answer_approval(self, call_id: str, answer: str) -> bool:
+        """The user's word on a tool call."""
+        ...
+
+    async def retry(self, turn_id: str, name: str = "") -> None:
+        """Ask again, of another model or level if ``name`` says so."""
+        ...
+
+    async def edit(self, turn_id: str, blocks: tuple[Block, ...]) -> None:
+        """Say something else there."""
+        ...
+
+    async def fork(self, turn_id: str) -> str:
+        """A new session that goes on from there; its id."""
+        ...
+
+    async def replay(self, turn_id: str, name: str) -> str:
+        """The same prompt to another model, as a fork; the fork's session id, to be compared."""
+        ...
+
+    async def compress(self, instruction: str) -> None:
+        """Fold finished turns."""
+        ...
+
+    async def uncompress(self) -> bool:
+        """Take the folding back."""
+        ...
+
+    async def preview(self, draft: str) -> Preview:
+        """The next request."""
+        ...
+
+    async def wire_preview(self, draft: str) -> Mapping[str, object]:
+        """The next request as it goes on the wire, keys masked: method, url, headers, body."""
+        ...
+
+    def last_exchange(self) -> Exchange | None:
+        """What was said last."""
+        ...
+
+    async def count_exactly(self) -> int | None:
+        """Input tokens by the provider's own count; None where it has none."""
+        ...
+
+    async def weigh(self, draft: str) -> MeterReading:
+        """The meter with these words in it."""
+        ...
+
+    # Opening others
+    async def new_session(self) -> None:
+        """Leave this one for a new one."""
+        ...
+
+    async def open_session(self, session: str) -> None:
+        """Leave this one for a stored one."""
+        ...
+
+    # Models and settings
+    def layers(self) -> Layers:
+        """All settings, with where they are from."""
+        ...
+
+    async def set_model(self, name: str) -> str:
+        """By name as typed; the sentence for the user."""
+        ...
+
+    async def set_level(self, asked: Asked) -> str:
+        """Another level or budget; the sentence for the user."""
+        ...
+
+    async def step_level(self, step: int, *, wrap: bool) -> str:
+        """The next level the model takes; never above high."""
+        ...
+
+    async def step_model(self, step: int) -> str:
+        """The next recent model and level."""
+        ...
+
+    def models(self) -> Sequence[ModelRow]:
+        """For the picker: favourites, recents, then by provider."""
+        ...
+
+    def levels(self) -> Sequence[LevelRow]:
+        """For the picker, for the model in use."""
+        ...
+
+    def plan_for(self, name: str) -> ThinkingPlan:
+        """What another model or level would mean."""
+        ...
+
+    def model_info(self, name: str = "") -> str:
+        """All facts of a model with their sources, as markdown."""
+        ...
+
+    async def toggle_favourite(self, spec: ModelSpec) -> bool:
+        """Mark or unmark; whether it is one now."""
+        ...
+
+    async def refresh_models(self) -> int:
+        """Ask the provider for its list; how many models it names."""
+        ...
+
+    async def assign(self, key: str, words: str) -> str:
+        """``/set``; the sentence for the user."""
+        ...
+
+    async def unassign(self, key: str) -> str:
+        """``/unset``; the sentence for the user."""
+        ...
+
+    def profiles(self) -> Sequence[tuple[str, str]]:
+        """Names and descriptions."""
+        ...
+
+    async def load_profile(self, name: str) -> str:
+        """All of it or nothing; the sentence for the user."""
+        ...
+
+    async def save_profile(self, name: str) -> str:
+        """The model, level and settings in force."""
+        ...
+
+    async def delete_profile(self, name: str) -> str:
+        """One of the user's."""
+        ...
+
+    def show_profile(self, name: str) -> str:
+        """Its TOML."""
+        ...
+
+    # Keys, tools, the rest
+    def findings(self) -> Sequence[Finding]:
+        """What was found at the start."""
+        ...
+
+    async def save_key(self, provider: str, key: str, *, keep: bool) -> str:
+        """Use a key from now on, and keep it if the user wants that; the sentence for the user."""
+        ...
+
+    def key_hint(self, provider: str) -> str:
+        """Which variable it would be in, and where a key is made."""
+        ...
+
+    def tools(self) -> Sequence[ToolRow]:
+        """All tools."""
+        ...
+
+    async def enable_tool(self, name: str, *, enabled: bool) -> None:
+        """Offer it to models, or not."""
+        ...
+
+    def servers(self) -> Sequence[ServerRow]:
+        """MCP servers."""
+        ...
+
+    def prompt_history(self) -> Sequence[str]:
+        """What the user typed before, newest last."""
+        ...
+
+    def keep_draft(self, text: str) -> None:
+        """Remember the draft for the next start."""
+        ...
+
+    def kept_draft(self) -> str:
+        """The draft of the last time."""
+        ...
+
+    def complete_path(self, start: str) -> Sequence[str]:
+        """Files of the working folder for ``@``."""
+        ...
+
+    def read_attachment(self, path: str) -> Block:
+        """A file or image for the prompt; a ToolError or UsageError where it cannot be."""
+        ...
+
+    def status(self) -> str:
+        """What is going on, as markdown: model, route, proxy, store, servers."""
+        ...
+
+    async def doctor(self) -> str:
+        """``ponder doctor``."""
+        ...
+
+    def problems(self) -> Sequence[tuple[str, str]]:
+        """What was wrong at the start: sentences with advice."""
+        ...
+
+
+class View(StrEnum):
+    """What a command can put on the screen."""
+
+    SESSIONS = "sessions"
+    INSPECTOR = "inspector"
+    SETTINGS = "settings"
+    THEMES = "themes"
+    HELP = "help"
+    PALETTE = "palette"
+    MODELS = "models"
+    COMPARE = "compare"
+    KEY = "key"
+    TOOLS = "tools"
+    FIND = "find"
+    HISTORY = "history"
+    TEXT = "text"
+    """A page of markdown: ``title`` newline content."""
+
+
+class Copy(StrEnum):
+    """What is copied."""
+
+    ANSWER = "answer"
+    CODE = "code"
+    THINKING = "thinking"
+    WITH_THINKING = "with thinking"
+    ALL = "all"
+
+
+class Screen(Protocol):
+    """What is seen."""
+
+    def say(self, text: str, severity: Severity = Severity.INFO, advice: str = "") -> None:
+        """A sentence that goes away by itself."""
+        ...
+
+    async def show(self, view: View, argument: str = "") -> None:
+        """Open something."""
+        ...
+
+    def theme_names(self) -> Sequence[str]:
+        """Themes to choose from."""
+        ...
+
+    def use_theme(self, name: str) -> None:
+        """Switch; raises UsageError with the nearest names."""
+        ...
+
+    def toggle_sidebar(self) -> None:
+        """Show or hide it."""
+        ...
+
+    def step_thinking_view(self) -> str:
+        """Folded → peek → full for the whole conversation; the word for it."""
+        ...
+
+    def copy(self, what: Copy) -> str:
+        """Copy; the sentence for the user."""
+        ...
+
+    def draft(self) -> str:
+        """What stands in the composer."""
+        ...
+
+    def put_draft(self, text: str) -> None:
+        """Put words into the composer."""
+        ...
+
+    def attach(self, path: str) -> None:
+        """Attach a file to the draft."""
+        ...
+
+    async def edit_in_editor(self) -> None:
+        """Edit the draft in $EDITOR."""
+        ...
+
+    def chosen_turn(self) -> str | None:
+        """The turn under the cursor, or the last one."""
+        ...
+
+    async def edit_turn(self, turn_id: str) -> None:
+        """Put that turn's prompt into the composer; sending forks."""
+        ...
+
+    def scroll(self, step: Literal["page_up", "page_down", "up", "down", "end", "home"]) -> None:
+        """Move the transcript."""
+        ...
+
+    def move_cursor(self, step: int) -> None:
+        """Move the transcript's cursor."""
+        ...
+
+    async def session_changed(self) -> None:
+        """Another session is open: draw it."""
+        ...
+
+    async def quit(self) -> None:
+        """End the program."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandContext:
+    """Handed to every command."""
+
+    desk: Desk
+    screen: Screen
+    registry: Registry

@@ -1,0 +1,23 @@
+"""The command table: every command there is, in the order of help."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from tui.commands.builtin import chat, context, model, program, sessions, settings
+from tui.commands.registry import Registry
+
+
+@cache
+def registry() -> Registry:
+    """All commands."""
+    return Registry(
+        (
+            *chat.COMMANDS,
+            *model.COMMANDS,
+            *context.COMMANDS,
+            *sessions.COMMANDS,
+            *settings.COMMANDS,
+            *program.COMMANDS,
+        )
+    )
