@@ -35,7 +35,7 @@ def is_command(text: str) -> bool:
     """Whether a message is a command: one line, a slash, a letter. ``//`` and paths with a second slash are prose."""
     if not text.startswith("/") or "\n" in text.strip():
         return False
-    word = text[1:].split(maxsplit=1)[0] if text[1:].split() else ""
+    word = text[1:].partition(" ")[0]
     return bool(word) and word[0].isalpha() and "/" not in word
 
 
