@@ -1,1 +1,1 @@
-"""Widgets: each owns one thing."""
+"""Widgets: each owns one thing, tells upward by messages, is told downward by methods."""

@@ -1,0 +1,37 @@
+"""The command table as Textual bindings, by where the focus is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from textual.binding import Binding
+
+from tui.commands.registry import Place, Registry
+
+
+def bindings_for(registry: Registry, keymap: Mapping[str, tuple[str, ...]], place: Place) -> list[Binding]:
+    """Bindings of one place. Those that work anywhere go before what widgets would do with the key."""
+    taken: set[str] = set()
+    found: list[Binding] = []
+    for command in registry:
+        if command.place is not place or command.owned_by_widget:
+            continue
+        keys = [key for key in keymap.get(command.id, ()) if key not in taken]
+        taken.update(keys)
+        found.extend(
+            Binding(
+                _spelled(key),
+                f"app.command('{command.id}')",
+                command.title,
+                show=False,
+                priority=place is not Place.TRANSCRIPT,
+                id=f"{command.id}:{key}",
+            )
+            for key in keys
+        )
+    return found
+
+
+def _spelled(key: str) -> str:
+    """Capital letters are their own keys in Textual."""
+    return f"upper_{key.lower()}" if len(key) == 1 and key.isupper() else key

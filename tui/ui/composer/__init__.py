@@ -1,0 +1,1 @@
+"""The composer: where the user writes; history, chips, completion."""

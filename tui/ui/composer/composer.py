@@ -1,0 +1,136 @@
+"""The text area the user writes in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.widgets import TextArea
+
+from tui.domain.printable import printable
+from tui.ui.composer.chips import Chips
+from tui.ui.composer.history import PromptHistory
+
+MAX_ROWS = 10
+
+
+class Composer(TextArea):
+    """Enter sends, ctrl+j breaks the line; arrows at the edges leaf through history; long pastes become chips."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+j,shift+enter,alt+enter", "new_line", "new line", show=False, priority=True),
+    ]
+
+    @dataclass
+    class Sent(Message):
+        """The user wants this sent."""
+
+        text: str
+
+    @dataclass
+    class Typed(Message):
+        """The draft changed."""
+
+        text: str
+
+    @dataclass
+    class Pressed(Message):
+        """A key that the popup may want first; ``handled`` says that it did."""
+
+        key: str
+        handled: bool = False
+
+    @dataclass
+    class Trimmed(Message):
+        """A paste was too long and was cut."""
+
+        kept: int
+
+    def __init__(self, past: PromptHistory, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(
+            soft_wrap=True,
+            show_line_numbers=False,
+            tab_behavior="focus",
+            highlight_cursor_line=False,
+            placeholder="Write a message, / for commands, @ for files",
+            id=id,
+            compact=True,
+        )
+        self.past = past
+        self.chips = Chips()
+        self.popup_open = False
+
+    def put(self, text: str) -> None:
+        """Replace the draft; the cursor goes to its end."""
+        self.load_text(text)
+        self.move_cursor(self.document.end)
+
+    def take(self) -> str:
+        """Empty the composer and remember what stood in it."""
+        text = self.text
+        self.past.remember(self.chips.written_out(text))
+        self.load_text("")
+        return text
+
+    def action_new_line(self) -> None:
+        """Break the line."""
+        self.insert("\n")
+
+    async def _on_key(self, event: events.Key) -> None:
+        if self.popup_open and event.key in ("up", "down", "tab", "enter", "escape"):
+            event.stop()
+            event.prevent_default()
+            self.post_message(self.Pressed(event.key))
+            return
+        if event.key == "enter":
+            event.stop()
+            event.prevent_default()
+            if self.text.strip():
+                self.post_message(self.Sent(self.text))
+            return
+        if event.key == "up" and self._at_first_row() and self._leaf(self.past.earlier(self.text)):
+            event.stop()
+            event.prevent_default()
+            return
+        if event.key == "down" and self._at_last_row() and self._leaf(self.past.later()):
+            event.stop()
+            event.prevent_default()
+            return
+        if event.key == "question_mark" and not self.text:
+            event.stop()
+            event.prevent_default()
+            self.post_message(self.Pressed("help"))
+            return
+        await super()._on_key(event)
+
+    def _at_first_row(self) -> bool:
+        return self.wrapped_document.location_to_offset(self.cursor_location).y == 0
+
+    def _at_last_row(self) -> bool:
+        return self.wrapped_document.location_to_offset(self.cursor_location).y == self.wrapped_document.height - 1
+
+    def _leaf(self, text: str | None) -> bool:
+        if text is None:
+            return False
+        self.put(text)
+        return True
+
+    async def _on_paste(self, event: events.Paste) -> None:
+        event.stop()
+        event.prevent_default()
+        text = event.text.replace("\r\n", "\n").replace("\r", "\n")
+        # Tabs are the user's own and stay; everything else that a terminal obeys becomes visible.
+        word, cut = self.chips.paste("\t".join(printable(part) for part in text.split("\t")))
+        self.insert(word)
+        if cut:
+            self.post_message(self.Trimmed(len(event.text)))
+
+    def on_text_area_changed(self, event: TextArea.Changed) -> None:
+        """Grow with the text, and tell."""
+        rows = max(1, min(MAX_ROWS, self.wrapped_document.height))
+        if self.styles.height is None or self.styles.height.value != rows:
+            self.styles.height = rows
+        self.post_message(self.Typed(self.text))

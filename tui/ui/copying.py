@@ -1,0 +1,123 @@
+"""Copying out: the answer, its code, its thinking, everything. Native first, then the terminal, then a file."""
+
+from __future__ import annotations
+
+import base64
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from tui.commands.context import Copy
+from tui.domain.blocks import TextBlock, ThinkingBlock
+from tui.domain.errors import UsageError
+from tui.domain.messages import Message, Role
+from tui.domain.printable import printable
+from tui.ui.markdown.document import Document
+
+if TYPE_CHECKING:
+    from tui.ui.app import PonderApp
+
+OSC52_LIMIT = 100_000
+"""Terminals ignore or choke on more."""
+
+TOOLS = (("wl-copy",), ("xclip", "-selection", "clipboard"), ("pbcopy",), ("clip.exe",))
+
+
+class Copying:
+    """Finds what is meant and puts it on the clipboard."""
+
+    def __init__(self, app: PonderApp) -> None:
+        self._app = app
+
+    def copy(self, what: Copy) -> str:
+        """Copy; the sentence for the user."""
+        text = printable(self._text(what))
+        if not text.strip():
+            raise UsageError("There is nothing to copy.")
+        how = put_on_clipboard(text, self._write)
+        return f"Copied {what.value} ({len(text):,} characters){how}."
+
+    def _write(self, sequence: str) -> None:
+        driver = self._app._driver
+        if driver is not None:
+            driver.write(sequence)
+
+    def _text(self, what: Copy) -> str:
+        chosen = list(self._messages())
+        if what is Copy.ALL:
+            return "\n\n".join(_said(message) for message in self._all())
+        answers = [message for message in chosen if message.role is Role.ASSISTANT]
+        if what is Copy.THINKING:
+            return "\n\n".join(_thinking(message) for message in answers)
+        if what is Copy.WITH_THINKING:
+            return "\n\n".join(f"{_thinking(message)}\n\n{_words(message)}".strip() for message in answers)
+        words = "\n\n".join(filter(None, map(_words, answers or chosen)))
+        if what is Copy.CODE:
+            blocks = Document(words, closed=True).code_blocks()
+            return blocks[-1] if blocks else ""
+        return words
+
+    def _all(self) -> Iterator[Message]:
+        view = self._app.chat.view()
+        for turn in view.turns if view is not None else ():
+            yield from turn.messages
+
+    def _messages(self) -> Iterator[Message]:
+        """The message under the cursor, or the last turn's answers."""
+        view = self._app.chat.view()
+        if view is None or not view.turns:
+            return
+        transcript = self._app.chat.transcript
+        if transcript.cursor is not None and transcript.has_focus:
+            under = [message for message in self._all() if message.id == transcript.cursor[0].key]
+            if under:
+                yield from under
+                return
+        yield from (message for message in view.turns[-1].messages if message.role is Role.ASSISTANT)
+
+
+def _words(message: Message) -> str:
+    return "\n\n".join(block.text for block in message.blocks if isinstance(block, TextBlock) and block.text)
+
+
+def _thinking(message: Message) -> str:
+    return "\n\n".join(block.text for block in message.blocks if isinstance(block, ThinkingBlock) and block.text)
+
+
+def _said(message: Message) -> str:
+    who = "You" if message.role is Role.USER else message.origin.model if message.origin else "Answer"
+    return f"## {who}\n\n{_words(message)}" if _words(message) else ""
+
+
+def put_on_clipboard(text: str, write: Callable[[str], None]) -> str:
+    """Copy by the best way there is; how, in a few words for the user ("" when it surely worked)."""
+    local = not (os.environ.get("SSH_CONNECTION") or os.environ.get("SSH_TTY"))
+    for command in TOOLS if local else ():
+        if shutil.which(command[0]) and _piped(command, text):
+            return ""
+    data = text.encode("utf-8", "replace")
+    if len(data) <= OSC52_LIMIT:
+        write(_osc52(data))
+        return " through the terminal"
+    raise UsageError(
+        f"{len(data):,} bytes are too much for the terminal's clipboard.", advice="`/export md` writes a file instead."
+    )
+
+
+def _piped(command: tuple[str, ...], text: str) -> bool:
+    try:
+        done = subprocess.run(
+            command, input=text.encode("utf-8", "replace"), timeout=2, capture_output=True, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0
+
+
+def _osc52(data: bytes) -> str:
+    sequence = f"\x1b]52;c;{base64.b64encode(data).decode()}\x07"
+    if os.environ.get("TMUX"):
+        return "\x1bPtmux;" + sequence.replace("\x1b", "\x1b\x1b") + "\x1b\\"
+    return sequence

@@ -1,0 +1,26 @@
+"""Bus to screen: one batch a frame, in order, nothing applied twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from tui.bus.bus import Subscription
+from tui.domain.events import AppEvent, Stamped
+
+FRAME_S = 1 / 30
+"""Frames are not drawn faster than this; a slow frame makes the next batch fatter, never the queue longer."""
+
+
+async def follow(
+    subscription: Subscription[Stamped],
+    after: int,
+    apply: Callable[[AppEvent], None],
+    drawn: Callable[[Sequence[AppEvent]], None],
+) -> None:
+    """Apply what is newer than ``after``, then let it be drawn; ends when the subscription is closed."""
+    async for batch in subscription.batches(FRAME_S):
+        fresh = [stamped.event for stamped in batch if stamped.seq > after]
+        for event in fresh:
+            apply(event)
+        if fresh:
+            drawn(fresh)

@@ -1,0 +1,120 @@
+"""The commands' screen, on top of the application and its chat screen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Literal
+
+from tui.commands.context import Copy, View
+from tui.domain.errors import UsageError
+from tui.domain.events import Severity
+from tui.domain.messages import Role
+from tui.settings.assign import nearest
+
+if TYPE_CHECKING:
+    from tui.ui.app import PonderApp
+
+
+class AppScreen:
+    """Implements ``tui.commands.context.Screen``."""
+
+    def __init__(self, app: PonderApp) -> None:
+        self._app = app
+
+    def say(self, text: str, severity: Severity = Severity.INFO, advice: str = "") -> None:
+        """A toast."""
+        self._app.say(text, severity, advice)
+
+    async def show(self, view: View, argument: str = "") -> None:
+        """Open a screen, or move the focus to what is there already."""
+        await self._app.show_view(view, argument)
+
+    def theme_names(self) -> Sequence[str]:
+        """All of them."""
+        return self._app.theme_names()
+
+    def use_theme(self, name: str) -> None:
+        """Switch, or say which names there are."""
+        if name != "auto" and name not in self._app.theme_names():
+            near = nearest(name, list(self._app.theme_names()))
+            raise UsageError(f"There is no theme `{name}`.", advice=f"Did you mean {', '.join(near)}?" if near else "")
+        self._app.choose_theme(name)
+
+    def toggle_sidebar(self) -> None:
+        """The other way."""
+        chat = self._app.chat
+        chat.sidebar_wish = "hidden" if chat.sidebar.display else "shown"
+        chat.place_sidebar(chat.size.width)
+
+    def step_thinking_view(self) -> str:
+        """The next of folded, peek, full."""
+        return self._app.step_thinking_view().value
+
+    def copy(self, what: Copy) -> str:
+        """To the clipboard, or a file where there is none."""
+        return self._app.copying.copy(what)
+
+    def draft(self) -> str:
+        """The composer's words, pastes written out."""
+        composer = self._app.chat.composer
+        return composer.chips.written_out(composer.text)
+
+    def put_draft(self, text: str) -> None:
+        """Into the composer."""
+        self._app.chat.composer.put(text)
+        self._app.chat.composer.focus()
+
+    def attach(self, path: str) -> None:
+        """As a chip."""
+        self._app.attach(path)
+
+    async def edit_in_editor(self) -> None:
+        """Suspend, edit, come back."""
+        await self._app.edit_in_editor()
+
+    def chosen_turn(self) -> str | None:
+        """The turn the cursor is in, else the last finished one."""
+        view = self._app.chat.view()
+        if view is None or not view.turns:
+            return None
+        cursor = self._app.chat.transcript.cursor
+        if cursor is not None and self._app.chat.transcript.has_focus:
+            for turn in view.turns:
+                if any(message.id == cursor[0].key for message in turn.messages):
+                    return turn.id
+        return view.turns[-1].id
+
+    async def edit_turn(self, turn_id: str) -> None:
+        """Its words into the composer; the next send replaces it."""
+        view = self._app.chat.view()
+        turn = next((turn for turn in view.turns if turn.id == turn_id), None) if view is not None else None
+        if turn is None:
+            raise UsageError("That turn is gone.")
+        prompt = next((message for message in turn.messages if message.role is Role.USER), None)
+        self._app.begin_edit(turn_id, prompt.blocks if prompt is not None else ())
+
+    def scroll(self, step: Literal["page_up", "page_down", "up", "down", "end", "home"]) -> None:
+        """Move the transcript."""
+        transcript = self._app.chat.transcript
+        moves: dict[str, Callable[[], None]] = {
+            "page_up": lambda: transcript.scroll_page_up(animate=False),
+            "page_down": lambda: transcript.scroll_page_down(animate=False),
+            "up": lambda: transcript.scroll_up(animate=False),
+            "down": lambda: transcript.scroll_down(animate=False),
+            "home": lambda: transcript.scroll_home(animate=False),
+            "end": transcript.follow,
+        }
+        moves[step]()
+
+    def move_cursor(self, step: int) -> None:
+        """The transcript's cursor; it takes the focus."""
+        self._app.chat.transcript.focus()
+        self._app.chat.transcript.move_cursor(step)
+
+    async def session_changed(self) -> None:
+        """Follow the session that is open now."""
+        self._app.chat.open()
+
+    async def quit(self) -> None:
+        """End."""
+        self._app.exit(return_code=0)

@@ -1,0 +1,265 @@
+"""The chat screen: lays out transcript, composer and sidebar; hands words to the desk and events to widgets."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from textual import events, on, work
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.screen import Screen
+from textual.widgets import Static
+
+from tui.commands.context import Desk
+from tui.commands.parse import complete, is_command
+from tui.commands.registry import Place
+from tui.domain.errors import PonderError
+from tui.domain.events import AppEvent, Severity
+from tui.domain.printable import one_line
+from tui.engine.state import Phase, SessionState, SessionView
+from tui.ui.composer.composer import Composer
+from tui.ui.composer.history import PromptHistory
+from tui.ui.composer.mentions import mention_at, mention_rows, with_mention
+from tui.ui.follow import follow
+from tui.ui.screens.chat_status import status_after, status_of
+from tui.ui.screens.port import Shell
+from tui.ui.transcript.build import Showing
+from tui.ui.transcript.conversation import Conversation
+from tui.ui.transcript.transcript import Transcript
+from tui.ui.widgets.empty import Empty
+from tui.ui.widgets.key_line import KeyLine
+from tui.ui.widgets.popup import Popup
+from tui.ui.widgets.sidebar import Sidebar
+from tui.ui.widgets.status_line import StatusLine
+
+WIDE = 100
+"""Columns from which the sidebar stands beside the conversation."""
+
+
+class ChatScreen(Screen[None]):
+    """Where one lives."""
+
+    def __init__(self, desk: Desk, shell: Shell) -> None:
+        super().__init__()
+        self._desk = desk
+        self._shell = shell
+        self.sidebar_wish = str(desk.layers().value("ui.sidebar"))
+        self.transcript = Transcript(shell.ink(), id="transcript")
+        self.composer = Composer(PromptHistory(desk.prompt_history()), id="composer")
+        self.popup = Popup()
+        self.status = StatusLine(motion=bool(desk.layers().value("ui.motion")), id="status")
+        self.sidebar = Sidebar(desk)
+        self.conversation = Conversation(self.transcript, time.monotonic, self.showing())
+        self._title_bar = Static("", id="title", markup=False)
+        self._below = Static("", id="below", markup=False)
+        self._keys = KeyLine(shell.registry, shell.keymap)
+        self._empty = Empty(desk.findings(), desk.problems(), "")
+        self._state: SessionState | None = None
+        self._turns_seen = 0
+
+    def compose(self) -> ComposeResult:
+        """Transcript over composer, sidebar at the right, keys at the foot."""
+        yield self._title_bar
+        with Horizontal(id="body"):
+            with Vertical(id="left"):
+                yield self._empty
+                yield self.transcript
+                yield self._below
+                with Vertical(id="dock"):
+                    with Horizontal(id="line"):
+                        yield Static("❯", id="mark", markup=False)
+                        yield self.composer
+                    yield self.status
+            yield self.sidebar
+        yield self._keys
+        yield self.popup
+
+    def on_mount(self) -> None:
+        """Begin with the draft of the last time and the session that is open."""
+        self.composer.put(self._desk.kept_draft())
+        self.composer.focus()
+        self.set_interval(0.25, self._tick)
+        self.open()
+
+    # The session
+
+    @work(exclusive=True, group="follow")
+    async def open(self) -> None:
+        """Attach to the session that is open, draw it, and follow it."""
+        view, subscription = self._desk.attach()
+        try:
+            self._show(view)
+            await follow(subscription, view.seq, self._apply, self._drawn)
+        finally:
+            subscription.close()
+
+    def _show(self, view: SessionView) -> None:
+        self._state = SessionState(view)
+        self.conversation.load(view)
+        self.status.show(status_of(view, time.monotonic(), full=not self.sidebar.display), time.monotonic())
+        self.sidebar.show(view)
+        self._show_title(view)
+        self._show_empty(view)
+
+    def _apply(self, event: AppEvent) -> None:
+        if self._state is None:
+            return
+        self._state.apply(event)
+        self.conversation.apply(event)
+        self._shell.heard(event)
+
+    def _drawn(self, batch: Sequence[AppEvent]) -> None:
+        if self._state is None:
+            return
+        view = self._state.view(0)
+        now = time.monotonic()
+        status = self.status.status
+        for event in batch:
+            status = status_after(status, event, view.phase, view.stalled_s, now)
+        self.status.show(status, now)
+        self.sidebar.show(view)
+        self._show_title(view)
+        self._show_empty(view)
+        self.transcript.settle()
+
+    def _show_title(self, view: SessionView) -> None:
+        title = one_line(view.title or "new chat", max(10, self.size.width - 12))
+        self._title_bar.update(f"ponder  {title}")
+
+    def _show_empty(self, view: SessionView) -> None:
+        empty = not view.turns and view.open_turn is None
+        if self._empty.display != empty:
+            self._empty.display = empty
+            self.transcript.display = not empty
+        if empty:
+            self._empty.show(self._desk.findings(), self._desk.problems(), f"{view.spec.provider}/{view.spec.model}")
+
+    def view(self) -> SessionView | None:
+        """The session as it is drawn."""
+        return self._state.view(0) if self._state is not None else None
+
+    def is_busy(self) -> bool:
+        """Whether something runs."""
+        return self.status.status.phase is not Phase.IDLE
+
+    def showing(self) -> Showing:
+        """How thinking is shown."""
+        return self._shell.showing()
+
+    def _tick(self) -> None:
+        self.status.tick(time.monotonic())
+        if self.conversation.is_live:
+            self.conversation.tick()
+            self.transcript.settle()
+
+    # Layout
+
+    def on_resize(self, event: events.Resize) -> None:
+        """The sidebar comes and goes with the room there is."""
+        self.place_sidebar(event.size.width)
+
+    def place_sidebar(self, width: int) -> None:
+        """Show the sidebar if it is wished for and there is room."""
+        shown = self.sidebar_wish == "shown" or (self.sidebar_wish == "auto" and width >= WIDE)
+        self.sidebar.display = shown and width >= 60
+        self.status.change(time.monotonic(), full=not self.sidebar.display)
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        """The footer follows the focus."""
+        self._keys.focus_on(Place.TRANSCRIPT if event.widget is self.transcript else Place.COMPOSER)
+
+    @on(Transcript.FollowChanged)
+    def _follow_changed(self, event: Transcript.FollowChanged) -> None:
+        self._below.display = not event.following
+        if not event.following:
+            self._below.update(f"↓ {event.below} new lines" if event.below > 0 else "↓ end follows the answer")
+
+    # Writing
+
+    @on(Composer.Sent)
+    async def _send(self, event: Composer.Sent) -> None:
+        text = event.text
+        if is_command(text.strip()):
+            self.composer.take()
+            await self._shell.run_line(text.strip())
+            return
+        blocks = self.composer.chips.blocks(text)
+        if not blocks:
+            return
+        self.composer.take()
+        self._desk.keep_draft("")
+        try:
+            await self._shell.submit(blocks)
+            self.composer.chips.clear()
+        except PonderError as error:
+            self.composer.put(text)
+            self._shell.say(error.message, Severity.ERROR, error.advice)
+
+    @on(Composer.Typed)
+    def _typed(self, event: Composer.Typed) -> None:
+        text = event.text
+        row, column = self.composer.cursor_location
+        mention = mention_at(text, column, row)
+        if text.startswith("/") and "\n" not in text:
+            self.popup.offer(complete(self._shell.registry, self._shell.context(), text))
+        elif mention is not None:
+            self.popup.offer(mention_rows(mention, self._desk.complete_path))
+        else:
+            self.popup.close()
+        self.composer.popup_open = self.popup.is_open
+        self._desk.keep_draft(text)
+        self._weigh()
+
+    @work(exclusive=True, group="weigh")
+    async def _weigh(self) -> None:
+        reading = await self._desk.weigh(self.composer.chips.written_out(self.composer.text))
+        self.status.change(time.monotonic(), meter=reading)
+        self.sidebar.show_meter(reading)
+
+    @on(Composer.Pressed)
+    async def _pressed(self, event: Composer.Pressed) -> None:
+        match event.key:
+            case "help":
+                await self._shell.run_id("program.help")
+            case "up" | "down":
+                self.popup.move(1 if event.key == "down" else -1)
+            case "escape":
+                self._close_popup()
+            case "tab":
+                self._accept()
+            case "enter":
+                await self._accept_or_send()
+            case _:
+                pass
+
+    def _close_popup(self) -> None:
+        self.popup.close()
+        self.composer.popup_open = False
+
+    def _accept(self) -> None:
+        chosen = self.popup.chosen()
+        if chosen is None:
+            return
+        row, column = self.composer.cursor_location
+        if mention_at(self.composer.text, column, row) is not None:
+            text, path = with_mention(self.composer.text, column, row, chosen.line)
+            self._close_popup()
+            self.composer.put(text)
+            self._shell.attach(path)
+        else:
+            self.composer.put(chosen.line)
+
+    async def _accept_or_send(self) -> None:
+        chosen = self.popup.chosen()
+        text = self.composer.text
+        whole = chosen is None or chosen.line.strip() == text.strip()
+        if is_command(text) and (whole or self._is_complete(text)):
+            self._close_popup()
+            await self._send(Composer.Sent(text))
+        else:
+            self._accept()
+
+    def _is_complete(self, text: str) -> bool:
+        word, blank, rest = text.removeprefix("/").partition(" ")
+        return self._shell.registry.by_slash(word) is not None and not (blank and not rest)

@@ -1,0 +1,75 @@
+"""What the status line says after each event; a pure step from status to status."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tui.domain.events import (
+    AppEvent,
+    MessageCompleted,
+    MeterChanged,
+    ModelChanged,
+    QueueChanged,
+    RetryScheduled,
+    SaveFailed,
+    SaveRecovered,
+    ToolStarted,
+)
+from tui.domain.messages import Turn
+from tui.engine.state import Phase, SessionView
+from tui.ui.widgets.status_line import Status
+
+
+def cost_of(turns: tuple[Turn, ...]) -> float | None:
+    """Dollars of all answers; None when none is known."""
+    costs = [message.cost for turn in turns for message in turn.messages if message.cost is not None]
+    return sum(costs) if costs else None
+
+
+def status_of(view: SessionView, now: float, *, full: bool) -> Status:
+    """The status of a session as it stands."""
+    return Status(
+        name=f"{view.spec.model}/{view.spec.asked}" if view.spec.asked is not None else view.spec.model,
+        meter=view.meter,
+        cost=cost_of(view.turns),
+        phase=view.phase,
+        since=now if view.phase is not Phase.IDLE else None,
+        queued=len(view.queue),
+        not_saved=view.not_saved or "",
+        full=full,
+    )
+
+
+def status_after(status: Status, event: AppEvent, phase: Phase, stalled_s: float | None, now: float) -> Status:
+    """The status after an event; ``phase`` and ``stalled_s`` are the session's after it."""
+    if phase is not status.phase:
+        running = phase is not Phase.IDLE
+        keeps_clock = status.since is not None and phase in (Phase.WAITING, Phase.THINKING, Phase.ANSWERING)
+        since = (status.since if keeps_clock else now) if running else None
+        status = replace(status, phase=phase, since=since, retry_at=None, tool="")
+    status = replace(status, stalled_s=stalled_s)
+    return replace(status, **_changes(status, event, now))  # type: ignore[arg-type]  # fields of Status by name
+
+
+def _changes(status: Status, event: AppEvent, now: float) -> dict[str, object]:
+    changes: dict[str, object] = {}
+    match event:
+        case MeterChanged(reading):
+            changes["meter"] = reading
+        case ModelChanged(spec):
+            changes["name"] = f"{spec.model}/{spec.asked}" if spec.asked is not None else spec.model
+        case QueueChanged(prompts):
+            changes["queued"] = len(prompts)
+        case RetryScheduled(wait_s=wait):
+            changes["retry_at"] = now + wait
+        case ToolStarted(name=name):
+            changes["tool"] = name
+        case SaveFailed(message):
+            changes["not_saved"] = message
+        case SaveRecovered():
+            changes["not_saved"] = ""
+        case MessageCompleted(message=message) if message.cost is not None:
+            changes["cost"] = (status.cost or 0.0) + message.cost
+        case _:
+            pass
+    return changes

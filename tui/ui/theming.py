@@ -1,0 +1,118 @@
+"""The theme in force: chosen, previewed, reloaded while its file is edited."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tui.domain.errors import ConfigError
+from tui.domain.events import Severity
+from tui.ui.themes import DEFAULT_DARK, DEFAULT_LIGHT, ThemeFile, read_themes, theme_variables
+from tui.ui.transcript.ink import Ink
+
+if TYPE_CHECKING:
+    from textual.app import App
+
+    from tui.ui.app import PonderApp
+
+POLL_S = 0.5
+"""How often the user's theme files are looked at for changes."""
+
+
+class Theming:
+    """Knows all themes, and which is worn."""
+
+    def __init__(self, folder: Path | None, wish: str, environment: Mapping[str, str]) -> None:
+        self._folder = folder
+        self._environment = environment
+        self._themes, self.problems = read_themes(folder)
+        self._wish = wish
+        self._stamp = self._stamps()
+
+    def names(self) -> Sequence[str]:
+        """All themes by name."""
+        return list(self._themes)
+
+    def file(self, name: str) -> ThemeFile:
+        """One of them."""
+        return self._themes[name]
+
+    def install(self, app: App[int]) -> None:
+        """Make them known to Textual and wear the one that is wished for."""
+        for file in self._themes.values():
+            app.register_theme(file.theme)
+        self.wear(app, self._wish)
+
+    def choose(self, app: PonderApp, name: str) -> None:
+        """Wear this one from now on."""
+        self._wish = name
+        self.wear(app, name)
+
+    def wear(self, app: App[int], name: str) -> None:
+        """Put it on (also for a preview)."""
+        name = self.resolve(name)
+        app.ansi_color = name == "ansi"
+        app.theme = name
+
+    def resolve(self, name: str) -> str:
+        """The theme meant; ``auto`` follows the terminal's background where it can be told."""
+        if name in self._themes:
+            return name
+        if self._environment.get("NO_COLOR") or _few_colours(self._environment):
+            return "ansi"
+        return DEFAULT_LIGHT if has_light_background(self._environment) else DEFAULT_DARK
+
+    def ink(self, app: App[int]) -> Ink:
+        """Colours for line-drawn widgets."""
+        file = self._themes.get(app.theme)
+        variables = theme_variables(file.theme if file is not None else app.current_theme)
+        return Ink(variables, ansi=app.theme == "ansi")
+
+    def defaults(self) -> dict[str, str]:
+        """Our variables for Textual's own themes."""
+        name = self.resolve(self._wish)
+        return theme_variables(self._themes[name].theme)
+
+    def watch(self, app: PonderApp) -> None:
+        """Reload while files are edited; tell what is wrong with them."""
+        for problem in self.problems:
+            app.say(problem.message, Severity.WARNING, problem.advice)
+        if self._folder is not None:
+            app.set_interval(POLL_S, lambda: self._look(app))
+
+    def _look(self, app: PonderApp) -> None:
+        stamp = self._stamps()
+        if stamp == self._stamp:
+            return
+        self._stamp = stamp
+        self._themes, problems = read_themes(self._folder)
+        for file in self._themes.values():
+            app.register_theme(file.theme)
+        self._tell(app, problems)
+        self.wear(app, self._wish)
+        app.refresh_css()
+        app.chat.transcript.recolour(self.ink(app))
+
+    def _tell(self, app: PonderApp, problems: tuple[ConfigError, ...]) -> None:
+        for problem in problems:
+            app.say(problem.message, Severity.WARNING, problem.advice)
+
+    def _stamps(self) -> tuple[tuple[str, int], ...]:
+        if self._folder is None or not self._folder.is_dir():
+            return ()
+        return tuple((path.name, path.stat().st_mtime_ns) for path in sorted(self._folder.glob("*.toml")))
+
+
+def _few_colours(environment: Mapping[str, str]) -> bool:
+    term = environment.get("TERM", "")
+    return (
+        not environment.get("COLORTERM") and "256color" not in term and "direct" not in term and term != "xterm-kitty"
+    )
+
+
+def has_light_background(environment: Mapping[str, str]) -> bool:
+    """What ``COLORFGBG`` says: ``0;15`` is dark on light."""
+    background = environment.get("COLORFGBG", "").rpartition(";")[2]
+    return background in ("7", "15") and os.name != "nt"

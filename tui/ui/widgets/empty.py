@@ -1,0 +1,64 @@
+"""What stands where no conversation is yet: what was found, three things to try."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual.content import Content
+from textual.widgets import Static
+
+from tui.commands.context import Finding
+from tui.domain.printable import one_line
+
+TRY = (
+    ("enter", "sends what you write below"),
+    ("ctrl+t", "chooses model and thinking level"),
+    ("ctrl+s", "brings back earlier sessions"),
+)
+
+
+class Empty(Static):
+    """The first screen; no wizard, no questions."""
+
+    def __init__(self, findings: Sequence[Finding], problems: Sequence[tuple[str, str]], name: str) -> None:
+        super().__init__("", markup=False, id="empty")
+        self._findings = findings
+        self._problems = problems
+        self._name = name
+
+    def on_mount(self) -> None:
+        """Draw."""
+        self.show(self._findings, self._problems, self._name)
+
+    def show(self, findings: Sequence[Finding], problems: Sequence[tuple[str, str]], name: str) -> None:
+        """Draw what is known by now."""
+        self.update(Content("\n").join(_lines(findings, problems, name)))
+
+
+def _lines(findings: Sequence[Finding], problems: Sequence[tuple[str, str]], name: str) -> list[Content]:
+    lines = [
+        Content.styled("ponder", "bold $primary") + Content.styled("  talks to models that think", "$muted-text"),
+        Content(""),
+    ]
+    for sentence, advice in problems[:4]:
+        lines.append(Content.styled("⚠ ", "$warning") + Content(one_line(sentence, 200)))
+        if advice:
+            lines.append(Content.styled(f"  {one_line(advice, 200)}", "$muted-text"))
+    if problems:
+        lines.append(Content(""))
+    for row in findings[:10]:
+        mark = Content.styled("● ", "$success") if row.ready else Content.styled("○ ", "$muted-text")
+        title = Content.styled(one_line(row.title, 24).ljust(14), "$foreground" if row.ready else "$muted-text")
+        lines.append(mark + title + Content.styled(one_line(row.detail, 80), "$muted-text"))
+    if name.startswith("demo/"):
+        lines.append(Content(""))
+        lines.append(Content.styled("Nothing to set up: the built-in demo answers until you add a key.", "$foreground"))
+        lines.append(
+            Content.styled("The demo is not a real model; it shows what a real one looks like here.", "$muted-text")
+        )
+    lines.append(Content(""))
+    lines.extend(
+        Content.styled(key.rjust(8), "bold $foreground") + Content.styled(f"  {word}", "$muted-text")
+        for key, word in TRY
+    )
+    return lines

@@ -1,0 +1,79 @@
+"""The footer: at most seven keys that work where the focus is, never cut."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from textual.content import Content
+from textual.widgets import Static
+
+from tui.commands.registry import Place, Registry
+
+MOST = 7
+
+SHOWN = {
+    "escape": "esc",
+    "full_stop": ".",
+    "comma": ",",
+    "pageup": "pgup",
+    "pagedown": "pgdn",
+    "question_mark": "?",
+    "up": "↑",
+    "down": "↓",
+}
+
+
+def key_words(key: str) -> str:
+    """A key as people write it."""
+    return "+".join(SHOWN.get(part, part) for part in key.split("+"))
+
+
+def footer_keys(registry: Registry, keymap: Mapping[str, tuple[str, ...]], place: Place) -> list[tuple[str, str]]:
+    """Keys and words for the footer, those of the focused place first."""
+    rows = [
+        (command.place is not place, number, key_words(keymap[command.id][0]), command.footer)
+        for number, command in enumerate(registry)
+        if command.footer and keymap.get(command.id) and command.place in (place, Place.ANYWHERE)
+    ]
+    return [(key, word) for _, _, key, word in sorted(rows)]
+
+
+TRANSCRIPT_KEYS = (("space", "fold"), ("j/k", "move"), ("y", "copy"), ("r", "retry"), ("e", "edit"), ("f", "fork"))
+
+
+class KeyLine(Static):
+    """The line of keys."""
+
+    def __init__(self, registry: Registry, keymap: Mapping[str, tuple[str, ...]]) -> None:
+        super().__init__("", markup=False)
+        self._registry = registry
+        self._keymap = keymap
+        self._place = Place.COMPOSER
+
+    def on_mount(self) -> None:
+        """Draw."""
+        self._draw()
+
+    def on_resize(self) -> None:
+        """Draw what fits."""
+        self._draw()
+
+    def focus_on(self, place: Place) -> None:
+        """The focus is there now."""
+        if place is not self._place:
+            self._place = place
+            self._draw()
+
+    def _draw(self) -> None:
+        keys = footer_keys(self._registry, self._keymap, self._place)
+        if self._place is Place.TRANSCRIPT:
+            keys = [*TRANSCRIPT_KEYS, ("esc", "back")]
+        content = Content("")
+        used = 1
+        for key, word in keys[:MOST]:
+            width = len(key) + len(word) + 3
+            if used + width > self.size.width:
+                break
+            used += width
+            content = content + Content.styled(key, "bold $foreground") + Content.styled(f" {word}  ", "$muted-text")
+        self.update(content)
