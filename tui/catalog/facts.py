@@ -50,6 +50,12 @@ class BudgetRange:
     max: int
     zero_is_off: bool = False
     """The API takes 0 as "off" although 0 may lie below ``min``."""
+    open_top: bool = False
+    """The highest level sends no budget at all: the server's own limit is the most it has."""
+
+
+EFFORT_CUTS: Mapping[str, int] = {"minimal": 4_000, "low": 16_000, "medium": 32_000}
+"""Where a model's row has no cuts of its own. A larger number makes the same budget mean less effort."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +71,11 @@ class ThinkingControls:
     """Unified level → effort word, only where the general rule would choose another."""
     default: str | None = None
     """What the server does when nothing is sent."""
+    levels_by: str = "auto"
+    """What a level turns: ``effort``, ``budget`` or ``toggle``; ``auto`` is efforts, else budget, else the switch.
+    The other knobs stay for whoever asks for them by number or word."""
+    cuts: Mapping[str, int] = field(default_factory=lambda: dict(EFFORT_CUTS))
+    """Budgets asked for in tokens, as efforts: word → budgets below this number mean it; above all, high."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,6 +154,7 @@ class ProviderFacts:
     """Answers on loopback; found by asking its port."""
     quirks: Quirks = field(default_factory=Quirks)
     wire_quirks: Mapping[str, object] = field(default_factory=dict)
+    """Wire → quirk fields, for models that speak another wire here than ``wire``."""
     paths: Mapping[str, str] = field(default_factory=dict)
     """Paths that differ from the wire's own (``chat``, ``models``, ``count``)."""
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -155,3 +167,15 @@ class ProviderFacts:
     """Where a key is made, for the key dialog."""
     source: str = "packaged"
     """Which file it came from."""
+    spelling: str | None = None
+    """How thinking is asked for here whatever the model; None leaves it to the model's own row."""
+    resells: bool = False
+    """Makers' models are reached through here, under the makers' facts."""
+    bases: Mapping[str, str] = field(default_factory=dict)
+    """Wire → base URL, for models that speak another wire here."""
+    models: str = ""
+    """Packaged file with rows for this provider, without ``.toml``; "" where there is none."""
+
+    def base_url_for(self, wire: WireName) -> str:
+        """Base URL of a model that speaks ``wire`` here."""
+        return self.bases.get(wire, self.base_url)

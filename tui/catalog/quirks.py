@@ -23,7 +23,9 @@ class Quirks:
 
     # Chat Completions: thinking sent back
     thinking_back: str = "none"
-    """none, reasoning_content, reasoning, reasoning_details, think_tags (in the content), content_chunks (Mistral)."""
+    """none, reasoning_content, reasoning, reasoning_text (with ``reasoning_opaque``: GitHub Copilot),
+    reasoning_details (the array as received, plus ``reasoning`` where that came too; ``reasoning`` alone without
+    an array), think_tags (in the content), content_chunks (Mistral)."""
     thinking_back_empty: bool = False
     """Send the field on every assistant message, "" where there was no thinking."""
 
@@ -35,6 +37,8 @@ class Quirks:
     """Ask for usage with ``stream_options.include_usage``."""
     store_false: bool = False
     """Send ``store: false``."""
+    cache_key_field: str = ""
+    """Body field for the conversation's id, for prompt caches that take one (``prompt_cache_key`` at OpenAI)."""
     content_never_null: bool = False
     """Assistant content is "" instead of null beside tool calls."""
     merge_same_role: bool = False

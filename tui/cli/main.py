@@ -32,6 +32,8 @@ class Entry(NamedTuple):
 
 COMMANDS = {
     "plan": Entry("tui.cli.plan", "print what will be sent to control a model's thinking"),
+    "models": Entry("tui.cli.models", "list the models in the catalogue"),
+    "auth": Entry("tui.cli.auth", "keep, list and remove providers' keys"),
     "wire": Entry("tui.cli.wire", "decode recorded responses, encode conversations"),
 }
 """Name → module; the order is the order of ``ponder --help``."""

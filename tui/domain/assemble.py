@@ -99,16 +99,19 @@ class Assembler:
                 self._block(index, "image").image = event
             case BlockSealed(index, seal):
                 self._block(index, "thinking").seal = seal
-            case BlockFinished(index):
+            case BlockFinished(index, form):
                 if index in self._open:
                     self._open[index].finished = True
+                    self._open[index].form = form or self._open[index].form
             case _:
                 self._feed_response(event)
 
     def _feed_response(self, event: StreamEvent) -> None:
         match event:
-            case ResponseStarted(model, response_id):
+            case ResponseStarted(model, response_id, restarted):
                 self.model, self.response_id = model, response_id
+                if restarted:
+                    self._open.clear()
             case UsageReported(usage):
                 self.usage = usage
             case ProviderRemark():
@@ -164,6 +167,7 @@ def _closed(block: _Open, index: int) -> Block:
                 media_type=block.name or "image/png",
                 data=image.data if image else None,
                 url=image.url if image else None,
+                seal=block.seal,
             )
         case "opaque":
             raw = block.seal.raw if block.seal else None

@@ -77,6 +77,8 @@ class ImageBlock:
     url: str | None = None
     name: str | None = None
     """What the user called it (a file name); never sent."""
+    seal: Seal | None = None
+    """A picture the model made may be signed (Gemini)."""
     kind: Literal["image"] = "image"
 
 

@@ -38,6 +38,8 @@ class Reason(StrEnum):
     UNSUPPORTED_INPUT = "left out: this model does not take such input"
     BINDING = "left out: this model binds thinking to everything before it"
     REPAIR = "left out after the provider refused it"
+    FLATTENED = "sent as plain text: tool calls cannot go as such here"
+    THINKING_OFF = "left out: thinking is switched off"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

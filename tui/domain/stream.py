@@ -51,6 +51,8 @@ class ResponseStarted:
 
     model: str | None
     response_id: str | None
+    restarted: bool = False
+    """The server began anew in mid-stream: every block before this one is void, indices go on counting."""
 
 
 @dataclass(slots=True)
@@ -129,6 +131,8 @@ class BlockFinished:
     """A block is complete; a tool call without this must not be run."""
 
     index: int
+    form: ThinkingForm | None = None
+    """Thinking: what its text turned out to be, where the start could only guess."""
 
 
 @dataclass(slots=True)

@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import contextlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.catalog.asking import CATALOG
+from tui.catalog.spec import parse_asked, parse_spec, require_asked, split_asked
+from tui.domain.errors import UnknownModel, UsageError
+from tui.domain.thinking import Asked, ModelSpec, ThinkingLevel
+
+PROVIDERS = sorted(CATALOG.providers())
+SEGMENTS = st.text("abcdefghijklmnopqrstuvwxyz0123456789.:-", min_size=1, max_size=12).filter(
+    lambda segment: parse_asked(segment) is None
+)
+MODELS = st.lists(SEGMENTS, min_size=1, max_size=3).map("/".join)
+ASKED = st.none() | st.sampled_from(ThinkingLevel) | st.integers(1, 10_000_000)
+
+
+@pytest.mark.parametrize(
+    ("text", "spec"),
+    [
+        ("claude-sonnet-4-5/med", ("anthropic", "claude-sonnet-4-5", ThinkingLevel.MED)),
+        ("claude-sonnet-4-5/MEDIUM", ("anthropic", "claude-sonnet-4-5", ThinkingLevel.MED)),
+        ("claude-sonnet-4-5-20250929", ("anthropic", "claude-sonnet-4-5-20250929", None)),
+        ("openrouter/anthropic/claude-opus-5/high", ("openrouter", "anthropic/claude-opus-5", ThinkingLevel.HIGH)),
+        ("gemini-2.5-pro/16k", ("google", "gemini-2.5-pro", 16_000)),
+        ("gemini-2.5-pro/16K", ("google", "gemini-2.5-pro", 16_000)),
+        ("gemini-2.5-pro/16000", ("google", "gemini-2.5-pro", 16_000)),
+        ("gemini-2.5-pro/16,000", ("google", "gemini-2.5-pro", 16_000)),
+        ("gemini-2.5-pro/0", ("google", "gemini-2.5-pro", ThinkingLevel.NONE)),
+        ("OpenAI/gpt-5.5", ("openai", "gpt-5.5", None)),
+        ("openai/gpt-77", ("openai", "gpt-77", None)),
+        ("groq/openai/gpt-oss-120b/low", ("groq", "openai/gpt-oss-120b", ThinkingLevel.LOW)),
+        ("llama.cpp/whatever", ("llama.cpp", "whatever", None)),
+        ("qwen3:8b", ("ollama", "qwen3:8b", None)),
+        ("kimi-k3.1-pro", ("moonshot", "kimi-k3.1-pro", None)),
+        ("demo", ("demo", "demo", None)),
+        ("qwen3.8-27b", ("groq", "qwen/qwen3.8-27b", None)),
+    ],
+)
+def test_names_are_read(text: str, spec: tuple[str, str, Asked | None]) -> None:
+    provider, model, asked = spec
+    assert parse_spec(text, CATALOG) == ModelSpec(provider=provider, model=model, asked=asked)
+
+
+@pytest.mark.parametrize(
+    ("text", "nearest"),
+    [
+        ("claude-sonet-4-5", "anthropic/claude-sonnet-4-5"),
+        ("gpt-5.55", "openai/gpt-5.5"),
+        ("gpt-oss-120b", "cerebras/gpt-oss-120b"),
+        ("anthropc/claude-opus-5", "anthropic/claude-opus-5"),
+        ("gemini-2.5-prof/high", "google/gemini-2.5-pro"),
+    ],
+)
+def test_a_name_that_fits_nothing_or_several_gets_the_nearest(text: str, nearest: str) -> None:
+    with pytest.raises(UnknownModel) as caught:
+        parse_spec(text, CATALOG)
+    assert nearest in caught.value.nearest
+
+
+@pytest.mark.parametrize(
+    "text", ["", "/", "//", "anthropic", "anthropic/", "high", "anthropic//high", " ", "x" * 5_000]
+)
+def test_what_is_no_name_is_an_unknown_model(text: str) -> None:
+    with pytest.raises(UnknownModel):
+        parse_spec(text, CATALOG)
+
+
+def test_the_users_own_models_are_found_by_their_bare_name() -> None:
+    catalog = CATALOG.with_layer("discovery", {"ollama": {"my-tune:7b": {"thinks": True}}})
+    assert parse_spec("my-tune:7b/low", catalog) == ModelSpec(
+        provider="ollama", model="my-tune:7b", asked=ThinkingLevel.LOW
+    )
+
+
+def test_the_maker_goes_before_whoever_else_lists_its_model() -> None:
+    catalog = CATALOG.with_layer("discovery", {"litellm-proxy": {"claude-opus-5": {"max_output": 9}}})
+    assert parse_spec("claude-opus-5", catalog).provider == "anthropic"
+
+
+@given(provider=st.sampled_from(PROVIDERS), model=MODELS, asked=ASKED)
+def test_a_spec_reads_back_as_it_was_written(provider: str, model: str, asked: Asked | None) -> None:
+    spec = ModelSpec(provider=provider, model=CATALOG.find(provider, model).id, asked=asked)
+    assert parse_spec(str(spec), CATALOG) == spec
+
+
+@given(text=st.text(max_size=40))
+def test_no_text_is_more_than_unknown(text: str) -> None:
+    name, asked = split_asked(text)
+    assert asked is None or text.strip().startswith(name + "/")
+    with contextlib.suppress(UnknownModel):
+        parse_spec(text, CATALOG)
+
+
+def test_what_is_neither_level_nor_budget_is_said() -> None:
+    assert [parse_asked(text) for text in ("", "k", "-5", "1.5k", "١٦", "high!", "999999999999")] == [None] * 7
+    with pytest.raises(UsageError):
+        require_asked("much")

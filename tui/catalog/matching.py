@@ -1,0 +1,56 @@
+"""Which row a model name belongs to: longest prefix on a segment boundary, never a substring.
+
+``gpt-5`` is the row of ``gpt-5-2025-08-07`` but not of ``gpt-5.7``: a version that goes on is another model, of
+which nothing is known. Dots and dashes are the same thing here, because resellers write ``claude-opus-4.5``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+
+_BOUNDARY = "-/:@"
+_NEXT_VERSION = re.compile(r"-\d{1,2}(?=$|[-/:@])")
+_SIZE = re.compile(r"-\d+(-\d+)?[bm](?=$|[-/:@])")
+_EDITION = re.compile(r"(-(latest|preview|exp|experimental|\d{3,8}|\d{4}-\d\d-\d\d|\d\d-\d\d|\d\d-\d{4}))+|@\d{8}")
+
+
+def normal(name: str) -> str:
+    """A name as it is compared."""
+    return name.lower().replace(".", "-")
+
+
+def best_match(name: str, known: Iterable[str], different: Collection[str] = ()) -> str | None:
+    """The known name that ``name`` is, or begins with; None where it is a model of its own.
+
+    ``different`` are segments (``image``, ``tts`` …) that make another kind of model of whatever stands before.
+    """
+    wanted = normal(name)
+    best: str | None = None
+    for candidate in known:
+        prefix = normal(candidate)
+        if _reaches(wanted, prefix) and (best is None or len(prefix) > len(normal(best))):
+            best = candidate
+    if best is None:
+        return None
+    rest = wanted[len(normal(best)) :]
+    if _is_next_version(normal(best), rest) or set(re.split(r"[-/:@]", rest)) & set(different):
+        return None
+    return best
+
+
+def same_model(name: str, known: str) -> bool:
+    """The name is the known one, or a dated, preview or latest edition of it."""
+    wanted, prefix = normal(name), normal(known)
+    if not wanted.startswith(prefix):
+        return False
+    rest = wanted[len(prefix) :]
+    return not rest or (_EDITION.fullmatch(rest) is not None and not _is_next_version(prefix, rest))
+
+
+def _reaches(wanted: str, prefix: str) -> bool:
+    return wanted == prefix or (wanted.startswith(prefix) and wanted[len(prefix)] in _BOUNDARY)
+
+
+def _is_next_version(prefix: str, rest: str) -> bool:
+    return prefix[-1:].isdigit() and _NEXT_VERSION.match(rest) is not None and _SIZE.match(rest) is None

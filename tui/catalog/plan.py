@@ -1,0 +1,207 @@
+"""The plan: what will be sent to control a model's thinking, and the sentences that tell it. Nothing else decides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypedDict, Unpack
+
+from tui.catalog.decide import LEVEL_WORDS, Bounds, Choice, Knobs, choose, knobs
+from tui.catalog.facts import Lifecycle, ModelFacts, ProviderFacts
+from tui.catalog.spelling import Fields, Spelling, at, merged, spelling
+from tui.domain.thinking import Asked, PlanState, ThinkingLevel, ThinkingPlan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DynamicBudget:
+    """``reasoning.dynamicBudget``: long contexts get small budgets."""
+
+    threshold: int = 150_000
+    """Tokens of context above which it acts."""
+    cap: int = 10_000
+    """The most thinking it then allows."""
+
+
+class PlanOptions(TypedDict, total=False):
+    """Everything about the request and the settings that a plan may depend on."""
+
+    max_output: int | None
+    """The user's output limit; None is the model's own."""
+    context_tokens: int | None
+    """Effective tokens of the context."""
+    dynamic_budget: DynamicBudget | None
+    """None is off."""
+    with_tools: bool
+    """Tools are offered (default true)."""
+    effort_override: str | None
+    """``reasoning.effort``: a word instead of what was asked."""
+    max_tokens_override: int | None
+    """``reasoning.maxTokens``: a budget instead of all of that."""
+    enabled: bool
+    """``reasoning.enabled`` (default true)."""
+    summary: str
+    """``reasoning.summary``: auto, concise, detailed, off."""
+
+
+def plan(facts: ModelFacts, provider: ProviderFacts, asked: Asked, **options: Unpack[PlanOptions]) -> ThinkingPlan:
+    """The plan for one model at one provider. Pure: facts, wish and options in, wire fields and sentences out."""
+    spelled = spelling(facts.spelling)
+    turned = knobs(facts.controls, spelled)
+    wish = _wish(asked, options)
+    limit = _smaller(options.get("max_output"), facts.max_output)
+    choice = choose(wish, turned, Bounds(output=limit, cap=_cap(options)))
+    fields = _fields(choice, turned, spelled, options.get("summary", "auto"))
+    nominal, sent = _values(choice, spelled)
+    return ThinkingPlan(
+        asked=wish if isinstance(wish, ThinkingLevel | int) else asked,
+        nominal=nominal,
+        sent=sent,
+        state=choice.state,
+        fields=fields,
+        headers=_headers(choice, spelled, with_tools=options.get("with_tools", True)),
+        max_output=limit if spelled.sends_max_output or options.get("max_output") is not None else None,
+        summary="Thinking: " + _sentence(wish, choice, facts, spelled),
+        warnings=(*choice.remarks, *_told(choice, facts, wish), *_limit_told(facts, options), *_lifecycle(facts)),
+    )
+
+
+def _wish(asked: Asked, options: PlanOptions) -> Asked | str:
+    if not options.get("enabled", True):
+        return ThinkingLevel.NONE
+    tokens, effort = options.get("max_tokens_override"), options.get("effort_override")
+    if tokens is not None:
+        return tokens or ThinkingLevel.NONE
+    if effort is not None:
+        return ThinkingLevel.NONE if effort == "none" else effort
+    return asked
+
+
+def _smaller(ours: int | None, models: int | None) -> int | None:
+    return min(ours, models) if ours is not None and models is not None else ours if ours is not None else models
+
+
+def _cap(options: PlanOptions) -> int | None:
+    dynamic, context = options.get("dynamic_budget"), options.get("context_tokens")
+    if dynamic is None or context is None or context <= dynamic.threshold:
+        return None
+    return dynamic.cap
+
+
+def _fields(choice: Choice, turned: Knobs, spelled: Spelling, summary: str) -> Fields:
+    if choice.state in (PlanState.UNSUPPORTED, PlanState.UNCONTROLLED):
+        return merged(spelled.always)
+    if choice.state is PlanState.OFF:
+        word = _effort_field(choice, spelled)
+        return merged(spelled.always, word) if word else merged(spelled.always, spelled.off or {})
+    parts = [spelled.always, _on(choice, turned, spelled), _effort_field(choice, spelled)]
+    if choice.budget is not None and spelled.budget_at:
+        parts.append(at(spelled.budget_at, choice.budget))
+    if spelled.summary_at and summary in spelled.summary_words:
+        parts.append(at(spelled.summary_at, spelled.summary_words[summary]))
+    return merged(*parts)
+
+
+def _on(choice: Choice, turned: Knobs, spelled: Spelling) -> Fields:
+    if choice.budget is not None and spelled.on_budget is not None:
+        return merged(spelled.on_budget)
+    if choice.switched and spelled.on_toggle is not None and turned.levels_by != "effort":
+        return merged(spelled.on_toggle)
+    return merged(spelled.on)
+
+
+def _effort_field(choice: Choice, spelled: Spelling) -> Fields:
+    if choice.effort is None or spelled.effort_at is None:
+        return {}
+    if choice.budget is not None and not spelled.effort_with_budget:
+        return {}
+    return at(spelled.effort_at, spelled.effort(choice.effort))
+
+
+def _headers(choice: Choice, spelled: Spelling, *, with_tools: bool) -> dict[str, str]:
+    if choice.budget is not None and with_tools:
+        return {**spelled.headers, **spelled.tool_headers}
+    return dict(spelled.headers)
+
+
+def _values(choice: Choice, spelled: Spelling) -> tuple[int | str | None, int | str | None]:
+    """Nominal and sent: budgets, effort words, or the name of the switch."""
+    if choice.budget is not None:
+        return choice.nominal_budget, choice.budget
+    if choice.effort is not None:
+        word = spelled.effort(choice.effort)
+        return word, word
+    if choice.switched:
+        word_or_zero = spelled.off_word if choice.state is PlanState.OFF else spelled.on_word
+        return (word_or_zero if choice.nominal_budget is None else choice.nominal_budget), word_or_zero
+    return None, None
+
+
+def _sentence(wish: Asked | str, choice: Choice, facts: ModelFacts, spelled: Spelling) -> str:
+    match choice.state:
+        case PlanState.UNSUPPORTED:
+            return "none, this model does not think"
+        case PlanState.UNCONTROLLED:
+            return "always on, it cannot be controlled" if facts.known else "left to the server"
+        case PlanState.OFF:
+            return spelled.off_note or "off"
+        case PlanState.CANNOT_DISABLE | PlanState.ON:
+            return _on_sentence(wish, choice, spelled)
+
+
+def _on_sentence(wish: Asked | str, choice: Choice, spelled: Spelling) -> str:
+    if choice.state is PlanState.CANNOT_DISABLE:
+        return (choice.effort or f"minimum ({choice.budget:,} tokens)").lower()
+    asked = LEVEL_WORDS[wish] if isinstance(wish, ThinkingLevel) else wish
+    if choice.budget is not None:
+        return _budget_sentence(asked, choice)
+    name = f"{asked:,} tokens" if isinstance(asked, int) else asked
+    if choice.effort is not None:
+        word = spelled.effort(choice.effort)
+        return name if word.lower() == asked else f"{name} (effort {word})"
+    return f"{name} (no limit)" if choice.unlimited else "on (this model has no levels)"
+
+
+def _budget_sentence(asked: str | int, choice: Choice) -> str:
+    differs = choice.nominal_budget != choice.budget
+    if isinstance(asked, int):
+        return f"{asked:,} tokens asked, {choice.budget:,} sent" if differs else f"{asked:,} tokens"
+    if differs:
+        return f"{asked} ({choice.nominal_budget:,} nominal, {choice.budget:,} sent)"
+    return f"{asked} ({choice.budget:,} tokens)"
+
+
+def _told(choice: Choice, facts: ModelFacts, wish: Asked | str) -> tuple[str, ...]:
+    told: list[str] = []
+    if not facts.known:
+        told.append(f"`{facts.id}` is not in the catalogue: only careful assumptions are made")
+    if choice.state is PlanState.UNCONTROLLED and facts.known:
+        wants_off = wish in (ThinkingLevel.NONE, 0)
+        what = "cannot switch thinking off" if wants_off else "has no thinking control"
+        told.append(f"This model {what}: nothing is sent for it")
+    elif choice.state is PlanState.UNCONTROLLED:
+        told.append("How it thinks is not known: no level is sent")
+    elif choice.state is PlanState.UNSUPPORTED and wish not in (ThinkingLevel.NONE, 0):
+        told.append("This model does not think: nothing is sent for it")
+    return tuple(told)
+
+
+def _limit_told(facts: ModelFacts, options: PlanOptions) -> tuple[str, ...]:
+    ours, models = options.get("max_output"), facts.max_output
+    if ours is None or models is None or ours <= models:
+        return ()
+    return (f"This model writes at most {models:,} tokens: the output limit of {ours:,} is cut to that",)
+
+
+def _lifecycle(facts: ModelFacts) -> tuple[str, ...]:
+    use = f": use `{facts.successor}`" if facts.successor else ""
+    match facts.lifecycle:
+        case Lifecycle.CURRENT:
+            return ()
+        case Lifecycle.RETIRING:
+            return (f"`{facts.id}` will be shut down {_when(facts.retires)}{use}",)
+        case Lifecycle.RETIRED:
+            when = f" {_when(facts.retires)}" if facts.retires else ""
+            return (f"`{facts.id}` was shut down{when}{use}",)
+
+
+def _when(date: str | None) -> str:
+    return "soon" if date is None else f"on {date}" if date.count("-") == 2 else f"in {date}"

@@ -1,0 +1,159 @@
+"""Rows about providers: packaged ones, the user's own, and the quirks that hold for a model at one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from typing import cast
+from urllib.parse import urlsplit
+
+from tui.catalog.facts import AuthStyle, ModelFacts, ProviderFacts
+from tui.catalog.quirks import Quirks
+from tui.catalog.reading import (
+    Check,
+    Table,
+    check_table,
+    is_flag,
+    is_number,
+    is_table,
+    is_text,
+    is_text_table,
+    is_texts,
+    nearest,
+    one_of,
+    read_toml,
+)
+from tui.catalog.rows import check_quirks
+from tui.domain.errors import ConfigError
+from tui.domain.messages import WireName
+
+_PACKAGED = Path(__file__).parent / "providers.toml"
+_KEYS: Mapping[str, Check] = {
+    "title": is_text,
+    "wire": one_of(tuple(WireName)),
+    "base_url": is_text,
+    "auth": one_of(tuple(AuthStyle)),
+    "key_env": is_texts,
+    "key_optional": is_flag,
+    "key_url": is_text,
+    "local": is_flag,
+    "quirks": is_table,
+    "wire_quirks": is_table,
+    "paths": is_text_table,
+    "headers": is_text_table,
+    "extra_body": is_table,
+    "discovery": one_of(("anthropic", "openai", "openrouter", "gemini", "ollama")),
+    "idle_timeout_s": is_number,
+    "header_timeout_s": is_number,
+    "spelling": is_text,
+    "resells": is_flag,
+    "bases": is_text_table,
+    "models": is_text,
+}
+_WIRE_DEFAULTS: Mapping[str, Table] = {
+    WireName.ANTHROPIC: {"auth": "x-api-key", "quirks": {"version": "2023-06-01", "forbids_sampling": False}},
+    WireName.GEMINI: {"auth": "x-goog-api-key"},
+}
+"""What a provider of the user's has if it says nothing: servers that copy Anthropic know only the older version."""
+
+
+@lru_cache(maxsize=1)
+def packaged_provider_rows() -> Mapping[str, Table]:
+    """The packaged tables."""
+    rows = read_toml(_PACKAGED)
+    return {name: check_table(row, _KEYS, where=name, file=_PACKAGED.name) for name, row in rows.items()}
+
+
+@lru_cache(maxsize=1)
+def packaged_providers() -> Mapping[str, ProviderFacts]:
+    """The packaged providers."""
+    return {name: _facts(name, row, "packaged: providers.toml") for name, row in packaged_provider_rows().items()}
+
+
+def user_provider(name: str, row: object, file: str) -> ProviderFacts:
+    """A provider of the user's, or a packaged one with the user's changes."""
+    where = f"providers.{name}"
+    own = check_table(row, _KEYS, where=where, file=file)
+    packaged = packaged_provider_rows().get(name)
+    if packaged is None:
+        for key in ("wire", "base_url"):
+            if key not in own:
+                raise ConfigError(f"{file}: `{where}` needs `{key}`", file=file, key=f"{where}.{key}")
+        packaged = {"resells": True, **_WIRE_DEFAULTS.get(str(own["wire"]), {})}
+    table = {**packaged, **own}
+    if isinstance(packaged.get("quirks"), Mapping):
+        table["quirks"] = {**cast(Table, packaged["quirks"]), **cast(Table, own.get("quirks", {}))}
+    if urlsplit(str(table["base_url"])).scheme not in ("http", "https"):
+        raise ConfigError(f"{file}: `{where}.base_url` must begin with http:// or https://", file=file, key=where)
+    if "/" in name:
+        raise ConfigError(f"{file}: a provider's name cannot contain `/`: `{name}`", file=file, key=where)
+    return _facts(name, table, file)
+
+
+def _facts(name: str, row: Table, source: str) -> ProviderFacts:
+    check_quirks(row.get("quirks", {}), f"{name}.quirks", source)
+    for wire, quirks in cast("Mapping[str, object]", row.get("wire_quirks", {})).items():
+        if wire not in tuple(WireName):
+            raise ConfigError(
+                f"{source}: there is no wire `{wire}`", file=source, key=name, nearest=nearest(wire, tuple(WireName))
+            )
+        check_quirks(quirks, f"{name}.wire_quirks.{wire}", source)
+    return ProviderFacts(
+        id=name,
+        title=str(row.get("title", name)),
+        wire=WireName(str(row["wire"])),
+        base_url=str(row["base_url"]).rstrip("/"),
+        auth=AuthStyle(str(row.get("auth", AuthStyle.BEARER))),
+        key_env=tuple(cast("list[str]", row.get("key_env", []))),
+        key_optional=bool(row.get("key_optional", False)),
+        local=bool(row.get("local", False)),
+        quirks=_with(Quirks(), row.get("quirks", {})),
+        wire_quirks=cast(Table, row.get("wire_quirks", {})),
+        paths=cast("Mapping[str, str]", row.get("paths", {})),
+        headers=cast("Mapping[str, str]", row.get("headers", {})),
+        extra_body=cast(Table, row.get("extra_body", {})),
+        discovery=cast("str | None", row.get("discovery")),
+        idle_timeout_s=cast("float | None", row.get("idle_timeout_s")),
+        header_timeout_s=cast("float | None", row.get("header_timeout_s")),
+        key_url=cast("str | None", row.get("key_url")),
+        source=source,
+        spelling=cast("str | None", row.get("spelling")),
+        resells=bool(row.get("resells", False)),
+        bases=cast("Mapping[str, str]", row.get("bases", {})),
+        models=str(row.get("models", "")),
+    )
+
+
+def effective_quirks(provider: ProviderFacts, facts: ModelFacts) -> Quirks:
+    """The quirks of one model at one provider: the provider's, its other wire's, the model's own."""
+    known = provider.quirks if facts.wire == provider.wire else Quirks()
+    return _with(_with(known, provider.wire_quirks.get(facts.wire, {})), facts.quirks)
+
+
+def _with(quirks: Quirks, changes: object) -> Quirks:
+    table = cast(Table, changes)
+    plain = {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
+    return replace(quirks, **plain) if plain else quirks  # type: ignore[arg-type]  # names and types were checked
+
+
+def ollama_base_url(host: str) -> str:
+    """The base URL that ``OLLAMA_HOST`` means: a host, a port or a URL, and 0.0.0.0 is this machine."""
+    text = host.strip().rstrip("/")
+    if "://" not in text:
+        text = f"http://{text}"
+    try:
+        parts = urlsplit(text)
+    except ValueError as error:
+        raise ConfigError(f"OLLAMA_HOST is not an address: {error}", key="OLLAMA_HOST") from error
+    name = parts.hostname or "localhost"
+    if name in ("0.0.0.0", "::"):
+        name = "localhost"
+    if ":" in name:
+        name = f"[{name}]"
+    try:
+        port = parts.port or {"http": 11434, "https": 443}.get(parts.scheme, 11434)
+    except ValueError as error:
+        raise ConfigError(f"OLLAMA_HOST has a wrong port: {error}", key="OLLAMA_HOST") from error
+    return f"{parts.scheme}://{name}:{port}{parts.path}"

@@ -1,0 +1,101 @@
+"""TOML into checked values: the user's files are read strictly, and a wrong word gets the nearest right one."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+
+from tui.domain.errors import ConfigError
+
+Table = Mapping[str, object]
+Check = Callable[[object], bool]
+
+
+def read_toml(path: Path) -> Table:
+    """The file's tables; a missing, unreadable or wrong file is a ConfigError."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        place = re.search(r"line (\d+), column (\d+)", str(error))
+        line, column = (int(place[1]), int(place[2])) if place else (None, None)
+        raise ConfigError(f"{path.name} is not TOML: {error}", file=str(path), line=line, column=column) from error
+    except (OSError, UnicodeError) as error:
+        raise ConfigError(f"{path.name} cannot be read: {error}", file=str(path)) from error
+
+
+def nearest(word: str, known: Collection[str], count: int = 3) -> tuple[str, ...]:
+    """The known words most like this one."""
+    lowered = {name.lower(): name for name in known}
+    return tuple(lowered[found] for found in difflib.get_close_matches(word.lower(), lowered, n=count, cutoff=0.5))
+
+
+def is_text(value: object) -> bool:
+    """A string."""
+    return isinstance(value, str)
+
+
+def is_flag(value: object) -> bool:
+    """True or false."""
+    return isinstance(value, bool)
+
+
+def is_count(value: object) -> bool:
+    """A whole number, not negative."""
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def is_number(value: object) -> bool:
+    """A number, not negative."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
+
+
+def is_table(value: object) -> bool:
+    """A table."""
+    return isinstance(value, Mapping)
+
+
+def is_texts(value: object) -> bool:
+    """A list of strings."""
+    return isinstance(value, list | tuple) and all(isinstance(item, str) for item in value)
+
+
+def is_text_table(value: object) -> bool:
+    """A table of strings."""
+    return isinstance(value, Mapping) and all(isinstance(item, str) for item in value.values())
+
+
+def is_count_table(value: object) -> bool:
+    """A table of whole numbers."""
+    return isinstance(value, Mapping) and all(is_count(item) for item in value.values())
+
+
+def one_of(words: Collection[str]) -> Check:
+    """One of these words."""
+
+    def check(value: object) -> bool:
+        return isinstance(value, str) and value in words
+
+    return check
+
+
+def check_table(table: object, keys: Mapping[str, Check], *, where: str, file: str) -> Table:
+    """``table`` with nothing in it but ``keys`` of the right type."""
+    if not isinstance(table, Mapping):
+        raise ConfigError(f"{file}: `{where}` must be a table", file=file, key=where)
+    for key, value in table.items():
+        check = keys.get(key)
+        if check is None:
+            raise ConfigError(
+                f"{file}: `{where}` has no key `{key}`", file=file, key=f"{where}.{key}", nearest=nearest(key, keys)
+            )
+        if not check(value):
+            what = (check.__doc__ or "").rstrip(".").lower()
+            raise ConfigError(
+                f"{file}: `{where}.{key}` cannot be {value!r}" + (f": expected {what}" if what else ""),
+                file=file,
+                key=f"{where}.{key}",
+            )
+    return table

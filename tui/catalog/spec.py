@@ -1,0 +1,118 @@
+"""Model names as users write them: ``NAME``, ``PROVIDER/NAME``, either with ``/LEVEL`` or ``/BUDGET`` behind."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tui.catalog.load import Catalog
+from tui.catalog.matching import best_match, normal, same_model
+from tui.catalog.reading import nearest
+from tui.catalog.rows import ModelFile, model_file, packaged_files
+from tui.domain.errors import UnknownModel, UsageError
+from tui.domain.thinking import Asked, ModelSpec, ThinkingLevel
+
+_LEVELS = {**{level.value: level for level in ThinkingLevel}, "medium": ThinkingLevel.MED}
+_BUDGET = re.compile(r"(\d{1,3}(?:[_,]?\d{3})*|\d+)(k?)", re.IGNORECASE)
+MOST_TOKENS = 100_000_000
+"""Larger budgets are typing errors."""
+
+
+def parse_asked(text: str) -> Asked | None:
+    """A level or a budget (``16000``, ``16k``); None where the text is neither. 0 is ``none``."""
+    level = _LEVELS.get(text.lower())
+    if level is not None:
+        return level
+    found = _BUDGET.fullmatch(text) if len(text) <= 12 and text.isascii() else None
+    if found is None:
+        return None
+    tokens = int(re.sub("[_,]", "", found[1])) * (1000 if found[2] else 1)
+    return None if tokens > MOST_TOKENS else tokens or ThinkingLevel.NONE
+
+
+def require_asked(text: str) -> Asked:
+    """A level or a budget; anything else is a UsageError."""
+    asked = parse_asked(text)
+    if asked is None:
+        raise UsageError(f"`{text}` is neither a level nor a budget.", advice="Levels: none, low, med, high; or 16k.")
+    return asked
+
+
+def split_asked(text: str) -> tuple[str, Asked | None]:
+    """A name and what stands behind it: the last segment, if it is a level or a budget and something is left."""
+    name, slash, last = text.strip().rpartition("/")
+    asked = parse_asked(last) if slash and name else None
+    return (name, asked) if asked is not None else (text.strip(), None)
+
+
+def parse_spec(text: str, catalog: Catalog) -> ModelSpec:
+    """The model that ``text`` names. A name that fits nothing, or several, is an UnknownModel with the nearest."""
+    name, asked = split_asked(text)
+    provider, slash, model = name.partition("/")
+    known = catalog.providers()
+    if slash and provider not in known and provider.lower() in known:
+        provider = provider.lower()
+    if slash and provider in known:
+        if not model.strip("/") or model != model.strip():
+            raise UnknownModel(f"`{text}` names a provider but no model.", nearest=_examples(catalog, provider))
+        return ModelSpec(provider=provider, model=catalog.find(provider, model).id, asked=asked)
+    return _bare(name, asked, catalog)
+
+
+def _bare(name: str, asked: Asked | None, catalog: Catalog) -> ModelSpec:
+    """A name without a provider: the maker's own API first, then whoever else has it, if it is one."""
+    found = sorted(_at_makers(name)) or sorted({*_in_layers(name, catalog), *_at_servers(name)})
+    if len(found) == 1:
+        provider, model = found[0]
+        return ModelSpec(provider=provider, model=model, asked=asked)
+    names = tuple(f"{provider}/{model}" for provider, model in found)
+    if found:
+        raise UnknownModel(f"`{name}` is found at several providers.", nearest=names)
+    raise UnknownModel(f"There is no model `{name}`.", nearest=nearest_models(name, catalog))
+
+
+def _at_makers(name: str) -> Iterator[tuple[str, str]]:
+    for file in _files(maker=True):
+        found = best_match(name, file.names(), file.different)
+        is_line = found is not None and file.names()[found] not in file.listed()
+        if found is not None and not is_line and same_model(name, found):
+            yield file.name, file.sent_as(name)
+
+
+def _at_servers(name: str) -> Iterator[tuple[str, str]]:
+    """Rows of servers of others' models: as listed there, behind a vendor's name, or with a ``:tag``."""
+    for file in _files(maker=False):
+        for id_ in file.rows:
+            if normal(id_.rpartition("/")[2]) == normal(name) or normal(id_) == normal(name):
+                yield file.name, id_
+            elif normal(name).startswith(f"{normal(id_)}:"):
+                yield file.name, name
+
+
+def _in_layers(name: str, catalog: Catalog) -> Iterator[tuple[str, str]]:
+    for layer in catalog.layers:
+        for provider, rows in layer.rows.items():
+            yield from ((provider, id_) for id_ in rows if normal(id_) == normal(name))
+
+
+def nearest_models(name: str, catalog: Catalog, count: int = 3) -> tuple[str, ...]:
+    """The names of models most like this one."""
+    listed = {id_: file.name for maker in (False, True) for file in _files(maker=maker) for id_ in file.listed()}
+    for layer in catalog.layers:
+        for provider, rows in layer.rows.items():
+            listed.update({id_: listed.get(id_, provider) for id_ in rows})
+    by_full = {f"{provider}/{id_}": id_ for id_, provider in listed.items()}
+    close = nearest(name, listed, count)
+    full = tuple(f"{listed[id_]}/{id_}" for id_ in close)
+    return full or nearest(name, by_full, count)
+
+
+def _examples(catalog: Catalog, provider: str) -> tuple[str, ...]:
+    return tuple(f"{provider}/{facts.id}" for facts, _ in zip(catalog.models(provider), range(3), strict=False))
+
+
+def _files(*, maker: bool) -> Iterator[ModelFile]:
+    for name in packaged_files():
+        file = model_file(name)
+        if file.maker is maker and name != "open_weights":
+            yield file

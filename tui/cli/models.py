@@ -1,0 +1,108 @@
+"""``ponder models [FILTER]``: the models in the catalogue, with what they take and cost."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections.abc import Iterator
+
+from tui.catalog.facts import Lifecycle, ModelFacts
+from tui.catalog.load import Catalog
+from tui.catalog.reading import nearest
+from tui.cli.user_catalog import say, user_catalog
+from tui.domain.errors import ConfigError, UnknownModel
+
+_COLUMNS = ("model", "context", "output", "thinking", "$ in/out", "state")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare arguments and options."""
+    parser.add_argument("filter", nargs="?", default="", metavar="FILTER", help="words that must occur in the name")
+    parser.add_argument("--json", action="store_true", help="one JSON object per line, with where each fact is from")
+
+
+def run(args: argparse.Namespace) -> int:
+    """0 with the list on stdout; 2 where nothing fits or the config is wrong."""
+    try:
+        catalog = user_catalog(os.environ).catalog
+        listed = list(_fitting(catalog, args.filter.lower().split()))
+        if not listed:
+            names = {f"{facts.provider}/{facts.id}" for facts in _fitting(catalog, [])}
+            raise UnknownModel(f"No model fits `{args.filter}`.", nearest=nearest(args.filter, names))
+    except (ConfigError, UnknownModel) as problem:
+        say(problem)
+        return 2
+    if args.json:
+        for facts in listed:
+            print(json.dumps(_as_object(facts), ensure_ascii=False))
+    else:
+        print(_table([_COLUMNS, *map(_row, listed)]))
+    return 0
+
+
+def _fitting(catalog: Catalog, words: list[str]) -> Iterator[ModelFacts]:
+    for provider in catalog.providers():
+        for facts in catalog.models(provider):
+            name = f"{provider}/{facts.id} {' '.join(facts.aliases)}".lower()
+            if all(word in name for word in words):
+                yield facts
+
+
+def _row(facts: ModelFacts) -> tuple[str, ...]:
+    price = facts.price
+    cost = "" if price is None or price.input is None or price.output is None else f"{price.input:g}/{price.output:g}"
+    state = "" if facts.lifecycle is Lifecycle.CURRENT else facts.lifecycle.value
+    return (
+        f"{facts.provider}/{facts.id}",
+        _short(facts.context_window),
+        _short(facts.max_output),
+        thinking_words(facts),
+        cost,
+        " ".join(filter(None, (state, facts.retires))),
+    )
+
+
+def thinking_words(facts: ModelFacts) -> str:
+    """The knobs of a model in a few words."""
+    controls = facts.controls
+    if not controls.thinks:
+        return "does not think"
+    parts = []
+    if controls.efforts:
+        parts.append(" ".join(controls.efforts))
+    if controls.budget is not None:
+        parts.append(f"{controls.budget.min:,}-{controls.budget.max:,} tokens")
+    if controls.can_disable:
+        parts.append("off" if parts else "on, off")
+    return ", ".join(parts) or "always on"
+
+
+def _short(tokens: int | None) -> str:
+    if tokens is None:
+        return "?"
+    return f"{tokens / 1_000_000:.3g}M" if tokens >= 1_000_000 else f"{tokens / 1000:.3g}K"
+
+
+def _table(rows: list[tuple[str, ...]]) -> str:
+    widths = [max(len(row[column]) for row in rows) for column in range(len(_COLUMNS))]
+    return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+
+
+def _as_object(facts: ModelFacts) -> dict[str, object]:
+    price = facts.price
+    return {
+        "provider": facts.provider,
+        "model": facts.id,
+        "aliases": facts.aliases,
+        "wire": facts.wire,
+        "context_window": facts.context_window,
+        "max_output": facts.max_output,
+        "thinking": thinking_words(facts),
+        "price": None if price is None else [price.input, price.output],
+        "lifecycle": facts.lifecycle,
+        "retires": facts.retires,
+        "successor": facts.successor,
+        "notes": facts.notes,
+        "provenance": dict(facts.provenance),
+    }

@@ -1,0 +1,114 @@
+"""``ponder plan NAME[/LEVEL]``: what would be sent to control a model's thinking, and what that means."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from typing import NamedTuple
+
+from tui.catalog.facts import ModelFacts
+from tui.catalog.plan import plan
+from tui.catalog.plan_settings import plan_options
+from tui.catalog.spec import parse_spec, require_asked, split_asked
+from tui.cli.user_catalog import UserCatalog, say, user_catalog
+from tui.domain.errors import ConfigError, UnknownModel, UsageError
+from tui.domain.thinking import Asked, ThinkingLevel, ThinkingPlan
+
+DEFAULT_LEVEL = ThinkingLevel.MED
+"""Where neither the name nor the ``model`` setting says a level."""
+
+
+class Planned(NamedTuple):
+    """A plan and whom it is for."""
+
+    facts: ModelFacts
+    plan: ThinkingPlan
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare arguments and options."""
+    parser.add_argument(
+        "name", metavar="NAME[/LEVEL]", help="a model, e.g. claude-sonnet-4-5/med or gemini-2.5-pro/16k"
+    )
+    parser.add_argument("--max-output", type=_tokens, metavar="N", help="the output limit to plan for")
+    parser.add_argument("--context-tokens", type=_tokens, metavar="N", help="effective tokens of the context")
+    parser.add_argument("--thinking-budget", metavar="N", help="a budget in tokens, or a level, instead of the name's")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", dest="assignments", help="a setting, as in /set"
+    )
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of text")
+
+
+def run(args: argparse.Namespace) -> int:
+    """0 with the plan on stdout; 2 where the name or a setting is wrong."""
+    try:
+        mine = user_catalog(os.environ).assigned(args.assignments)
+        planned = planned_for(args, mine)
+    except (UnknownModel, ConfigError, UsageError) as problem:
+        say(problem)
+        return 2
+    print(_as_json(planned) if args.json else _as_text(planned, mine))
+    return 0
+
+
+def planned_for(args: argparse.Namespace, mine: UserCatalog) -> Planned:
+    """The plan the arguments ask for, under this user's catalogue and settings."""
+    spec = parse_spec(args.name, mine.catalog)
+    facts = mine.catalog.find(spec.provider, spec.model)
+    options = plan_options(mine.settings_for(facts), context_tokens=args.context_tokens)
+    if args.max_output is not None:
+        options["max_output"] = args.max_output
+    asked = require_asked(args.thinking_budget) if args.thinking_budget else spec.asked
+    if asked is None:
+        asked = _configured_level(mine)
+    return Planned(facts, plan(facts, mine.catalog.provider(spec.provider), asked, **options))
+
+
+def _configured_level(mine: UserCatalog) -> Asked:
+    """The level of the ``model`` setting, else medium."""
+    level = split_asked(str({**mine.values, **mine.assignments}.get("model") or ""))[1]
+    return DEFAULT_LEVEL if level is None else level
+
+
+def _as_json(planned: Planned) -> str:
+    facts, made = planned
+    return json.dumps(
+        {
+            "provider": facts.provider,
+            "model": facts.id,
+            "wire": facts.wire,
+            "asked": made.asked,
+            "nominal": made.nominal,
+            "sent": made.sent,
+            "fields": made.fields,
+            "summary": made.summary,
+            "warnings": list(made.warnings),
+        },
+        ensure_ascii=False,
+    )
+
+
+def _as_text(planned: Planned, mine: UserCatalog) -> str:
+    facts, made = planned
+    provider = mine.catalog.provider(facts.provider)
+    lines = [
+        f"Provider: {provider.title} ({facts.provider})",
+        f"Model: {facts.id}",
+        f"API: {facts.wire}, {provider.base_url_for(facts.wire)}",
+        made.summary,
+        *(f"Warning: {warning}" for warning in made.warnings),
+    ]
+    if made.max_output is not None:
+        lines.append(f"Output limit: {made.max_output:,} tokens")
+    lines += [f"Header: {name}: {value}" for name, value in made.headers.items()]
+    fields = json.dumps(made.fields, indent=2, ensure_ascii=False)
+    lines.append(f"Fields: {fields}" if made.fields else "Fields: none")
+    return "\n".join(lines)
+
+
+def _tokens(text: str) -> int:
+    asked = require_asked(text) if text.lower() not in tuple(ThinkingLevel) else None
+    if not isinstance(asked, int):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of tokens")
+    return asked
