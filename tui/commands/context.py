@@ -157,12 +157,9 @@ class Exchange:
     seconds: float | None = None
 
 
-class Desk(Protocol):
-    """The program's business: one session at a time, settings, models, keys, the library."""
+class ChatDesk(Protocol):
+    """The session that is open, and opening others."""
 
-    library: Library
-
-    # The session
     def attach(self) -> tuple[SessionView, Subscription[Stamped]]:
         """The session as it stands, and what happens from now on."""
         ...
@@ -236,7 +233,6 @@ class Desk(Protocol):
         """The meter with these words in it."""
         ...
 
-    # Opening others
     async def new_session(self) -> None:
         """Leave this one for a new one."""
         ...
@@ -245,10 +241,9 @@ class Desk(Protocol):
         """Leave this one for a stored one."""
         ...
 
-    # Models and settings
-    def layers(self) -> Layers:
-        """All settings, with where they are from."""
-        ...
+
+class ModelDesk(Protocol):
+    """Models and levels."""
 
     async def set_model(self, name: str) -> str:
         """By name as typed; the sentence for the user."""
@@ -290,6 +285,14 @@ class Desk(Protocol):
         """Ask the provider for its list; how many models it names."""
         ...
 
+
+class SettingsDesk(Protocol):
+    """Settings and profiles."""
+
+    def layers(self) -> Layers:
+        """All settings, with where they are from."""
+        ...
+
     async def assign(self, key: str, words: str) -> str:
         """``/set``; the sentence for the user."""
         ...
@@ -318,7 +321,10 @@ class Desk(Protocol):
         """Its TOML."""
         ...
 
-    # Keys, tools, the rest
+
+class KeyDesk(Protocol):
+    """Providers and their keys."""
+
     def findings(self) -> Sequence[Finding]:
         """What was found at the start."""
         ...
@@ -331,6 +337,10 @@ class Desk(Protocol):
         """Which variable it would be in, and where a key is made."""
         ...
 
+
+class ToolDesk(Protocol):
+    """What models may call."""
+
     def tools(self) -> Sequence[ToolRow]:
         """All tools."""
         ...
@@ -342,6 +352,10 @@ class Desk(Protocol):
     def servers(self) -> Sequence[ServerRow]:
         """MCP servers."""
         ...
+
+
+class DraftDesk(Protocol):
+    """What is being written."""
 
     def prompt_history(self) -> Sequence[str]:
         """What the user typed before, newest last."""
@@ -361,6 +375,45 @@ class Desk(Protocol):
 
     def read_attachment(self, path: str) -> Block:
         """A file or image for the prompt; a ToolError or UsageError where it cannot be."""
+        ...
+
+
+class Desk(Protocol):
+    """The program's business: one session at a time, settings, models, keys, the library."""
+
+    @property
+    def chat(self) -> ChatDesk:
+        """The session."""
+        ...
+
+    @property
+    def models(self) -> ModelDesk:
+        """Models and levels."""
+        ...
+
+    @property
+    def settings(self) -> SettingsDesk:
+        """Settings and profiles."""
+        ...
+
+    @property
+    def keys(self) -> KeyDesk:
+        """Providers and their keys."""
+        ...
+
+    @property
+    def tools(self) -> ToolDesk:
+        """What models may call."""
+        ...
+
+    @property
+    def drafts(self) -> DraftDesk:
+        """What is being written."""
+        ...
+
+    @property
+    def library(self) -> Library:
+        """Stored sessions."""
         ...
 
     def status(self) -> str:

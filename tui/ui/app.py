@@ -43,7 +43,7 @@ class PonderApp(App[int]):
         self.copying = Copying(self)
         self.editing = Editing(self)
         self.manners = Manners(self)
-        self._fold = Fold(str(desk.layers().value("ui.thinking")))
+        self._fold = Fold(str(desk.settings.layers().value("ui.thinking")))
         self._command_context = CommandContext(desk=desk, screen=AppScreen(self), registry=registry)
         theming.install(self)
         self._bindings = BindingsMap(
@@ -126,7 +126,7 @@ class PonderApp(App[int]):
 
     def showing(self) -> Showing:
         """How thinking is shown."""
-        return Showing(thinking=bool(self.desk.layers().value("reasoning.includeInResponse")), fold=self._fold)
+        return Showing(thinking=bool(self.desk.settings.layers().value("reasoning.includeInResponse")), fold=self._fold)
 
     def step_thinking_view(self) -> Fold:
         """The next of folded, peek, full, for all."""
@@ -145,7 +145,7 @@ class PonderApp(App[int]):
     def attach(self, path: str) -> None:
         """A file or image as a chip in the composer."""
         try:
-            block = self.desk.read_attachment(path)
+            block = self.desk.drafts.read_attachment(path)
         except PonderError as error:
             self.say(error.message, Severity.ERROR, error.advice)
             return

@@ -50,9 +50,9 @@ class Editing:
         """Send."""
         turn, self._turn = self._turn, None
         if turn is not None:
-            await self._app.desk.edit(turn, blocks)
+            await self._app.desk.chat.edit(turn, blocks)
         else:
-            await self._app.desk.submit(blocks)
+            await self._app.desk.chat.submit(blocks)
 
     async def in_editor(self) -> None:
         """Suspend the screen, run the editor on the draft, come back."""

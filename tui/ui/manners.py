@@ -47,7 +47,7 @@ class Manners:
         app = self._app
         chat = app.chat
         if chat.is_busy():
-            await app.desk.cancel()
+            await app.desk.chat.cancel()
         elif chat.selections:
             chat.clear_selection()
         elif not chat.composer.has_focus:
@@ -70,7 +70,7 @@ class Manners:
             app.copy_to_clipboard(chosen)
             app.screen.clear_selection()
         elif chat.is_busy():
-            await app.desk.cancel()
+            await app.desk.chat.cancel()
         elif chat.composer.text:
             chat.composer.take()
         elif time.monotonic() - self._asked_at < AGAIN_S:

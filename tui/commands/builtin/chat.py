@@ -29,23 +29,23 @@ def _copies(context: CommandContext, typed: str) -> Iterable[str]:
 
 
 def _paths(context: CommandContext, typed: str) -> Iterable[str]:
-    return context.desk.complete_path(typed)
+    return context.desk.drafts.complete_path(typed)
 
 
 def _model_names(context: CommandContext, typed: str) -> Iterable[str]:
-    return [str(row.spec) for row in context.desk.models() if typed.lower() in str(row.spec).lower()][:50]
+    return [str(row.spec) for row in context.desk.models.models() if typed.lower() in str(row.spec).lower()][:50]
 
 
 async def _stop(context: CommandContext, _: str) -> None:
-    await context.desk.cancel()
+    await context.desk.chat.cancel()
 
 
 async def _skip(context: CommandContext, _: str) -> None:
-    await context.desk.skip_wait()
+    await context.desk.chat.skip_wait()
 
 
 async def _retry(context: CommandContext, words: str) -> None:
-    await context.desk.retry(_turn(context), words)
+    await context.desk.chat.retry(_turn(context), words)
 
 
 async def _retry_with(context: CommandContext, _: str) -> None:
@@ -58,14 +58,14 @@ async def _edit(context: CommandContext, _: str) -> None:
 
 
 async def _fork(context: CommandContext, _: str) -> None:
-    session = await context.desk.fork(_turn(context))
-    await context.desk.open_session(session)
+    session = await context.desk.chat.fork(_turn(context))
+    await context.desk.chat.open_session(session)
     await context.screen.session_changed()
     context.screen.say("This is the fork. The original is in the session list.")
 
 
 async def _replay(context: CommandContext, words: str) -> None:
-    session = await context.desk.replay(_turn(context), words)
+    session = await context.desk.chat.replay(_turn(context), words)
     await context.screen.show(View.COMPARE, session)
 
 

@@ -15,9 +15,9 @@ async def _inspect(context: CommandContext, _: str) -> None:
 async def _tokens(context: CommandContext, words: str) -> None:
     if words not in ("", "exact"):
         raise UsageError(f"`/tokens` does not know `{words}`.", advice="Alone it estimates, `/tokens exact` asks.")
-    reading = await context.desk.weigh(context.screen.draft())
+    reading = await context.desk.chat.weigh(context.screen.draft())
     if words == "exact":
-        exact = await context.desk.count_exactly()
+        exact = await context.desk.chat.count_exactly()
         if exact is None:
             raise UsageError(
                 "This provider does not count tokens for us.", advice="The meter's estimate is all there is."
@@ -29,25 +29,25 @@ async def _tokens(context: CommandContext, words: str) -> None:
 
 
 async def _compress(context: CommandContext, words: str) -> None:
-    await context.desk.compress(words)
+    await context.desk.chat.compress(words)
 
 
 async def _uncompress(context: CommandContext, _: str) -> None:
-    done = await context.desk.uncompress()
+    done = await context.desk.chat.uncompress()
     context.screen.say("The whole history is back." if done else "Nothing was compressed.")
 
 
 async def _tools(context: CommandContext, words: str) -> None:
     action, _, name = words.partition(" ")
     if action in ("on", "off") and name:
-        await context.desk.enable_tool(name.strip(), enabled=action == "on")
+        await context.desk.tools.enable_tool(name.strip(), enabled=action == "on")
         context.screen.say(f"{name.strip()} is {action}.")
     else:
         await context.screen.show(View.TOOLS)
 
 
 async def _mcp(context: CommandContext, _: str) -> None:
-    rows = [f"- **{row.name}** {row.state}, {row.tools} tools {row.detail}" for row in context.desk.servers()]
+    rows = [f"- **{row.name}** {row.state}, {row.tools} tools {row.detail}" for row in context.desk.tools.servers()]
     text = "\n".join(rows) or "No MCP servers. `[mcp.servers.NAME]` in config.toml adds one."
     await context.screen.show(View.TEXT, f"MCP servers\n{text}")
 

@@ -12,15 +12,15 @@ from tui.domain.errors import UsageError
 
 def _names(context: CommandContext, typed: str) -> Iterable[str]:
     word = typed.rpartition(" ")[2].lower()
-    if "/" in word and any(str(row.spec).lower() == word.rpartition("/")[0] for row in context.desk.models()):
+    if "/" in word and any(str(row.spec).lower() == word.rpartition("/")[0] for row in context.desk.models.models()):
         stem = word.rpartition("/")[0]
         return [f"{stem}/{level}" for level in ("none", "low", "med", "high")]
-    rows = [str(row.spec) for row in context.desk.models() if word in str(row.spec).lower()]
+    rows = [str(row.spec) for row in context.desk.models.models() if word in str(row.spec).lower()]
     return sorted(rows, key=lambda name: (not name.lower().startswith(word), rows.index(name)))[:50]
 
 
 def _levels(context: CommandContext, typed: str) -> Iterable[str]:
-    return [str(row.asked) for row in context.desk.levels() if str(row.asked).startswith(typed.lower())]
+    return [str(row.asked) for row in context.desk.models.levels() if str(row.asked).startswith(typed.lower())]
 
 
 async def _set_model(context: CommandContext, words: str) -> None:
@@ -30,19 +30,19 @@ async def _set_model(context: CommandContext, words: str) -> None:
     name, _, flag = words.partition("--thinking-budget")
     name = name.strip()
     if name == "info" or name.startswith("info "):
-        page = context.desk.model_info(name.removeprefix("info").strip())
+        page = context.desk.models.model_info(name.removeprefix("info").strip())
         await context.screen.show(View.TEXT, f"Model\n{page}")
         return
     if flag:
         name = f"{name}/{flag.lstrip('= ').strip()}"
-    context.screen.say(await context.desk.set_model(name))
+    context.screen.say(await context.desk.models.set_model(name))
 
 
 async def _set_level(context: CommandContext, words: str) -> None:
     if not words:
         await context.screen.show(View.MODELS, "thinking")
         return
-    context.screen.say(await context.desk.set_level(require_asked(words)))
+    context.screen.say(await context.desk.models.set_level(require_asked(words)))
 
 
 async def _pick(context: CommandContext, _: str) -> None:
@@ -50,27 +50,27 @@ async def _pick(context: CommandContext, _: str) -> None:
 
 
 async def _next_level(context: CommandContext, _: str) -> None:
-    context.screen.say(await context.desk.step_level(1, wrap=True))
+    context.screen.say(await context.desk.models.step_level(1, wrap=True))
 
 
 async def _level_down(context: CommandContext, _: str) -> None:
-    context.screen.say(await context.desk.step_level(-1, wrap=False))
+    context.screen.say(await context.desk.models.step_level(-1, wrap=False))
 
 
 async def _level_up(context: CommandContext, _: str) -> None:
-    context.screen.say(await context.desk.step_level(1, wrap=False))
+    context.screen.say(await context.desk.models.step_level(1, wrap=False))
 
 
 async def _next_model(context: CommandContext, _: str) -> None:
-    context.screen.say(await context.desk.step_model(1))
+    context.screen.say(await context.desk.models.step_model(1))
 
 
 async def _previous_model(context: CommandContext, _: str) -> None:
-    context.screen.say(await context.desk.step_model(-1))
+    context.screen.say(await context.desk.models.step_model(-1))
 
 
 async def _refresh(context: CommandContext, _: str) -> None:
-    count = await context.desk.refresh_models()
+    count = await context.desk.models.refresh_models()
     context.screen.say(f"The provider lists {count} models.")
 
 

@@ -23,25 +23,25 @@ async def _list(context: CommandContext, words: str) -> None:
 
 
 async def _new(context: CommandContext, _: str) -> None:
-    await context.desk.new_session()
+    await context.desk.chat.new_session()
     await context.screen.session_changed()
 
 
 async def _rename(context: CommandContext, words: str) -> None:
-    await context.desk.library.rename(context.desk.session_id, words)
+    await context.desk.library.rename(context.desk.chat.session_id, words)
     context.screen.say(f"Renamed to “{words}”.")
 
 
 async def _pin(context: CommandContext, _: str) -> None:
-    row = next((row for row in await context.desk.library.sessions() if row.id == context.desk.session_id), None)
+    row = next((row for row in await context.desk.library.sessions() if row.id == context.desk.chat.session_id), None)
     pinned = row is None or not row.pinned
-    await context.desk.library.pin(context.desk.session_id, pinned=pinned)
+    await context.desk.library.pin(context.desk.chat.session_id, pinned=pinned)
     context.screen.say("Pinned." if pinned else "Not pinned any more.")
 
 
 async def _delete(context: CommandContext, _: str) -> None:
-    gone = context.desk.session_id
-    await context.desk.new_session()
+    gone = context.desk.chat.session_id
+    await context.desk.chat.new_session()
     await context.desk.library.delete(gone)
     await context.screen.session_changed()
     context.screen.say("Deleted.", advice="ctrl+s, then u brings it back.")
@@ -53,8 +53,8 @@ async def _export(context: CommandContext, words: str) -> None:
     if form is None:
         raise UsageError("`/export` knows md, json and html.")
     content = "all" if "--all" in parts else "thinking" if "--thinking" in parts else "answers"
-    text = await context.desk.library.export(context.desk.session_id, form, content)
-    path = Path.cwd() / f"ponder-{context.desk.session_id[-8:]}.{form}"
+    text = await context.desk.library.export(context.desk.chat.session_id, form, content)
+    path = Path.cwd() / f"ponder-{context.desk.chat.session_id[-8:]}.{form}"
     try:
         path.write_text(text, encoding="utf-8")
         path.chmod(0o600)
@@ -65,7 +65,7 @@ async def _export(context: CommandContext, words: str) -> None:
 
 async def _import(context: CommandContext, words: str) -> None:
     session = await context.desk.library.bring_in(Path(words))
-    await context.desk.open_session(session)
+    await context.desk.chat.open_session(session)
     await context.screen.session_changed()
 
 

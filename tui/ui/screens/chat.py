@@ -44,17 +44,17 @@ class ChatScreen(Screen[None]):
         super().__init__()
         self._desk = desk
         self._shell = shell
-        self.sidebar_wish = str(desk.layers().value("ui.sidebar"))
+        self.sidebar_wish = str(desk.settings.layers().value("ui.sidebar"))
         self.transcript = Transcript(shell.ink(), id="transcript")
-        self.composer = Composer(PromptHistory(desk.prompt_history()), id="composer")
+        self.composer = Composer(PromptHistory(desk.drafts.prompt_history()), id="composer")
         self.popup = Popup()
-        self.status = StatusLine(motion=bool(desk.layers().value("ui.motion")), id="status")
+        self.status = StatusLine(motion=bool(desk.settings.layers().value("ui.motion")), id="status")
         self.sidebar = Sidebar(desk)
         self.conversation = Conversation(self.transcript, time.monotonic, self.showing())
         self._title_bar = Static("", id="title", markup=False)
         self._below = Static("", id="below", markup=False)
         self._keys = KeyLine(shell.registry, shell.keymap)
-        self._empty = Empty(desk.findings(), desk.problems(), "")
+        self._empty = Empty(desk.keys.findings(), desk.problems(), "")
         self._state: SessionState | None = None
         self._turns_seen = 0
 
@@ -77,7 +77,7 @@ class ChatScreen(Screen[None]):
 
     def on_mount(self) -> None:
         """Begin with the draft of the last time and the session that is open."""
-        self.composer.put(self._desk.kept_draft())
+        self.composer.put(self._desk.drafts.kept_draft())
         self.composer.focus()
         self.set_interval(0.25, self._tick)
         self.open()
@@ -87,7 +87,7 @@ class ChatScreen(Screen[None]):
     @work(exclusive=True, group="follow")
     async def open(self) -> None:
         """Attach to the session that is open, draw it, and follow it."""
-        view, subscription = self._desk.attach()
+        view, subscription = self._desk.chat.attach()
         try:
             self._show(view)
             await follow(subscription, view.seq, self._apply, self._drawn)
@@ -133,7 +133,9 @@ class ChatScreen(Screen[None]):
             self._empty.display = empty
             self.transcript.display = not empty
         if empty:
-            self._empty.show(self._desk.findings(), self._desk.problems(), f"{view.spec.provider}/{view.spec.model}")
+            self._empty.show(
+                self._desk.keys.findings(), self._desk.problems(), f"{view.spec.provider}/{view.spec.model}"
+            )
 
     def view(self) -> SessionView | None:
         """The session as it is drawn."""
@@ -188,7 +190,7 @@ class ChatScreen(Screen[None]):
         if not blocks:
             return
         self.composer.take()
-        self._desk.keep_draft("")
+        self._desk.drafts.keep_draft("")
         try:
             await self._shell.submit(blocks)
             self.composer.chips.clear()
@@ -204,16 +206,16 @@ class ChatScreen(Screen[None]):
         if text.startswith("/") and "\n" not in text:
             self.popup.offer(complete(self._shell.registry, self._shell.context(), text))
         elif mention is not None:
-            self.popup.offer(mention_rows(mention, self._desk.complete_path))
+            self.popup.offer(mention_rows(mention, self._desk.drafts.complete_path))
         else:
             self.popup.close()
         self.composer.popup_open = self.popup.is_open
-        self._desk.keep_draft(text)
+        self._desk.drafts.keep_draft(text)
         self._weigh()
 
     @work(exclusive=True, group="weigh")
     async def _weigh(self) -> None:
-        reading = await self._desk.weigh(self.composer.chips.written_out(self.composer.text))
+        reading = await self._desk.chat.weigh(self.composer.chips.written_out(self.composer.text))
         self.status.change(time.monotonic(), meter=reading)
         self.sidebar.show_meter(reading)
 

@@ -24,11 +24,11 @@ class Empty(Static):
         super().__init__("", markup=False, id="empty")
         self._findings = findings
         self._problems = problems
-        self._name = name
+        self._model_name = name
 
     def on_mount(self) -> None:
         """Draw."""
-        self.show(self._findings, self._problems, self._name)
+        self.show(self._findings, self._problems, self._model_name)
 
     def show(self, findings: Sequence[Finding], problems: Sequence[tuple[str, str]], name: str) -> None:
         """Draw what is known by now."""
