@@ -72,6 +72,9 @@ class Quirks:
     skip_signature: str = "skip_thought_signature_validator"
     """What stands in for a signature that another model's history cannot have."""
 
+    usage_merged: bool = True
+    """A later reading of usage that lacks a count leaves the earlier one standing; off for counting recordings."""
+
     # Ollama
     send_num_ctx: bool = True
     """Send ``options.num_ctx``: the server cuts silently otherwise."""

@@ -101,6 +101,8 @@ class OpaqueBlock:
     """The provider's own type name, shown to the user."""
     raw: str
     """The item's JSON text."""
+    unread: bool = False
+    """Nothing a provider said: what the store holds here could not be read by this version. Never sent."""
     kind: Literal["opaque"] = "opaque"
 
 

@@ -8,6 +8,7 @@ PonderError
 │  ├─ StoreBusy           another program holds it
 │  ├─ StoreFull           no room on the disk
 │  └─ StoreReadOnly       no permission, read-only file system, newer schema
+├─ CompressionError     a summary was of no use; the history is as it was
 ├─ ToolError            a tool could not do it; the text goes to the model
 └─ UsageError           the command line or slash command is wrong
 
@@ -93,6 +94,7 @@ class ProviderError(PonderError):
         retryable: bool | None = None,
         retry_after_s: float | None = None,
         request_id: str | None = None,
+        finish_raw: str | None = None,
         advice: str = "",
     ) -> None:
         super().__init__(message, advice=advice)
@@ -103,6 +105,8 @@ class ProviderError(PonderError):
         self.retryable = kind in RETRYABLE_KINDS if retryable is None else retryable
         self.retry_after_s = retry_after_s
         self.request_id = request_id
+        self.finish_raw = finish_raw
+        """The wire's own word for the end, where the end it told was a failure."""
 
     def __repr__(self) -> str:
         return f"ProviderError({self.kind.value}, {self.message!r}, status={self.status})"
@@ -151,6 +155,10 @@ class StoreFull(StoreError):
 
 class StoreReadOnly(StoreError):
     """The store cannot be written: permissions, a read-only file system, or a newer schema."""
+
+
+class CompressionError(PonderError):
+    """A summary was of no use (empty, cut, not smaller); the history is as it was."""
 
 
 class ToolError(PonderError):

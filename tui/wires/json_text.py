@@ -1,12 +1,15 @@
 """JSON in and out for wires: fast on the usual, tolerant where servers are odd, strict where it matters.
 
-orjson does the work. It refuses lone surrogates (half an emoji split over two deltas) and integers past 64 bits,
-so what it refuses is tried again with the standard library, within limits on depth and digits.
+orjson does the work. It refuses lone surrogates (half an emoji split over two deltas), bad UTF-8 and raw control
+characters, so what it refuses is tried again with the standard library, within limits on depth and digits.
+Of a key that stands twice in an object, the last one counts.
 """
 
 from __future__ import annotations
 
 import json
+import math
+import re
 from typing import NoReturn
 
 import orjson
@@ -17,6 +20,7 @@ MAX_DEPTH = 512
 """Deeper nesting is an attack or a bug, and would exhaust the interpreter's stack."""
 MAX_DIGITS = 400
 """Longer numbers are never meant; parsing them is quadratic."""
+BRACKETS_AND_STRINGS = re.compile(r'[{\[]|[}\]]|"(?:[^"\\]|\\.)*+"?', re.DOTALL)
 
 
 class NotJSON(ProviderError):
@@ -24,6 +28,59 @@ class NotJSON(ProviderError):
 
     def __init__(self, why: str) -> None:
         super().__init__(ErrorKind.BAD_FRAME, f"The server sent something that is not JSON: {why}", retryable=True)
+
+
+def loads(data: bytes | str) -> object:
+    """Parse JSON; any fault is ``NotJSON``. A string may hold a lone surrogate afterwards."""
+    if len(data) > 2 * MAX_DEPTH:
+        _check_depth(data)
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError:
+        return _loads_slowly(data)
+
+
+def dumps(value: object) -> str:
+    """Compact JSON text, characters as they are; a lone surrogate, which no encoding takes, becomes U+FFFD."""
+    try:
+        return orjson.dumps(value).decode()
+    except (orjson.JSONEncodeError, UnicodeError):
+        return _dumps_slowly(value)
+
+
+def _loads_slowly(data: bytes | str) -> object:
+    text = data.decode("utf-8", "replace") if isinstance(data, bytes) else data
+    text = text.removeprefix("\ufeff")
+    try:
+        return _TOLERANT.decode(text)
+    except RecursionError:
+        raise NotJSON("nested too deeply") from None
+    except ValueError as error:
+        raise NotJSON(str(error)[:120]) from None
+
+
+def _dumps_slowly(value: object) -> str:
+    try:
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    except RecursionError:
+        raise NotJSON("nested too deeply") from None
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _check_depth(data: bytes | str) -> None:
+    """Count brackets, and only where there are many look which of them are nested."""
+    text = data.decode("latin-1") if isinstance(data, bytes) else data
+    if text.count("[") + text.count("{") <= MAX_DEPTH:
+        return
+    depth = 0
+    for found in BRACKETS_AND_STRINGS.finditer(text):
+        mark = found.group()
+        if mark in ("{", "["):
+            depth += 1
+            if depth > MAX_DEPTH:
+                raise NotJSON("nested too deeply")
+        elif mark in ("}", "]"):
+            depth -= 1
 
 
 def _refuse_constant(name: str) -> NoReturn:
@@ -36,27 +93,12 @@ def _integer(digits: str) -> int:
     return int(digits)
 
 
-def loads(data: bytes | str) -> object:
-    """Parse JSON; any fault is ``NotJSON``."""
-    try:
-        return orjson.loads(data)
-    except orjson.JSONDecodeError:
-        return _loads_slowly(data)
+def _float(digits: str) -> float:
+    value = float(digits)
+    if not math.isfinite(value):
+        raise NotJSON("a number out of range")
+    return value
 
 
-def _loads_slowly(data: bytes | str) -> object:
-    text = data.decode("utf-8", "replace") if isinstance(data, bytes) else data
-    try:
-        return json.loads(text.removeprefix("\ufeff"), parse_constant=_refuse_constant, parse_int=_integer)
-    except RecursionError:
-        raise NotJSON("nested too deeply") from None
-    except ValueError as error:
-        raise NotJSON(str(error)[:120]) from None
-
-
-def dumps(value: object) -> str:
-    """Compact JSON text, characters as they are."""
-    try:
-        return orjson.dumps(value).decode()
-    except (orjson.JSONEncodeError, UnicodeError):
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+_TOLERANT = json.JSONDecoder(strict=False, parse_constant=_refuse_constant, parse_int=_integer, parse_float=_float)
+"""Not strict: raw control characters in strings are let through, as small servers write them."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 
 Json = Mapping[str, object]
 EMPTY: Json = {}
+LARGEST = sys.float_info.max
 
 
 def child(value: object, *path: str) -> Json:
@@ -46,7 +48,9 @@ def whole(value: object, *path: str) -> int | None:
 
 
 def number(value: object, *path: str) -> float | None:
-    """The number at ``path``, or None."""
+    """The number at ``path``, or None; one too large for a float is not known."""
     for key in path:
         value = value.get(key) if isinstance(value, dict) else None
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    if not isinstance(value, int | float) or isinstance(value, bool) or not abs(value) <= LARGEST:
+        return None
+    return float(value)

@@ -1,0 +1,56 @@
+"""A body cut short is never taken for a whole one."""
+
+from __future__ import annotations
+
+import os
+import random
+
+import pytest
+
+from tests.corpus_cases import WIRES, Case, own_cases
+from tests.wires.recordings import Read, read, streams_of
+from tui.catalog.quirks import Quirks
+from tui.domain.blocks import TextBlock, ThinkingBlock
+from tui.domain.stream import ResponseFinished, ResponseStarted
+
+CUTS = 200 if os.environ.get("PONDER_LONG") else 6
+TAGS_ARE_TEXT = Quirks(think_tags="never")
+"""A tag cut in half is text until its end comes: prefixes are compared without reading tags."""
+
+
+def check(case: Case, whole: Read, cut: int) -> None:
+    part = read(case, [case.body[:cut]], quirks=TAGS_ARE_TEXT)
+    where = f"{case} at {cut}"
+    finished = sum(isinstance(event, ResponseFinished) for event in part.events)
+    assert finished == (part.fault is None), where
+    for kind in (TextBlock, ThinkingBlock):
+        if whole.fault is None and not began_anew(whole):
+            assert is_beginning(part.said(kind), whole.said(kind)), where
+    if part.fault is None:
+        assert part.complete, where
+        assert part.blocks() == whole.blocks(), where
+
+
+def began_anew(whole: Read) -> bool:
+    """The server took back what it had said: what came before is no beginning of the whole."""
+    return any(isinstance(event, ResponseStarted) and event.restarted for event in whole.events)
+
+
+def is_beginning(part: str, whole: str) -> bool:
+    return whole.startswith(part.removesuffix("\ufffd"))
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_a_recording_cut_short_is_an_error_with_what_came_before_it(wire):
+    for case in streams_of(wire):
+        whole = read(case, [case.body], quirks=TAGS_ARE_TEXT)
+        for cut in random.Random(1).choices(range(len(case.body) + 1), k=CUTS):
+            check(case, whole, cut)
+        check(case, whole, len(case.body) - 1)
+
+
+@pytest.mark.parametrize("case", [case for case in own_cases() if case.status < 400], ids=str)
+def test_a_small_body_cut_anywhere_is_an_error_with_what_came_before_it(case):
+    whole = read(case, [case.body], quirks=TAGS_ARE_TEXT)
+    for cut in range(len(case.body)):
+        check(case, whole, cut)

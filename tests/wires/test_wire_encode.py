@@ -1,0 +1,153 @@
+"""``ponder wire encode`` from the outside: a conversation file in, one JSON line out."""
+
+from __future__ import annotations
+
+import base64
+import json
+
+import pytest
+
+from tui.cli.main import main
+
+ANSWER = {
+    "type": "message",
+    "role": "assistant",
+    "model": "claude-opus-5",
+    "id": "msg_1",
+    "content": [
+        {"type": "thinking", "thinking": "Look first.", "signature": "sig=="},
+        {"type": "text", "text": "Looking."},
+        {"type": "tool_use", "id": "toolu_1", "name": "read_file", "input": {"path": "a"}},
+    ],
+    "stop_reason": "tool_use",
+    "usage": {"input_tokens": 10, "output_tokens": 20},
+}
+TOOLS = [{"name": "read_file", "description": "Reads.", "parameters": {"type": "object", "properties": {}}}]
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+
+@pytest.fixture
+def conversation(tmp_path):
+    """Writes a conversation file beside a recorded answer and a picture."""
+    (tmp_path / "answer.json").write_text(json.dumps(ANSWER))
+    (tmp_path / "pixel.png").write_bytes(base64.b64decode(PIXEL))
+
+    def write(turns, **more):
+        file = tmp_path / "conversation.json"
+        file.write_text(json.dumps({"turns": turns, **more}))
+        return str(file)
+
+    return write
+
+
+def response(provider="anthropic", model="claude-opus-5"):
+    return {"response": {"wire": "anthropic", "provider": provider, "model": model, "file": "answer.json"}}
+
+
+def results(**more):
+    return {"results": [{"call_id": "toolu_1", "name": "read_file", "content": "contents", **more}]}
+
+
+def encoded(capsys, *arguments):
+    code = main(["wire", "encode", *arguments])
+    printed = capsys.readouterr()
+    assert code == 0, printed.err
+    return json.loads(printed.out)
+
+
+def test_a_first_question_becomes_a_request_with_its_key_masked(conversation, capsys):
+    file = conversation([{"user": "Hello"}], system="Be brief.")
+    assert encoded(capsys, "--model", "deepseek/deepseek-v4-pro/high", file) == {
+        "method": "POST",
+        "url": "https://api.deepseek.com/chat/completions",
+        "headers": {"content-type": "application/json", "authorization": "Bearer ***"},
+        "body": {
+            "model": "deepseek-v4-pro",
+            "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hello"}],
+            "stream": True,
+            "stream_options": {"include_usage": True},
+            "thinking": {"type": "enabled"},
+            "reasoning_effort": "max",
+        },
+    }
+
+
+def test_a_recorded_answer_goes_back_with_its_seal_and_the_results_behind_it(conversation, capsys):
+    file = conversation([{"user": "Read a"}, response(), results(error=True)], tools=TOOLS)
+    body = encoded(capsys, "--model", "claude-opus-5", file)["body"]
+    assert body["messages"][1:] == [
+        {"role": "assistant", "content": ANSWER["content"]},
+        {
+            "role": "user",
+            "content": [
+                {
+                    "type": "tool_result",
+                    "tool_use_id": "toolu_1",
+                    "content": [{"type": "text", "text": "contents"}],
+                    "is_error": True,
+                }
+            ],
+        },
+    ]
+
+
+def test_settings_of_the_command_line_decide_what_goes_back(conversation, capsys):
+    turns = [{"user": "Read a"}, response(), results(), {"user": "And now?"}]
+    arguments = ["--model", "claude-opus-5", "--set", "reasoning.stripFromContext=all"]
+    body = encoded(capsys, *arguments, conversation(turns, tools=TOOLS))["body"]
+    assert [block["type"] for block in body["messages"][1]["content"]] == ["text", "tool_use"]
+
+
+def test_a_place_without_a_row_is_taken_for_the_provider_that_is_named(conversation, capsys):
+    file = conversation([{"user": "Read a"}, response("bedrock"), {"user": "And?"}], tools=TOOLS)
+    body = encoded(capsys, "--model", "claude-opus-5", "--provider", "anthropic", file)["body"]
+    assert body["messages"][1]["content"][0]["signature"] == "sig=="
+
+
+def test_seals_of_a_place_without_a_row_do_not_go_elsewhere_unasked(conversation, capsys):
+    file = conversation([{"user": "Read a"}, response("bedrock"), {"user": "And?"}], tools=TOOLS)
+    body = encoded(capsys, "--model", "claude-opus-5", file)["body"]
+    assert [block["type"] for block in body["messages"][1]["content"]] == ["text", "tool_use"]
+
+
+def test_a_place_without_a_row_can_be_continued_under_its_own_name(conversation, capsys):
+    file = conversation([{"user": "Read a"}, response("bedrock"), {"user": "And?"}], tools=TOOLS)
+    request = encoded(capsys, "--model", "claude-opus-5", "--provider", "bedrock", file)
+    assert request["url"] == "https://bedrock.invalid/v1/messages"
+    assert request["body"]["messages"][1]["content"][0]["signature"] == "sig=="
+
+
+def test_pictures_are_read_from_beside_the_file(conversation, capsys):
+    file = conversation([{"user": [{"text": "What is it?"}, {"image": "pixel.png"}]}])
+    body = encoded(capsys, "--model", "gemini-3.8-flash", file)["body"]
+    picture = {"inlineData": {"mimeType": "image/png", "data": PIXEL}}
+    assert body["contents"] == [{"role": "user", "parts": [{"text": "What is it?"}, picture]}]
+
+
+def test_a_limit_for_the_answer_reaches_the_request(conversation, capsys):
+    file = conversation([{"user": "Hello"}])
+    assert encoded(capsys, "--model", "claude-opus-5", "--max-output", "9000", file)["body"]["max_tokens"] == 9000
+
+
+@pytest.mark.parametrize(
+    ("turns", "complaint"),
+    [
+        ("none", "has no list of turns"),
+        ([{"says": "hello"}], "turn 1 is neither"),
+        ([{"user": [{"image": "gone.png"}]}], "`gone.png` cannot be read"),
+        ([{"user": [{"image": "answer.json"}]}], "`answer.json` is no image"),
+        ([{"response": {"wire": "smoke"}}], "there is no wire `smoke`"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_said_without_a_traceback(conversation, capsys, turns, complaint):
+    assert main(["wire", "encode", "--model", "claude-opus-5", conversation(turns)]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert complaint in printed.err
+
+
+def test_a_wrong_model_or_setting_ends_with_the_nearest_right_one(conversation, capsys):
+    file = conversation([{"user": "Hello"}])
+    assert main(["wire", "encode", "--model", "claude-opus-55", file]) == 2
+    assert main(["wire", "encode", "--model", "claude-opus-5", "--set", "reasoning.efort=low", file]) == 2
+    assert "reasoning.effort" in capsys.readouterr().err

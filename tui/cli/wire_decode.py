@@ -1,0 +1,74 @@
+"""``ponder wire decode``: recorded response bodies to one JSON line each, or to their events."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from tui.catalog.quirks import Quirks
+from tui.domain.messages import WireName
+from tui.wires.registry import wire_named
+from tui.wires.report import Recording, Report, as_recorded, decoded, event_line, fault_line, report, unexpected
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare arguments and options."""
+    parser.description = (
+        "Decode recorded response bodies. Text and thinking are counted and hashed as they stand in the bytes: "
+        "<think> tags in the text stay text (--events splits them as the screen would)."
+    )
+    parser.add_argument("wire", choices=[name.value for name in WireName], metavar="WIRE", help=", ".join(WireName))
+    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="a recorded response body")
+    parser.add_argument("--provider", metavar="P", help="read it as this provider speaks the wire")
+    parser.add_argument("--status", type=int, default=200, metavar="N", help="the HTTP status it came with")
+    parser.add_argument("--content-type", metavar="T", help="the content type it came with")
+    parser.add_argument("--events", action="store_true", help="print the events instead, one JSON line each")
+
+
+def run(args: argparse.Namespace) -> int:
+    """0 when every file could be read, whatever is in it; 2 otherwise."""
+    quirks = _quirks_of(args.provider)
+    unreadable = False
+    for file in args.files:
+        try:
+            body = file.read_bytes()
+        except OSError as error:
+            print(f"ponder: cannot read {file}: {error.strerror or error}", file=sys.stderr)
+            unreadable = True
+            continue
+        for line in _lines(args, quirks, body):
+            print(json.dumps({"file": str(file), **line}))
+    return 2 if unreadable else 0
+
+
+def _lines(args: argparse.Namespace, quirks: Quirks, body: bytes) -> Iterator[Report]:
+    name = WireName(args.wire)
+    try:
+        recording = decoded(
+            wire_named(name),
+            quirks if args.events else as_recorded(quirks),
+            body,
+            status=args.status,
+            content_type=args.content_type,
+        )
+    except Exception as error:  # noqa: BLE001 - top of the CLI: one bad file must not hide the others
+        recording = Recording((), unexpected(error), complete=False)
+    if not args.events:
+        yield report(name, recording)
+        return
+    yield from map(event_line, recording.events)
+    if recording.fault is not None:
+        yield fault_line(recording.fault)
+
+
+def _quirks_of(provider: str | None) -> Quirks:
+    """That provider's oddities; a provider we do not know has none."""
+    if provider is None:
+        return Quirks()
+    from tui.catalog.load import packaged_catalog  # reads tables: only where a provider is named
+
+    known = packaged_catalog().providers().get(provider)
+    return known.quirks if known is not None else Quirks()

@@ -1,0 +1,157 @@
+"""Tool calls of Chat Completions, put together from deltas: by index, else id, else position."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from tui.domain.blocks import Seal
+from tui.domain.stream import BlockFinished, BlockNamed, BlockSealed, BlockStarted, StreamEvent, ToolArgsDelta
+from tui.wires.json_text import NotJSON, dumps, loads
+from tui.wires.read import Json, child, text
+
+SEALED_KEYS = frozenset({"extra_content", "thought_signature"})
+"""Fields of a tool call that are opaque state and go back with it (Gemini's compatible endpoint)."""
+ASKED_AT_MOST = 64
+"""Times a call's arguments are parsed to tell a new call from the same one; more would be quadratic."""
+NO_ID = ("", "null")
+"""Ids that are none; Mistral once spelled it out."""
+
+
+@dataclass(slots=True)
+class _Call:
+    """A call being put together."""
+
+    block: int
+    name: str
+    call_id: str
+    pieces: list[str] = field(default_factory=list)
+    asked: int = 0
+    """How often it was asked whether it is whole."""
+
+    def is_whole(self) -> bool:
+        """Whether its arguments are an object already; a server that makes us ask again and again is not believed."""
+        self.asked += 1
+        if self.asked > ASKED_AT_MOST:
+            return False
+        try:
+            return isinstance(loads("".join(self.pieces)), dict)
+        except NotJSON:
+            return False
+
+
+class ToolCalls:
+    """All calls of one response; ``open_block`` hands out block numbers."""
+
+    def __init__(self, open_block: Callable[[], int]) -> None:
+        self._open_block = open_block
+        self._calls: list[_Call] = []
+        self._by_index: dict[int, _Call] = {}
+        self._by_id: dict[str, _Call] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._calls)
+
+    def on_deltas(self, deltas: list[object], events: list[StreamEvent]) -> None:
+        """The ``tool_calls`` of one delta."""
+        for position, delta in enumerate(deltas):
+            if isinstance(delta, dict):
+                self._on_delta(delta, position, len(deltas), events)
+
+    def next_piece(self, deltas: object) -> ToolArgsDelta | None:
+        """The one event of deltas that only continue one known call; None leaves them to ``on_deltas``."""
+        if not isinstance(deltas, list) or len(deltas) != 1 or not isinstance(deltas[0], dict):
+            return None
+        delta = deltas[0]
+        index, function = delta.get("index"), delta.get("function")
+        call = self._by_index.get(index) if index.__class__ is int else None
+        if call is None or not isinstance(function, dict) or not SEALED_KEYS.isdisjoint(delta):
+            return None
+        if (delta.get("id") or call.call_id) != call.call_id or (function.get("name") or call.name) != call.name:
+            return None
+        arguments = function.get("arguments")
+        if arguments.__class__ is not str or not arguments:
+            return None
+        call.pieces.append(arguments)
+        return ToolArgsDelta(call.block, arguments)
+
+    def on_whole(self, calls: list[object], events: list[StreamEvent]) -> None:
+        """The ``tool_calls`` of a whole message: each is a call of its own."""
+        for entry in calls:
+            if isinstance(entry, dict):
+                self._add(self._start(_function(entry), _id(entry), events), entry, events)
+
+    def finish(self, events: list[StreamEvent], *, cut: bool) -> None:
+        """The end; where the output limit cut the answer, the last call is the one that was cut."""
+        events.extend(BlockFinished(call.block) for call in self._calls[: -1 if cut else None])
+
+    def _on_delta(self, delta: Json, position: int, of: int, events: list[StreamEvent]) -> None:
+        function = _function(delta)
+        name, call_id = text(function, "name"), _id(delta)
+        index = delta.get("index")
+        call = self._known(index, call_id, name, (position, of))
+        if call is None:
+            call = self._start(function, call_id, events)
+            if index.__class__ is int:
+                self._by_index[index] = call
+        elif name or call_id:
+            self._identify(call, name, call_id, events)
+        self._add(call, delta, events)
+
+    def _known(self, index: object, call_id: str, name: str, place: tuple[int, int]) -> _Call | None:
+        if index.__class__ is int:
+            call = self._by_index.get(index)
+            if call is not None and call_id and call.call_id not in NO_ID and call_id != call.call_id and name:
+                # Some servers number every parallel call 0. A new id and name on a finished call is a new call.
+                return self._by_id.get(call_id) or (None if call.is_whole() else call)
+            return call
+        if call_id:
+            return self._by_id.get(call_id)
+        position, of = place
+        call = self._calls[-1] if of == 1 and self._calls else None
+        if of > 1 and position < len(self._calls):
+            call = self._calls[position]
+        if call is not None and name and (call.name not in ("", name) or call.is_whole()):
+            return None
+        return call
+
+    def _start(self, function: Json, call_id: str, events: list[StreamEvent]) -> _Call:
+        call = _Call(self._open_block(), text(function, "name"), call_id)
+        self._calls.append(call)
+        if call_id:
+            self._by_id[call_id] = call
+        events.append(BlockStarted(call.block, "tool_call", call.name or None, call_id or None))
+        return call
+
+    def _identify(self, call: _Call, name: str, call_id: str, events: list[StreamEvent]) -> None:
+        """A name or id that came late, in pieces, or again."""
+        if call_id and not call.call_id:
+            call.call_id = call_id
+            self._by_id[call_id] = call
+            events.append(BlockNamed(call.block, None, call_id))
+        if name and name != call.name and not call.pieces:
+            call.name = name if name.startswith(call.name) else call.name + name
+            events.append(BlockNamed(call.block, call.name, None))
+
+    def _add(self, call: _Call, delta: Json, events: list[StreamEvent]) -> None:
+        function = _function(delta)
+        arguments = function.get("arguments")
+        if arguments is None:
+            arguments = function.get("input")
+        if isinstance(arguments, dict | list):
+            arguments = dumps(arguments) if not call.pieces else ""
+        if isinstance(arguments, str) and arguments:
+            call.pieces.append(arguments)
+            events.append(ToolArgsDelta(call.block, arguments))
+        state = {key: value for key, value in delta.items() if key in SEALED_KEYS and value}
+        if state:
+            events.append(BlockSealed(call.block, Seal(raw=dumps(state))))
+
+
+def _function(delta: Json) -> Json:
+    return child(delta, "function") or child(delta, "custom")
+
+
+def _id(delta: Json) -> str:
+    call_id = text(delta, "id")
+    return "" if call_id in NO_ID else call_id

@@ -1,0 +1,240 @@
+"""The Gemini generateContent wire, the way out: a request as the API takes it. Only spelling, no decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from operator import itemgetter
+from typing import assert_never
+from urllib.parse import quote
+
+from tui.catalog.quirks import Quirks
+from tui.domain.blocks import (
+    Block,
+    ImageBlock,
+    OpaqueBlock,
+    Seal,
+    TextBlock,
+    ThinkingBlock,
+    ToolCallBlock,
+    ToolResultBlock,
+)
+from tui.domain.messages import Role
+from tui.domain.request import ChatRequest, OutgoingMessage, ToolSchema
+from tui.wires.json_text import NotJSON, loads
+from tui.wires.merge_fields import merge_fields
+from tui.wires.wire import Encoded
+
+CONTINUES = "(conversation continues)"
+"""The API wants the user to speak first."""
+
+Part = dict[str, object]
+
+
+def encode(request: ChatRequest, quirks: Quirks) -> Encoded:
+    """Path and body."""
+    body: dict[str, object] = {"contents": _contents(request.outgoing.messages, quirks)}
+    if request.system.strip():
+        body["systemInstruction"] = {"parts": [{"text": request.system}]}
+    if request.tools:
+        body["tools"] = [{"functionDeclarations": [_declaration(tool) for tool in request.tools]}]
+    if generation := _generation(request, quirks):
+        body["generationConfig"] = generation
+    if request.continuation is not None:
+        body["continuationToken"] = request.continuation
+    merge_fields(body, request.plan.fields)
+    merge_fields(body, request.extra_body)
+    return Encoded(path=_path(request), body=body, headers=dict(request.plan.headers))
+
+
+def _path(request: ChatRequest) -> str:
+    model = request.model if "/" in request.model else f"models/{request.model}"
+    method = "streamGenerateContent?alt=sse" if request.stream else "generateContent"
+    return f"/{quote(model, safe='/-._~')}:{method}"
+
+
+def _declaration(tool: ToolSchema) -> dict[str, object]:
+    return {"name": tool.name, "description": tool.description, "parametersJsonSchema": dict(tool.parameters)}
+
+
+def _generation(request: ChatRequest, quirks: Quirks) -> dict[str, object]:
+    limit = request.max_output if request.plan.max_output is None else request.plan.max_output
+    config: dict[str, object] = {"maxOutputTokens": limit}
+    if not (quirks.never_sampling or (quirks.drop_sampling_when_thinking and request.plan.thinks)):
+        config.update(temperature=request.temperature, topP=request.top_p)
+    return {name: value for name, value in config.items() if value is not None}
+
+
+# contents
+
+
+@dataclass(slots=True)
+class _Content:
+    """One entry of ``contents``."""
+
+    role: str
+    parts: list[Part]
+
+
+@dataclass(slots=True)
+class _Calls:
+    """The calls of the latest step, in the order in which their answers have to stand."""
+
+    asked: list[ToolCallBlock] = field(default_factory=list)
+    answered: set[int] = field(default_factory=set)
+
+    def answer(self, block: ToolResultBlock) -> int:
+        """Where the call stands that this answers; past the last where there is none. Ids may come twice."""
+        for position, call in enumerate(self.asked):
+            if position not in self.answered and (call.call_id, call.name) == (block.call_id, block.name):
+                self.answered.add(position)
+                return position
+        return len(self.asked)
+
+    def own_id(self, position: int) -> str | None:
+        """The id the provider gave the call, if it gave one."""
+        seal = self.asked[position].seal if position < len(self.asked) else None
+        return seal.id if seal is not None else None
+
+
+def _contents(outgoing: Sequence[OutgoingMessage], quirks: Quirks) -> list[dict[str, object]]:
+    contents: list[_Content] = []
+    calls = _Calls()
+    runs = _runs(outgoing)
+    last_said = max((number for number, run in enumerate(runs) if run[0].role is Role.USER), default=-1)
+    for number, run in enumerate(runs):
+        if run[0].role is Role.ASSISTANT:
+            calls = _Calls()
+            content = _Content("model", [part for message in run for part in _model_parts(message, calls)])
+            if run[-1].in_open_loop or number > last_said:
+                _stand_in(content.parts, quirks.skip_signature)
+        else:
+            content = _user_content(run, calls, quirks)
+        if content.parts:
+            contents.append(content)
+    if contents and contents[0].role == "model":
+        contents.insert(0, _Content("user", [{"text": CONTINUES}]))
+    return [{"role": content.role, "parts": content.parts} for content in contents]
+
+
+def _runs(outgoing: Sequence[OutgoingMessage]) -> list[list[OutgoingMessage]]:
+    """Neighbours of one role, which become one entry; a message with nothing in it parts nobody."""
+    runs: list[list[OutgoingMessage]] = []
+    for message in outgoing:
+        if not message.blocks:
+            continue
+        if runs and runs[-1][0].role is message.role:
+            runs[-1].append(message)
+        else:
+            runs.append([message])
+    return runs
+
+
+def _user_content(run: list[OutgoingMessage], calls: _Calls, quirks: Quirks) -> _Content:
+    placed: list[tuple[int, Part]] = []
+    for block in (block for message in run for block in message.blocks):
+        match block:
+            case TextBlock():
+                if block.text:
+                    placed.append((-1, {"text": block.text}))
+            case ImageBlock():
+                placed.append((-1, _image(block)))
+            case ToolResultBlock():
+                position = calls.answer(block)
+                placed.append((position, _answer(block, calls.own_id(position), quirks)))
+            case _:
+                pass
+    return _Content("user", [part for _, part in sorted(placed, key=itemgetter(0))])
+
+
+def _model_parts(message: OutgoingMessage, calls: _Calls) -> list[Part]:
+    """Parts as received and in order, each signature on the part it came on."""
+    parts: list[Part] = []
+    for block in message.blocks:
+        part = _model_part(block, calls)
+        if part is not None:
+            seal = _seal(block)
+            if seal is not None and seal.signature:
+                part["thoughtSignature"] = seal.signature
+            parts.append(part)
+    return parts
+
+
+def _model_part(block: Block, calls: _Calls) -> Part | None:
+    """None for what has nothing in it; words may only be empty under a signature."""
+    match block:
+        case TextBlock():
+            return {"text": block.text} if block.text or _is_signed(block) else None
+        case ThinkingBlock():
+            return {"text": block.text, "thought": True} if block.text or _is_signed(block) else None
+        case ToolCallBlock():
+            return _call(block, calls)
+        case ImageBlock():
+            return _image(block)
+        case ToolResultBlock():
+            return None
+        case OpaqueBlock():
+            whole = _json(block.raw)
+            return whole if isinstance(whole, dict) and whole else None
+        case _:
+            assert_never(block)
+
+
+def _call(block: ToolCallBlock, calls: _Calls) -> Part:
+    arguments = _json(block.arguments)
+    call: dict[str, object] = {"name": block.name, "args": arguments if isinstance(arguments, dict) else {}}
+    calls.asked.append(block)
+    own_id = block.seal.id if block.seal is not None else None
+    return {"functionCall": call if own_id is None else {"id": own_id, **call}}
+
+
+def _answer(block: ToolResultBlock, own_id: str | None, quirks: Quirks) -> Part:
+    pictures = [part for part in block.content if isinstance(part, ImageBlock)]
+    words = [part.text for part in block.content if isinstance(part, TextBlock)]
+    if not quirks.tool_images or block.failed:
+        words += ["[image omitted]" for _ in pictures]
+        pictures = []
+    answer: dict[str, object] = {
+        "name": block.name,
+        "response": {"error" if block.failed else "output": "\n".join(words)},
+    }
+    if own_id is not None:
+        answer["id"] = own_id
+    if pictures:
+        answer["parts"] = [_image(picture) for picture in pictures]
+    return {"functionResponse": answer}
+
+
+def _image(block: ImageBlock) -> Part:
+    if block.data is None and block.url is not None:
+        return {"fileData": {"mimeType": block.media_type, "fileUri": block.url}}
+    return {"inlineData": {"mimeType": block.media_type, "data": block.data or ""}}
+
+
+# signatures
+
+
+def _stand_in(parts: list[Part], literal: str) -> None:
+    """The first call of a step in the open loop must be signed; one whose signature does not exist here says so.
+
+    To the API that loop is all that follows the user's last words, whatever we call a turn.
+    """
+    call = next((part for part in parts if "functionCall" in part), None)
+    if call is not None and literal and "thoughtSignature" not in call:
+        call["thoughtSignature"] = literal
+
+
+def _seal(block: Block) -> Seal | None:
+    return None if isinstance(block, ToolResultBlock) or block.kind == "opaque" else block.seal
+
+
+def _is_signed(block: Block) -> bool:
+    seal = _seal(block)
+    return seal is not None and bool(seal.signature)
+
+
+def _json(words: str) -> object:
+    try:
+        return loads(words) if words.strip() else None
+    except NotJSON:
+        return None

@@ -1,0 +1,23 @@
+"""The five wires by name; only the one asked for is imported."""
+
+from __future__ import annotations
+
+import importlib
+from typing import cast
+
+from tui.domain.messages import WireName
+from tui.wires.wire import Wire
+
+HOMES = {
+    WireName.ANTHROPIC: ("tui.wires.anthropic_messages", "ANTHROPIC"),
+    WireName.OPENAI_RESPONSES: ("tui.wires.openai_responses", "RESPONSES"),
+    WireName.OPENAI_CHAT: ("tui.wires.openai_chat", "CHAT"),
+    WireName.GEMINI: ("tui.wires.gemini_generate", "GEMINI"),
+    WireName.OLLAMA: ("tui.wires.ollama_chat", "OLLAMA"),
+}
+
+
+def wire_named(name: WireName | str) -> Wire:
+    """The wire of that name; a name that is none is a ValueError."""
+    module, value = HOMES[WireName(name)]
+    return cast(Wire, getattr(importlib.import_module(module), value))

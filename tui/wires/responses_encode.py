@@ -1,0 +1,214 @@
+"""The OpenAI Responses wire, the way out: a request in its words. Filters nothing, decides nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tui.catalog.quirks import Quirks
+from tui.domain.blocks import (
+    Block,
+    ImageBlock,
+    OpaqueBlock,
+    Seal,
+    TextBlock,
+    ThinkingBlock,
+    ToolCallBlock,
+    ToolResultBlock,
+)
+from tui.domain.messages import Role
+from tui.domain.request import ChatRequest, OutgoingMessage, ToolSchema
+from tui.wires.json_text import NotJSON, loads
+from tui.wires.wire import Encoded
+
+LEAST_OUTPUT = 16
+"""Smaller limits are refused."""
+LONGEST_ID = 64
+"""Longer item ids are refused (GitHub Copilot gives some); without an id the item is accepted."""
+Item = dict[str, object]
+
+
+def encode(request: ChatRequest, quirks: Quirks) -> Encoded:
+    """The request's path, body and headers."""
+    body: dict[str, object] = {
+        "model": request.model,
+        "input": [item for message in request.outgoing.messages for item in _items(message, quirks)],
+        "stream": request.stream,
+        "store": False,
+    }
+    if request.system:
+        body["instructions"] = request.system
+    if quirks.include_encrypted:
+        body["include"] = ["reasoning.encrypted_content"]
+    if request.tools:
+        body["tools"] = [_tool(tool) for tool in request.tools]
+    _limits(body, request, quirks)
+    if request.cache_key:
+        body["prompt_cache_key"] = request.cache_key
+    _merge(body, request.plan.fields)
+    _merge(body, request.extra_body)
+    return Encoded(path="/responses", body=body, headers=dict(request.plan.headers))
+
+
+def _limits(body: dict[str, object], request: ChatRequest, quirks: Quirks) -> None:
+    most = request.max_output if request.plan.max_output is None else request.plan.max_output
+    if most is not None:
+        body["max_output_tokens"] = max(most, LEAST_OUTPUT)
+    if quirks.never_sampling or (quirks.drop_sampling_when_thinking and request.plan.thinks):
+        return
+    if request.temperature is not None:
+        body["temperature"] = request.temperature
+    if request.top_p is not None:
+        body["top_p"] = request.top_p
+
+
+def _merge(body: dict[str, object], fields: Mapping[str, object]) -> None:
+    for key, value in fields.items():
+        present = body.get(key)
+        if isinstance(value, Mapping) and isinstance(present, Mapping):
+            merged = dict(present)
+            _merge(merged, value)
+            body[key] = merged
+        else:
+            body[key] = value
+
+
+def _tool(tool: ToolSchema) -> Item:
+    return {
+        "type": "function",
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": dict(tool.parameters),
+        "strict": False,
+    }
+
+
+def _items(message: OutgoingMessage, quirks: Quirks) -> Sequence[Item]:
+    if message.role is Role.ASSISTANT:
+        return _assistant(message.blocks, quirks)
+    items: list[Item] = []
+    words: list[Item] = []
+    for block in message.blocks:
+        if isinstance(block, ToolResultBlock):
+            items.append(_result(block))
+        elif isinstance(block, TextBlock | ImageBlock):
+            words.append(_input_part(block))
+    if words:
+        items.append({"role": "user", "content": words})
+    return items
+
+
+def _input_part(block: TextBlock | ImageBlock) -> Item:
+    if isinstance(block, TextBlock):
+        return {"type": "input_text", "text": block.text}
+    url = block.url if block.data is None else f"data:{block.media_type};base64,{block.data}"
+    return {"type": "input_image", "image_url": url or "", "detail": "auto"}
+
+
+def _result(block: ToolResultBlock) -> Item:
+    output: object
+    if any(isinstance(part, ImageBlock) for part in block.content):
+        output = [_input_part(part) for part in block.content]
+    else:
+        output = "\n".join(part.text for part in block.content if isinstance(part, TextBlock))
+    return {"type": "function_call_output", "call_id": block.call_id, "output": output}
+
+
+def _assistant(blocks: Sequence[Block], quirks: Quirks) -> list[Item]:
+    items: list[Item] = []
+    open_id: str | None = None
+    for block in blocks:
+        if isinstance(block, TextBlock):
+            identity = _id(block.seal, quirks)
+            if identity is not None and identity == open_id:
+                parts = items[-1]["content"]
+                assert isinstance(parts, list)
+                parts.append(_output_part(block))
+            else:
+                items.append(_message(block, identity))
+            open_id = identity
+            continue
+        open_id = None
+        if (item := _item(block, quirks)) is not None:
+            items.append(item)
+    return items
+
+
+def _item(block: Block, quirks: Quirks) -> Item | None:
+    match block:
+        case ThinkingBlock():
+            return _reasoning(block, quirks)
+        case ToolCallBlock():
+            return _call(block, quirks)
+        case OpaqueBlock():
+            return _without_nulls(_raw(block.raw)) or None
+        case ImageBlock():
+            return {"role": "user", "content": [_input_part(block)]}
+        case ToolResultBlock():
+            return _result(block)
+        case _:
+            return None
+
+
+def _reasoning(block: ThinkingBlock, quirks: Quirks) -> Item | None:
+    """As it came, but for what is only said, never taken: ``status``, nulls, an empty ``content``."""
+    seal = block.seal
+    if seal is None:
+        return None  # this wire has no place for thinking that is not its own
+    item = _without_nulls(_raw(seal.raw))
+    if not item:
+        item = {"type": "reasoning", "id": seal.id, "summary": [], "encrypted_content": seal.encrypted}
+        item = _without_nulls(item)
+    item.pop("status", None)
+    if not item.get("content"):
+        item.pop("content", None)
+    item.setdefault("summary", [])
+    if _id(seal, quirks) is None:
+        item.pop("id", None)
+    return item
+
+
+def _call(block: ToolCallBlock, quirks: Quirks) -> Item:
+    item: Item = {"type": "function_call"}
+    if (identity := _id(block.seal, quirks)) is not None:
+        item["id"] = identity
+    item["call_id"] = block.call_id
+    item["name"] = block.name
+    item["arguments"] = block.arguments or "{}"
+    extra = _raw(block.seal.raw) if block.seal else {}
+    return {**extra, **item}
+
+
+def _message(block: TextBlock, identity: str | None) -> Item:
+    """With its id it is the model's own message; without, only its words and its phase can be told."""
+    extra = _raw(block.seal.raw) if block.seal else {}
+    if identity is None:
+        phase = {"phase": extra["phase"]} if extra.get("phase") else {}
+        return {"role": "assistant", "content": block.text, **phase}
+    message: Item = {"type": "message", "id": identity, "role": "assistant", "status": "completed", **extra}
+    message["content"] = [_output_part(block)]
+    return message
+
+
+def _output_part(block: TextBlock) -> Item:
+    if block.refusal:
+        return {"type": "refusal", "refusal": block.text}
+    return {"type": "output_text", "text": block.text, "annotations": []}
+
+
+def _id(seal: Seal | None, quirks: Quirks) -> str | None:
+    """An item's own id, where it may go back."""
+    if seal is None or not quirks.item_ids or not seal.id or len(seal.id) > LONGEST_ID:
+        return None
+    return seal.id
+
+
+def _raw(raw: str | None) -> Item:
+    try:
+        value = loads(raw) if raw else None
+    except NotJSON:
+        value = None
+    return value if isinstance(value, dict) else {}
+
+
+def _without_nulls(item: Item) -> Item:
+    return {key: value for key, value in item.items() if value is not None}

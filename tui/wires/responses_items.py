@@ -1,0 +1,336 @@
+"""One output item of a Responses stream: what it has said so far, and what its finished form adds or contradicts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from tui.domain.blocks import Seal
+from tui.domain.stream import (
+    BlockFinished,
+    BlockKind,
+    BlockNamed,
+    BlockSealed,
+    BlockStarted,
+    StreamEvent,
+    TextDelta,
+    ThinkingBreak,
+    ThinkingDelta,
+    ToolArgsDelta,
+)
+from tui.domain.thinking import ThinkingForm
+from tui.wires.json_text import dumps
+from tui.wires.read import Json, children, maybe_text, text
+
+NewIndex = Callable[[], int]
+MODELLED_OF_CALL = frozenset({"type", "id", "call_id", "name", "arguments", "status"})
+MODELLED_OF_MESSAGE = frozenset({"type", "id", "role", "content"})
+
+
+class Contradiction(Exception):
+    """The finished item is not what its deltas said, nor more of it: it replaces them."""
+
+
+def rest(said: str, told: str) -> str:
+    """What is still missing of ``told``; nothing where the finished form has no text at all."""
+    if not told:
+        return ""
+    if not told.startswith(said):
+        raise Contradiction
+    return told[len(said) :]
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """Where most deltas go until something else happens: those of this kind, for this place."""
+
+    kind: str
+    at: object
+    sub_name: str
+    sub: object
+    keep: Callable[[str], None]
+    make: Callable[[int, str], StreamEvent]
+    index: int
+
+
+NOT_WRITING = Writing("", None, "", None, lambda _: None, TextDelta, -1)
+
+
+class Item:
+    """An item not modelled here: kept whole and in place (server-run tools, compaction, what is yet to come)."""
+
+    kind: BlockKind = "opaque"
+
+    def __init__(self, name: str, new_index: NewIndex) -> None:
+        self.name = name
+        self.done: Json | None = None
+        self._new_index = new_index
+        self.index: int | None = None
+
+    def start(self, item: Json) -> list[StreamEvent]:
+        """Events of ``output_item.added``."""
+        if self.index is not None:
+            return []
+        self.index = self._new_index()
+        return [BlockStarted(self.index, self.kind, name=self.name)]
+
+    def settle(self, item: Json) -> list[StreamEvent]:
+        """Events of the finished item. Raises Contradiction."""
+        events = self.start(item)
+        assert self.index is not None
+        self.done = item
+        return [*events, BlockSealed(self.index, Seal(raw=dumps(item))), BlockFinished(self.index)]
+
+
+class ReasoningItem(Item):
+    """One thinking block: summary parts, then parts of the reasoning itself."""
+
+    kind: BlockKind = "thinking"
+
+    def __init__(self, name: str, new_index: NewIndex) -> None:
+        super().__init__(name, new_index)
+        self.parts: dict[tuple[str, object], list[str]] = {}
+        self.current: list[str] | None = None
+        self.current_key: tuple[str, object] | None = None
+        self.encrypted: str | None = None
+
+    def start(self, item: Json) -> list[StreamEvent]:
+        """The block opens at once, because hidden thinking may say nothing for minutes."""
+        if self.index is not None:
+            return []
+        self.index = self._new_index()
+        return [BlockStarted(self.index, "thinking", form=ThinkingForm.SUMMARY)]
+
+    def add(self, key: tuple[str, object], piece: str) -> Sequence[StreamEvent]:
+        """Events of a delta."""
+        if key == self.current_key and self.current is not None and self.index is not None:
+            self.current.append(piece)
+            return (ThinkingDelta(self.index, piece),)
+        return self._begin_part(key, piece)
+
+    def _begin_part(self, key: tuple[str, object], piece: str) -> list[StreamEvent]:
+        events = self.start({})
+        assert self.index is not None
+        if self.parts:
+            events.append(ThinkingBreak(self.index))
+        self.current = self.parts.setdefault(key, [])
+        self.current_key = key
+        self.current.append(piece)
+        events.append(ThinkingDelta(self.index, piece))
+        return events
+
+    def settle(self, item: Json) -> list[StreamEvent]:
+        """The missing rest of the text, and the seal: the whole item, which must go back as it is."""
+        told = [
+            ((field, position), words)
+            for field in ("summary", "content")
+            for position, part in enumerate(children(item, field))
+            if (words := text(part, "text"))
+        ]
+        events = self.start(item)
+        if told:
+            events += self._complete([words for _, words in told], [key for key, _ in told])
+        assert self.index is not None
+        self.done = item
+        events.append(BlockSealed(self.index, self.seal(item)))
+        events.append(BlockFinished(self.index, self._form()))
+        return events
+
+    def _complete(self, told: list[str], keys: list[tuple[str, object]]) -> list[StreamEvent]:
+        said = [words for words in map("".join, self.parts.values()) if words]
+        if len(said) > len(told) or said[:-1] != told[: len(said[:-1])]:
+            raise Contradiction
+        events: list[StreamEvent] = []
+        if said and (missing := rest(said[-1], told[len(said) - 1])):
+            assert self.current is not None
+            assert self.index is not None
+            self.current.append(missing)
+            events.append(ThinkingDelta(self.index, missing))
+        for position in range(len(said), len(told)):
+            self.parts.pop(keys[position], None)
+            events += self._begin_part(keys[position], told[position])
+        return events
+
+    def seal(self, item: Json) -> Seal:
+        """The item as it must go back."""
+        self.encrypted = maybe_text(item, "encrypted_content") or None
+        return Seal(id=maybe_text(item, "id"), encrypted=self.encrypted, raw=dumps(item))
+
+    def _form(self) -> ThinkingForm | None:
+        fields = {field for (field, _), pieces in self.parts.items() if any(pieces)}
+        if not fields:
+            return ThinkingForm.HIDDEN
+        return ThinkingForm.FULL if "content" in fields else None
+
+
+class MessageItem(Item):
+    """Words of the model: one block per content part, all with the message's seal."""
+
+    kind: BlockKind = "text"
+
+    def __init__(self, name: str, new_index: NewIndex) -> None:
+        super().__init__(name, new_index)
+        self.parts: dict[object, MessagePart] = {}
+        self.refused = False
+
+    def start(self, item: Json) -> list[StreamEvent]:
+        """A message opens no block of its own; its parts do."""
+        return []
+
+    def part(self, position: object, kind: BlockKind) -> tuple[MessagePart, list[StreamEvent]]:
+        """The part at a position, and its opening where it is new."""
+        part = self.parts.get(position)
+        if part is not None:
+            return part, []
+        part = self.parts[position] = MessagePart(self._new_index(), kind)
+        self.refused = self.refused or kind == "refusal"
+        return part, [BlockStarted(part.index, kind)]
+
+    def settle(self, item: Json) -> list[StreamEvent]:
+        """The missing rest of each part, and the seals."""
+        events: list[StreamEvent] = []
+        for position, raw in enumerate(children(item, "content")):
+            refusal = text(raw, "type") == "refusal"
+            told = text(raw, "refusal") if refusal else text(raw, "text")
+            if not told and position not in self.parts:
+                continue
+            part, opened = self.part(position, "refusal" if refusal else "text")
+            events += opened
+            events += part.complete(told)
+        self.done = item
+        seal = self._seal(item)
+        for part in self.parts.values():
+            events += (
+                [BlockSealed(part.index, seal), BlockFinished(part.index)] if seal else [BlockFinished(part.index)]
+            )
+        return events
+
+    def _seal(self, item: Json) -> Seal | None:
+        extra = {key: item[key] for key in item if key not in MODELLED_OF_MESSAGE and item[key] is not None}
+        if extra.get("status") == "completed":
+            del extra["status"]
+        identity = maybe_text(item, "id") or None
+        return Seal(id=identity, raw=dumps(extra) if extra else None) if identity or extra else None
+
+
+class MessagePart:
+    """A content part being written."""
+
+    __slots__ = ("index", "kind", "pieces")
+
+    def __init__(self, index: int, kind: BlockKind) -> None:
+        self.index = index
+        self.kind = kind
+        self.pieces: list[str] = []
+
+    def complete(self, told: str) -> list[StreamEvent]:
+        """What is missing of the whole text. Raises Contradiction."""
+        missing = rest("".join(self.pieces), told)
+        if not missing:
+            return []
+        self.pieces.append(missing)
+        return [TextDelta(self.index, missing)]
+
+
+class CallItem(Item):
+    """A function call; without its finished item it must not be run."""
+
+    kind: BlockKind = "tool_call"
+
+    def __init__(self, name: str, new_index: NewIndex) -> None:
+        super().__init__(name, new_index)
+        self.pieces: list[str] = []
+        self._named: tuple[str | None, str | None] = (None, None)
+
+    def start(self, item: Json) -> list[StreamEvent]:
+        """Open it under its name and id, as far as they are known."""
+        if self.index is not None:
+            return []
+        self.index = self._new_index()
+        self._named = (maybe_text(item, "name"), maybe_text(item, "call_id"))
+        return [BlockStarted(self.index, "tool_call", name=self._named[0], call_id=self._named[1])]
+
+    def add(self, piece: str) -> list[StreamEvent]:
+        """Events of a delta of its arguments."""
+        events = self.start({})
+        assert self.index is not None
+        self.pieces.append(piece)
+        events.append(ToolArgsDelta(self.index, piece))
+        return events
+
+    def complete(self, told: str) -> list[StreamEvent]:
+        """What is missing of the whole arguments. Raises Contradiction."""
+        missing = rest("".join(self.pieces), told)
+        return self.add(missing) if missing else []
+
+    def settle(self, item: Json) -> list[StreamEvent]:
+        """The missing rest of the arguments, name, id and seal."""
+        events = [*self.start(item), *self.complete(self._arguments(item))]
+        assert self.index is not None
+        self.done = item
+        named = (maybe_text(item, "name"), maybe_text(item, "call_id"))
+        if named != self._named:
+            events.append(BlockNamed(self.index, *named))
+        if (seal := self._seal(item)) is not None:
+            events.append(BlockSealed(self.index, seal))
+        if self.runnable:
+            events.append(BlockFinished(self.index))
+        return events
+
+    @property
+    def runnable(self) -> bool:
+        """Whether the call is whole."""
+        return self.done is not None and text(self.done, "status") != "incomplete"
+
+    def _arguments(self, item: Json) -> str:
+        return text(item, "arguments")
+
+    def _seal(self, item: Json) -> Seal | None:
+        extra = {key: item[key] for key in item if key not in MODELLED_OF_CALL and item[key] is not None}
+        identity = maybe_text(item, "id") or None
+        return Seal(id=identity, raw=dumps(extra) if extra else None) if identity or extra else None
+
+
+class CustomCallItem(CallItem):
+    """A call with free text for arguments. None is ever declared here, so it is shown but stays unfinished: not run."""
+
+    @property
+    def runnable(self) -> bool:
+        """Never: nothing here can answer it."""
+        return False
+
+    def _arguments(self, item: Json) -> str:
+        return text(item, "input")
+
+    def _seal(self, item: Json) -> Seal | None:
+        return Seal(id=maybe_text(item, "id"), raw=dumps(item))
+
+
+ITEMS: dict[str, type[Item]] = {
+    "reasoning": ReasoningItem,
+    "message": MessageItem,
+    "function_call": CallItem,
+    "custom_tool_call": CustomCallItem,
+}
+
+
+def new_item(name: str, new_index: NewIndex) -> Item:
+    """Fresh state for an item of that type."""
+    return ITEMS.get(name, Item)(name or "unknown", new_index)
+
+
+def placed(items: Mapping[int, Item], output: Sequence[Json]) -> list[tuple[int, Json]]:
+    """Each item of the final list with its place in the stream: by order, else by id, else it is new."""
+    seen = sorted(items)
+    names = [items[position].name for position in seen]
+    if names == [text(raw, "type") or "unknown" for raw in output]:
+        return list(zip(seen, output, strict=True))
+    by_id = {text(items[position].done, "id"): position for position in seen if items[position].done}
+    beyond = max(seen, default=-1) + 1
+    placed: list[tuple[int, Json]] = []
+    for order, raw in enumerate(output):
+        position = by_id.get(text(raw, "id") or "\0")
+        if position is None and order in items and items[order].name == text(raw, "type"):
+            position = order
+        placed.append((beyond + order if position is None else position, raw))
+    return placed
