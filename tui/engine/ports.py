@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from tui.catalog.facts import ModelFacts, ProviderFacts
+from tui.context.view import CompressionView
 from tui.domain.blocks import ToolCallBlock, ToolResultBlock
 from tui.domain.messages import Message, Origin, Turn
 from tui.domain.request import ChatRequest, ToolSchema
 from tui.domain.stream import StreamEvent
+from tui.domain.thinking import ModelSpec, ThinkingPlan
+from tui.domain.usage import MeterReading, Usage
+from tui.engine.settings import EngineSettings
 
 
 class Clock(Protocol):
@@ -74,6 +78,10 @@ class Journal(Protocol):
         """The active path changed (edit, fork, retry): these turns are it now; others stay as siblings."""
         ...
 
+    async def compressed(self, session: str, view: CompressionView | None) -> None:
+        """Finished turns are looked at through this view from now on; None lifts it."""
+        ...
+
 
 class Approver(Protocol):
     """Asks the user; the engine does not know how."""
@@ -118,4 +126,111 @@ class NoTools:
         raise AssertionError(f"no tool {call.name}")
 
 
-Settings = Mapping[str, object]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repairs:
+    """How a request differs from the one a provider refused."""
+
+    without: tuple[str, ...] = ()
+    """Parameters the provider named as unsupported."""
+    without_thinking: bool = False
+    """Send no thinking of earlier turns: its seals were refused."""
+    nudge: str = ""
+    """A sentence added to the system prompt, after an answer without an answer in it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """Everything the next request is made from."""
+
+    session: str
+    turns: tuple[Turn, ...]
+    target: Target
+    spec: ModelSpec
+    settings: EngineSettings
+    tools: tuple[ToolSchema, ...] = ()
+    view: CompressionView | None = None
+    draft: str = ""
+    """Words being typed; counted by the meter only."""
+    repairs: Repairs = Repairs()
+    continuation: str | None = None
+
+
+class Planner(Protocol):
+    """What will be asked, and what it will cost: the catalogue and the context room behind one door. Pure."""
+
+    def target(self, spec: ModelSpec) -> Target:
+        """Where a name leads; raises UnknownModel."""
+        ...
+
+    def plan(self, ask: Ask) -> ThinkingPlan:
+        """How the thinking will be controlled."""
+        ...
+
+    def request(self, ask: Ask) -> ChatRequest:
+        """The request itself."""
+        ...
+
+    def meter(self, ask: Ask) -> MeterReading:
+        """What that request would weigh."""
+        ...
+
+    def learn(self, ask: Ask, usage: Usage) -> None:
+        """The provider reported what this request really weighed."""
+        ...
+
+    def nearest(self, spec: ModelSpec) -> tuple[str, ...]:
+        """Names of models the user may have meant."""
+        ...
+
+    def cost(self, target: Target, usage: Usage) -> float | None:
+        """Dollars; None where the price or the counts are unknown."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Folding:
+    """A compression about to happen: what to ask the summariser, and how many turns it replaces."""
+
+    request: ChatRequest
+    turns: int
+    before: int
+    """Effective tokens now."""
+    plan: object
+    """The compressor's own notes, handed back to it with the summary."""
+
+
+class Compressor(Protocol):
+    """Folds finished turns into summaries. Pure: the engine does the asking."""
+
+    def fold(self, ask: Ask, writer: Target, instruction: str) -> Folding | None:
+        """What to ask ``writer`` for a summary; None when there is nothing that could be folded."""
+        ...
+
+    def smaller(self, folding: Folding) -> Folding | None:
+        """The same with less to read, after the summariser overflowed; None when it cannot get smaller."""
+        ...
+
+    def apply(self, ask: Ask, folding: Folding, answer: Message) -> CompressionView:
+        """The view with the summary in it; raises PonderError when the summary is useless (empty, cut, not smaller)."""
+        ...
+
+    def shorten(self, ask: Ask, *, newest_first: bool) -> CompressionView | None:
+        """The view with large tool results cut, as many as needed; None when none is large."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ports:
+    """Everything a session reaches the outside through."""
+
+    backend: Backend
+    journal: Journal
+    planner: Planner
+    compressor: Compressor
+    clock: Clock
+    toolbox: Toolbox
+    new_id: Callable[[], str]
+    draw: Callable[[], float]
+    """A random number from 0 to 1."""
+    interactive: bool = True
+    """Somebody can be asked."""

@@ -1,0 +1,107 @@
+"""Small parts: names that mean the same model, circles, prices, settings, ids."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tui.catalog.facts import Price
+from tui.catalog.load import packaged_catalog
+from tui.domain.thinking import IncludeInContext, ModelSpec, ReasoningRules, StripPolicy
+from tui.domain.usage import Usage
+from tui.engine.answered import is_same_model
+from tui.engine.clock import Ulids
+from tui.engine.from_settings import engine_settings
+from tui.engine.repetition import RepetitionDetector
+from tui.engine.requests import priced
+from tui.engine.settings import EngineSettings
+from tui.settings.schema import Context, Generation, Reasoning, Settings
+
+
+@pytest.mark.parametrize(
+    ("asked", "answered", "same"),
+    [
+        ("claude-sonnet-4-5", "claude-sonnet-4-5-20250929", True),
+        ("gpt-5", "gpt-5-2025-08-07", True),
+        ("anthropic/claude-opus-5", "claude-opus-5", True),
+        ("qwen3:latest", "qwen3", True),
+        ("deepseek/deepseek-r1:free", "deepseek/deepseek-r1", True),
+        ("models/gemini-2.5-pro", "gemini-2.5-pro", True),
+        ("gpt-5", "gpt-5-mini", False),
+        ("claude-opus-5", "claude-sonnet-5", False),
+        ("qwen3:8b", "qwen3:30b", False),
+    ],
+)
+def test_a_date_or_a_vendor_does_not_make_another_model(asked: str, answered: str, same: bool) -> None:
+    assert is_same_model(asked, answered) is same
+
+
+def test_an_alias_of_the_catalogue_is_the_same_model() -> None:
+    assert is_same_model("latest", "m-1", aliases=("m-1",))
+
+
+@given(st.text(min_size=30, max_size=200), st.integers(20, 40))
+def test_words_that_come_again_and_again_are_noticed_once(sentence: str, times: int) -> None:
+    detector = RepetitionDetector()
+    assert sum(detector.repeats(sentence) for _ in range(times * 3)) == 1
+
+
+def test_ordinary_prose_is_not_noticed() -> None:
+    detector = RepetitionDetector()
+    prose = "".join(f"Sentence number {n} says something about {n * n}. " for n in range(400))
+    assert not any(detector.repeats(prose[at : at + 7]) for at in range(0, len(prose), 7))
+
+
+def test_white_space_without_end_is_noticed() -> None:
+    detector = RepetitionDetector()
+    assert any(detector.repeats(" ") for _ in range(1_000))
+
+
+PRICE = Price(input=3, output=15, cache_read=0.3, cache_write=3.75)
+
+
+@pytest.mark.parametrize(
+    ("usage", "price", "dollars"),
+    [
+        (Usage(input=1_000_000, output=100_000), PRICE, 4.5),
+        (Usage(input=1_000_000, cache_read=900_000, cache_write=100_000, output=0), PRICE, 0.645),
+        (Usage(input=1_000_000, cache_read=500_000, output=0), Price(input=2, output=1), 2.0),
+        (Usage(input=1_000, output=None), PRICE, None),
+        (Usage(input=1_000, output=1_000), Price(input=1), None),
+    ],
+)
+def test_cached_tokens_have_their_own_price_and_the_unknown_stays_unknown(
+    usage: Usage, price: Price, dollars: float | None
+) -> None:
+    assert priced(usage, price) == (None if dollars is None else pytest.approx(dollars))
+
+
+def test_default_settings_are_the_engines_defaults() -> None:
+    assert engine_settings(Settings(), packaged_catalog()) == EngineSettings()
+
+
+def test_the_users_settings_reach_the_engine() -> None:
+    mine = Settings(
+        reasoning=Reasoning(enabled=False, includeInContext="true", stripFromContext="all", maxTokens=5_000),
+        generation=Generation(system="Be brief.", maxOutput=100),
+        context=Context(limit=8_000, compressionModel="anthropic/claude-haiku-4-5/low"),
+    )
+    made = engine_settings(mine, packaged_catalog())
+    assert made == EngineSettings(
+        rules=ReasoningRules(include_in_context=IncludeInContext.TRUE, strip=StripPolicy.ALL),
+        thinking=False,
+        thinking_tokens=5_000,
+        system="Be brief.",
+        max_output=100,
+        context_limit=8_000,
+        compression_model=made.compression_model,
+    )
+    assert isinstance(made.compression_model, ModelSpec)
+
+
+def test_ids_sort_in_the_order_they_were_made() -> None:
+    new_id = Ulids()
+    made = [new_id() for _ in range(5_000)]
+    assert made == sorted(set(made))
+    assert {len(id_) for id_ in made} == {26}

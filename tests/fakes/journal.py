@@ -1,0 +1,53 @@
+"""A journal in memory that can be told to fail."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from tui.context.view import CompressionView
+from tui.domain.errors import StoreError
+from tui.domain.messages import Message, Turn
+
+
+@dataclass
+class MemoryJournal:
+    """Keeps what a store would: the path, the messages of each turn, every call by name."""
+
+    calls: list[str] = field(default_factory=list)
+    messages: dict[str, Message] = field(default_factory=dict)
+    turns: dict[str, Turn] = field(default_factory=dict)
+    path: list[str] = field(default_factory=list)
+    view: CompressionView | None = None
+    failing: StoreError | None = None
+
+    def _write(self, name: str) -> None:
+        if self.failing is not None:
+            raise self.failing
+        self.calls.append(name)
+
+    async def turn_started(self, session: str, turn: Turn) -> None:
+        self._write("turn_started")
+        self.turns[turn.id] = turn
+        self.path.append(turn.id)
+        self.messages.update({message.id: message for message in turn.messages})
+
+    async def checkpoint(self, session: str, turn_id: str, message: Message) -> None:
+        self._write("checkpoint")
+        self.messages[message.id] = message
+
+    async def message_added(self, session: str, turn_id: str, message: Message) -> None:
+        self._write("message_added")
+        self.messages[message.id] = message
+
+    async def turn_finished(self, session: str, turn: Turn) -> None:
+        self._write("turn_finished")
+        self.turns[turn.id] = turn
+
+    async def history_replaced(self, session: str, turns: Sequence[Turn]) -> None:
+        self._write("history_replaced")
+        self.path = [turn.id for turn in turns]
+
+    async def compressed(self, session: str, view: CompressionView | None) -> None:
+        self._write("compressed")
+        self.view = view

@@ -1,0 +1,134 @@
+"""A planner and a compressor that count characters: small enough to see through."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from tui.catalog.facts import AuthStyle, ModelFacts, ProviderFacts, ThinkingControls
+from tui.context.view import CompressionView
+from tui.domain.blocks import TextBlock, ToolResultBlock
+from tui.domain.errors import PonderError, UnknownModel
+from tui.domain.messages import Message, Origin, Role, Turn, WireName
+from tui.domain.request import ChatRequest, Outgoing, OutgoingMessage
+from tui.domain.thinking import ModelSpec, PlanState, ThinkingLevel, ThinkingPlan
+from tui.domain.usage import Certainty, MeterReading, Part, Usage
+from tui.engine.ports import Ask, Folding, Target
+
+SPEC = ModelSpec(provider="fake", model="m", asked=ThinkingLevel.LOW)
+PLAN = ThinkingPlan(asked=ThinkingLevel.LOW, nominal="low", sent="low", state=PlanState.ON, summary="Thinking: low")
+
+
+def target(spec: ModelSpec = SPEC) -> Target:
+    facts = ModelFacts(
+        provider=spec.provider,
+        id=spec.model,
+        wire=WireName.OPENAI_CHAT,
+        spelling="none",
+        controls=ThinkingControls(),
+    )
+    provider = ProviderFacts(
+        id=spec.provider,
+        title=spec.provider.title(),
+        wire=WireName.OPENAI_CHAT,
+        base_url="http://127.0.0.1:9",
+        auth=AuthStyle.NONE,
+    )
+    origin = Origin(provider=spec.provider, wire=WireName.OPENAI_CHAT, host="127.0.0.1", model=spec.model)
+    return Target(provider=provider, facts=facts, origin=origin)
+
+
+@dataclass
+class FakePlanner:
+    """Knows every model but ``unknown``; sends everything that is not superseded."""
+
+    limit: int | None = None
+    learned: list[Usage] = field(default_factory=list)
+
+    def target(self, spec: ModelSpec) -> Target:
+        if spec.model == "unknown":
+            raise UnknownModel("no model `unknown`", nearest=("m",))
+        return target(spec)
+
+    def plan(self, ask: Ask) -> ThinkingPlan:
+        return replace(PLAN, asked=ask.spec.asked or ThinkingLevel.LOW)
+
+    def request(self, ask: Ask) -> ChatRequest:
+        folded = ask.view.folded if ask.view else frozenset()
+        messages = tuple(
+            OutgoingMessage(role=message.role, blocks=message.blocks, source_id=message.id)
+            for turn in ask.turns
+            if turn.id not in folded
+            for message in turn.messages
+            if not message.superseded
+        )
+        fields = {} if "reasoning_effort" in ask.repairs.without else {"reasoning_effort": "low"}
+        system = f"{ask.settings.system} {ask.repairs.nudge}".strip()
+        return ChatRequest(
+            model=ask.target.facts.id,
+            outgoing=Outgoing(messages=messages),
+            plan=replace(self.plan(ask), fields=fields, headers={"x": "0"} if ask.repairs.without_thinking else {}),
+            system=f"{ask.view.summary}|{system}" if ask.view else system,
+            tools=ask.tools,
+            continuation=ask.continuation,
+        )
+
+    def meter(self, ask: Ask) -> MeterReading:
+        sent = sum(_size(message) for message in self.request(ask).outgoing.messages) + len(ask.draft)
+        if ask.view is not None:
+            sent += len(ask.view.summary)
+        return MeterReading(
+            effective=sent,
+            raw=sent,
+            limit=self.limit,
+            reserved=0,
+            trigger=self.limit,
+            certainty=Certainty.ESTIMATED,
+            parts={Part.USER: sent},
+        )
+
+    def learn(self, ask: Ask, usage: Usage) -> None:
+        self.learned.append(usage)
+
+    def nearest(self, spec: ModelSpec) -> tuple[str, ...]:
+        return ("fake/n", "fake/o")
+
+    def cost(self, target: Target, usage: Usage) -> float | None:
+        return None
+
+
+@dataclass
+class FakeCompressor:
+    """Folds all turns but the last; the view's summary is the model's answer."""
+
+    def fold(self, ask: Ask, writer: Target, instruction: str) -> Folding | None:
+        finished = [turn for turn in ask.turns[:-1] if ask.view is None or turn.id not in ask.view.folded]
+        if not finished:
+            return None
+        prompt = OutgoingMessage(role=Role.USER, blocks=(TextBlock(text=f"Summarise. {instruction}".strip()),))
+        request = ChatRequest(model=writer.facts.id, outgoing=Outgoing(messages=(prompt,)), plan=PLAN)
+        return Folding(request=request, turns=len(finished), before=0, plan=tuple(finished))
+
+    def smaller(self, folding: Folding) -> Folding | None:
+        left = folding.plan[1:] if isinstance(folding.plan, tuple) else ()
+        return replace(folding, plan=left, turns=len(left)) if left else None
+
+    def apply(self, ask: Ask, folding: Folding, answer: Message) -> CompressionView:
+        summary = "".join(block.text for block in answer.blocks if isinstance(block, TextBlock))
+        if summary == "useless":
+            raise PonderError("The summary was not smaller.")
+        turns = folding.plan if isinstance(folding.plan, tuple) else ()
+        earlier = ask.view.folded if ask.view else frozenset()
+        return CompressionView(summary=summary, folded=earlier | {t.id for t in turns if isinstance(t, Turn)})
+
+    def shorten(self, ask: Ask, *, newest_first: bool) -> CompressionView | None:
+        return None
+
+
+def _size(message: Message | OutgoingMessage) -> int:
+    size = 0
+    for block in message.blocks:
+        if isinstance(block, TextBlock):
+            size += len(block.text)
+        if isinstance(block, ToolResultBlock):
+            size += sum(len(part.text) for part in block.content if isinstance(part, TextBlock))
+    return size

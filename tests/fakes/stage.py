@@ -1,0 +1,101 @@
+"""A session on stage: everything around it is fake, time is virtual, and all it said is written down."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import random
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from tests.fakes.backend import FakeBackend, Script
+from tests.fakes.clock import FakeClock
+from tests.fakes.journal import MemoryJournal
+from tests.fakes.planner import SPEC, FakeCompressor, FakePlanner
+from tests.fakes.toolbox import FakeToolbox
+from tui.bus.bus import Subscription
+from tui.domain.blocks import TextBlock
+from tui.domain.events import AppEvent, MeterChanged, Stamped, TurnFailed, TurnFinished
+from tui.domain.messages import Message, Turn
+from tui.engine.ports import Ports
+from tui.engine.session import Opening, Session
+from tui.engine.settings import EngineSettings
+
+
+@dataclass
+class Stage:
+    """Hands out the parts; ``heard`` drains what the session said since the last time, meters left out."""
+
+    session: Session
+    backend: FakeBackend
+    journal: MemoryJournal
+    toolbox: FakeToolbox
+    planner: FakePlanner
+    clock: FakeClock
+    subscription: Subscription[Stamped]
+    _pending: list[AppEvent] = field(default_factory=list)
+
+    def heard(self) -> list[AppEvent]:
+        events = [*self._pending, *(stamped.event for stamped in self.subscription.drain())]
+        self._pending = []
+        return [event for event in events if not isinstance(event, MeterChanged)]
+
+    async def say(self, text: str) -> list[AppEvent]:
+        """Submit a prompt and wait for the turn's end."""
+        await self.session.submit((TextBlock(text=text),))
+        return await self.until(TurnFinished, TurnFailed)
+
+    async def until(self, *kinds: type) -> list[AppEvent]:
+        """Wait for an event of a kind; all that was heard up to it, and what came with it."""
+        heard: list[AppEvent] = []
+        while not any(isinstance(event, kinds) for event in heard):
+            heard += self.heard()
+            await asyncio.sleep(0.001)
+        return heard
+
+
+@asynccontextmanager
+async def stage(
+    scripts: Sequence[Script] = (),
+    *,
+    settings: EngineSettings | None = None,
+    planner: FakePlanner | None = None,
+    interactive: bool = True,
+    forever: bool = False,
+    turns: tuple[Turn, ...] = (),
+) -> AsyncIterator[Stage]:
+    """A running session."""
+    ids = itertools.count(1)
+    backend, journal, toolbox = FakeBackend(list(scripts), forever), MemoryJournal(), FakeToolbox()
+    planner, clock = planner or FakePlanner(), FakeClock()
+    ports = Ports(
+        backend=backend,
+        journal=journal,
+        planner=planner,
+        compressor=FakeCompressor(),
+        clock=clock,
+        toolbox=toolbox,
+        new_id=lambda: f"id{next(ids)}",
+        draw=random.Random(1).random,
+        interactive=interactive,
+    )
+    opening = Opening(session="s", spec=SPEC, settings=settings or EngineSettings(tools=False), turns=turns)
+    session = Session(ports, opening)
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(session.run())
+        await asyncio.sleep(0)
+        _, subscription = session.attach()
+        yield Stage(session, backend, journal, toolbox, planner, clock, subscription)
+        await session.close()
+
+
+def last_turn(events: Sequence[AppEvent]) -> Turn:
+    """The turn of the last ending among the events."""
+    ends = [event for event in events if isinstance(event, TurnFinished | TurnFailed)]
+    return ends[-1].turn
+
+
+def spoken(message: Message) -> str:
+    """The words of a message."""
+    return "".join(block.text for block in message.blocks if isinstance(block, TextBlock))

@@ -1,0 +1,244 @@
+"""One prompt, one answer: what stands on stdout, on stderr, and in the exit code."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from tests.fakes.backend import HANG, FakeBackend, Script, answer, call, calls, finish, thought, words
+from tests.fakes.clock import FakeClock
+from tests.fakes.journal import MemoryJournal
+from tests.fakes.planner import SPEC, FakeCompressor, FakePlanner
+from tests.fakes.toolbox import FakeToolbox
+from tui.domain.blocks import TextBlock
+from tui.domain.errors import ErrorKind, ProviderError
+from tui.domain.stream import BlockStarted, Finish, ResponseStarted, TextDelta
+from tui.engine.ports import Ports
+from tui.engine.session import Opening, Session
+from tui.engine.settings import EngineSettings
+from tui.engine.thread import EngineThread
+from tui.headless.run import HeadlessOptions, Output, piped_text, run_headless
+
+
+@pytest.fixture
+def engine() -> Iterator[EngineThread]:
+    thread = EngineThread()
+    thread.start()
+    yield thread
+    assert thread.stop()
+
+
+class Screen(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def _session(scripts: list[Script], journal: MemoryJournal | None = None) -> Session:
+    ids = itertools.count()
+    ports = Ports(
+        backend=FakeBackend(scripts),
+        journal=journal or MemoryJournal(),
+        planner=FakePlanner(),
+        compressor=FakeCompressor(),
+        clock=FakeClock(),
+        toolbox=FakeToolbox(),
+        new_id=lambda: f"id{next(ids)}",
+        draw=lambda: 0.0,
+        interactive=False,
+    )
+    return Session(ports, Opening(session="s", spec=SPEC, settings=EngineSettings()))
+
+
+def _run(
+    engine: EngineThread, scripts: list[Script], *, out: io.StringIO | None = None, **how: object
+) -> tuple[int, str, str]:
+    stdout, stderr = out or io.StringIO(), io.StringIO()
+    options = HeadlessOptions(prompt="Hi", **how)  # type: ignore[arg-type]
+    code = run_headless(engine, _session(scripts), options, out=stdout, err=stderr)
+    return code, stdout.getvalue(), stderr.getvalue()
+
+
+def test_stdout_holds_the_answer_and_nothing_else(engine: EngineThread) -> None:
+    script = [ResponseStarted("m", "r"), *thought("Hm"), *words("Hello you", 1), *finish()]
+    assert _run(engine, [script]) == (0, "Hello you\n", "")
+
+
+def test_thinking_goes_to_stderr_when_asked_for(engine: EngineThread) -> None:
+    script = [ResponseStarted("m", "r"), *thought("Hm"), *words("Hello", 1), *finish()]
+    assert _run(engine, [script], show_thinking=True) == (0, "Hello\n", "Hm\n")
+
+
+def test_the_words_of_two_rounds_are_paragraphs(engine: EngineThread) -> None:
+    first = [ResponseStarted("m", "r"), *words("Looking."), *call("a", "echo", "{}", 1), *finish(Finish.TOOL_USE)]
+    code, out, err = _run(engine, [first, answer("Found.")])
+    assert (code, out, err) == (0, "Looking.\n\nFound.\n", "ponder: echo {}\n")
+
+
+def _broken(text: str) -> Script:
+    error = ProviderError(ErrorKind.NETWORK, "The connection was reset.")
+    return [ResponseStarted("m", "r"), BlockStarted(0, "text"), TextDelta(0, text), error]
+
+
+def test_an_answer_that_begins_anew_with_the_same_words_is_written_once(engine: EngineThread) -> None:
+    code, out, err = _run(engine, [_broken("The answer"), answer("The answer is 42.")])
+    assert (code, out) == (0, "The answer is 42.\n")
+    assert err.startswith("ponder: The connection was reset. Trying again in")
+
+
+def test_an_answer_that_begins_anew_with_other_words_follows_in_full_and_stderr_says_so(engine: EngineThread) -> None:
+    code, out, err = _run(engine, [_broken("The answer"), answer("The reply is 42.")])
+    assert code == 0
+    assert out.endswith("The reply is 42.\n")
+    assert "it follows in full" in err
+
+
+def test_json_is_one_object(engine: EngineThread) -> None:
+    script = [ResponseStarted("m", "r"), *thought("Hm"), *words("Hello", 1), *finish()]
+    code, out, err = _run(engine, [script], output=Output.JSON)
+    result = json.loads(out)
+    seconds = result.pop("seconds")
+    assert (code, err, seconds >= 0) == (0, "", True)
+    assert result == {
+        "answer": "Hello",
+        "thinking": "Hm",
+        "model": "m",
+        "usage": {
+            "input": 10,
+            "cache_read": None,
+            "cache_write": None,
+            "output": 5,
+            "thinking": 2,
+            "total": 15,
+            "cost": None,
+        },
+        "cost": None,
+        "finish": "stop",
+        "session": "s",
+        "turn": "id0",
+        "error": None,
+    }
+
+
+def test_json_lines_are_events_and_the_result_last(engine: EngineThread) -> None:
+    first = calls(("a", "add", '{"x":1,"y":2}'))
+    _, out, _ = _run(engine, [first, answer("3")], output=Output.JSONL)
+    lines = [json.loads(line) for line in out.splitlines()]
+    kinds = [line["type"] for line in lines if line["type"] != "meter"]
+    assert kinds == [
+        "turn",
+        "request",
+        "tool_arguments",
+        "message",
+        "tool_started",
+        "tool_finished",
+        "message",
+        "request",
+        "text",
+        "message",
+        "result",
+    ]
+    assert lines[-1]["answer"] == "3"
+    assert next(line for line in lines if line["type"] == "tool_finished")["text"] == "3"
+
+
+def test_an_emoji_cut_in_two_by_the_stream_arrives_whole(engine: EngineThread) -> None:
+    deltas = [TextDelta(0, "a\ud83d"), TextDelta(0, "\ude00b"), TextDelta(0, "\ud83d")]
+    script = [ResponseStarted("m", "r"), BlockStarted(0, "text"), *deltas, *finish()]
+    for output in (Output.JSON, Output.JSONL, Output.TEXT):
+        _, out, _ = _run(engine, [script], output=output)
+        assert "a\U0001f600b" in out
+        out.encode()
+
+
+def test_what_could_move_the_cursor_is_drawn_on_a_terminal_and_untouched_in_a_file(engine: EngineThread) -> None:
+    evil = "a\x1b]52;c;AAAA\x07b"
+    assert _run(engine, [answer(evil)])[1] == evil + "\n"
+    shown = _run(engine, [answer(evil)], out=Screen())[1]
+    assert "\x1b" not in shown
+    assert "\x07" not in shown
+
+
+@pytest.mark.parametrize(
+    ("script", "code"),
+    [
+        ([ProviderError(ErrorKind.AUTH, "bad key")], 1),
+        ([ProviderError(ErrorKind.NO_KEY, "no key for fake", advice="ponder auth set fake")], 3),
+        ([ProviderError(ErrorKind.CONTENT_FILTER, "filtered")], 4),
+        ([ResponseStarted("m", "r"), *words("No."), *finish(Finish.REFUSAL)], 4),
+        ([ResponseStarted("m", "r"), *words("Once upon"), *finish(Finish.LENGTH)], 4),
+        ([ProviderError(ErrorKind.RATE_LIMIT, "limit", retry_after_s=200)], 1),
+    ],
+)
+def test_exit_codes(engine: EngineThread, script: Script, code: int) -> None:
+    assert _run(engine, [script])[0] == code
+    got, out, _ = _run(engine, [script], output=Output.JSON)
+    assert got == code
+    assert len(out.splitlines()) == 1
+    json.loads(out)
+
+
+def test_an_error_is_one_line_on_stderr_with_what_to_do(engine: EngineThread) -> None:
+    error = ProviderError(ErrorKind.NO_KEY, "There is no key for `fake`.", advice="`ponder auth set fake`")
+    assert _run(engine, [[error]]) == (3, "", "ponder: There is no key for `fake`. `ponder auth set fake`\n")
+
+
+def test_no_prompt_is_a_usage_error(engine: EngineThread) -> None:
+    out, err = io.StringIO(), io.StringIO()
+    assert run_headless(engine, _session([]), HeadlessOptions(prompt=""), out=out, err=err) == 2
+    assert (out.getvalue(), err.getvalue()) == ("", "ponder: There is nothing to send.\n")
+
+
+def test_what_is_piped_in_goes_before_the_prompt() -> None:
+    options = HeadlessOptions(prompt="Summarise", context="a long text")
+    assert options.blocks() == (TextBlock(text="a long text"), TextBlock(text="Summarise"))
+    assert piped_text(io.BytesIO(b"abc\xff")) == "abc\ufffd"
+    assert piped_text(io.BytesIO(b"")) is None
+
+
+def test_ctrl_c_stops_the_turn_and_keeps_what_came(engine: EngineThread) -> None:
+    journal = MemoryJournal()
+    out, err = io.StringIO(), io.StringIO()
+    session = _session([[ResponseStarted("m", "r"), *words("Half")[:2], HANG]], journal)
+    threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+    before = signal.getsignal(signal.SIGINT)
+    assert run_headless(engine, session, HeadlessOptions(prompt="Hi"), out=out, err=err) == 130
+    assert signal.getsignal(signal.SIGINT) is before
+    (turn,) = journal.turns.values()
+    assert [message.interrupted for message in turn.messages] == [None, "cancelled"]
+    assert out.getvalue() == "Ha\n"
+
+
+class Gone(io.StringIO):
+    """A pipe whose reader went away."""
+
+    def write(self, text: str) -> int:
+        raise BrokenPipeError
+
+
+def test_a_reader_that_went_away_ends_the_run_quietly(engine: EngineThread) -> None:
+    journal = MemoryJournal()
+    session = _session([[ResponseStarted("m", "r"), *words("Half")[:2], HANG]], journal)
+    err = io.StringIO()
+    assert run_headless(engine, session, HeadlessOptions(prompt="Hi"), out=Gone(), err=err) == 130
+    assert err.getvalue() == ""
+    assert len(journal.turns) == 1
+
+
+def test_headless_imports_neither_screen_nor_anything_heavy() -> None:
+    code = (
+        "import sys, tui.headless.run;"
+        "print([m for m in ('textual','rich','httpx','keyring','mcp','genai_prices','pydantic') if m in sys.modules])"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "[]"

@@ -1,0 +1,232 @@
+"""One request: its events go out as they come, its blocks are put together, its end is judged.
+
+A response that says "send it again with this token" is followed here: all its hops are one attempt.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import dataclass, field, replace
+
+from tui.domain.assemble import Assembler
+from tui.domain.blocks import Block, TextBlock, ThinkingBlock, ToolCallBlock
+from tui.domain.errors import ErrorKind, ProviderError
+from tui.domain.events import AppEvent, Notice, Severity, Stalled, Streamed
+from tui.domain.messages import Message, Role
+from tui.domain.request import ChatRequest
+from tui.domain.stream import (
+    BlockFinished,
+    BlockStarted,
+    Finish,
+    ProviderRemark,
+    ResponseFinished,
+    ResponseStarted,
+    Stop,
+    StreamEvent,
+    TextDelta,
+    ThinkingDelta,
+    UsageReported,
+)
+from tui.engine.answered import is_same_model
+from tui.engine.hops import Hops
+from tui.engine.ports import Backend, Clock, Target
+from tui.engine.repetition import RepetitionDetector
+from tui.engine.retry import MALFORMED_CALL
+from tui.engine.watch import Watch
+
+LONGEST_CHAIN = 20
+"""Hops of one long response; more is a server that never ends."""
+
+_NOTHING_SHOWN = (ResponseStarted, UsageReported, ProviderRemark, ResponseFinished)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Which attempt this is."""
+
+    turn_id: str
+    round: int
+    attempt: int
+    message_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Voice:
+    """Where an attempt speaks, and which remarks of providers were passed on already."""
+
+    publish: Callable[[AppEvent], None]
+    remarks: set[str] = field(default_factory=set)
+
+
+class Attempt:
+    """Run it once; then ask it what came."""
+
+    def __init__(
+        self,
+        place: Place,
+        target: Target,
+        request: ChatRequest,
+        *,
+        clock: Clock,
+        voice: Voice,
+        limit_s: float,
+    ) -> None:
+        self.place = place
+        self.shown = False
+        """Something of the answer has gone out."""
+        self.stop: Stop | None = None
+        self._target = target
+        self._request = request
+        self._clock = clock
+        self._publish = voice.publish
+        self._remarks = voice.remarks
+        self._assembler = Assembler()
+        self._started = clock.monotonic()
+        self._thinking_since: dict[int, float] = {}
+        self._thought_for: dict[int, float] = {}
+        self._detector = RepetitionDetector()
+        self._watch = Watch(clock, limit_s, lambda seconds: voice.publish(Stalled(place.turn_id, seconds)))
+        self._hops = Hops()
+
+    async def run(self, backend: Backend, on_event: Callable[[], None]) -> ProviderError | None:
+        """Send and read to the end; returns what went wrong, including an answer that is none."""
+        failure: ProviderError | None = None
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                watching = tasks.create_task(self._watch.run())
+                await self._read_all(backend, on_event)
+                watching.cancel()
+        except* ProviderError as failures:
+            failure = _first(failures)
+        return failure or self._flaw()
+
+    def message(self, *, interrupted: str | None = None, superseded: bool = False) -> Message:
+        """What came, as it will be stored."""
+        asked = self._request.model
+        answered = self._assembler.model
+        return Message(
+            id=self.place.message_id,
+            role=Role.ASSISTANT,
+            blocks=self._blocks(),
+            origin=replace(self._target.origin, level=str(self._request.plan.asked)),
+            usage=self._hops.usage(self._assembler.usage),
+            stop=self.stop,
+            answered_by=answered if answered and answered != asked else None,
+            interrupted=interrupted,
+            superseded=superseded,
+            seconds=self._clock.monotonic() - self._started,
+        )
+
+    async def _read_all(self, backend: Backend, on_event: Callable[[], None]) -> None:
+        request = self._request
+        for _ in range(LONGEST_CHAIN):
+            await self._read(backend, request, on_event)
+            if self.stop is None or self.stop.finish is not Finish.CONTINUATION:
+                return
+            self._hops.next(self._assembler)
+            request = replace(request, continuation=self.stop.detail)
+        raise ProviderError(
+            ErrorKind.OTHER, f"The answer was continued {LONGEST_CHAIN} times without an end.", retryable=False
+        )
+
+    async def _read(self, backend: Backend, request: ChatRequest, on_event: Callable[[], None]) -> None:
+        self.stop = None
+        events = backend.stream(self._target, request)
+        try:
+            async for raw in events:
+                event = self._hops.placed(raw)
+                self._watch.heard()
+                if event is not None:
+                    self._take(event)
+                    on_event()
+        finally:
+            if isinstance(events, AsyncGenerator):
+                await events.aclose()
+        if self.stop is None:
+            raise ProviderError(ErrorKind.TRUNCATED, "The stream ended before the answer did.")
+
+    def _take(self, event: StreamEvent) -> None:
+        self._assembler.feed(event)
+        self._time(event)
+        match event:
+            case ResponseFinished(stop):
+                self.stop = stop
+                if stop.finish is Finish.CONTINUATION:
+                    return
+            case TextDelta(_, text) | ThinkingDelta(_, text):
+                self._hear_repetition(text)
+            case ProviderRemark(_, text) if text not in self._remarks:
+                self._remarks.add(text)
+                self._publish(Notice(Severity.WARNING, text))
+            case ResponseStarted(model):
+                self._compare(model)
+            case _:
+                pass
+        self.shown = self.shown or not isinstance(event, _NOTHING_SHOWN)
+        place = self.place
+        self._publish(Streamed(place.turn_id, place.round, place.attempt, event))
+
+    def _time(self, event: StreamEvent) -> None:
+        now = self._clock.monotonic()
+        match event:
+            case BlockStarted(index, kind):
+                if kind == "thinking":
+                    self._thinking_since[index] = now
+            case ThinkingDelta(index) if index not in self._thinking_since:
+                self._thinking_since[index] = now
+            case BlockFinished(index) if index in self._thinking_since:
+                self._thought_for[index] = now - self._thinking_since[index]
+            case _:
+                pass
+
+    def _blocks(self) -> tuple[Block, ...]:
+        blocks = self._assembler.blocks()
+        thinking = [position for position, block in enumerate(blocks) if isinstance(block, ThinkingBlock)]
+        usage = self._assembler.usage
+        timed = list(blocks)
+        for position, index in zip(thinking, self._thinking_since, strict=False):
+            block = blocks[position]
+            if isinstance(block, ThinkingBlock):
+                tokens = usage.thinking if usage is not None and len(thinking) == 1 else None
+                timed[position] = replace(block, seconds=self._thought_for.get(index), tokens=tokens)
+        return tuple(timed)
+
+    def _hear_repetition(self, text: str) -> None:
+        if self._detector.repeats(text):
+            self._publish(Notice(Severity.WARNING, "The model repeats itself.", "Esc stops it and keeps what came."))
+
+    def _compare(self, answering: str | None) -> None:
+        facts = self._target.facts
+        if answering and not is_same_model(self._request.model, answering, facts.aliases):
+            self._publish(Notice(Severity.WARNING, f"Asked `{self._request.model}`, but `{answering}` answers."))
+
+    def _flaw(self) -> ProviderError | None:
+        """An answer that ended in order and still is none."""
+        if self.stop is None:
+            return None
+        if self.stop.finish is Finish.MALFORMED_CALL:
+            return ProviderError(
+                ErrorKind.OTHER, "The model wrote a tool call that cannot be read.", code=MALFORMED_CALL
+            )
+        if self.stop.finish is not Finish.STOP:
+            return None
+        blocks = self._assembler.blocks()
+        if any(isinstance(block, ToolCallBlock) for block in blocks):
+            return None
+        if all(
+            isinstance(block, ThinkingBlock) or (isinstance(block, TextBlock) and not block.text.strip())
+            for block in blocks
+        ):
+            thought = any(isinstance(block, ThinkingBlock) for block in blocks)
+            return ProviderError(
+                ErrorKind.EMPTY,
+                "The model thought but gave no answer." if thought else "The model gave an empty answer.",
+            )
+        return None
+
+
+def _first(failures: BaseExceptionGroup[ProviderError]) -> ProviderError:
+    for failure in failures.exceptions:
+        return _first(failure) if isinstance(failure, BaseExceptionGroup) else failure
+    raise AssertionError("an exception group is never empty")

@@ -1,0 +1,166 @@
+"""Decides when finished turns are folded, and has it done through the backend. What and how is the compressor's."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+
+from tui.context.compress import is_due, undo
+from tui.context.compression_log import CompressionLog
+from tui.context.view import CompressionView
+from tui.domain.errors import ErrorKind, PonderError, ProviderError
+from tui.domain.events import AppEvent, CompressionFinished, CompressionStarted, MeterChanged, Notice, Severity
+from tui.domain.messages import Message
+from tui.domain.usage import MeterReading
+from tui.engine.attempt import Attempt, Place, Voice
+from tui.engine.open_turn import Conversation
+from tui.engine.ports import Ask, Folding, Ports, Target
+from tui.engine.retry import Spent, Wait, decide
+from tui.engine.saving import Saver
+
+SUMMARY_ATTEMPTS = 6
+SUMMARY_LIMIT_S = 600.0
+ENOUGH_GAIN = 0.2
+"""Of the effective tokens: cutting results that won so much makes a summary needless."""
+
+Publish = Callable[[AppEvent], None]
+
+
+class Compaction:
+    """One conversation's compressions, and what became of them."""
+
+    def __init__(self, ports: Ports, saver: Saver, conversation: Conversation) -> None:
+        self._ports = ports
+        self._saver = saver
+        self._conversation = conversation
+        self._log = CompressionLog()
+        self._told = False
+
+    async def when_needed(self, ask: Ask, publish: Publish) -> bool:
+        """Compress if the next request is too heavy; True when the view changed."""
+        reading = self._ports.planner.meter(ask)
+        if not ask.settings.compress or not is_due(reading):
+            return False
+        refusal = self._log.refusal(self._ports.clock.monotonic())
+        if refusal is None:
+            return await self.now(ask, "", publish)
+        self._tell_once(refusal, reading, publish)
+        return await self._shorten(ask, publish, newest_first=False)
+
+    async def relieve(self, ask: Ask, publish: Publish) -> bool:
+        """A provider said it is too much: cut large results, then fold; True when something changed."""
+        before = self._ports.planner.meter(ask).effective
+        shortened = await self._shorten(ask, publish, newest_first=True)
+        ask = replace(ask, view=self._conversation.view)
+        after = self._ports.planner.meter(ask)
+        if shortened and before - after.effective >= before * ENOUGH_GAIN and not is_due(after):
+            return True
+        if await self.now(ask, "", publish):
+            return True
+        bare = replace(ask, settings=replace(ask.settings, keep_turns=0))
+        return (ask.settings.keep_turns > 0 and await self.now(bare, "", publish)) or shortened
+
+    async def now(self, ask: Ask, instruction: str, publish: Publish) -> bool:
+        """Compress; True when the view changed. Whatever goes wrong changes nothing and is told."""
+        before = self._ports.planner.meter(ask).effective
+        writer_spec = ask.settings.compression_model
+        try:
+            writer = self._ports.planner.target(writer_spec) if writer_spec else ask.target
+            folding = self._ports.compressor.fold(ask, writer, instruction)
+            if folding is None:
+                publish(CompressionFinished(before, before, error="There is no finished turn that could be folded."))
+                return False
+            publish(CompressionStarted(folding.turns, folding.before))
+            folding, answer = await self._summary(writer, folding)
+            view = self._ports.compressor.apply(ask, folding, answer)
+        except asyncio.CancelledError:
+            publish(CompressionFinished(before, before, error="Cancelled."))
+            raise
+        except PonderError as error:
+            self._log = self._log.failed(self._ports.clock.monotonic())
+            publish(CompressionFinished(before, before, error=error.message))
+            return False
+        reading = await self._look_through(ask, view)
+        self._log = self._log.finished(before, reading.effective, reading.trigger)
+        publish(CompressionFinished(before, reading.effective, summary=view.summary))
+        publish(MeterChanged(reading))
+        return True
+
+    async def undo(self, publish: Publish) -> bool:
+        """One compression back; False when there was none."""
+        view = self._conversation.view
+        if view is None:
+            return False
+        self._log = CompressionLog()
+        self._told = False
+        publish(MeterChanged(await self._look_through(self._conversation.ask(), undo(view))))
+        return True
+
+    async def _look_through(self, ask: Ask, view: CompressionView | None) -> MeterReading:
+        self._conversation.view = view
+        session = self._conversation.session
+        await self._saver.save(lambda journal: journal.compressed(session, view))
+        return self._ports.planner.meter(replace(ask, view=view))
+
+    async def _summary(self, writer: Target, folding: Folding) -> tuple[Folding, Message]:
+        spent = Spent()
+        while True:
+            place = Place(turn_id="", round=0, attempt=spent.requests, message_id=self._ports.new_id())
+            attempt = Attempt(
+                place,
+                writer,
+                folding.request,
+                clock=self._ports.clock,
+                voice=Voice(_keep_silent),
+                limit_s=SUMMARY_LIMIT_S,
+            )
+            failure = await attempt.run(self._ports.backend, _nothing)
+            if failure is None:
+                return folding, attempt.message()
+            spent = replace(spent, requests=spent.requests + 1)
+            if failure.kind is ErrorKind.CONTEXT_OVERFLOW:
+                folding = self._less(folding, failure, spent)
+                continue
+            now = self._ports.clock.now()
+            decision = decide(failure, spent, partial=attempt.shown, draw=self._ports.draw(), now=now)
+            if not isinstance(decision, Wait) or decision.needs_consent:
+                raise failure
+            spent = replace(spent.failed(partial=attempt.shown), slept_s=spent.slept_s + decision.seconds)
+            await self._ports.clock.sleep(decision.seconds)
+
+    def _less(self, folding: Folding, failure: ProviderError, spent: Spent) -> Folding:
+        smaller = self._ports.compressor.smaller(folding)
+        if smaller is None or spent.requests >= SUMMARY_ATTEMPTS:
+            raise failure
+        return smaller
+
+    async def _shorten(self, ask: Ask, publish: Publish, *, newest_first: bool) -> bool:
+        view = self._ports.compressor.shorten(ask, newest_first=newest_first)
+        if view is None:
+            return False
+        reading = await self._look_through(ask, view)
+        publish(Notice(Severity.WARNING, "Large tool results were cut to fit the context; the originals are kept."))
+        publish(MeterChanged(reading))
+        return True
+
+    def _tell_once(self, refusal: str, reading: MeterReading, publish: Publish) -> None:
+        if self._told:
+            return
+        self._told = True
+        parts = ", ".join(f"{part.value} {count:,}" for part, count in reading.parts.items() if count)
+        publish(
+            Notice(
+                Severity.WARNING,
+                f"{refusal} The context holds: {parts}.",
+                "Shorten the system prompt, switch tools off, or start a new session.",
+            )
+        )
+
+
+def _keep_silent(event: AppEvent) -> None:
+    """A summariser's stream is not part of the conversation."""
+
+
+def _nothing() -> None:
+    """No checkpoints for summaries."""

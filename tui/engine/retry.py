@@ -1,0 +1,161 @@
+"""When a failed request is sent again. Pure: a table from (error, what was spent) to a decision.
+
+One budget covers everything one answer may cost: HTTP requests, attempts, seconds slept. Nothing else in the
+program retries a request that reached the provider.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from tui.domain.errors import ErrorKind, ProviderError
+
+REQUESTS_PER_STEP = 6
+ATTEMPTS_BEFORE_FIRST_EVENT = 5
+ATTEMPTS_WITH_PARTIAL = 3
+SLEEP_PER_STEP_S = 120.0
+FIRST_DELAY_S = 0.5
+LONGEST_DELAY_S = 30.0
+SILENT_HINT_S = 60.0
+"""A longer wait only happens if the user agrees."""
+LONGEST_HINT_S = 300.0
+"""A longer wait is not offered: the user is told when the limit resets."""
+LONGEST_CREDIBLE_HINT_S = 7 * 24 * 3600.0
+
+RESUMED = "resumed"
+"""Code of the error for a connection that slept with the computer: worth a retry at once."""
+
+MALFORMED_CALL = "malformed_call"
+"""Code of the error for a tool call nobody can read."""
+
+
+class Repair(StrEnum):
+    """What can be changed about a refused request, each once per step."""
+
+    COMPRESS = "compress"
+    WITHOUT_THINKING = "without thinking"
+    WITHOUT_PARAMETER = "without parameter"
+    ASK_AGAIN = "ask again"
+    NUDGE = "nudge"
+    """The answer was empty, or thinking alone."""
+
+
+REPAIRS = {
+    ErrorKind.CONTEXT_OVERFLOW: Repair.COMPRESS,
+    ErrorKind.BAD_SEAL: Repair.WITHOUT_THINKING,
+    ErrorKind.UNSUPPORTED: Repair.WITHOUT_PARAMETER,
+    ErrorKind.EMPTY: Repair.NUDGE,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spent:
+    """What one step has used of its budget."""
+
+    requests: int = 0
+    failed_before_first: int = 0
+    failed_with_partial: int = 0
+    slept_s: float = 0.0
+    repairs: frozenset[Repair] = frozenset()
+
+    @property
+    def failures(self) -> int:
+        """Failed attempts that count."""
+        return self.failed_before_first + self.failed_with_partial
+
+    def failed(self, *, partial: bool) -> Spent:
+        """One more attempt failed."""
+        if partial:
+            return replace(self, failed_with_partial=self.failed_with_partial + 1)
+        return replace(self, failed_before_first=self.failed_before_first + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Send it again after this long."""
+
+    seconds: float
+    needs_consent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Mend:
+    """Send it again, changed, at once; not counted as an attempt."""
+
+    repair: Repair
+
+
+@dataclass(frozen=True, slots=True)
+class GiveUp:
+    """No more; ``advice`` adds to the error's own when not empty."""
+
+    advice: str = ""
+
+
+Decision = Wait | Mend | GiveUp
+
+
+def decide(error: ProviderError, spent: Spent, *, partial: bool, draw: float, now: float) -> Decision:
+    """What to do after an attempt failed; ``spent`` does not count that failure yet.
+
+    ``partial``: the attempt had shown something. ``draw`` is a random number from 0 to 1, ``now`` the epoch.
+    """
+    if spent.requests >= REQUESTS_PER_STEP:
+        return GiveUp(_reset_sentence(error, now))
+    repair = _repair(error)
+    if repair is not None:
+        return GiveUp() if repair in spent.repairs else Mend(repair)
+    if not error.retryable or _attempts_used_up(spent.failed(partial=partial)):
+        return GiveUp(_reset_sentence(error, now))
+    return _wait(error, spent, draw, now)
+
+
+def _repair(error: ProviderError) -> Repair | None:
+    if error.kind is ErrorKind.UNSUPPORTED and not error.param:
+        return None
+    if error.code == MALFORMED_CALL:
+        return Repair.ASK_AGAIN
+    return REPAIRS.get(error.kind)
+
+
+def _attempts_used_up(spent: Spent) -> bool:
+    if spent.failed_with_partial:
+        return spent.failures >= ATTEMPTS_WITH_PARTIAL
+    return spent.failed_before_first >= ATTEMPTS_BEFORE_FIRST_EVENT
+
+
+def _wait(error: ProviderError, spent: Spent, draw: float, now: float) -> Decision:
+    if error.code == RESUMED:
+        return Wait(0.0)
+    hint = credible_hint(error.retry_after_s)
+    if hint is None:
+        seconds = min(FIRST_DELAY_S * 2.0**spent.failures, LONGEST_DELAY_S) * (0.5 + draw / 2)
+    elif hint > LONGEST_HINT_S:
+        return GiveUp(_reset_sentence(error, now))
+    else:
+        seconds = hint + draw * min(1.0, hint * 0.2)
+    if hint is not None and hint > SILENT_HINT_S:
+        return Wait(seconds, needs_consent=True)
+    if spent.slept_s + seconds > SLEEP_PER_STEP_S:
+        return GiveUp(_reset_sentence(error, now))
+    return Wait(seconds)
+
+
+def credible_hint(seconds: float | None) -> float | None:
+    """The server's hint if it can be meant: finite, above zero, at most a week."""
+    if seconds is None or not math.isfinite(seconds) or not 0 < seconds <= LONGEST_CREDIBLE_HINT_S:
+        return None
+    return seconds
+
+
+def _reset_sentence(error: ProviderError, now: float) -> str:
+    hint = credible_hint(error.retry_after_s)
+    if hint is None or hint <= SILENT_HINT_S:
+        return ""
+    reset = time.localtime(now + hint)
+    today = time.localtime(now)
+    same_day = (reset.tm_year, reset.tm_yday) == (today.tm_year, today.tm_yday)
+    return "limit resets at " + time.strftime("%H:%M" if same_day else "%a %d %b, %H:%M", reset)

@@ -1,0 +1,222 @@
+"""One thing at a time: the queue of prompts and compressions, the turn that runs, and how it is stopped."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tui.domain.blocks import Block, ImageBlock, TextBlock
+from tui.domain.errors import PonderError
+from tui.domain.events import AppEvent, Notice, QueueChanged, Severity, TurnFailed, TurnFinished
+from tui.domain.messages import Message, Role
+from tui.engine.compaction import Compaction
+from tui.engine.gate import ApprovalDesk, RetryGate
+from tui.engine.open_turn import Conversation, OpenTurn
+from tui.engine.ports import Ports
+from tui.engine.saving import Saver
+from tui.engine.turn import TurnLoop
+
+CANCEL_WITHIN_S = 0.08
+"""How long a cancelled turn may take to die before its end is told without it."""
+FAILURES_IN_A_ROW = 3
+"""Failed turns at one provider after which another is suggested."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What the user said."""
+
+    blocks: tuple[Block, ...]
+
+    @property
+    def label(self) -> str:
+        """One line for the queue."""
+        words = " ".join(block.text for block in self.blocks if isinstance(block, TextBlock))
+        pictures = sum(isinstance(block, ImageBlock) for block in self.blocks)
+        return f"{words} [{pictures} image]".strip() if pictures else words
+
+
+@dataclass(frozen=True, slots=True)
+class Compress:
+    """The user wants the history folded."""
+
+    instruction: str
+
+    @property
+    def label(self) -> str:
+        """One line for the queue."""
+        return f"/compress {self.instruction}".strip()
+
+
+Job = Prompt | Compress
+
+
+@dataclass(slots=True)
+class _Running:
+    """The job at work."""
+
+    turn: TurnLoop | None
+    task: asyncio.Task[None] | None = None
+    ending: bool = False
+
+
+class Runner:
+    """Runs jobs in the order they came."""
+
+    def __init__(
+        self, ports: Ports, conversation: Conversation, saver: Saver, publish: Callable[[AppEvent], None]
+    ) -> None:
+        self.gate = RetryGate(ports.clock)
+        self.approvals = ApprovalDesk(publish, interactive=ports.interactive)
+        self.compaction = Compaction(ports, saver, conversation)
+        self._ports = ports
+        self._conversation = conversation
+        self._saver = saver
+        self._publish = publish
+        self._waiting: deque[Job] = deque()
+        self._told: tuple[str, ...] = ()
+        self._running: _Running | None = None
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._failures: tuple[str, int] = ("", 0)
+
+    @property
+    def busy(self) -> bool:
+        """Something runs."""
+        return self._running is not None
+
+    def add(self, job: Job, tasks: asyncio.TaskGroup) -> None:
+        """Start a job, or put it in line behind the running one."""
+        self._waiting.append(job)
+        if self._running is None:
+            self._start_next(tasks)
+        else:
+            self._tell_queue()
+
+    def forget_waiting(self) -> tuple[Job, ...]:
+        """Empty the line; what was in it."""
+        dropped = tuple(self._waiting)
+        self._waiting.clear()
+        self._tell_queue()
+        return dropped
+
+    async def cancel(self, tasks: asyncio.TaskGroup) -> None:
+        """Stop what runs and keep what came. Returns at once, even where something is slow to die."""
+        running = self._running
+        if running is None or running.ending or running.task is None:
+            return
+        running.ending = True
+        if running.turn is not None:
+            running.turn.turn.live = False
+        running.task.cancel()
+        ending = tasks.create_task(self._end_cancelled(running, running.task, tasks))
+        await asyncio.wait({ending}, timeout=CANCEL_WITHIN_S)
+
+    async def idle(self) -> None:
+        """Wait until nothing runs."""
+        await self._idle.wait()
+
+    def _start_next(self, tasks: asyncio.TaskGroup) -> None:
+        if not self._waiting:
+            self._running = None
+            self._idle.set()
+            return
+        job = self._waiting.popleft()
+        self._idle.clear()
+        match job:
+            case Prompt(blocks):
+                running = _Running(self._turn_loop(blocks))
+            case Compress():
+                running = _Running(None)
+        self._running = running
+        self._tell_queue()
+        running.task = tasks.create_task(self._run(running, job, tasks))
+
+    def _turn_loop(self, blocks: tuple[Block, ...]) -> TurnLoop:
+        conversation, ports = self._conversation, self._ports
+        conversation.tools = ports.toolbox.schemas()
+        turn = OpenTurn(
+            id=ports.new_id(),
+            conversation=conversation,
+            ports=ports,
+            saver=self._saver,
+            tell=self._publish,
+            target=conversation.target,
+            spec=conversation.spec,
+            settings=conversation.settings,
+            gate=self.gate,
+            approvals=self.approvals,
+            messages=[Message(id=ports.new_id(), role=Role.USER, blocks=blocks)],
+        )
+        return TurnLoop(turn, self.compaction)
+
+    async def _run(self, running: _Running, job: Job, tasks: asyncio.TaskGroup) -> None:
+        failure: PonderError | None = None
+        try:
+            if running.turn is not None:
+                await running.turn.run()
+            elif isinstance(job, Compress):
+                await self.compaction.now(self._conversation.ask(), job.instruction, self._publish)
+        except PonderError as error:
+            failure = error
+        except Exception as error:  # noqa: BLE001 - the turn boundary: a fault of ours ends the turn, not the program
+            failure = PonderError(
+                f"A fault in the program ended the turn ({_name(error)}).", advice="Please report it; /retry may help."
+            )
+        if running.ending:
+            return
+        running.ending = True
+        await self._end(running, failure, tasks, cancelled=False)
+
+    async def _end_cancelled(self, running: _Running, task: asyncio.Task[None], tasks: asyncio.TaskGroup) -> None:
+        await asyncio.wait({task}, timeout=CANCEL_WITHIN_S / 2)
+        await self._end(running, None, tasks, cancelled=True)
+
+    async def _end(
+        self, running: _Running, failure: PonderError | None, tasks: asyncio.TaskGroup, *, cancelled: bool
+    ) -> None:
+        if running.turn is not None:
+            reason = "cancelled" if cancelled else failure.message if failure else "ended"
+            turn = await running.turn.settle(reason)
+            self._conversation.turns = (*self._conversation.turns, turn)
+            self._publish(TurnFailed(turn, failure) if failure else TurnFinished(turn, cancelled=cancelled))
+            self._count_failure(failure, cancelled=cancelled)
+        elif failure is not None:
+            self._publish(Notice(Severity.ERROR, failure.message, failure.advice))
+        if failure is not None and self._waiting:
+            # What waits was meant to follow an answer: it stays in line until the user goes on.
+            self._running = None
+            self._idle.set()
+            return
+        self._start_next(tasks)
+
+    def _count_failure(self, failure: PonderError | None, *, cancelled: bool) -> None:
+        provider = self._conversation.target.provider
+        if failure is None:
+            self._failures = self._failures if cancelled else ("", 0)
+            return
+        name, count = self._failures
+        count = count + 1 if name == provider.id else 1
+        self._failures = (provider.id, count)
+        if count >= FAILURES_IN_A_ROW:
+            self._publish(
+                Notice(
+                    Severity.WARNING,
+                    f"{count} turns in a row failed at {provider.title}.",
+                    "/model chooses another; nothing is switched by itself.",
+                )
+            )
+
+    def _tell_queue(self) -> None:
+        labels = tuple(job.label for job in self._waiting)
+        if labels != self._told:
+            self._told = labels
+            self._publish(QueueChanged(labels))
+
+
+def _name(error: Exception) -> str:
+    while isinstance(error, ExceptionGroup):
+        error = error.exceptions[0]
+    return type(error).__name__

@@ -1,0 +1,212 @@
+"""The façade of one conversation: all that screens, commands and headless runs may ask of the engine.
+
+Everything but ``attach`` is a coroutine of the engine's loop (``EngineThread.call``); ``run`` is the session's life.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from tui.bus.bus import Subscription
+from tui.context.view import CompressionView
+from tui.domain.blocks import Block
+from tui.domain.errors import UsageError
+from tui.domain.events import HistoryChanged, MeterChanged, ModelChanged, SettingsChanged, Stamped
+from tui.domain.messages import Role, Turn
+from tui.domain.request import ChatRequest
+from tui.domain.thinking import ModelSpec, ThinkingPlan
+from tui.domain.usage import MeterReading
+from tui.engine.channel import Channel
+from tui.engine.open_turn import Conversation
+from tui.engine.ports import Ports, Target
+from tui.engine.runner import Compress, Prompt, Runner
+from tui.engine.saving import Saver
+from tui.engine.settings import EngineSettings
+from tui.engine.state import SessionView
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opening:
+    """What a session starts from: new, or as it was stored."""
+
+    session: str
+    spec: ModelSpec
+    settings: EngineSettings
+    turns: tuple[Turn, ...] = ()
+    view: CompressionView | None = None
+    title: str = ""
+    values: Mapping[str, object] = field(default_factory=dict)
+    """Settings by the user's keys, for those who show them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preview:
+    """The next request as it would go out now."""
+
+    target: Target
+    request: ChatRequest
+    meter: MeterReading
+
+
+class Session:
+    """One conversation, alive while ``run`` runs."""
+
+    def __init__(self, ports: Ports, opening: Opening) -> None:
+        """Raises UnknownModel when the model cannot be found."""
+        self._ports = ports
+        self._conversation = Conversation(
+            session=opening.session,
+            target=ports.planner.target(opening.spec),
+            spec=opening.spec,
+            settings=opening.settings,
+            turns=opening.turns,
+            view=opening.view,
+            tools=ports.toolbox.schemas(),
+        )
+        ask = self._conversation.ask()
+        self._channel = Channel(
+            SessionView(
+                session=opening.session,
+                seq=0,
+                spec=opening.spec,
+                plan=ports.planner.plan(ask),
+                turns=opening.turns,
+                meter=ports.planner.meter(ask),
+                settings=dict(opening.values),
+                title=opening.title,
+            )
+        )
+        self._saver = Saver(ports.journal, ports.clock, self._channel.publish)
+        self._runner = Runner(ports, self._conversation, self._saver, self._channel.publish)
+        self._closing = asyncio.Event()
+        self._tasks: asyncio.TaskGroup | None = None
+
+    async def run(self) -> None:
+        """The session's life: returns after ``close``. Cancelling it ends the running turn as a user would."""
+        async with asyncio.TaskGroup() as tasks:
+            self._tasks = tasks
+            saving = tasks.create_task(self._saver.run())
+            try:
+                await self._closing.wait()
+            finally:
+                self._runner.forget_waiting()
+                await self._runner.cancel(tasks)
+                await self._runner.idle()
+                await self._saver.finish()
+                saving.cancel()
+
+    def attach(self) -> tuple[SessionView, Subscription[Stamped]]:
+        """How it stands, and everything that happens from now on. From any thread."""
+        return self._channel.attach()
+
+    async def submit(self, blocks: tuple[Block, ...]) -> None:
+        """A prompt; it waits in line while a turn runs."""
+        if not blocks:
+            raise UsageError("There is nothing to send.")
+        self._runner.add(Prompt(blocks), self._group())
+
+    async def cancel(self) -> None:
+        """Stop what runs; what came is kept."""
+        await self._runner.cancel(self._group())
+
+    async def skip_wait(self) -> None:
+        """Try again now instead of after the countdown."""
+        self._runner.gate.skip()
+
+    async def consent(self, *, agree: bool) -> None:
+        """The user's word on a long wait before a retry."""
+        self._runner.gate.answer(agree=agree)
+
+    async def answer_approval(self, call_id: str, answer: str) -> bool:
+        """The user's word on a tool call; False when nobody waits for it any more."""
+        return self._runner.approvals.answer(call_id, answer)
+
+    async def edit(self, turn_id: str, blocks: tuple[Block, ...]) -> None:
+        """Say something else there; what followed stays stored beside the new path."""
+        await self._stopped()
+        await self._go_back(turn_id, keep=False)
+        await self.submit(blocks)
+
+    async def retry(self, turn_id: str, spec: ModelSpec | None = None) -> None:
+        """The same prompt again, to another model or level if one is named."""
+        turn = self._find(turn_id)
+        prompt = next((message for message in turn.messages if message.role is Role.USER), None)
+        if spec is not None:
+            await self.set_model(spec)
+        await self.edit(turn_id, prompt.blocks if prompt else ())
+
+    async def fork(self, turn_id: str) -> None:
+        """Go on from the end of this turn; what followed stays stored beside the new path."""
+        await self._stopped()
+        await self._go_back(turn_id, keep=True)
+
+    async def set_model(self, spec: ModelSpec) -> ThinkingPlan:
+        """Ask another model, or at another level, from the next turn on. Raises UnknownModel."""
+        conversation = self._conversation
+        target = self._ports.planner.target(spec)
+        conversation.spec = spec if spec.asked is not None else replace(spec, asked=conversation.spec.asked)
+        conversation.target = target
+        plan = self._ports.planner.plan(conversation.ask())
+        note = " ".join((plan.summary, *plan.warnings)).strip()
+        self._channel.publish(ModelChanged(conversation.spec, plan, note))
+        self._measure()
+        return plan
+
+    async def assign(self, settings: EngineSettings, changed: Mapping[str, object]) -> None:
+        """New settings, from the next turn on; ``changed`` are those with new values, by the user's keys."""
+        self._conversation.settings = settings
+        self._channel.publish(SettingsChanged(dict(changed)))
+        self._measure()
+
+    async def compress_now(self, instruction: str = "") -> None:
+        """Fold finished turns; waits in line while a turn runs."""
+        self._runner.add(Compress(instruction), self._group())
+
+    async def uncompress(self) -> bool:
+        """Look at the whole history again; False when it was not folded."""
+        return await self._runner.compaction.undo(self._channel.publish)
+
+    async def preview(self, draft: str) -> Preview:
+        """What the next request would be, and what it would weigh with the draft in it."""
+        ask = self._conversation.ask(draft=draft)
+        planner = self._ports.planner
+        return Preview(target=ask.target, request=planner.request(ask), meter=planner.meter(ask))
+
+    async def close(self) -> None:
+        """End the session; ``run`` returns when all is kept."""
+        self._closing.set()
+
+    def _group(self) -> asyncio.TaskGroup:
+        if self._tasks is None or self._closing.is_set():
+            raise UsageError("This session is closed.")
+        return self._tasks
+
+    async def _stopped(self) -> None:
+        self._runner.forget_waiting()
+        await self.cancel()
+        await self._runner.idle()
+
+    async def _go_back(self, turn_id: str, *, keep: bool) -> None:
+        conversation = self._conversation
+        turn = self._find(turn_id)
+        place = conversation.turns.index(turn) + keep
+        conversation.turns = conversation.turns[:place]
+        if conversation.view is not None and not conversation.view.folded <= {kept.id for kept in conversation.turns}:
+            # The summary speaks of what has not happened on this path.
+            conversation.view = None
+            await self._saver.save(lambda journal: journal.compressed(conversation.session, None))
+        turns = conversation.turns
+        await self._saver.save(lambda journal: journal.history_replaced(conversation.session, turns))
+        self._channel.publish(HistoryChanged(turns))
+        self._measure()
+
+    def _find(self, turn_id: str) -> Turn:
+        for turn in self._conversation.turns:
+            if turn.id == turn_id:
+                return turn
+        raise UsageError("That turn is not on the path of this conversation any more.")
+
+    def _measure(self) -> None:
+        self._channel.publish(MeterChanged(self._ports.planner.meter(self._conversation.ask())))

@@ -1,0 +1,230 @@
+"""What a session looks like at this moment, built from nothing but its events; and the snapshot of it.
+
+A follower that starts from a ``SessionView`` and applies the events after it arrives where this state is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from tui.bus.fold import fold_stream
+from tui.domain.assemble import Assembler
+from tui.domain.blocks import Block
+from tui.domain.events import (
+    AppEvent,
+    ApprovalAsked,
+    ApprovalSettled,
+    AttemptReset,
+    CompressionFinished,
+    CompressionStarted,
+    HistoryChanged,
+    MessageCompleted,
+    MeterChanged,
+    ModelChanged,
+    QueueChanged,
+    RequestStarted,
+    RetryScheduled,
+    SaveFailed,
+    SaveRecovered,
+    SettingsChanged,
+    Stalled,
+    Streamed,
+    TitleChanged,
+    ToolFinished,
+    ToolStarted,
+    TurnFailed,
+    TurnFinished,
+    TurnStarted,
+)
+from tui.domain.messages import Turn
+from tui.domain.stream import BlockStarted, StreamEvent, TextDelta, ThinkingDelta, ToolArgsDelta
+from tui.domain.thinking import ModelSpec, ThinkingPlan
+from tui.domain.usage import MeterReading
+
+FOLD_FROM = 2_000
+"""Events of a running answer that are kept before they are folded for the first time."""
+
+
+class Phase(StrEnum):
+    """What is going on, in a word."""
+
+    IDLE = "idle"
+    SENDING = "sending"
+    WAITING = "waiting for the first token"
+    THINKING = "thinking"
+    ANSWERING = "answering"
+    CALLING = "writing a tool call"
+    TOOLS = "running tools"
+    ASKING = "waiting for your answer"
+    RETRYING = "waiting to try again"
+    COMPRESSING = "compressing"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenAnswer:
+    """The attempt that is streaming."""
+
+    round: int
+    attempt: int
+    events: tuple[StreamEvent, ...] = ()
+    """All it has said, folded: whoever draws it anew feeds these through the path the live ones take."""
+    blocks: tuple[Block, ...] = ()
+    """The same, put together."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionView:
+    """A frozen snapshot; it contains every event up to ``seq``."""
+
+    session: str
+    seq: int
+    spec: ModelSpec
+    plan: ThinkingPlan
+    turns: tuple[Turn, ...] = ()
+    open_turn: Turn | None = None
+    answer: OpenAnswer | None = None
+    phase: Phase = Phase.IDLE
+    queue: tuple[str, ...] = ()
+    meter: MeterReading | None = None
+    settings: Mapping[str, object] = field(default_factory=dict)
+    title: str = ""
+    stalled_s: float | None = None
+    retry: RetryScheduled | None = None
+    approvals: tuple[ApprovalAsked, ...] = ()
+    tools_running: tuple[ToolStarted, ...] = ()
+    not_saved: str | None = None
+
+
+class SessionState:
+    """Applies events; gives views."""
+
+    def __init__(self, start: SessionView) -> None:
+        self._view = start
+        self._events: list[StreamEvent] = []
+        self._assembler = Assembler()
+        self._fold_at = FOLD_FROM
+        if start.answer is not None:
+            self._events.extend(start.answer.events)
+            for event in start.answer.events:
+                self._assembler.feed(event)
+
+    def view(self, seq: int) -> SessionView:
+        """How it stands, as of event ``seq``."""
+        answer = self._view.answer
+        if answer is not None:
+            self._events = fold_stream(self._events)
+            answer = replace(answer, events=tuple(self._events), blocks=self._assembler.blocks())
+        return replace(self._view, seq=seq, answer=answer)
+
+    def apply(self, event: AppEvent) -> None:
+        """Take one event in."""
+        match event:
+            case Streamed():
+                self._stream(event)
+            case TurnStarted() | TurnFinished() | TurnFailed() | HistoryChanged():
+                self._turn(event)
+            case RequestStarted() | AttemptReset() | MessageCompleted() | RetryScheduled() | Stalled():
+                self._answer(event)
+            case ToolStarted() | ToolFinished() | ApprovalAsked() | ApprovalSettled():
+                self._tool(event)
+            case _:
+                self._rest(event)
+
+    def _stream(self, event: Streamed) -> None:
+        self._events.append(event.event)
+        if len(self._events) >= self._fold_at:
+            self._events = fold_stream(self._events)
+            self._fold_at = 2 * len(self._events) + FOLD_FROM
+        self._assembler.feed(event.event)
+        phase = _phase_of(event.event)
+        view = self._view
+        if view.stalled_s is not None or (phase is not None and phase is not view.phase):
+            self._view = replace(view, stalled_s=None, phase=phase or view.phase)
+
+    def _clear_answer(self) -> None:
+        self._events = []
+        self._assembler = Assembler()
+
+    def _turn(self, event: TurnStarted | TurnFinished | TurnFailed | HistoryChanged) -> None:
+        self._clear_answer()
+        quiet = replace(
+            self._view, answer=None, phase=Phase.IDLE, stalled_s=None, retry=None, approvals=(), tools_running=()
+        )
+        match event:
+            case TurnStarted(turn):
+                self._view = replace(quiet, open_turn=turn, phase=Phase.SENDING)
+            case HistoryChanged(turns):
+                self._view = replace(quiet, turns=turns, open_turn=None)
+            case TurnFinished(turn) | TurnFailed(turn):
+                self._view = replace(quiet, turns=(*self._view.turns, turn), open_turn=None)
+
+    def _answer(self, event: RequestStarted | AttemptReset | MessageCompleted | RetryScheduled | Stalled) -> None:
+        view = self._view
+        match event:
+            case RequestStarted(_, round_, attempt, _, plan):
+                self._clear_answer()
+                answer = OpenAnswer(round=round_, attempt=attempt)
+                self._view = replace(view, answer=answer, plan=plan, phase=Phase.WAITING, retry=None, stalled_s=None)
+            case AttemptReset():
+                self._clear_answer()
+                self._view = replace(view, answer=None, stalled_s=None)
+            case MessageCompleted(_, _, message):
+                self._clear_answer()
+                turn = view.open_turn
+                grown = None if turn is None else replace(turn, messages=(*turn.messages, message))
+                self._view = replace(view, answer=None, open_turn=grown, stalled_s=None)
+            case RetryScheduled():
+                self._view = replace(view, phase=Phase.RETRYING, retry=event, stalled_s=None)
+            case Stalled(_, seconds):
+                self._view = replace(view, stalled_s=seconds)
+
+    def _tool(self, event: ToolStarted | ToolFinished | ApprovalAsked | ApprovalSettled) -> None:
+        view = self._view
+        match event:
+            case ToolStarted():
+                view = replace(view, tools_running=(*view.tools_running, event))
+            case ToolFinished(_, call_id):
+                view = replace(view, tools_running=tuple(t for t in view.tools_running if t.call_id != call_id))
+            case ApprovalAsked():
+                view = replace(view, approvals=(*view.approvals, event))
+            case ApprovalSettled(_, call_id):
+                view = replace(view, approvals=tuple(a for a in view.approvals if a.call_id != call_id))
+        self._view = replace(view, phase=Phase.ASKING if view.approvals else Phase.TOOLS)
+
+    def _rest(self, event: AppEvent) -> None:
+        view = self._view
+        match event:
+            case QueueChanged(prompts):
+                self._view = replace(view, queue=prompts)
+            case MeterChanged(reading):
+                self._view = replace(view, meter=reading)
+            case ModelChanged(spec, plan):
+                self._view = replace(view, spec=spec, plan=plan)
+            case SettingsChanged(values):
+                self._view = replace(view, settings={**view.settings, **values})
+            case CompressionStarted():
+                self._view = replace(view, phase=Phase.COMPRESSING)
+            case CompressionFinished():
+                self._view = replace(view, phase=Phase.IDLE if view.open_turn is None else Phase.SENDING)
+            case TitleChanged(title):
+                self._view = replace(view, title=title)
+            case SaveFailed(message):
+                self._view = replace(view, not_saved=message)
+            case SaveRecovered():
+                self._view = replace(view, not_saved=None)
+            case _:
+                pass
+
+
+def _phase_of(event: StreamEvent) -> Phase | None:
+    match event:
+        case BlockStarted(_, "thinking") | ThinkingDelta():
+            return Phase.THINKING
+        case BlockStarted(_, "tool_call") | ToolArgsDelta():
+            return Phase.CALLING
+        case BlockStarted() | TextDelta():
+            return Phase.ANSWERING
+        case _:
+            return None

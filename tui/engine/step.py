@@ -1,0 +1,191 @@
+"""One answer: requests until one stands, within one budget of requests, attempts and waiting."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tui.domain.errors import ErrorKind, ProviderError
+from tui.domain.events import AttemptReset, Notice, RequestStarted, RetryScheduled, Severity
+from tui.domain.messages import Message
+from tui.domain.request import ChatRequest
+from tui.domain.usage import Usage
+from tui.engine.attempt import Attempt, Place, Voice
+from tui.engine.compaction import Compaction
+from tui.engine.open_turn import OpenTurn
+from tui.engine.ports import Ask, Repairs
+from tui.engine.retry import GiveUp, Mend, Repair, Spent, Wait, decide
+
+CHECKPOINT_EVERY_S = 1.0
+"""What a crash may cost of a running stream; the meter moves at the same pace."""
+DOUBTED_FROM = 4_000
+"""Estimated tokens below which a difference to the reported input says nothing."""
+DOUBTED_BELOW = 0.7
+NUDGE = "Your last reply held no answer. Answer now, in plain text or with a tool call."
+
+
+class Step:
+    """Asks the model until there is an answer, or no sense in asking."""
+
+    def __init__(self, turn: OpenTurn, compaction: Compaction) -> None:
+        self._turn = turn
+        self._compaction = compaction
+        self._clock = turn.ports.clock
+        self._repairs = Repairs()
+        self._spent = Spent()
+        self._attempt: Attempt | None = None
+        self._checkpointed = self._clock.monotonic()
+
+    async def answer(self) -> Message:
+        """The finished message, not yet kept; raises ProviderError when there will be none."""
+        while True:
+            ask = self._turn.ask(self._repairs)
+            request = self._turn.ports.planner.request(ask)
+            attempt = self._begin(request)
+            failure = await attempt.run(self._turn.ports.backend, self._on_event)
+            if failure is None:
+                return self._accept(attempt, ask)
+            decision = decide(
+                failure,
+                self._spent,
+                partial=attempt.shown,
+                draw=self._turn.ports.draw(),
+                now=self._clock.now(),
+            )
+            if isinstance(decision, GiveUp) and attempt.stop is not None:
+                self._turn.publish(Notice(Severity.WARNING, failure.message, "Ask again, or try another level."))
+                return self._accept(attempt, ask)
+            if isinstance(decision, GiveUp):
+                raise self._explained(failure, decision.advice, ask)
+            await self._go_on(attempt, failure, decision, request)
+
+    def partial(self, reason: str) -> Message | None:
+        """What the last attempt brought before it ended early; None when that was nothing."""
+        if self._attempt is None:
+            return None
+        message = self._attempt.message(interrupted=reason)
+        return message if message.blocks else None
+
+    def _begin(self, request: ChatRequest) -> Attempt:
+        turn = self._turn
+        turn.attempts += 1
+        self._spent = replace(self._spent, requests=self._spent.requests + 1)
+        turn.publish(RequestStarted(turn.id, turn.round, turn.attempts, turn.spec, request.plan))
+        self._attempt = Attempt(
+            Place(turn_id=turn.id, round=turn.round, attempt=turn.attempts, message_id=turn.ports.new_id()),
+            turn.target,
+            request,
+            clock=self._clock,
+            voice=Voice(turn.publish, turn.conversation.remarks),
+            limit_s=turn.settings.attempt_limit_s,
+        )
+        return self._attempt
+
+    def _accept(self, attempt: Attempt, ask: Ask) -> Message:
+        planner = self._turn.ports.planner
+        message = attempt.message()
+        if message.usage is None:
+            return message
+        self._compare_input(ask, message.usage)
+        planner.learn(ask, message.usage)
+        return replace(message, cost=planner.cost(self._turn.target, message.usage))
+
+    def _compare_input(self, ask: Ask, usage: Usage) -> None:
+        """Some servers cut a long history without a word; what they report as read gives it away."""
+        if usage.input is None:
+            return
+        expected = self._turn.ports.planner.meter(ask).effective
+        if expected >= DOUBTED_FROM and usage.input < expected * DOUBTED_BELOW:
+            self._turn.publish(
+                Notice(
+                    Severity.WARNING,
+                    f"The server read {usage.input:,} of about {expected:,} tokens: it may have dropped context.",
+                    "Set `context.limit` to what the server was started with.",
+                )
+            )
+
+    def _on_event(self) -> None:
+        now = self._clock.monotonic()
+        if now - self._checkpointed < CHECKPOINT_EVERY_S or self._attempt is None or not self._turn.live:
+            return
+        self._checkpointed = now
+        session, turn_id = self._turn.conversation.session, self._turn.id
+        message = self._attempt.message(interrupted="crashed")
+        self._turn.saver.save_soon(
+            lambda journal: journal.checkpoint(session, turn_id, message), replaces=f"checkpoint {message.id}"
+        )
+        self._turn.measure(message)
+
+    async def _go_on(
+        self, attempt: Attempt, failure: ProviderError, decision: Wait | Mend, failed: ChatRequest
+    ) -> None:
+        await self._void(attempt, failure)
+        if isinstance(decision, Mend):
+            self._spent = replace(self._spent, repairs=self._spent.repairs | {decision.repair})
+            if not await self._mend(decision.repair, failure, failed):
+                raise self._explained(failure, "", self._turn.ask(self._repairs))
+            return
+        self._spent = self._spent.failed(partial=attempt.shown)
+        turn = self._turn
+        turn.publish(RetryScheduled(turn.id, decision.seconds, turn.attempts + 1, failure, decision.needs_consent))
+        if decision.needs_consent and not turn.ports.interactive:
+            raise failure
+        began = self._clock.monotonic()
+        if not await turn.gate.wait(decision.seconds, needs_consent=decision.needs_consent):
+            raise failure
+        if not decision.needs_consent:
+            slept = self._clock.monotonic() - began
+            self._spent = replace(self._spent, slept_s=self._spent.slept_s + slept)
+
+    async def _void(self, attempt: Attempt, failure: ProviderError) -> None:
+        """What this attempt showed counts no more; it is kept, marked, for whoever wants to look."""
+        self._attempt = None
+        turn = self._turn
+        if attempt.shown:
+            turn.publish(AttemptReset(turn.id, turn.round, attempt.place.attempt, failure))
+        message = attempt.message(interrupted=failure.message, superseded=True)
+        if message.blocks:
+            await turn.complete(message)
+
+    async def _mend(self, repair: Repair, failure: ProviderError, failed: ChatRequest) -> bool:
+        """Change the next request; False when that cannot be done."""
+        match repair:
+            case Repair.COMPRESS:
+                return await self._compaction.relieve(self._turn.ask(self._repairs), self._turn.publish)
+            case Repair.WITHOUT_THINKING:
+                return self._send_differently(
+                    replace(self._repairs, without_thinking=True), failed, "Reasoning of earlier turns dropped."
+                )
+            case Repair.WITHOUT_PARAMETER:
+                name = failure.param or ""
+                return self._send_differently(
+                    replace(self._repairs, without=(*self._repairs.without, name)),
+                    failed,
+                    f"`{name}` is not supported here: sent without it.",
+                )
+            case Repair.NUDGE if not self._turn.target.facts.bound:
+                # Thinking that is bound to the system prompt would be void under a changed one.
+                self._repairs = replace(self._repairs, nudge=NUDGE)
+            case Repair.NUDGE | Repair.ASK_AGAIN:
+                pass
+        self._turn.publish(Notice(Severity.WARNING, failure.message, "Asking once more."))
+        return True
+
+    def _send_differently(self, repairs: Repairs, failed: ChatRequest, sentence: str) -> bool:
+        if self._turn.ports.planner.request(self._turn.ask(repairs)) == failed:
+            return False
+        self._repairs = repairs
+        self._turn.publish(Notice(Severity.WARNING, sentence))
+        return True
+
+    def _explained(self, failure: ProviderError, advice: str, ask: Ask) -> ProviderError:
+        if failure.kind is ErrorKind.CONTEXT_OVERFLOW:
+            reading = self._turn.ports.planner.meter(ask)
+            parts = ", ".join(f"{part.value} {count:,}" for part, count in reading.parts.items() if count)
+            limit = "an unknown number" if reading.limit is None else f"{reading.limit:,}"
+            advice = f"{reading.effective:,} tokens of {limit}: {parts}"
+        if failure.kind is ErrorKind.NOT_FOUND:
+            names = self._turn.ports.planner.nearest(self._turn.spec)
+            advice = f"Models with such names: {', '.join(names)}." if names else advice
+        if advice:
+            failure.advice = f"{failure.advice} {advice}".strip()
+        return failure

@@ -1,0 +1,166 @@
+"""Runs the tool calls of one answer: checked strictly, a few at a time, results in the order of the calls."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import dataclass, field, replace
+
+from tui.domain.blocks import TextBlock, ToolCallBlock, ToolResultBlock
+from tui.domain.events import ToolFinished, ToolProgressed, ToolStarted
+from tui.engine.gate import is_yes
+from tui.engine.open_turn import OpenTurn
+from tui.engine.ports import ToolRun
+
+CUT = "The arguments were truncated by the output limit. Not executed."
+INTERRUPTED = "Interrupted by the user: this call may have run, in whole or in part."
+NOT_STARTED = "Interrupted by the user before this call ran. Not executed."
+DENIED = "Denied by the user. Not executed."
+SAME_CALL_ASKS = 3
+SAME_CALL_STOPS = 5
+
+
+@dataclass(slots=True)
+class CallHistory:
+    """The calls of a turn, for its limits."""
+
+    made: int = 0
+    last: tuple[str, str] | None = None
+    in_a_row: int = 0
+    stuck: bool = False
+    """The same call came too often: no more rounds."""
+
+    def count(self, call: ToolCallBlock) -> None:
+        """One more call."""
+        self.made += 1
+        key = (call.name, call.arguments)
+        self.in_a_row = self.in_a_row + 1 if key == self.last else 1
+        self.last = key
+
+
+@dataclass(frozen=True, slots=True)
+class _Approver:
+    """Asks about one call; its clock stands still meanwhile."""
+
+    turn: OpenTurn
+    limit: asyncio.Timeout
+    limit_s: float | None
+
+    async def ask(self, call: ToolCallBlock, summary: str, detail: str, patterns: tuple[str, ...]) -> str:
+        self.limit.reschedule(None)
+        answer = await self.turn.approvals.ask(self.turn.id, call, summary, detail, patterns)
+        if self.limit_s is not None:
+            self.limit.reschedule(asyncio.get_running_loop().time() + self.limit_s)
+        return answer
+
+
+@dataclass(slots=True)
+class ToolRound:
+    """The calls of one answer."""
+
+    turn: OpenTurn
+    calls: tuple[ToolCallBlock, ...]
+    history: CallHistory
+    tainted: bool = False
+    done: dict[int, ToolResultBlock] = field(default_factory=dict)
+    begun: set[int] = field(default_factory=set)
+
+    async def run(self, *, cut: bool) -> tuple[ToolResultBlock, ...]:
+        """All results. ``cut``: the answer hit the output limit, so nothing in it may run."""
+        runnable: list[int] = []
+        for position, call in enumerate(self.calls):
+            refusal = CUT if cut else await self._refusal(call)
+            if refusal is None:
+                runnable.append(position)
+            else:
+                self.done[position] = failed(call, refusal)
+        places = asyncio.Semaphore(self.turn.settings.parallel_calls)
+        async with asyncio.TaskGroup() as tasks:
+            for position in runnable:
+                tasks.create_task(self._run_one(position, places))
+        return self.results()
+
+    def results(self) -> tuple[ToolResultBlock, ...]:
+        """What there is, with a word of explanation for every call that has no result."""
+        return tuple(
+            self.done.get(position) or failed(call, INTERRUPTED if position in self.begun else NOT_STARTED)
+            for position, call in enumerate(self.calls)
+        )
+
+    async def _refusal(self, call: ToolCallBlock) -> str | None:
+        """Why a call may not run; None when it may."""
+        history, limit = self.history, self.turn.settings.calls_per_turn
+        history.count(call)
+        if history.made > limit:
+            return f"The limit of {limit} tool calls per turn is reached. Not executed."
+        if history.in_a_row >= SAME_CALL_STOPS:
+            history.stuck = True
+            return f"The same call came {history.in_a_row} times in a row. Not executed; the turn ends here."
+        names = [schema.name for schema in self.turn.tools()]
+        if call.name not in names:
+            return f"There is no tool `{call.name}`. Available: {', '.join(names) or 'none'}."
+        problem = problem_with_arguments(call.arguments)
+        if problem is None and history.in_a_row >= SAME_CALL_ASKS:
+            return await self._ask_about_repetition(call)
+        return problem
+
+    async def _ask_about_repetition(self, call: ToolCallBlock) -> str | None:
+        times = self.history.in_a_row
+        answer = await self.turn.approvals.ask(
+            self.turn.id,
+            call,
+            f"The same call for the {times}th time in a row".replace("3th", "3rd"),
+            call.arguments,
+            (),
+        )
+        return None if is_yes(answer) else DENIED
+
+    async def _run_one(self, position: int, places: asyncio.Semaphore) -> None:
+        call = self.calls[position]
+        async with places:
+            turn, clock = self.turn, self.turn.ports.clock
+            began = clock.monotonic()
+            self.begun.add(position)
+            turn.publish(ToolStarted(turn.id, call.call_id, call.name, call.arguments))
+            result = await self._result(call)
+            self.done[position] = result
+            turn.publish(ToolFinished(turn.id, call.call_id, result, clock.monotonic() - began))
+
+    async def _result(self, call: ToolCallBlock) -> ToolResultBlock:
+        turn = self.turn
+        limit_s = turn.settings.call_timeout_s or None
+        try:
+            async with asyncio.timeout(limit_s) as limit:
+                run = ToolRun(
+                    turn_id=turn.id,
+                    approver=_Approver(turn, limit, limit_s),
+                    progress=lambda text: turn.publish(ToolProgressed(turn.id, call.call_id, text)),
+                    tainted=self.tainted,
+                )
+                return await turn.ports.toolbox.run(replace(call, arguments=call.arguments.strip() or "{}"), run)
+        except TimeoutError:
+            return failed(call, f"Timed out after {limit_s:g} s: this call may have run, in whole or in part.")
+        except Exception as error:  # noqa: BLE001 - a tool's own fault must not end the turn
+            return failed(call, f"The tool failed: {type(error).__name__}.")
+
+
+def failed(call: ToolCallBlock, why: str) -> ToolResultBlock:
+    """A result that says why there is none."""
+    return ToolResultBlock(call_id=call.call_id, name=call.name, content=(TextBlock(text=why),), failed=True)
+
+
+def problem_with_arguments(arguments: str) -> str | None:
+    """What is wrong with a call's JSON; None for an object, and for nothing at all (no parameters)."""
+    if not arguments.strip():
+        return None
+    try:
+        parsed: object = json.loads(arguments, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        return f"The arguments are not valid JSON ({error.__class__.__name__}): they may be truncated. Not executed."
+    if not isinstance(parsed, dict):
+        return "The arguments must be a JSON object. Not executed."
+    return None
+
+
+def _refuse_constant(name: str) -> object:
+    raise ValueError(f"{name} is not JSON")

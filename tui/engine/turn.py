@@ -1,0 +1,154 @@
+"""The turn loop: ask, keep the answer, run its tools, ask again, until there is nothing left to do."""
+
+from __future__ import annotations
+
+from tui.domain.blocks import ToolCallBlock, ToolResultBlock
+from tui.domain.events import MessageCompleted, Notice, Severity, TurnStarted
+from tui.domain.messages import Message, Role, Turn
+from tui.domain.stream import Finish, Stop
+from tui.engine.compaction import Compaction
+from tui.engine.open_turn import OpenTurn
+from tui.engine.ports import Journal, Repairs
+from tui.engine.step import Step
+from tui.engine.tool_round import NOT_STARTED, CallHistory, ToolRound, failed
+
+PAUSES_PER_TURN = 10
+CUT_ROUNDS_IN_A_ROW = 2
+"""A model whose calls are cut every time will not stop by itself."""
+
+_UNTRUSTED_TOOLS = ("fetch_url", "mcp")
+"""What these bring into a conversation may be written by anybody."""
+
+_CUT = (Finish.LENGTH, Finish.CONTEXT_FULL)
+_REFUSED = (Finish.FILTER, Finish.REFUSAL)
+
+_SENTENCES = {
+    Finish.LENGTH: ("The answer was cut by the output limit.", "Raise `generation.maxOutput`, or ask to continue."),
+    Finish.CONTEXT_FULL: ("The answer was cut: the context window is full.", "/compress"),
+    Finish.FILTER: ("The provider's filter stopped the answer.", ""),
+    Finish.REFUSAL: ("The model refused to answer.", ""),
+}
+
+
+class TurnLoop:
+    """One turn, from its prompt to its end."""
+
+    def __init__(self, turn: OpenTurn, compaction: Compaction) -> None:
+        self.turn = turn
+        self._compaction = compaction
+        self._step: Step | None = None
+        self._tools: ToolRound | None = None
+        self._calls = CallHistory()
+        self._pauses = 0
+        self._cut_rounds = 0
+        self._announced = False
+
+    async def run(self) -> None:
+        """Until there is nothing left to do; raises PonderError when it cannot go on."""
+        turn = self.turn
+        session, started = turn.conversation.session, turn.turn(open_=True)
+        await turn.saver.save(lambda journal: journal.turn_started(session, started))
+        self._announce()
+        while True:
+            await self._compaction.when_needed(turn.ask(Repairs()), turn.publish)
+            self._step = Step(turn, self._compaction)
+            message = await self._step.answer()
+            self._step, self._tools = None, self._tool_round(message)
+            await turn.complete(message)
+            turn.measure()
+            if not await self._goes_on(message):
+                return
+            turn.round += 1
+            turn.attempts = 0
+
+    async def settle(self, reason: str) -> Turn:
+        """The turn ends here, in whatever state it is: what came is kept and the history made legal."""
+        turn = self.turn
+        turn.live = False
+        partial = self._step.partial(reason) if self._step is not None else None
+        results: tuple[ToolResultBlock, ...] = ()
+        if partial is not None:
+            turn.messages.append(partial)
+            results = tuple(failed(call, NOT_STARTED) for call in _whole_calls(partial))
+        elif self._tools is not None:
+            results = self._tools.results()
+        if results:
+            turn.messages.append(Message(id=turn.ports.new_id(), role=Role.TOOL, blocks=results))
+        untold = turn.messages[turn.told :] if self._announced else turn.messages[1:]
+        finished = turn.turn(open_=False)
+        session = turn.conversation.session
+
+        async def keep(journal: Journal) -> None:
+            for message in untold:
+                await journal.message_added(session, turn.id, message)
+            await journal.turn_finished(session, finished)
+
+        await turn.saver.save(keep)
+        turn.live = True
+        self._announce()
+        for message in untold:
+            turn.publish(MessageCompleted(turn.id, turn.round, message))
+        turn.live = False
+        return finished
+
+    def _announce(self) -> None:
+        if self._announced or not self.turn.live:
+            return
+        self._announced = True
+        self.turn.told = 1
+        self.turn.publish(TurnStarted(Turn(id=self.turn.id, messages=(self.turn.messages[0],), open=True)))
+
+    def _tool_round(self, message: Message) -> ToolRound | None:
+        calls = _whole_calls(message)
+        return ToolRound(self.turn, calls, self._calls, tainted=self._tainted()) if calls else None
+
+    async def _goes_on(self, message: Message) -> bool:
+        stop = message.stop or Stop(Finish.OTHER)
+        if stop.finish is Finish.PAUSE:
+            self._pauses += 1
+            return self._pauses <= PAUSES_PER_TURN
+        if self._tools is None or stop.finish in _REFUSED:
+            self._tell(stop)
+            return False
+        over_limit = self._calls.made >= self.turn.settings.calls_per_turn
+        results = await self._tools.run(cut=stop.finish in _CUT)
+        self._tools = None
+        await self.turn.add_results(results)
+        return self._may_go_on(stop, over_limit=over_limit)
+
+    def _may_go_on(self, stop: Stop, *, over_limit: bool) -> bool:
+        self._cut_rounds = self._cut_rounds + 1 if stop.finish in _CUT else 0
+        if self._cut_rounds >= CUT_ROUNDS_IN_A_ROW:
+            self._tell(stop)
+            return False
+        if self._calls.stuck:
+            self._notice("The model makes the same call again and again: the turn was ended.")
+            return False
+        if over_limit:
+            self._notice(f"{self.turn.settings.calls_per_turn} tool calls in one turn: the turn was ended.")
+            return False
+        return True
+
+    def _tell(self, stop: Stop) -> None:
+        if stop.finish not in _SENTENCES:
+            return
+        sentence, advice = _SENTENCES[stop.finish]
+        reason = stop.detail or (stop.raw if stop.finish in _REFUSED else None)
+        self.turn.publish(Notice(Severity.WARNING, f"{sentence} Reason: {reason}" if reason else sentence, advice))
+
+    def _notice(self, sentence: str) -> None:
+        self.turn.publish(Notice(Severity.WARNING, sentence))
+
+    def _tainted(self) -> bool:
+        turns = (*self.turn.conversation.turns, self.turn.turn(open_=True))
+        return any(
+            isinstance(block, ToolResultBlock) and block.name.startswith(_UNTRUSTED_TOOLS)
+            for turn in turns
+            for message in turn.messages
+            if message.role is Role.TOOL
+            for block in message.blocks
+        )
+
+
+def _whole_calls(message: Message) -> tuple[ToolCallBlock, ...]:
+    return tuple(block for block in message.blocks if isinstance(block, ToolCallBlock) and not block.partial)

@@ -1,0 +1,147 @@
+"""JSON for scripts: one object at the end, or one line per event and the same object last."""
+
+from __future__ import annotations
+
+import json
+from typing import TextIO
+
+from tui.domain.assemble import whole_text
+from tui.domain.blocks import TextBlock
+from tui.domain.events import (
+    AppEvent,
+    AttemptReset,
+    CompressionFinished,
+    MessageCompleted,
+    MeterChanged,
+    Notice,
+    RequestStarted,
+    RetryScheduled,
+    SaveFailed,
+    Stalled,
+    Streamed,
+    ToolFinished,
+    ToolStarted,
+    TurnStarted,
+)
+from tui.domain.stream import TextDelta, ThinkingDelta, ToolArgsDelta
+from tui.headless.outcome import Outcome, error_object, result_object, usage_object, words
+from tui.headless.surrogates import SurrogateJoiner
+
+Line = dict[str, object]
+
+_DELTA_TYPES = {TextDelta: "text", ThinkingDelta: "thinking", ToolArgsDelta: "tool_arguments"}
+
+
+class JsonWriter:
+    """One object, when all is over."""
+
+    def __init__(self, out: TextIO, *, session: str) -> None:
+        self._out = out
+        self._session = session
+
+    def take(self, event: AppEvent) -> None:
+        """The end says it all."""
+
+    def end(self, outcome: Outcome) -> None:
+        """Write the object."""
+        _write(self._out, result_object(outcome, session=self._session))
+        self.flush()
+
+    def flush(self) -> None:
+        """Let it be seen."""
+        self._out.flush()
+
+
+class JsonLinesWriter:
+    """A line per event, as it comes."""
+
+    def __init__(self, out: TextIO, *, session: str) -> None:
+        self._out = out
+        self._session = session
+        self._joiners: dict[tuple[int, int, int], SurrogateJoiner] = {}
+
+    def take(self, event: AppEvent) -> None:
+        """Write an event's line, if it has one."""
+        line = self._delta(event) if isinstance(event, Streamed) else _line(event)
+        if line is not None:
+            _write(self._out, line)
+
+    def end(self, outcome: Outcome) -> None:
+        """The last line is the result."""
+        _write(self._out, {"type": "result", **result_object(outcome, session=self._session)})
+        self.flush()
+
+    def flush(self) -> None:
+        """Let it be seen."""
+        self._out.flush()
+
+    def _delta(self, streamed: Streamed) -> Line | None:
+        delta = streamed.event
+        if not isinstance(delta, TextDelta | ThinkingDelta | ToolArgsDelta):
+            return None
+        joiner = self._joiners.setdefault((streamed.round, streamed.attempt, delta.index), SurrogateJoiner())
+        text = joiner.take(delta.text)
+        if not text:
+            return None
+        place: Line = {"round": streamed.round, "attempt": streamed.attempt, "block": delta.index}
+        return {"type": _DELTA_TYPES[type(delta)], **place, "text": text}
+
+
+def _line(event: AppEvent) -> Line | None:
+    match event:
+        case TurnStarted(turn):
+            return {"type": "turn", "turn": turn.id}
+        case RequestStarted(_, round_, attempt, spec, plan):
+            place: Line = {"round": round_, "attempt": attempt}
+            return {"type": "request", **place, "model": str(spec), "plan": plan.summary, "warnings": [*plan.warnings]}
+        case AttemptReset(_, round_, attempt, error):
+            return {"type": "reset", "round": round_, "attempt": attempt, "error": error_object(error)}
+        case RetryScheduled(_, wait_s, attempt, error, needs_consent):
+            wait: Line = {"wait_s": round(wait_s, 3), "attempt": attempt, "needs_consent": needs_consent}
+            return {"type": "retry", **wait, "error": error_object(error)}
+        case MessageCompleted(_, round_, message):
+            said: Line = {"round": round_, "role": message.role.value, "superseded": message.superseded}
+            finish = message.stop.finish.value if message.stop else None
+            return {
+                "type": "message",
+                **said,
+                "text": words(message),
+                "finish": finish,
+                "usage": usage_object(message.usage),
+            }
+        case _:
+            return _aside(event)
+
+
+def _aside(event: AppEvent) -> Line | None:
+    line: Line | None
+    match event:
+        case ToolStarted(_, call_id, name, arguments):
+            line = {"type": "tool_started", "id": call_id, "name": name, "arguments": arguments}
+        case ToolFinished(_, call_id, result, seconds):
+            text = "".join(part.text for part in result.content if isinstance(part, TextBlock))
+            end: Line = {"failed": result.failed, "seconds": round(seconds, 3), "text": text}
+            line = {"type": "tool_finished", "id": call_id, "name": result.name, **end}
+        case Stalled(_, seconds):
+            line = {"type": "stalled", "seconds": seconds}
+        case Notice(severity, text, advice):
+            line = {"type": "notice", "severity": severity.value, "text": text, "advice": advice}
+        case MeterChanged(reading):
+            line = {
+                "type": "meter",
+                "effective": reading.effective,
+                "limit": reading.limit,
+                "certainty": reading.certainty.value,
+            }
+        case CompressionFinished(before, after, _, error):
+            line = {"type": "compression", "before": before, "after": after, "error": error or None}
+        case SaveFailed(message):
+            line = {"type": "not_saved", "text": message}
+        case _:
+            line = None
+    return line
+
+
+def _write(out: TextIO, line: Line) -> None:
+    # Half a surrogate pair cannot be written as UTF-8; whatever still holds one is mended here.
+    out.write(whole_text([json.dumps(line, ensure_ascii=False)]) + "\n")

@@ -1,0 +1,133 @@
+"""How a headless run ended: the result object and the exit code scripts rely on."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+from enum import IntEnum
+
+from tui.domain.assemble import whole_text
+from tui.domain.blocks import TextBlock, ThinkingBlock
+from tui.domain.errors import ConfigError, ErrorKind, PonderError, ProviderError, UnknownModel, UsageError
+from tui.domain.events import TurnFailed, TurnFinished
+from tui.domain.messages import Message, Role, Turn
+from tui.domain.stream import Finish
+from tui.domain.usage import Usage
+
+
+class Exit(IntEnum):
+    """Exit codes."""
+
+    ANSWER = 0
+    FAILURE = 1
+    USAGE = 2
+    NO_KEY = 3
+    NO_WHOLE_ANSWER = 4
+    """Refused, filtered, cut or empty."""
+    CANCELLED = 130
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """The end of a turn, as a script sees it."""
+
+    exit: Exit
+    turn: Turn | None = None
+    error: PonderError | None = None
+    cancelled: bool = False
+
+
+def outcome_of(end: TurnFinished | TurnFailed) -> Outcome:
+    """Read the end of a turn."""
+    if isinstance(end, TurnFailed):
+        return Outcome(exit=exit_of(end.error), turn=end.turn, error=end.error)
+    if end.cancelled:
+        return Outcome(exit=Exit.CANCELLED, turn=end.turn, cancelled=True)
+    last = next((message for message in reversed(answers(end.turn))), None)
+    whole = last is not None and last.stop is not None and last.stop.finish is Finish.STOP and bool(words(last).strip())
+    return Outcome(exit=Exit.ANSWER if whole else Exit.NO_WHOLE_ANSWER, turn=end.turn)
+
+
+def exit_of(error: PonderError) -> Exit:
+    """The exit code for a failure."""
+    match error:
+        case UsageError() | UnknownModel() | ConfigError():
+            return Exit.USAGE
+        case ProviderError(kind=ErrorKind.NO_KEY):
+            return Exit.NO_KEY
+        case ProviderError(kind=ErrorKind.CONTENT_FILTER | ErrorKind.EMPTY):
+            return Exit.NO_WHOLE_ANSWER
+        case _:
+            return Exit.FAILURE
+
+
+def answers(turn: Turn) -> list[Message]:
+    """The model's messages that count."""
+    return [message for message in turn.messages if message.role is Role.ASSISTANT and not message.superseded]
+
+
+def words(message: Message) -> str:
+    """What a message says."""
+    return "".join(block.text for block in message.blocks if isinstance(block, TextBlock))
+
+
+def result_object(outcome: Outcome, *, session: str) -> dict[str, object]:
+    """The one object of ``--json``, and the last line of ``--jsonl``."""
+    messages = answers(outcome.turn) if outcome.turn else []
+    last = messages[-1] if messages else None
+    costs = [message.cost for message in messages]
+    return {
+        "answer": "\n\n".join(text for message in messages if (text := words(message))),
+        "thinking": "\n\n".join(
+            block.text
+            for message in messages
+            for block in message.blocks
+            if isinstance(block, ThinkingBlock) and block.text
+        ),
+        "model": _model(last),
+        "usage": usage_object(_added([message.usage for message in messages])),
+        "cost": sum(known)
+        if (known := [cost for cost in costs if cost is not None]) and len(known) == len(costs)
+        else None,
+        "finish": "cancelled" if outcome.cancelled else last.stop.finish.value if last and last.stop else None,
+        "seconds": round(sum(message.seconds or 0.0 for message in messages), 3),
+        "session": session,
+        "turn": outcome.turn.id if outcome.turn else None,
+        "error": None if outcome.error is None else error_object(outcome.error),
+    }
+
+
+def error_object(error: PonderError) -> dict[str, object]:
+    """An error for scripts."""
+    described: dict[str, object] = {
+        "kind": "usage" if exit_of(error) is Exit.USAGE else "other",
+        "message": whole_text([error.message]),
+        "advice": whole_text([error.advice]),
+    }
+    if isinstance(error, ProviderError):
+        described |= {"kind": error.kind.value, "status": error.status, "retryable": error.retryable}
+        described |= {"retry_after_s": error.retry_after_s, "request_id": error.request_id}
+    return described
+
+
+def usage_object(usage: Usage | None) -> dict[str, object] | None:
+    """Inclusive totals; null is unknown."""
+    return None if usage is None else asdict(usage)
+
+
+def _model(message: Message | None) -> str | None:
+    if message is None or message.origin is None:
+        return None
+    return message.answered_by or message.origin.model
+
+
+def _added(readings: list[Usage | None]) -> Usage | None:
+    known = [reading for reading in readings if reading is not None]
+    if not known or len(known) < len(readings):
+        return None
+    if len(known) == 1:
+        return known[0]
+    sums: dict[str, float | int | None] = {}
+    for entry in fields(Usage):
+        counts = [getattr(reading, entry.name) for reading in known]
+        sums[entry.name] = None if None in counts else sum(counts)
+    return Usage(**sums)  # type: ignore[arg-type]  # the fields' own types, added

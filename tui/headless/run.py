@@ -1,0 +1,174 @@
+"""One prompt, one answer, no screen: follows a session's bus like any screen does and ends with an exit code."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from types import FrameType
+from typing import BinaryIO, Protocol, TextIO
+
+from tui.bus.bus import Subscription
+from tui.domain.blocks import Block, TextBlock
+from tui.domain.errors import PonderError
+from tui.domain.events import AppEvent, Stamped, TurnFailed, TurnFinished
+from tui.engine.session import Session
+from tui.engine.thread import EngineThread
+from tui.headless.jsonl import JsonLinesWriter, JsonWriter
+from tui.headless.outcome import Exit, Outcome, exit_of, outcome_of
+from tui.headless.text import TextWriter
+
+FRAME_S = 0.02
+"""At most one write to stdout in this time; the first word goes out at once."""
+CLOSE_WITHIN_S = 2.0
+SAME_PRESS_S = 0.5
+"""Launchers pass a signal on to the whole group as well: two this close together are one."""
+
+
+class Output(StrEnum):
+    """What goes to stdout."""
+
+    TEXT = "text"
+    JSON = "json"
+    JSONL = "jsonl"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeadlessOptions:
+    """What the command line asked for."""
+
+    prompt: str
+    context: str | None = None
+    """What came on stdin; goes before the prompt."""
+    attachments: tuple[Block, ...] = ()
+    output: Output = Output.TEXT
+    show_thinking: bool = False
+
+    def blocks(self) -> tuple[Block, ...]:
+        """The user's message."""
+        texts = [text for text in (self.context, self.prompt) if text]
+        return (*self.attachments, *(TextBlock(text=text) for text in texts))
+
+
+class Writer(Protocol):
+    """A way to write a turn down."""
+
+    def take(self, event: AppEvent) -> None:
+        """Something happened."""
+        ...
+
+    def end(self, outcome: Outcome) -> None:
+        """It is over."""
+        ...
+
+    def flush(self) -> None:
+        """Let it be seen."""
+        ...
+
+
+def piped_text(stream: BinaryIO) -> str | None:
+    """All of stdin when something is piped in; None on a terminal or when there is nothing."""
+    if stream.isatty():
+        return None
+    return stream.read().decode("utf-8", "replace") or None
+
+
+def run_headless(
+    engine: EngineThread,
+    session: Session,
+    options: HeadlessOptions,
+    *,
+    out: TextIO | None = None,
+    err: TextIO | None = None,
+) -> int:
+    """Ask, write the answer, return the exit code. The engine is started by the caller, and stopped by it."""
+    stdout, stderr = out or sys.stdout, err or sys.stderr
+    view, subscription = session.attach()
+    writer = _writer(options, stdout, stderr, view.session)
+    try:
+        with asyncio.Runner() as runner:
+            outcome = runner.run(_ask(engine, session, subscription, options, writer))
+        writer.end(outcome)
+    except BrokenPipeError:
+        _abandon(stdout)
+        return Exit.CANCELLED
+    except KeyboardInterrupt:
+        return Exit.CANCELLED
+    return outcome.exit
+
+
+def _writer(options: HeadlessOptions, out: TextIO, err: TextIO, session: str) -> Writer:
+    match options.output:
+        case Output.TEXT:
+            return TextWriter(out, err, show_thinking=options.show_thinking)
+        case Output.JSON:
+            return JsonWriter(out, session=session)
+        case Output.JSONL:
+            return JsonLinesWriter(out, session=session)
+
+
+async def _ask(
+    engine: EngineThread,
+    session: Session,
+    subscription: Subscription[Stamped],
+    options: HeadlessOptions,
+    writer: Writer,
+) -> Outcome:
+    life = engine.call(session.run())
+    try:
+        with _interrupts(engine, session):
+            await asyncio.wrap_future(engine.call(session.submit(options.blocks())))
+            return await _follow(subscription, writer)
+    except PonderError as error:
+        return Outcome(exit=exit_of(error), error=error)
+    finally:
+        subscription.close()
+        engine.call(session.close())
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(asyncio.wrap_future(life), CLOSE_WITHIN_S)
+
+
+async def _follow(subscription: Subscription[Stamped], writer: Writer) -> Outcome:
+    async for batch in subscription.batches(FRAME_S):
+        for stamped in batch:
+            if isinstance(stamped.event, TurnFinished | TurnFailed):
+                return outcome_of(stamped.event)
+            writer.take(stamped.event)
+        writer.flush()
+    return Outcome(exit=Exit.CANCELLED, cancelled=True)
+
+
+@contextlib.contextmanager
+def _interrupts(engine: EngineThread, session: Session) -> Iterator[None]:
+    """Ctrl+C stops the turn and keeps what came; pressed again it ends the program at once."""
+    first: list[float] = []
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        now = time.monotonic()
+        if not first:
+            first.append(now)
+            engine.call(session.cancel())
+        elif now - first[0] > SAME_PRESS_S:
+            raise KeyboardInterrupt
+
+    try:
+        before = signal.signal(signal.SIGINT, stop)
+    except ValueError:  # only the main thread hears signals
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _abandon(out: TextIO) -> None:
+    """Nobody reads stdout any more: keep the interpreter from writing to it once more at its end."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())

@@ -1,0 +1,138 @@
+"""The answer as plain text on stdout; everything else on stderr."""
+
+from __future__ import annotations
+
+from typing import TextIO
+
+from tui.domain.errors import PonderError
+from tui.domain.events import (
+    AppEvent,
+    AttemptReset,
+    MessageCompleted,
+    Notice,
+    RequestStarted,
+    RetryScheduled,
+    SaveFailed,
+    Severity,
+    Streamed,
+    ToolStarted,
+)
+from tui.domain.printable import one_line, printable
+from tui.domain.stream import BlockFinished, TextDelta, ThinkingDelta
+from tui.headless.outcome import Outcome
+from tui.headless.surrogates import SurrogateJoiner
+
+PARAGRAPH = "\n\n"
+"""Between the words of one message and the next."""
+
+
+class TextWriter:
+    """Writes as the words come. A stream that broke and began anew goes on where its words differ from before."""
+
+    def __init__(self, out: TextIO, err: TextIO, *, show_thinking: bool) -> None:
+        self._out = out
+        self._err = err
+        self._show_thinking = show_thinking
+        self._out_is_screen = out.isatty()
+        self._err_is_screen = err.isatty()
+        self._attempt: tuple[int, int] = (0, 0)
+        self._said = ""
+        """What this message has on stdout so far."""
+        self._to_match = ""
+        """What is left of a void attempt's words that the new attempt may repeat."""
+        self._wrote = False
+        self._line_ended = True
+        self._thinking_open = False
+        self._joiner = SurrogateJoiner()
+
+    def take(self, event: AppEvent) -> None:
+        """Write what an event says."""
+        match event:
+            case RequestStarted():
+                self._joiner = SurrogateJoiner()
+            case Streamed(event=TextDelta(_, text)):
+                self._say(self._joiner.take(text))
+            case Streamed(event=ThinkingDelta(_, text)) if self._show_thinking:
+                self._thinking_open = True
+                self._err.write(self._for(text, screen=self._err_is_screen))
+            case Streamed(event=BlockFinished()):
+                self._end_thinking()
+            case AttemptReset():
+                self._to_match = self._said
+                self._end_thinking()
+            case MessageCompleted(_, _, message) if not message.superseded:
+                self._said = self._to_match = ""
+            case _:
+                self._tell(event)
+
+    def end(self, outcome: Outcome) -> None:
+        """Finish the last line; say what went wrong."""
+        self._end_thinking()
+        if not self._line_ended:
+            self._out.write("\n")
+        if outcome.error is not None:
+            self._complain(outcome.error)
+        self.flush()
+
+    def flush(self) -> None:
+        """Let it be seen."""
+        self._out.flush()
+        self._err.flush()
+
+    def _say(self, text: str) -> None:
+        if not text:
+            return
+        if self._to_match:
+            text = self._unsaid(text)
+            if not text:
+                return
+        if not self._said and self._wrote:
+            self._put(PARAGRAPH)
+        self._said += text
+        self._put(text)
+
+    def _unsaid(self, text: str) -> str:
+        """What of a repeated attempt's words is not on stdout yet."""
+        if self._to_match.startswith(text):
+            self._to_match = self._to_match[len(text) :]
+            return ""
+        if text.startswith(self._to_match):
+            rest, self._to_match = text[len(self._to_match) :], ""
+            return rest
+        repeated = self._said[: len(self._said) - len(self._to_match)]
+        self._to_match = self._said = ""
+        self._err.write("\nponder: the stream broke and the answer began anew; it follows in full\n")
+        return repeated + text
+
+    def _put(self, text: str) -> None:
+        self._out.write(self._for(text, screen=self._out_is_screen))
+        self._wrote = True
+        self._line_ended = text.endswith("\n")
+
+    def _end_thinking(self) -> None:
+        if self._thinking_open:
+            self._err.write("\n")
+            self._thinking_open = False
+
+    def _tell(self, event: AppEvent) -> None:
+        match event:
+            case Notice(severity, text, advice) if severity is not Severity.INFO:
+                self._note(f"{text} {advice}".strip())
+            case RetryScheduled(_, wait_s, _, error):
+                self._note(f"{error.message} Trying again in {wait_s:.1f} s.")
+            case SaveFailed(message):
+                self._note(f"NOT SAVED: {message}")
+            case ToolStarted(_, _, name, arguments):
+                self._note(f"{name} {one_line(arguments, 100)}")
+            case _:
+                pass
+
+    def _complain(self, error: PonderError) -> None:
+        self._note(f"{error.message} {error.advice}".strip())
+
+    def _note(self, sentence: str) -> None:
+        self._err.write(self._for(f"ponder: {sentence}\n", screen=True))
+
+    def _for(self, text: str, *, screen: bool) -> str:
+        """On a screen, text that cannot move the cursor; into a file, text as it is."""
+        return printable(text) if screen else text
