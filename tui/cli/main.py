@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol, cast
 
+from tui.cli import start
 from tui.version import __version__
 
 
@@ -46,6 +47,7 @@ def _parser(chosen: str | None) -> argparse.ArgumentParser:
         epilog="Without a command the full-screen program starts.",
     )
     parser.add_argument("--version", action="version", version=f"ponder {__version__}")
+    start.add_arguments(parser)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     for name, entry in COMMANDS.items():
         sub = commands.add_parser(name, help=entry.help, description=entry.help[0].upper() + entry.help[1:] + ".")
@@ -61,9 +63,6 @@ def _load(entry: Entry) -> Command:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; the exit codes are listed in ``docs/headless.md``."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    chosen = next((word for word in arguments if word in COMMANDS), None)
+    chosen = arguments[0] if arguments and arguments[0] in COMMANDS else None
     args = _parser(chosen).parse_args(arguments)
-    if args.command is None:
-        print("ponder: the screen is not built yet", file=sys.stderr)
-        return 2
-    return _load(COMMANDS[args.command]).run(args)
+    return start.run(args) if args.command is None else _load(COMMANDS[args.command]).run(args)

@@ -1,0 +1,70 @@
+"""``ponder`` itself: the screen, or with ``-p`` one question and its answer."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+EXIT_USAGE = 2
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of the program without a command."""
+    parser.add_argument(
+        "-p", "--prompt", metavar="TEXT", help="answer this on stdout and end; stdin is read as context"
+    )
+    parser.add_argument("-m", "--model", metavar="NAME[/LEVEL]", help="the model to ask")
+    parser.add_argument("--thinking-budget", metavar="N", help="a budget in tokens, or a level, instead of the name's")
+    parser.add_argument("--profile", metavar="NAME", help="load a profile first")
+    parser.add_argument(
+        "--set", action="append", default=[], dest="assignments", metavar="KEY=VALUE", help="a setting, as with /set"
+    )
+    parser.add_argument("-c", "--continue", action="store_true", dest="go_on", help="go on with the last session")
+    parser.add_argument("-r", "--resume", metavar="ID", help="go on with a session")
+    parser.add_argument("--session", metavar="ID", help="with -p: ask within this session")
+    parser.add_argument("--no-tools", action="store_true", help="offer the model no tools")
+    parser.add_argument(
+        "--allow", action="append", default=[], metavar="PATTERN", help="with -p: tools that may run without asking"
+    )
+    parser.add_argument("--attach", action="append", default=[], metavar="PATH", help="with -p: a file or image")
+    parser.add_argument("--show-thinking", action="store_true", help="with -p: thinking goes to stderr")
+    parser.add_argument("--json", action="store_true", help="with -p: one JSON object at the end")
+    parser.add_argument("--jsonl", action="store_true", help="with -p: one JSON line for every event")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Start; everything the user did wrong is a sentence and exit code 2."""
+    from tui.domain.errors import PonderError, StoreError
+    from tui.wiring.program import Wishes
+
+    name = args.model
+    if args.thinking_budget:
+        name = f"{name or ''}/{args.thinking_budget}".lstrip("/")
+    wishes = Wishes(
+        model=name,
+        profile=args.profile,
+        assignments=tuple(args.assignments),
+        no_tools=args.no_tools,
+        allow=tuple(args.allow),
+    )
+    try:
+        if args.prompt is not None:
+            from tui.wiring.headless import run_prompt
+
+            return run_prompt(os.environ, wishes, args)
+        from tui.wiring.screen import run_screen
+
+        return run_screen(os.environ, wishes, resume=args.resume, latest=args.go_on)
+    except StoreError as problem:
+        return _told(problem, 1)
+    except PonderError as problem:
+        return _told(problem, EXIT_USAGE)
+
+
+def _told(problem: Exception, code: int) -> int:
+    print(f"ponder: {problem}", file=sys.stderr)
+    advice = getattr(problem, "advice", "")
+    if advice:
+        print(advice, file=sys.stderr)
+    return code

@@ -1,0 +1,65 @@
+"""Files for a prompt: text as text, pictures as pictures, the rest refused with a sentence."""
+
+from __future__ import annotations
+
+import base64
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from tui.domain.blocks import Block, ImageBlock, TextBlock
+from tui.domain.errors import UsageError
+
+PICTURES = {
+    ".png": "image/png",
+    ".jpg": "image/jpeg",
+    ".jpeg": "image/jpeg",
+    ".gif": "image/gif",
+    ".webp": "image/webp",
+}
+MAX_PICTURE = 20_000_000
+MAX_TEXT = 1_000_000
+MOST_PATHS = 60
+SKIPPED = {".git", "node_modules", "__pycache__", ".venv", ".mypy_cache", ".pytest_cache", ".ruff_cache"}
+
+
+def read_attachment(folder: Path, name: str) -> Block:
+    """The block for a file."""
+    path = Path(name.strip().strip("\"'")).expanduser()
+    path = path if path.is_absolute() else folder / path
+    try:
+        if not path.is_file():
+            raise UsageError(f"`{name}` is not a file.")
+        size = path.stat().st_size
+        media = PICTURES.get(path.suffix.lower())
+        if size > (MAX_PICTURE if media else MAX_TEXT):
+            raise UsageError(f"`{path.name}` is too large to attach ({size:,} bytes).")
+        data = path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"`{name}` cannot be read: {error.strerror}.") from None
+    if media:
+        return ImageBlock(media_type=media, data=base64.b64encode(data).decode(), name=path.name)
+    if b"\0" in data[:8192]:
+        raise UsageError(f"`{path.name}` is neither text nor a picture.")
+    words = data.decode("utf-8", "replace")
+    return TextBlock(text=f'<file name="{path.name}">\n{words}\n</file>')
+
+
+def complete_path(folder: Path, start: str) -> Sequence[str]:
+    """Paths that a start could become: its own folder's first, then by name anywhere below."""
+    typed = Path(start).expanduser()
+    inside = (typed if start.endswith("/") else typed.parent) if start else Path()
+    base = inside if inside.is_absolute() else folder / inside
+    last = "" if start.endswith("/") or not start else typed.name.lower()
+    found: list[str] = []
+    try:
+        with os.scandir(base) as entries:
+            for entry in sorted(entries, key=lambda row: (not row.is_dir(), row.name.lower())):
+                hidden = entry.name.startswith(".") and not last.startswith(".")
+                if not hidden and entry.name not in SKIPPED and last in entry.name.lower():
+                    shown = entry.name if str(inside) == "." else f"{inside}/{entry.name}"
+                    found.append(shown + ("/" if entry.is_dir() else ""))
+    except OSError:
+        return []
+    starts = [name for name in found if name.rstrip("/").rpartition("/")[2].lower().startswith(last)]
+    return [*starts, *(name for name in found if name not in starts)][:MOST_PATHS]

@@ -1,0 +1,156 @@
+"""The desk: everything a screen or a headless run may ask of the program, put together."""
+
+from __future__ import annotations
+
+import asyncio
+import platform
+import sys
+from collections.abc import Sequence
+from importlib import metadata
+
+from tui.commands.context import ServerRow, ToolRow
+from tui.domain.blocks import Block
+from tui.domain.errors import UsageError
+from tui.engine.ports import Toolbox
+from tui.version import __version__
+from tui.wiring.attachments import complete_path, read_attachment
+from tui.wiring.desk_chat import LiveChat
+from tui.wiring.desk_models import LiveModels
+from tui.wiring.desk_settings import LiveSettings
+from tui.wiring.findings import Findings
+from tui.wiring.open_session import OpenSession
+from tui.wiring.storage import Storage
+
+
+class LiveKeys:
+    """Implements ``KeyDesk``."""
+
+    def __init__(self, current: OpenSession, findings: Findings) -> None:
+        self._current = current
+        self._findings = findings
+        self.findings = findings.rows
+
+    async def save_key(self, provider: str, key: str, *, keep: bool) -> str:
+        """Use a key from now on, and keep it if the user wants that."""
+        facts = self._current.program.catalog.provider(provider)
+        place = await asyncio.to_thread(self._current.program.keys.save, facts, key)
+        await asyncio.to_thread(self._findings.look_for_keys, stored=True)
+        return f"The key for {facts.title} is kept in the {place.value}."
+
+    def key_hint(self, provider: str) -> str:
+        """Which variable it would be in, and where a key is made."""
+        facts = self._current.program.catalog.provider(provider)
+        ways = [f"{facts.title}: kept for {facts.base_url} only."]
+        if facts.key_env:
+            ways.append(f"The variable {facts.key_env[0]} works too.")
+        if facts.key_url:
+            ways.append(f"Keys are made at {facts.key_url}.")
+        return " ".join(ways)
+
+
+class LiveTools:
+    """Implements ``ToolDesk``."""
+
+    def __init__(self, toolbox: Toolbox) -> None:
+        self._toolbox = toolbox
+
+    def tools(self) -> Sequence[ToolRow]:
+        """All tools."""
+        return [
+            ToolRow(
+                name=schema.name,
+                source="built in",
+                enabled=True,
+                policy="ask",
+                tokens=0,
+                description=schema.description,
+            )
+            for schema in self._toolbox.schemas()
+        ]
+
+    async def enable_tool(self, name: str, *, enabled: bool) -> None:
+        """Offer it to models, or not."""
+        raise UsageError(f"There is no tool `{name}`.")
+
+    def servers(self) -> Sequence[ServerRow]:
+        """MCP servers."""
+        return []
+
+
+class LiveDrafts:
+    """Implements ``DraftDesk``."""
+
+    def __init__(self, current: OpenSession) -> None:
+        self._memory = current.program.memory
+        self._folder = current.program.wishes.folder
+
+    def prompt_history(self) -> Sequence[str]:
+        """What the user typed before, newest last."""
+        return self._memory.prompts
+
+    def keep_draft(self, text: str) -> None:
+        """Remember the draft; it is written when the program ends."""
+        self._memory.draft = text
+
+    def kept_draft(self) -> str:
+        """The draft of the last time."""
+        return self._memory.draft
+
+    def complete_path(self, start: str) -> Sequence[str]:
+        """Files of the working folder."""
+        return complete_path(self._folder, start)
+
+    def read_attachment(self, path: str) -> Block:
+        """A file or image for the prompt."""
+        return read_attachment(self._folder, path)
+
+
+class LiveDesk:
+    """Implements ``Desk``."""
+
+    def __init__(self, current: OpenSession, findings: Findings, library: Storage) -> None:
+        self._current = current
+        self._findings = findings
+        self.chat = LiveChat(current)
+        self.models = LiveModels(current, findings)
+        self.settings = LiveSettings(current)
+        self.keys = LiveKeys(current, findings)
+        self.tools = LiveTools(current.program.toolbox)
+        self.drafts = LiveDrafts(current)
+        self.library = library
+
+    def status(self) -> str:
+        """What is going on."""
+        current = self._current
+        provider = current.program.catalog.provider(current.spec.provider)
+        proxy = next((name for name in ("HTTPS_PROXY", "https_proxy") if current.program.environment.get(name)), None)
+        rows = [
+            f"- model: {current.spec}",
+            f"- route: {provider.title}, {provider.base_url_for(current.facts.wire)}, {current.facts.wire}",
+            f"- proxy: {proxy or 'none'}",
+            f"- session: {current.session_id}",
+            f"- saved in: {current.program.paths.database}",
+            f"- settings: {current.program.paths.config_file}",
+        ]
+        return "\n".join(rows)
+
+    async def doctor(self) -> str:
+        """What was found."""
+        await self._findings.look_deeper()
+        program = self._current.program
+        terminal = f"{program.environment.get('TERM', 'none')} {program.environment.get('COLORTERM', '')}".strip()
+        rows = [
+            f"- ponder {__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}",
+            *(f"- {name} {metadata.version(name)}" for name in ("textual", "httpx", "pydantic", "orjson")),
+            f"- terminal: {terminal}, {'a terminal' if sys.stdout.isatty() else 'not a terminal'}",
+            f"- config: {program.paths.config_file} ({'there' if program.paths.config_file.exists() else 'none'})",
+            f"- sessions: {program.paths.database} ({'there' if program.paths.database.exists() else 'none yet'})",
+            f"- log: {program.paths.log_file}",
+            *(f"- {row.title}: {row.detail}" for row in self._findings.rows()),
+            *(f"- problem: {sentence} {advice}" for sentence, advice in self.problems()),
+        ]
+        return "\n".join(rows)
+
+    def problems(self) -> Sequence[tuple[str, str]]:
+        """What was wrong at the start."""
+        return [(problem.message, problem.advice) for problem in self._current.program.problems]

@@ -1,0 +1,151 @@
+"""The desk's chat part: what is done with the session that is open."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from tui.bus.bus import Subscription
+from tui.catalog.load import effective_quirks
+from tui.catalog.spec import parse_asked, parse_spec
+from tui.commands.context import Exchange
+from tui.domain.blocks import Block, TextBlock
+from tui.domain.errors import UsageError
+from tui.domain.events import Stamped
+from tui.domain.messages import Role
+from tui.domain.thinking import ModelSpec
+from tui.domain.usage import MeterReading
+from tui.engine.session import Preview
+from tui.engine.state import SessionView
+from tui.wiring.open_session import OpenSession
+
+
+class LiveChat:
+    """Implements ``ChatDesk``."""
+
+    def __init__(self, current: OpenSession) -> None:
+        self._current = current
+
+    def attach(self) -> tuple[SessionView, Subscription[Stamped]]:
+        """The session as it stands, and what happens from now on."""
+        return self._current.session.attach()
+
+    @property
+    def session_id(self) -> str:
+        """The session that is open."""
+        return self._current.session_id
+
+    async def submit(self, blocks: tuple[Block, ...]) -> None:
+        """Send a prompt."""
+        memory = self._current.program.memory
+        memory.asked("\n".join(block.text for block in blocks if isinstance(block, TextBlock)))
+        memory.used(str(self._current.spec))
+        memory.keep()
+        await self._current.call(self._current.session.submit(blocks))
+
+    async def cancel(self) -> None:
+        """Stop what runs."""
+        await self._current.call(self._current.session.cancel())
+
+    async def skip_wait(self) -> None:
+        """Retry now."""
+        await self._current.call(self._current.session.skip_wait())
+
+    async def consent(self, *, agree: bool) -> None:
+        """The user's word on a long wait."""
+        await self._current.call(self._current.session.consent(agree=agree))
+
+    async def answer_approval(self, call_id: str, answer: str) -> bool:
+        """The user's word on a tool call."""
+        return await self._current.call(self._current.session.answer_approval(call_id, answer))
+
+    async def retry(self, turn_id: str, name: str = "") -> None:
+        """Ask again, of another model or level if ``name`` says so."""
+        spec = self._named(name) if name else None
+        await self._current.call(self._current.session.retry(turn_id, spec))
+        if spec is not None:
+            self._current.spec = spec
+
+    async def edit(self, turn_id: str, blocks: tuple[Block, ...]) -> None:
+        """Say something else there."""
+        await self._current.call(self._current.session.edit(turn_id, blocks))
+
+    async def fork(self, turn_id: str) -> str:
+        """A new session that goes on from there."""
+        return await self._current.storage.fork(self._current.session_id, turn_id, keep=True)
+
+    async def replay(self, turn_id: str, name: str) -> str:
+        """The same prompt to another model, in a fork that becomes the open session; the session that was open."""
+        current = self._current
+        spec = self._named(name)
+        view, subscription = current.session.attach()
+        subscription.close()
+        turn = next((turn for turn in view.turns if turn.id == turn_id), None)
+        if turn is None:
+            raise UsageError("That turn is gone.")
+        prompt = next((message.blocks for message in turn.messages if message.role is Role.USER), ())
+        before = current.session_id
+        forked = await current.storage.fork(before, turn_id, keep=False)
+        stored = replace(await current.storage.load(forked), spec=spec)
+        await current.close()
+        current.start(spec, stored)
+        await self.submit(prompt)
+        return before
+
+    async def compress(self, instruction: str) -> None:
+        """Fold finished turns."""
+        await self._current.call(self._current.session.compress_now(instruction))
+
+    async def uncompress(self) -> bool:
+        """Take the folding back."""
+        return await self._current.call(self._current.session.uncompress())
+
+    async def preview(self, draft: str) -> Preview:
+        """The next request."""
+        return await self._current.call(self._current.session.preview(draft))
+
+    async def wire_preview(self, draft: str) -> Mapping[str, object]:
+        """The next request as it goes on the wire, keys masked."""
+        from tui.providers.request_head import http_request, public_headers
+        from tui.wires.registry import wire_named
+
+        preview = await self.preview(draft)
+        target = preview.target
+        quirks = effective_quirks(target.provider, target.facts)
+        encoded = wire_named(target.facts.wire).encode(preview.request, quirks)
+        provider = replace(target.provider, base_url=target.provider.base_url_for(target.facts.wire))
+        sent = http_request(provider, encoded, None)
+        headers = {**public_headers(provider, encoded), "authorization": "***"}
+        return {"method": sent.method, "url": sent.url, "headers": headers, "body": encoded.body}
+
+    def last_exchange(self) -> Exchange | None:
+        """What was said last."""
+        return None
+
+    async def count_exactly(self) -> int | None:
+        """Input tokens by the provider's own count."""
+        preview = await self.preview("")
+        return await self._current.call(self._current.program.backend.count(preview.target, preview.request))
+
+    async def weigh(self, draft: str) -> MeterReading:
+        """The meter with these words in it."""
+        return (await self.preview(draft)).meter
+
+    async def new_session(self) -> None:
+        """Leave this one for a new one."""
+        spec = self._current.spec
+        await self._current.close()
+        self._current.start(spec)
+
+    async def open_session(self, session: str) -> None:
+        """Leave this one for a stored one."""
+        stored = await self._current.storage.load(session)
+        await self._current.close()
+        self._current.start(self._current.spec, stored)
+
+    def _named(self, name: str) -> ModelSpec:
+        asked = parse_asked(name)
+        if asked is not None:
+            return replace(self._current.spec, asked=asked)
+        spec = parse_spec(name, self._current.program.catalog)
+        return spec if spec.asked is not None else replace(spec, asked=self._current.spec.asked)

@@ -1,0 +1,127 @@
+"""What was found: keys in the environment and keyring, servers on this machine, and what follows for the pickers."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+
+from tui.catalog.facts import AuthStyle, ProviderFacts
+from tui.commands.context import Finding
+from tui.domain.errors import PonderError
+from tui.domain.thinking import ModelSpec, ThinkingLevel
+from tui.providers.list_cache import ListCache
+from tui.wiring.program import Program
+
+FIRST = ("anthropic", "openai", "google", "openrouter")
+"""Providers that are named on the first screen even where nothing was found."""
+
+
+class Findings:
+    """Looks once at the start; told again when a key is saved or a server answers."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._sources: dict[str, str] = {}
+        self._problems: dict[str, str] = {}
+        self._servers: dict[str, tuple[str, ...]] = {}
+
+    def look_for_keys(self, *, stored: bool) -> None:
+        """Keys of the environment; with ``stored`` also of keyring and file (slow: in a thread)."""
+        for provider in self._program.catalog.providers().values():
+            if provider.auth is AuthStyle.NONE or provider.id == "demo":
+                continue
+            if not stored and not any(self._program.environment.get(name) for name in provider.key_env):
+                continue
+            try:
+                found = self._program.keys.find(provider)
+            except PonderError as problem:
+                self._problems[provider.id] = problem.message
+                continue
+            if found is not None:
+                self._sources[provider.id] = found.source
+
+    async def look_for_servers(self) -> None:
+        """Model servers on this machine."""
+        from tui.providers.local import local_servers
+
+        providers = self._program.catalog.providers().values()
+        for server in await local_servers(providers):
+            self._servers[server.provider] = server.models
+            rows: dict[str, dict[str, object]] = {server.provider: {model: {} for model in server.models}}
+            self._program.planner.catalog = self._program.catalog.with_layer(f"{server.provider} on this machine", rows)
+
+    async def look_deeper(self) -> None:
+        """What takes time: keyring, file and local servers; called beside the screen."""
+        await asyncio.gather(asyncio.to_thread(self.look_for_keys, stored=True), self.look_for_servers())
+
+    def reason(self, provider: ProviderFacts) -> str:
+        """Why nothing can be asked there; "" where it can."""
+        if provider.id == "demo" or provider.id in self._sources or provider.id in self._servers:
+            return ""
+        if provider.id in self._problems:
+            return self._problems[provider.id]
+        if provider.local:
+            return "not running"
+        if provider.auth is AuthStyle.NONE or provider.key_optional:
+            return ""
+        return f"no key: /key {provider.id}"
+
+    def ready(self) -> list[ModelSpec]:
+        """Models to begin with, one a provider, keys before local servers."""
+        found: list[ModelSpec] = []
+        for provider in self._sources:
+            first = next(iter(self._program.catalog.models(provider)), None)
+            if first is not None:
+                found.append(ModelSpec(provider=provider, model=first.id, asked=ThinkingLevel.MED))
+        for provider, models in self._servers.items():
+            if models:
+                found.append(ModelSpec(provider=provider, model=models[0], asked=ThinkingLevel.MED))
+        return found
+
+    def rows(self) -> Sequence[Finding]:
+        """For the first screen."""
+        ready = {spec.provider: spec for spec in self.ready()}
+        found: list[Finding] = []
+        for provider in self._program.catalog.providers().values():
+            spec = ready.get(provider.id)
+            if provider.id in self._sources:
+                detail = f"{self._sources[provider.id].removeprefix('environment ')} found"
+                found.append(_finding(provider, detail, spec))
+            elif provider.id in self._servers:
+                found.append(
+                    _finding(provider, f"{len(self._servers[provider.id])} models at {provider.base_url}", spec)
+                )
+            elif provider.id in self._problems:
+                found.append(_finding(provider, self._problems[provider.id], None))
+            elif provider.id in FIRST:
+                found.append(_finding(provider, f"no key: /key {provider.id}", None))
+        return sorted(found, key=lambda row: not row.ready)
+
+    def lay_cached_lists(self) -> None:
+        """Providers' own lists from the last refresh."""
+        from tui.providers.discovery import with_lists
+
+        cache = ListCache(self._program.paths.cache)
+        listings = [cache.read(provider.id) for provider in self._program.catalog.providers().values()]
+        try:
+            self._program.planner.catalog = with_lists(
+                self._program.catalog, [row for row in listings if row is not None]
+            )
+        except PonderError as problem:
+            self._program.problems.append(problem)
+
+    async def refresh(self, provider: ProviderFacts) -> int:
+        """Ask a provider which models it has now."""
+        from tui.providers.discovery import Discovery, with_lists
+        from tui.providers.opening import transport_maker
+
+        transport = transport_maker(environ=self._program.environment)
+        discovery = Discovery(self._program.keys, transport, ListCache(self._program.paths.cache), time.time)
+        listing = await asyncio.wrap_future(self._program.engine.call(discovery.ask(provider)))
+        self._program.planner.catalog = with_lists(self._program.catalog, [listing])
+        return sum(len(models) for models in listing.rows.values())
+
+
+def _finding(provider: ProviderFacts, detail: str, spec: ModelSpec | None) -> Finding:
+    return Finding(provider=provider.id, title=provider.title, ready=spec is not None, detail=detail, spec=spec)

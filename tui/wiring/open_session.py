@@ -1,0 +1,131 @@
+"""The session that is open: started, replaced, closed; and the settings it runs under."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+from collections.abc import Coroutine, Mapping
+from dataclasses import replace
+from typing import TypeVar
+
+from tui.catalog.facts import ModelFacts
+from tui.catalog.spec import parse_spec
+from tui.domain.errors import PonderError
+from tui.domain.thinking import Asked, ModelSpec, ThinkingLevel
+from tui.engine.session import Opening, Session
+from tui.settings.layers import Layer, Layers
+from tui.settings.schema import keys
+from tui.wiring.engine_settings import engine_settings
+from tui.wiring.ids import new_id
+from tui.wiring.program import Program
+from tui.wiring.storage import Storage, Stored
+
+T = TypeVar("T")
+
+DEMO = ModelSpec(provider="demo", model="demo", asked=ThinkingLevel.MED)
+"""Who answers when nothing was found and nobody was asked for."""
+CLOSE_WITHIN_S = 2.0
+
+
+class OpenSession:
+    """One session at a time, with its layers of settings."""
+
+    def __init__(self, program: Program, storage: Storage, *, interactive: bool) -> None:
+        self.program = program
+        self.storage = storage
+        self.layers: Layers = program.layers
+        self.session_id = ""
+        self.spec = DEMO
+        self._interactive = interactive
+        self._session: Session | None = None
+        self._life: concurrent.futures.Future[None] | None = None
+
+    @property
+    def session(self) -> Session:
+        """The one that is open."""
+        assert self._session is not None
+        return self._session
+
+    async def call(self, work: Coroutine[object, object, T]) -> T:
+        """Have the engine do something, and wait for it."""
+        return await asyncio.wrap_future(self.program.engine.call(work))
+
+    def start(self, spec: ModelSpec, stored: Stored | None = None) -> None:
+        """Open a new session, or a stored one. A headless run gives it life by itself."""
+        self.spec = self._with_level(stored.spec if stored is not None and stored.spec is not None else spec)
+        self.layers = self.layers.with_layer(Layer.MODEL, self.facts.recommended, self.facts.id)
+        self.session_id = stored.id if stored is not None else new_id()
+        opening = Opening(
+            session=self.session_id,
+            spec=self.spec,
+            settings=engine_settings(self.layers.settings(), self.program.catalog),
+            turns=stored.turns if stored is not None else (),
+            view=stored.view if stored is not None else None,
+            title=stored.title if stored is not None else "",
+            values=self.values(),
+        )
+        journal = self.storage.journal(self.session_id, str(self.spec))
+        self._session = Session(self.program.ports(journal, interactive=self._interactive), opening)
+        if self._interactive:
+            self._life = self.program.engine.call(self._session.run())
+
+    async def close(self) -> None:
+        """End it; what it did is kept."""
+        if self._session is None or self._life is None:
+            return
+        await self.call(self._session.close())
+        try:
+            await asyncio.wait_for(asyncio.wrap_future(self._life), CLOSE_WITHIN_S)
+        except TimeoutError:
+            self._life.cancel()
+        self._session = self._life = None
+
+    @property
+    def facts(self) -> ModelFacts:
+        """What is known of the model in use."""
+        return self.program.catalog.find(self.spec.provider, self.spec.model)
+
+    def values(self) -> dict[str, object]:
+        """Every setting that is in force."""
+        return {name: self.layers.value(name) for name in keys()}
+
+    async def apply(self, layers: Layers, changed: Mapping[str, object]) -> None:
+        """Run under other settings from the next turn on."""
+        settings = engine_settings(layers.settings(), self.program.catalog)
+        self.layers = layers
+        await self.call(self.session.assign(settings, changed))
+
+    async def use(self, spec: ModelSpec) -> str:
+        """Ask another model or at another level; the sentence for the user."""
+        spec = spec if spec.asked is not None else replace(spec, asked=self.spec.asked)
+        plan = await self.call(self.session.set_model(spec))
+        self.spec = spec
+        before = self.layers
+        layers = before.with_layer(Layer.MODEL, self.facts.recommended, self.facts.id)
+        changed = {name: layers.value(name) for name in keys() if layers.value(name) != before.value(name)}
+        await self.apply(layers, changed)
+        self.program.memory.used(str(spec))
+        self.program.memory.keep()
+        provider = self.program.catalog.provider(spec.provider)
+        head = f"{provider.title} · {self.facts.id} · {self.facts.wire}"
+        return " — ".join((head, plan.summary, *plan.warnings))
+
+    def _with_level(self, spec: ModelSpec) -> ModelSpec:
+        asked: Asked = spec.asked if spec.asked is not None else ThinkingLevel.MED
+        return replace(spec, asked=asked)
+
+
+def first_spec(program: Program, ready: list[ModelSpec]) -> ModelSpec:
+    """The model to begin with: asked for, configured, used last, found; else the demo."""
+    configured = program.layers.settings().model
+    for name in (program.wishes.model, program.profile_model, configured):
+        if name:
+            return parse_spec(name, program.catalog)
+    for name in program.memory.recent:
+        try:
+            spec = parse_spec(name, program.catalog)
+        except PonderError:
+            continue
+        if any(spec.provider == other.provider for other in ready):
+            return spec
+    return ready[0] if ready else DEMO

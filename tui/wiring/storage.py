@@ -1,0 +1,179 @@
+"""Where sessions are kept, as the rest of the wiring sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Protocol
+
+from tui.commands.context import SessionRow
+from tui.context.view import CompressionView
+from tui.domain.errors import UsageError
+from tui.domain.messages import Message, Turn
+from tui.domain.thinking import ModelSpec
+from tui.engine.ports import Journal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """A stored session, ready to be opened."""
+
+    id: str
+    title: str
+    spec: ModelSpec | None
+    turns: tuple[Turn, ...]
+    view: CompressionView | None = None
+
+
+class Storage(Protocol):
+    """Sessions, kept."""
+
+    def journal(self, session: str, model: str) -> Journal:
+        """Where a session that is open writes."""
+        ...
+
+    async def load(self, session: str) -> Stored:
+        """A session as it was left."""
+        ...
+
+    async def fork(self, session: str, turn_id: str, *, keep: bool) -> str:
+        """A new session with the turns up to this one, it included if ``keep``; its id."""
+        ...
+
+    async def latest(self) -> str | None:
+        """The session used last."""
+        ...
+
+    async def sessions(self, query: str = "", limit: int = 200) -> Sequence[SessionRow]:
+        """Newest first."""
+        ...
+
+    async def preview(self, session: str) -> str:
+        """Its first and last words."""
+        ...
+
+    async def rename(self, session: str, title: str) -> None:
+        """Another title."""
+        ...
+
+    async def pin(self, session: str, *, pinned: bool) -> None:
+        """At the top."""
+        ...
+
+    async def delete(self, session: str) -> None:
+        """Away."""
+        ...
+
+    async def undelete(self, session: str) -> None:
+        """Back."""
+        ...
+
+    async def export(self, session: str, form: Literal["md", "json", "html"], parts: str) -> str:
+        """Its text."""
+        ...
+
+    async def bring_in(self, path: Path) -> str:
+        """From a file."""
+        ...
+
+    async def aclose(self) -> None:
+        """All is written."""
+        ...
+
+
+class KeptInMemory:
+    """Sessions of this run only: what there is when nothing can be written."""
+
+    def __init__(self) -> None:
+        self._sessions: dict[str, _Kept] = {}
+
+    def journal(self, session: str, model: str) -> Journal:
+        """Keeps turns until the program ends."""
+        return self._sessions.setdefault(session, _Kept())
+
+    async def load(self, session: str) -> Stored:
+        """As it was left."""
+        kept = self._sessions.get(session)
+        if kept is None:
+            raise UsageError("That session is not kept any more.")
+        return Stored(id=session, title="", spec=None, turns=tuple(kept.turns), view=kept.view)
+
+    async def fork(self, session: str, turn_id: str, *, keep: bool) -> str:
+        """A copy up to there."""
+        from tui.wiring.ids import new_id
+
+        source = await self.load(session)
+        place = next(number for number, turn in enumerate(source.turns) if turn.id == turn_id) + keep
+        name = new_id()
+        self._sessions[name] = _Kept(list(source.turns[:place]))
+        return name
+
+    async def latest(self) -> str | None:
+        """None is older than this run."""
+        return None
+
+    async def sessions(self, query: str = "", limit: int = 200) -> Sequence[SessionRow]:
+        """Those of this run."""
+        return [
+            SessionRow(id=name, title="not saved", model="", turns=len(kept.turns), cost=None, updated=0.0)
+            for name, kept in reversed(self._sessions.items())
+        ]
+
+    async def preview(self, session: str) -> str:
+        """Nothing to show."""
+        return ""
+
+    async def rename(self, session: str, title: str) -> None:
+        """Not kept."""
+
+    async def pin(self, session: str, *, pinned: bool) -> None:
+        """Not kept."""
+
+    async def delete(self, session: str) -> None:
+        """Forget it."""
+        self._sessions.pop(session, None)
+
+    async def undelete(self, session: str) -> None:
+        """Not possible."""
+        raise UsageError("Nothing is kept, so nothing can be brought back.")
+
+    async def export(self, session: str, form: Literal["md", "json", "html"], parts: str) -> str:
+        """Not possible."""
+        raise UsageError("Sessions are not being saved, so there is nothing to export.")
+
+    async def bring_in(self, path: Path) -> str:
+        """Not possible."""
+        raise UsageError("Sessions are not being saved, so nothing can be imported.")
+
+    async def aclose(self) -> None:
+        """Nothing to write."""
+
+
+class _Kept:
+    """A journal that keeps turns in memory."""
+
+    def __init__(self, turns: list[Turn] | None = None) -> None:
+        self.turns = turns or []
+        self.view: CompressionView | None = None
+
+    async def turn_started(self, session: str, turn: Turn) -> None:
+        """Known."""
+
+    async def checkpoint(self, session: str, turn_id: str, message: Message) -> None:
+        """Known."""
+
+    async def message_added(self, session: str, turn_id: str, message: Message) -> None:
+        """Known."""
+
+    async def turn_finished(self, session: str, turn: Turn) -> None:
+        """Keep it."""
+        self.turns.append(turn)
+
+    async def history_replaced(self, session: str, turns: Sequence[Turn]) -> None:
+        """Another path."""
+        self.turns = list(turns)
+
+    async def compressed(self, session: str, view: CompressionView | None) -> None:
+        """Another look."""
+        self.view = view
