@@ -1,4 +1,4 @@
-"""Small parts: names that mean the same model, circles, prices, settings, ids."""
+"""Small parts: names that mean the same model, circles, prices."""
 
 from __future__ import annotations
 
@@ -7,16 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tui.catalog.facts import Price
-from tui.catalog.load import packaged_catalog
-from tui.domain.thinking import IncludeInContext, ModelSpec, ReasoningRules, StripPolicy
 from tui.domain.usage import Usage
 from tui.engine.answered import is_same_model
-from tui.engine.clock import Ulids
-from tui.engine.from_settings import engine_settings
 from tui.engine.repetition import RepetitionDetector
 from tui.engine.requests import priced
-from tui.engine.settings import EngineSettings
-from tui.settings.schema import Context, Generation, Reasoning, Settings
 
 
 @pytest.mark.parametrize(
@@ -75,33 +69,3 @@ def test_cached_tokens_have_their_own_price_and_the_unknown_stays_unknown(
     usage: Usage, price: Price, dollars: float | None
 ) -> None:
     assert priced(usage, price) == (None if dollars is None else pytest.approx(dollars))
-
-
-def test_default_settings_are_the_engines_defaults() -> None:
-    assert engine_settings(Settings(), packaged_catalog()) == EngineSettings()
-
-
-def test_the_users_settings_reach_the_engine() -> None:
-    mine = Settings(
-        reasoning=Reasoning(enabled=False, includeInContext="true", stripFromContext="all", maxTokens=5_000),
-        generation=Generation(system="Be brief.", maxOutput=100),
-        context=Context(limit=8_000, compressionModel="anthropic/claude-haiku-4-5/low"),
-    )
-    made = engine_settings(mine, packaged_catalog())
-    assert made == EngineSettings(
-        rules=ReasoningRules(include_in_context=IncludeInContext.TRUE, strip=StripPolicy.ALL),
-        thinking=False,
-        thinking_tokens=5_000,
-        system="Be brief.",
-        max_output=100,
-        context_limit=8_000,
-        compression_model=made.compression_model,
-    )
-    assert isinstance(made.compression_model, ModelSpec)
-
-
-def test_ids_sort_in_the_order_they_were_made() -> None:
-    new_id = Ulids()
-    made = [new_id() for _ in range(5_000)]
-    assert made == sorted(set(made))
-    assert {len(id_) for id_ in made} == {26}

@@ -166,6 +166,17 @@ def test_the_turn_goes_on_when_the_disk_is_full_and_everything_is_saved_when_it_
     virtually(play())
 
 
+def test_closing_tries_once_more_to_save_what_could_not_be_saved() -> None:
+    async def play() -> None:
+        async with stage([answer("1")]) as s:
+            s.journal.failing = StoreFull("disk full")
+            await s.say("one")
+            s.journal.failing = None
+        assert s.journal.calls == ["turn_started", "message_added", "turn_finished"]
+
+    virtually(play())
+
+
 def test_a_session_whose_disk_stays_full_still_closes() -> None:
     async def play() -> None:
         async with stage([answer("1")]) as s:
@@ -173,6 +184,24 @@ def test_a_session_whose_disk_stays_full_still_closes() -> None:
             await s.say("one")
 
     virtually(play())
+
+
+def test_a_journal_with_a_fault_of_its_own_ends_the_session_loudly_and_hangs_nobody() -> None:
+    class Broken(MemoryJournal):
+        async def turn_started(self, session: str, turn: object) -> None:
+            raise KeyError("a fault")
+
+    async def play() -> None:
+        session = _real_session([answer("1")], Broken())
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(session.run())
+            await asyncio.sleep(0)
+            await session.submit((TextBlock(text="one"),))
+            await asyncio.sleep(60)
+
+    with pytest.raises(ExceptionGroup) as caught:
+        virtually(play())
+    assert caught.group_contains(KeyError)
 
 
 def test_a_running_stream_is_checkpointed_once_a_second() -> None:
@@ -271,11 +300,11 @@ def test_whoever_attaches_in_the_middle_ends_where_the_session_is(seed: int) -> 
     virtually(play())
 
 
-def _real_session(scripts: list[object]) -> Session:
+def _real_session(scripts: list[object], journal: MemoryJournal | None = None) -> Session:
     ids = itertools.count()
     ports = Ports(
         backend=FakeBackend(scripts),
-        journal=MemoryJournal(),
+        journal=journal or MemoryJournal(),
         planner=FakePlanner(),
         compressor=FakeCompressor(),
         clock=FakeClock(),

@@ -61,8 +61,9 @@ class CataloguePlanner:
 
     def request(self, ask: Ask) -> ChatRequest:
         """The request itself."""
-        if self._last is not None and _same_but_for_the_draft(self._last[0], ask):
-            return self._last[1]
+        last = self._last
+        if last is not None and _same_but_for_the_draft(last[0], ask):
+            return last[1]
         request = self._request(ask, self.plan(ask))
         for name in ask.repairs.without:
             request = without_parameter(request, name)

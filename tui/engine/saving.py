@@ -39,6 +39,7 @@ class Saver:
         self._publish = publish
         self._waiting: deque[_Write] = deque()
         self._work = asyncio.Event()
+        self._one_at_a_time = asyncio.Lock()
         self._failing: str | None = None
 
     async def save(self, writing: Writing) -> None:
@@ -53,15 +54,24 @@ class Saver:
 
     async def run(self) -> None:
         """Write what comes, for ever."""
-        while True:
-            await self._work.wait()
-            self._work.clear()
-            while self._waiting:
-                if not await self._write_first():
-                    await self._clock.sleep(RETRY_EVERY_S)
+        try:
+            while True:
+                await self._work.wait()
+                self._work.clear()
+                while self._waiting:
+                    if not await self._write_first():
+                        await self._clock.sleep(RETRY_EVERY_S)
+        finally:
+            # Nobody may wait for a writer that is gone.
+            self._failing = self._failing or "stopped"
+            for write in self._waiting:
+                write.settled.set()
 
     async def finish(self) -> None:
-        """Wait until all is written; while writing fails, do not wait for it."""
+        """Wait until all is written; where writing fails, try once more and leave it."""
+        if self._failing is not None:
+            while self._waiting and await self._write_first():
+                pass
         while self._waiting and self._failing is None:
             await self._waiting[-1].settled.wait()
             await asyncio.sleep(0)
@@ -77,19 +87,25 @@ class Saver:
         return write
 
     async def _write_first(self) -> bool:
-        write = self._waiting[0]
-        try:
-            await write.writing(self._journal)
-        except StoreError as error:
-            if self._failing != error.message:
-                self._failing = error.message
-                self._publish(SaveFailed(error.message))
-            for waiting in self._waiting:
-                waiting.settled.set()
-            return False
-        self._waiting.popleft()
-        write.settled.set()
-        if self._failing is not None and not self._waiting:
-            self._failing = None
-            self._publish(SaveRecovered())
-        return True
+        async with self._one_at_a_time:
+            if not self._waiting:
+                return True
+            write = self._waiting[0]
+            try:
+                await write.writing(self._journal)
+            except StoreError as error:
+                self._tell_failure(error)
+                return False
+            self._waiting.popleft()
+            write.settled.set()
+            if self._failing is not None and not self._waiting:
+                self._failing = None
+                self._publish(SaveRecovered())
+            return True
+
+    def _tell_failure(self, error: StoreError) -> None:
+        if self._failing != error.message:
+            self._failing = error.message
+            self._publish(SaveFailed(error.message))
+        for waiting in self._waiting:
+            waiting.settled.set()

@@ -46,7 +46,8 @@ class CalibratedScales:
             self._keep(self.calibration)
 
     def _tally(self, ask: Ask, request: ChatRequest) -> Tally:
-        if self._counted is None or self._counted[0] is not request:
+        counted = self._counted
+        if counted is None or counted[0] is not request:
             made = tally(request.outgoing, ask.turns, ask.target.facts, system=request.system, tools=request.tools)
-            self._counted = (request, made)
-        return self._counted[1]
+            counted = self._counted = (request, made)
+        return counted[1]

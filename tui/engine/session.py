@@ -6,6 +6,7 @@ Everything but ``attach`` is a coroutine of the engine's loop (``EngineThread.ca
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -25,6 +26,9 @@ from tui.engine.runner import Compress, Prompt, Runner
 from tui.engine.saving import Saver
 from tui.engine.settings import EngineSettings
 from tui.engine.state import SessionView
+
+END_WITHIN_S = 1.0
+"""What the running turn gets to be kept when the session closes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,17 +89,16 @@ class Session:
 
     async def run(self) -> None:
         """The session's life: returns after ``close``. Cancelling it ends the running turn as a user would."""
-        async with asyncio.TaskGroup() as tasks:
-            self._tasks = tasks
-            saving = tasks.create_task(self._saver.run())
-            try:
-                await self._closing.wait()
-            finally:
-                self._runner.forget_waiting()
-                await self._runner.cancel(tasks)
-                await self._runner.idle()
-                await self._saver.finish()
-                saving.cancel()
+        async with asyncio.TaskGroup() as around:
+            # Turns end inside, while the writer still writes; a writer that faults leaves them time to end, too.
+            saving = around.create_task(self._saver.run())
+            async with asyncio.TaskGroup() as tasks:
+                self._tasks = tasks
+                try:
+                    await self._closing.wait()
+                finally:
+                    await self._end(tasks)
+            saving.cancel()
 
     def attach(self) -> tuple[SessionView, Subscription[Stamped]]:
         """How it stands, and everything that happens from now on. From any thread."""
@@ -125,13 +128,12 @@ class Session:
 
     async def edit(self, turn_id: str, blocks: tuple[Block, ...]) -> None:
         """Say something else there; what followed stays stored beside the new path."""
-        await self._stopped()
         await self._go_back(turn_id, keep=False)
         await self.submit(blocks)
 
     async def retry(self, turn_id: str, spec: ModelSpec | None = None) -> None:
         """The same prompt again, to another model or level if one is named."""
-        turn = self._find(turn_id)
+        turn = _turn_of(self._conversation.turns, turn_id)
         prompt = next((message for message in turn.messages if message.role is Role.USER), None)
         if spec is not None:
             await self.set_model(spec)
@@ -139,7 +141,6 @@ class Session:
 
     async def fork(self, turn_id: str) -> None:
         """Go on from the end of this turn; what followed stays stored beside the new path."""
-        await self._stopped()
         await self._go_back(turn_id, keep=True)
 
     async def set_model(self, spec: ModelSpec) -> ThinkingPlan:
@@ -151,14 +152,14 @@ class Session:
         plan = self._ports.planner.plan(conversation.ask())
         note = " ".join((plan.summary, *plan.warnings)).strip()
         self._channel.publish(ModelChanged(conversation.spec, plan, note))
-        self._measure()
+        self._channel.publish(MeterChanged(self._ports.planner.meter(self._conversation.ask())))
         return plan
 
     async def assign(self, settings: EngineSettings, changed: Mapping[str, object]) -> None:
         """New settings, from the next turn on; ``changed`` are those with new values, by the user's keys."""
         self._conversation.settings = settings
         self._channel.publish(SettingsChanged(dict(changed)))
-        self._measure()
+        self._channel.publish(MeterChanged(self._ports.planner.meter(self._conversation.ask())))
 
     async def compress_now(self, instruction: str = "") -> None:
         """Fold finished turns; waits in line while a turn runs."""
@@ -178,19 +179,25 @@ class Session:
         """End the session; ``run`` returns when all is kept."""
         self._closing.set()
 
+    async def _end(self, tasks: asyncio.TaskGroup) -> None:
+        self._closing.set()
+        self._runner.forget_waiting()
+        await self._runner.cancel(tasks)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._runner.idle(), END_WITHIN_S)
+        await self._saver.finish()
+
     def _group(self) -> asyncio.TaskGroup:
         if self._tasks is None or self._closing.is_set():
             raise UsageError("This session is closed.")
         return self._tasks
 
-    async def _stopped(self) -> None:
+    async def _go_back(self, turn_id: str, *, keep: bool) -> None:
         self._runner.forget_waiting()
         await self.cancel()
         await self._runner.idle()
-
-    async def _go_back(self, turn_id: str, *, keep: bool) -> None:
         conversation = self._conversation
-        turn = self._find(turn_id)
+        turn = _turn_of(conversation.turns, turn_id)
         place = conversation.turns.index(turn) + keep
         conversation.turns = conversation.turns[:place]
         if conversation.view is not None and not conversation.view.folded <= {kept.id for kept in conversation.turns}:
@@ -200,13 +207,11 @@ class Session:
         turns = conversation.turns
         await self._saver.save(lambda journal: journal.history_replaced(conversation.session, turns))
         self._channel.publish(HistoryChanged(turns))
-        self._measure()
-
-    def _find(self, turn_id: str) -> Turn:
-        for turn in self._conversation.turns:
-            if turn.id == turn_id:
-                return turn
-        raise UsageError("That turn is not on the path of this conversation any more.")
-
-    def _measure(self) -> None:
         self._channel.publish(MeterChanged(self._ports.planner.meter(self._conversation.ask())))
+
+
+def _turn_of(turns: tuple[Turn, ...], turn_id: str) -> Turn:
+    for turn in turns:
+        if turn.id == turn_id:
+            return turn
+    raise UsageError("That turn is not on the path of this conversation any more.")

@@ -59,7 +59,7 @@ class Manners:
             now = time.monotonic()
             twice, self._escaped_at = now - self._escaped_at < AGAIN_S / 2, now
             if twice and chat.view() is not None and chat.view().turns:  # type: ignore[union-attr]  # looked at above
-                await app.run_id("chat.edit")
+                await app.shell.run_id("chat.edit")
 
     async def interrupt(self) -> None:
         """Copy the selection; stop what streams; clear the draft, recallable; again: quit."""

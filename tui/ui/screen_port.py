@@ -31,12 +31,12 @@ class AppScreen:
 
     def theme_names(self) -> Sequence[str]:
         """All of them."""
-        return self._app.theme_names()
+        return self._app.theming.names()
 
     def use_theme(self, name: str) -> None:
         """Switch, or say which names there are."""
-        if name != "auto" and name not in self._app.theme_names():
-            near = nearest(name, list(self._app.theme_names()))
+        if name != "auto" and name not in self._app.theming.names():
+            near = nearest(name, list(self._app.theming.names()))
             raise UsageError(f"There is no theme `{name}`.", advice=f"Did you mean {', '.join(near)}?" if near else "")
         self._app.choose_theme(name)
 
@@ -48,7 +48,7 @@ class AppScreen:
 
     def step_thinking_view(self) -> str:
         """The next of folded, peek, full."""
-        return self._app.step_thinking_view().value
+        return self._app.shell.step_thinking_view().value
 
     def copy(self, what: Copy) -> str:
         """To the clipboard, or a file where there is none."""
@@ -66,11 +66,11 @@ class AppScreen:
 
     def attach(self, path: str) -> None:
         """As a chip."""
-        self._app.attach(path)
+        self._app.shell.attach(path)
 
     async def edit_in_editor(self) -> None:
         """Suspend, edit, come back."""
-        await self._app.edit_in_editor()
+        await self._app.editing.in_editor()
 
     def chosen_turn(self) -> str | None:
         """The turn the cursor is in, else the last finished one."""
@@ -91,7 +91,7 @@ class AppScreen:
         if turn is None:
             raise UsageError("That turn is gone.")
         prompt = next((message for message in turn.messages if message.role is Role.USER), None)
-        self._app.begin_edit(turn_id, prompt.blocks if prompt is not None else ())
+        self._app.editing.begin(turn_id, prompt.blocks if prompt is not None else ())
 
     def scroll(self, step: Literal["page_up", "page_down", "up", "down", "end", "home"]) -> None:
         """Move the transcript."""

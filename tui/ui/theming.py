@@ -70,6 +70,13 @@ class Theming:
         variables = theme_variables(file.theme if file is not None else app.current_theme)
         return Ink(variables, ansi=app.theme == "ansi")
 
+    def sheet_ink(self, app: App[int]) -> Ink:
+        """The same on the ground of sheets."""
+        file = self._themes.get(app.theme)
+        theme = file.theme if file is not None else app.current_theme
+        variables = theme_variables(theme)
+        return Ink({**variables, "background": theme.surface or variables["background"]}, ansi=app.theme == "ansi")
+
     def defaults(self) -> dict[str, str]:
         """Our variables for Textual's own themes."""
         name = self.resolve(self._wish)

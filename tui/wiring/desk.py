@@ -119,6 +119,16 @@ class LiveDesk:
         self.drafts = LiveDrafts(current)
         self.library = library
 
+    async def look_deeper(self) -> None:
+        """Keyring and servers on this machine; a model that is found takes the demo's place until it was used."""
+        await self._findings.look_deeper()
+        ready = self._findings.ready()
+        view, subscription = self.chat.attach()
+        subscription.close()
+        untouched = not view.turns and view.open_turn is None
+        if ready and untouched and self._current.chosen_by_default and self._current.spec.provider == "demo":
+            await self._current.use(ready[0], remember=False)
+
     def status(self) -> str:
         """What is going on."""
         current = self._current

@@ -40,3 +40,4 @@ def run_prompt(environment: Mapping[str, str], wishes: Wishes, args: argparse.Na
         return run_headless(program.engine, current.session, options)
     finally:
         program.engine.stop()
+        program.calibration.keep()

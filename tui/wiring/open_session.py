@@ -36,6 +36,8 @@ class OpenSession:
         self.layers: Layers = program.layers
         self.session_id = ""
         self.spec = DEMO
+        self.chosen_by_default = False
+        """Nobody asked for this model; it was what there was."""
         self._interactive = interactive
         self._session: Session | None = None
         self._life: concurrent.futures.Future[None] | None = None
@@ -95,7 +97,7 @@ class OpenSession:
         self.layers = layers
         await self.call(self.session.assign(settings, changed))
 
-    async def use(self, spec: ModelSpec) -> str:
+    async def use(self, spec: ModelSpec, *, remember: bool = True) -> str:
         """Ask another model or at another level; the sentence for the user."""
         spec = spec if spec.asked is not None else replace(spec, asked=self.spec.asked)
         plan = await self.call(self.session.set_model(spec))
@@ -104,8 +106,10 @@ class OpenSession:
         layers = before.with_layer(Layer.MODEL, self.facts.recommended, self.facts.id)
         changed = {name: layers.value(name) for name in keys() if layers.value(name) != before.value(name)}
         await self.apply(layers, changed)
-        self.program.memory.used(str(spec))
-        self.program.memory.keep()
+        if remember:
+            self.chosen_by_default = False
+            self.program.memory.used(str(spec))
+            self.program.memory.keep()
         provider = self.program.catalog.provider(spec.provider)
         head = f"{provider.title} · {self.facts.id} · {self.facts.wire}"
         return " — ".join((head, plan.summary, *plan.warnings))

@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING
 from tui.catalog.load import Catalog, packaged_catalog
 from tui.catalog.provider_rows import ollama_base_url
 from tui.domain.errors import ConfigError, PonderError
+from tui.engine.folding import ContextCompressor
 from tui.engine.ports import Journal, NoTools, Ports, Toolbox
 from tui.engine.requests import CataloguePlanner
+from tui.engine.scales import CalibratedScales
 from tui.engine.thread import EngineThread
 from tui.providers.auth import Keys
 from tui.providers.opening import open_backend
@@ -26,11 +28,10 @@ from tui.settings.layers import Layer, Layers
 from tui.settings.paths import Paths, find_paths
 from tui.settings.profiles import load_profile
 from tui.settings.schema import Network
+from tui.wiring.calibration_file import CalibrationFile
 from tui.wiring.clock import SystemClock
-from tui.wiring.folding import ContextCompressor
 from tui.wiring.ids import new_id
 from tui.wiring.memory import Memory, read_memory
-from tui.wiring.scales import ContextScales
 
 if TYPE_CHECKING:
     from tui.providers.backend import ProviderBackend
@@ -63,7 +64,7 @@ class Program:
     layers: Layers
     profile_model: str | None
     planner: CataloguePlanner
-    scales: ContextScales
+    calibration: CalibrationFile
     keys: Keys
     backend: ProviderBackend
     engine: EngineThread
@@ -105,7 +106,8 @@ def build_program(environment: Mapping[str, str], wishes: Wishes) -> Program:
         profile_model = profile.model
     layers = layers.with_layer(Layer.COMMAND_LINE, _assigned(wishes))
     keys = Keys(paths.credentials_file, environ=environment)
-    scales = ContextScales(paths.state / "calibration.json")
+    calibration = CalibrationFile(paths.state / "calibration.json")
+    scales = CalibratedScales(calibration.read(), calibration.heard)
     settings = layers.settings()
     return Program(
         paths=paths,
@@ -115,7 +117,7 @@ def build_program(environment: Mapping[str, str], wishes: Wishes) -> Program:
         layers=layers,
         profile_model=profile_model,
         planner=CataloguePlanner(catalog, scales),
-        scales=scales,
+        calibration=calibration,
         keys=keys,
         backend=open_backend(
             keys,

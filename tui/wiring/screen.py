@@ -11,7 +11,7 @@ from tui.commands.table import registry
 from tui.domain.errors import PonderError, UsageError
 from tui.wiring.desk import LiveDesk
 from tui.wiring.findings import Findings
-from tui.wiring.open_session import OpenSession, first_spec
+from tui.wiring.open_session import DEMO, OpenSession, first_spec
 from tui.wiring.program import Program, Wishes, build_program
 from tui.wiring.storage import KeptInMemory, Storage, Stored
 
@@ -30,10 +30,13 @@ def run_screen(environment: Mapping[str, str], wishes: Wishes, *, resume: str | 
     try:
         current = OpenSession(program, storage, interactive=True)
         stored = asyncio.run(_stored(storage, resume, latest=latest))
-        current.start(first_spec(program, findings.ready()), stored)
+        spec = first_spec(program, findings.ready())
+        current.chosen_by_default = spec == DEMO
+        current.start(spec, stored)
         return _show(program, LiveDesk(current, findings, storage), environment)
     finally:
         program.memory.keep()
+        program.calibration.keep()
         program.engine.stop()
 
 

@@ -12,15 +12,13 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from tui.commands.context import Desk
-from tui.commands.parse import complete, is_command
 from tui.commands.registry import Place
-from tui.domain.errors import PonderError
-from tui.domain.events import AppEvent, Severity
+from tui.domain.events import AppEvent
 from tui.domain.printable import one_line
 from tui.engine.state import Phase, SessionState, SessionView
 from tui.ui.composer.composer import Composer
+from tui.ui.composer.dock import Dock
 from tui.ui.composer.history import PromptHistory
-from tui.ui.composer.mentions import mention_at, mention_rows, with_mention
 from tui.ui.follow import follow
 from tui.ui.screens.chat_status import status_after, status_of
 from tui.ui.screens.port import Shell
@@ -66,11 +64,7 @@ class ChatScreen(Screen[None]):
                 yield self._empty
                 yield self.transcript
                 yield self._below
-                with Vertical(id="dock"):
-                    with Horizontal(id="line"):
-                        yield Static("❯", id="mark", markup=False)
-                        yield self.composer
-                    yield self.status
+                yield Dock(self._desk, self._shell, self.composer, self.popup, self.status)
             yield self.sidebar
         yield self._keys
         yield self.popup
@@ -81,6 +75,7 @@ class ChatScreen(Screen[None]):
         self.composer.focus()
         self.set_interval(0.25, self._tick)
         self.open()
+        self._look_deeper()
 
     # The session
 
@@ -93,6 +88,12 @@ class ChatScreen(Screen[None]):
             await follow(subscription, view.seq, self._apply, self._drawn)
         finally:
             subscription.close()
+
+    @work(group="look")
+    async def _look_deeper(self) -> None:
+        await self._desk.look_deeper()
+        if self._state is not None:
+            self._show_empty(self._state.view(0))
 
     def _show(self, view: SessionView) -> None:
         self._state = SessionState(view)
@@ -177,91 +178,7 @@ class ChatScreen(Screen[None]):
         if not event.following:
             self._below.update(f"↓ {event.below} new lines" if event.below > 0 else "↓ end follows the answer")
 
-    # Writing
-
-    @on(Composer.Sent)
-    async def _send(self, event: Composer.Sent) -> None:
-        text = event.text
-        if is_command(text.strip()):
-            self.composer.take()
-            await self._shell.run_line(text.strip())
-            return
-        blocks = self.composer.chips.blocks(text)
-        if not blocks:
-            return
-        self.composer.take()
-        self._desk.drafts.keep_draft("")
-        try:
-            await self._shell.submit(blocks)
-            self.composer.chips.clear()
-        except PonderError as error:
-            self.composer.put(text)
-            self._shell.say(error.message, Severity.ERROR, error.advice)
-
-    @on(Composer.Typed)
-    def _typed(self, event: Composer.Typed) -> None:
-        text = event.text
-        row, column = self.composer.cursor_location
-        mention = mention_at(text, column, row)
-        if text.startswith("/") and "\n" not in text:
-            self.popup.offer(complete(self._shell.registry, self._shell.context(), text))
-        elif mention is not None:
-            self.popup.offer(mention_rows(mention, self._desk.drafts.complete_path))
-        else:
-            self.popup.close()
-        self.composer.popup_open = self.popup.is_open
-        self._desk.drafts.keep_draft(text)
-        self._weigh()
-
-    @work(exclusive=True, group="weigh")
-    async def _weigh(self) -> None:
-        reading = await self._desk.chat.weigh(self.composer.chips.written_out(self.composer.text))
-        self.status.change(time.monotonic(), meter=reading)
-        self.sidebar.show_meter(reading)
-
-    @on(Composer.Pressed)
-    async def _pressed(self, event: Composer.Pressed) -> None:
-        match event.key:
-            case "help":
-                await self._shell.run_id("program.help")
-            case "up" | "down":
-                self.popup.move(1 if event.key == "down" else -1)
-            case "escape":
-                self._close_popup()
-            case "tab":
-                self._accept()
-            case "enter":
-                await self._accept_or_send()
-            case _:
-                pass
-
-    def _close_popup(self) -> None:
-        self.popup.close()
-        self.composer.popup_open = False
-
-    def _accept(self) -> None:
-        chosen = self.popup.chosen()
-        if chosen is None:
-            return
-        row, column = self.composer.cursor_location
-        if mention_at(self.composer.text, column, row) is not None:
-            text, path = with_mention(self.composer.text, column, row, chosen.line)
-            self._close_popup()
-            self.composer.put(text)
-            self._shell.attach(path)
-        else:
-            self.composer.put(chosen.line)
-
-    async def _accept_or_send(self) -> None:
-        chosen = self.popup.chosen()
-        text = self.composer.text
-        whole = chosen is None or chosen.line.strip() == text.strip()
-        if is_command(text) and (whole or self._is_complete(text)):
-            self._close_popup()
-            await self._send(Composer.Sent(text))
-        else:
-            self._accept()
-
-    def _is_complete(self, text: str) -> bool:
-        word, blank, rest = text.removeprefix("/").partition(" ")
-        return self._shell.registry.by_slash(word) is not None and not (blank and not rest)
+    @on(Dock.Weighed)
+    def _weighed(self, event: Dock.Weighed) -> None:
+        self.status.change(time.monotonic(), meter=event.reading)
+        self.sidebar.show_meter(event.reading)

@@ -39,15 +39,6 @@ class Column:
         """Where the window stands when it shows the end."""
         return max(0, self.total - self.height)
 
-    def section(self, key: str) -> Section | None:
-        """The section of this key."""
-        place = self._places.get(key)
-        return None if place is None else self.sections[place]
-
-    def place_of(self, section: Section) -> int | None:
-        """Its place from the top."""
-        return self._places.get(section.key)
-
     def replace_all(self, sections: Iterable[Section]) -> None:
         """Other sections; the window goes to the end."""
         self.sections = list(sections)

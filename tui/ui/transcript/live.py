@@ -13,6 +13,7 @@ from tui.domain.stream import (
     BlockStarted,
     ImageData,
     ProviderRemark,
+    ResponseStarted,
     StreamEvent,
     TextDelta,
     ThinkingBreak,
@@ -109,6 +110,8 @@ class Live:
 
     def _structure(self, event: StreamEvent) -> None:
         match event:
+            case ResponseStarted(restarted=True):
+                self._start_over()
             case BlockStarted(index, "thinking"):
                 self._thinking(index)
             case BlockStarted(index, "tool_call", name, call_id):
@@ -125,6 +128,14 @@ class Live:
                 self.section.add(Caption(Run(f"⚠ {one_line(text, 200)}", "warning")))
             case _:
                 pass
+
+    def _start_over(self) -> None:
+        """The server began its answer anew: what came before is void."""
+        del self.section.blocks[1:]
+        self._blocks.clear()
+        self._arguments.clear()
+        self.calls.clear()
+        self._running = None
 
     def _named(self, index: int, name: str | None, call_id: str | None) -> None:
         self._fold_thinking()

@@ -1,33 +1,116 @@
-"""The sidebar: model, thinking, context, session."""
+"""The sidebar: model, thinking, context, session. The same panels stand in a sheet where there is no room for it."""
 
 from __future__ import annotations
 
+from textual import on
 from textual.app import ComposeResult
-from textual.containers import VerticalScroll
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
 from textual.widgets import Static
 
 from tui.commands.context import Desk
+from tui.domain.messages import Turn
 from tui.domain.usage import MeterReading
 from tui.engine.state import SessionView
+from tui.ui.widgets.meter_lines import bill_lines, certainty_words, meter_lines
+from tui.ui.widgets.model_picker import ModelPicker
+from tui.ui.widgets.thinking_picker import ThinkingPicker
 
 
-class Sidebar(VerticalScroll, can_focus=False):
+def heading(words: str) -> Content:
+    """A panel's title."""
+    return Content.styled(words, "bold $primary")
+
+
+class MeterView(Vertical):
+    """Context and session; redrawn only when a reading or a turn is another."""
+
+    def __init__(self, *, plain: bool) -> None:
+        super().__init__(classes="meter-view")
+        self._plain = plain
+        self._title = Static(heading("CONTEXT"), markup=False, classes="panel-title")
+        self._meter = Static("", markup=False, classes="meter")
+        self._bill = Static("", markup=False, classes="bill")
+        self._reading: MeterReading | None = None
+        self._turns: tuple[Turn, ...] | None = None
+        self._width = 0
+
+    def compose(self) -> ComposeResult:
+        """Meter over bill."""
+        yield self._title
+        yield self._meter
+        yield Static(heading("SESSION"), markup=False, classes="panel-title")
+        yield self._bill
+
+    def on_resize(self) -> None:
+        """Another width."""
+        if self._width != self.size.width:
+            self._width = self.size.width
+            self._draw_meter()
+            self._draw_bill()
+
+    def show_turns(self, turns: tuple[Turn, ...]) -> None:
+        """These are the finished turns."""
+        if turns is not self._turns:
+            self._turns = turns
+            self._draw_bill()
+
+    def show_meter(self, reading: MeterReading) -> None:
+        """This is the reading."""
+        if reading is not self._reading and reading != self._reading:
+            self._reading = reading
+            self._draw_meter()
+
+    def _draw_meter(self) -> None:
+        if self._reading is None or not self._width:
+            return
+        word = Content.styled(f"   {certainty_words(self._reading)}", "$muted-text")
+        self._title.update(heading("CONTEXT") + word)
+        self._meter.update(meter_lines(self._reading, self._width, plain=self._plain))
+
+    def _draw_bill(self) -> None:
+        if self._turns is not None and self._width:
+            self._bill.update(bill_lines(self._turns, self._width))
+
+
+class Panels(VerticalScroll, can_focus=False):
+    """Model, thinking, context, session below each other."""
+
+    def __init__(self, desk: Desk, view: SessionView, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id, classes="panels")
+        self.picker = ModelPicker(desk.models, view.spec)
+        self.thinking = ThinkingPicker(desk.models, view.spec)
+        self.meter = MeterView(plain=bool(desk.settings.layers().value("ui.plain")))
+
+    def compose(self) -> ComposeResult:
+        """Titles and panels."""
+        yield Static(heading("MODEL"), markup=False, classes="panel-title")
+        yield self.picker
+        yield Static(heading("THINKING"), markup=False, classes="panel-title")
+        yield self.thinking
+        yield self.meter
+
+    def show(self, view: SessionView) -> None:
+        """Draw what changed since the last time; called every frame while something streams."""
+        self.picker.show(view.spec)
+        self.thinking.show(view.spec, view.plan)
+        self.meter.show_turns(view.turns)
+        if view.meter is not None:
+            self.meter.show_meter(view.meter)
+
+    def show_meter(self, reading: MeterReading) -> None:
+        """The meter with the draft in it."""
+        self.meter.show_meter(reading)
+
+    @on(ModelPicker.Picked)
+    def _model_picked(self) -> None:
+        self.thinking.focus()
+
+
+class Sidebar(Panels):
     """Docked at the right."""
 
     def __init__(self, desk: Desk) -> None:
-        super().__init__(id="sidebar")
-        self._desk = desk
-        self._meter = Static("", markup=False, id="meter")
-
-    def compose(self) -> ComposeResult:
-        """Meter for now."""
-        yield self._meter
-
-    def show(self, view: SessionView) -> None:
-        """Draw a session."""
-        if view.meter is not None:
-            self.show_meter(view.meter)
-
-    def show_meter(self, reading: MeterReading) -> None:
-        """Draw the meter."""
-        self._meter.update(f"{reading.effective}")
+        view, subscription = desk.chat.attach()
+        subscription.close()
+        super().__init__(desk, view, id="sidebar")

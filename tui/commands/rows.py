@@ -1,0 +1,105 @@
+"""Rows for lists: what screens show of models, sessions, tools and servers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tui.domain.thinking import Asked, ModelSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelRow:
+    """A line of the model picker."""
+
+    spec: ModelSpec
+    provider: str
+    available: bool
+    reason: str = ""
+    """Why it is greyed: ``no key: /key openai``, ``server not running`` …"""
+    window: int | None = None
+    price: tuple[float | None, float | None] = (None, None)
+    """Dollars per million tokens in and out; None is unknown."""
+    thinking: str = ""
+    """In a word or two: effort, budget, always on, none."""
+    recent: bool = False
+    favourite: bool = False
+    note: str = ""
+    """Retired, retiring, unknown, demo."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LevelRow:
+    """A line of the thinking picker: only what the model takes, with the native value."""
+
+    asked: Asked
+    label: str
+    native: str
+    """What will be sent, in a sentence fragment: ``adaptive, effort high`` or ``59,904 tokens``."""
+    current: bool = False
+    warning: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What was found at the start: a key, a local server, or their absence."""
+
+    provider: str
+    title: str
+    ready: bool
+    detail: str
+    """``ANTHROPIC_API_KEY found``, ``3 models``, ``no key: /key openai``."""
+    spec: ModelSpec | None = None
+    """A model to begin with."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionRow:
+    """A stored session, for lists."""
+
+    id: str
+    title: str
+    model: str
+    turns: int
+    cost: float | None
+    updated: float
+    """Seconds since the epoch."""
+    pinned: bool = False
+    deleted: bool = False
+    snippet: str = ""
+    """Where the search found something; hits stand between \x02 and \x03."""
+    hit_message: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolRow:
+    """A tool, for lists."""
+
+    name: str
+    source: str
+    """built in, or the MCP server's name."""
+    enabled: bool
+    policy: str
+    """allow, ask, deny."""
+    tokens: int
+    description: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerRow:
+    """An MCP server, for lists."""
+
+    name: str
+    state: str
+    tools: int
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """The last exchange with the provider, for the inspector."""
+
+    request: Mapping[str, object] = field(default_factory=dict)
+    """method, url, headers (masked), body."""
+    events: tuple[str, ...] = ()
+    seconds: float | None = None

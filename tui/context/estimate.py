@@ -1,0 +1,126 @@
+"""Token estimates: of a text in microseconds, of a block or schema, never counted twice.
+
+No tokenizer is carried: a text's runs of letters, digits, punctuation and scripts are counted at C speed and weighed
+by the family's table. What is off per model, calibration takes out (``calibration``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+from tui.context.token_weights import Family, family_named
+from tui.domain.blocks import (
+    Block,
+    ImageBlock,
+    OpaqueBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolCallBlock,
+    ToolResultBlock,
+)
+from tui.domain.request import ToolSchema
+from tui.wires.json_text import dumps
+
+IMAGE_TOKENS = 1_200
+"""A picture whose size is not known: between what small and large ones cost at the big providers."""
+
+_WORDS = re.compile(r"[A-Za-z]+")
+_LONG_TAILS = re.compile(r"[A-Za-z]{6}([A-Za-z]+)")
+_HUMPS = re.compile(r"[a-z](?=[A-Z])")
+_CAPITALS = re.compile(r"[A-Z]{4,}")
+_DIGITS = re.compile(r"[0-9]{1,3}")
+_INDENTS = re.compile(r"\n[ \t]+")
+_GAPS = re.compile(r"(?<![\n \t])[ \t]{2,}")
+_MARKS = re.compile(r"[^\w\s]+")
+_UNDERSCORES = re.compile(r"_+")
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
+_HAN = re.compile(r"[\u4e00-\u9fff\u3400-\u4dbf\uf900-\ufaff]+")
+_KANA = re.compile(r"[\u3040-\u30ff]+")
+_HANGUL = re.compile(r"[\uac00-\ud7af]+")
+_CYRILLIC = re.compile(r"[\u0400-\u04ff]+")
+_ARABIC = re.compile(r"[\u0600-\u06ff]+")
+_ACCENTED = re.compile(r"[\u00c0-\u024f]+")
+_OTHER = re.compile(
+    r"(?![\x00-\x7f\u00c0-\u024f\u0400-\u04ff\u0600-\u06ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af])\w"
+)
+
+
+def _runs(pattern: re.Pattern[str], text: str) -> tuple[int, int]:
+    """How many runs, and how many characters in them."""
+    found = pattern.findall(text)
+    return len(found), sum(map(len, found))
+
+
+def text_features(text: str) -> list[float]:
+    """Counts in the order of the weights."""
+    marks, in_marks = _runs(_MARKS, text)
+    ascii_part = [
+        len(_WORDS.findall(text)),
+        _runs(_LONG_TAILS, text)[1],
+        len(_HUMPS.findall(text)) + _runs(_CAPITALS, text)[1] / 4,
+        len(_DIGITS.findall(text)),
+        text.count("\n"),
+        len(_INDENTS.findall(text)) if "\n" in text else 0,
+        len(_GAPS.findall(text)) if "  " in text or "\t" in text else 0,
+        marks,
+        in_marks - marks,
+    ]
+    underscores = len(_UNDERSCORES.findall(text)) if "_" in text else 0
+    if text.isascii():
+        return [*ascii_part, 0, 0, 0, 0, 0, underscores, 0, 0, 0, 0]
+    # Only what is not ASCII is looked at again, run by run: as a rule that is little.
+    text = " ".join(_NOT_ASCII.findall(text))
+    cyrillic, arabic = _runs(_CYRILLIC, text), _runs(_ARABIC, text)
+    return [
+        *ascii_part,
+        _runs(_HAN, text)[1],
+        _runs(_KANA, text)[1],
+        _runs(_HANGUL, text)[1],
+        *cyrillic,
+        underscores,
+        *arabic,
+        _runs(_ACCENTED, text)[1],
+        len(_OTHER.findall(text)),
+    ]
+
+
+@lru_cache(maxsize=32_768)
+def text_tokens(text: str, family_name: str = "") -> int:
+    """Estimated tokens of a text; asked again for the same text it only looks it up."""
+    if not text:
+        return 0
+    family = family_named(family_name)
+    weighed = sum(count * weight for count, weight in zip(text_features(text), family.weights, strict=True))
+    return max(1, round(weighed * family.scale))
+
+
+def block_tokens(block: Block, family_name: str = "") -> int:
+    """Estimated tokens of a block as it is sent, what the server puts around it included."""
+    match block:
+        case TextBlock() | ThinkingBlock():
+            return text_tokens(block.text, family_name)
+        case ToolCallBlock():
+            frame = round(family_named(family_name).per_call)
+            return text_tokens(block.name, family_name) + text_tokens(block.arguments, family_name) + frame
+        case ToolResultBlock():
+            inside = sum(block_tokens(part, family_name) for part in block.content)
+            return inside + round(family_named(family_name).per_result)
+        case ImageBlock():
+            return IMAGE_TOKENS
+        case OpaqueBlock():
+            return text_tokens(block.raw, family_name)
+
+
+def tools_tokens(tools: Sequence[ToolSchema], family_name: str = "") -> int:
+    """Estimated tokens of all tool definitions."""
+    if not tools:
+        return 0
+    family = family_named(family_name)
+    return round(family.tools_base + sum(_tool_tokens(tool, family, family_name) for tool in tools))
+
+
+def _tool_tokens(tool: ToolSchema, family: Family, family_name: str) -> float:
+    words = text_tokens(tool.name, family_name) + text_tokens(tool.description, family_name)
+    return words + family.schema_scale * text_tokens(dumps(dict(tool.parameters)), family_name) + family.per_tool

@@ -1,0 +1,198 @@
+"""What a wire demands of a history: broken and orphan pieces out, calls paired with results, ends and order right."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from tui.context.calls import legal_arguments, uniquely_named
+from tui.context.draft import Draft, Item, Ledger
+from tui.context.flatten import flatten, flatten_unled_loop
+from tui.context.readable import scrubbed
+from tui.context.thinking_back import Aim
+from tui.domain.blocks import OpaqueBlock, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
+from tui.domain.messages import Role
+from tui.domain.request import Reason
+from tui.domain.stream import Finish
+
+CONTINUES = "(conversation continues)"
+GO_ON = "(continue)"
+NOTED = "."
+MAY_HAVE_RUN = "Interrupted: this call may have run, its result is not known."
+
+
+def make_legal(drafts: Sequence[Draft], aim: Aim, ledger: Ledger) -> list[Draft]:
+    """The same history in a form the wire accepts; what is said keeps its order."""
+    for draft in drafts:
+        draft.items = list(_sound_items(draft, aim, ledger))
+    if aim.quirks.thinking_back == "content_chunks":
+        _one_thinking_per_answer(drafts, ledger)
+    answered = _paired([draft for draft in drafts if draft.items], ledger)
+    uniquely_named(answered)
+    if aim.wire.flatten_without_tools and not aim.has_tools:
+        answered = flatten(answered, ledger)
+    elif aim.wire.budget_leads_calls and isinstance(aim.plan.sent, int) and aim.plan.thinks:
+        answered = flatten_unled_loop(answered, ledger)
+    return _with_ends(answered, aim)
+
+
+def _sound_items(draft: Draft, aim: Aim, ledger: Ledger) -> Iterable[Item]:
+    """The items of one message that can go at all; none if only thinking would be left."""
+    items = _without_broken(draft, ledger)
+    items = _without_blanks(items, aim, ledger)
+    if not aim.wire.trailing_thinking:
+        while items and items[-1].is_thinking:
+            ledger.revise(items.pop(), Reason.INTERRUPTED)
+    if all(item.is_thinking for item in items):
+        for item in items:
+            ledger.revise(item, Reason.EMPTY)
+        return []
+    return _calls_at_the_end(items) if aim.wire.calls_last else items
+
+
+def _calls_at_the_end(items: list[Item]) -> list[Item]:
+    """What stands after the last calls comes before them; nothing else changes its place."""
+    calls = [place for place, item in enumerate(items) if isinstance(item.block, ToolCallBlock)]
+    if not calls or calls[-1] == len(items) - 1:
+        return items
+    start = end = calls[-1]
+    while start and isinstance(items[start - 1].block, ToolCallBlock):
+        start -= 1
+    return [*items[:start], *items[end + 1 :], *items[start : end + 1]]
+
+
+def _one_thinking_per_answer(drafts: Sequence[Draft], ledger: Ledger) -> None:
+    """Answers in a row become one, and only its beginning can be thinking."""
+    before = None
+    for draft in drafts:
+        if before is Role.ASSISTANT and draft.role is Role.ASSISTANT:
+            for item in draft.items:
+                if item.is_thinking:
+                    ledger.revise(item, Reason.IGNORED_BY_PROVIDER)
+            draft.items = [item for item in draft.items if not item.is_thinking]
+        before = draft.role if draft.items else before
+
+
+def _without_broken(draft: Draft, ledger: Ledger) -> list[Item]:
+    sound = []
+    for item in draft.items:
+        if isinstance(item.block, ToolCallBlock):
+            if item.block.partial or not item.block.name:
+                ledger.revise(item, Reason.BROKEN_CALL)
+                draft.lost_call = True
+                continue
+            item.block = replace(item.block, arguments=legal_arguments(item.block.arguments))
+        elif isinstance(item.block, ThinkingBlock) and (text := scrubbed(item.block.text)) != item.block.text:
+            item.block = replace(item.block, text=text)
+        sound.append(item)
+    return sound
+
+
+def _without_blanks(items: Sequence[Item], aim: Aim, ledger: Ledger) -> list[Item]:
+    kept: list[Item] = []
+    for item in items:
+        if isinstance(item.block, TextBlock) and not _says_something(item.block, aim):
+            ledger.revise(item, Reason.EMPTY)
+        else:
+            kept.append(item)
+    return kept
+
+
+def _says_something(block: TextBlock, aim: Aim) -> bool:
+    if block.text:
+        return aim.wire.blank_text or bool(block.text.strip())
+    return aim.wire.signed_empty_text and block.seal is not None and bool(block.seal.signature)
+
+
+def _paired(drafts: Sequence[Draft], ledger: Ledger) -> list[Draft]:
+    """Every call followed at once by its results, in call order; results without a call are gone."""
+    paired: list[Draft] = []
+    for place, draft in enumerate(drafts):
+        _drop_orphans(draft, ledger)
+        if draft.items:
+            paired.append(draft)
+        calls = draft.calls()
+        if calls:
+            paired.append(_answers(draft, calls, _before_next_answer(drafts, place + 1)))
+    return paired
+
+
+def _before_next_answer(drafts: Sequence[Draft], place: int) -> list[Draft]:
+    end = place
+    while end < len(drafts) and drafts[end].role is not Role.ASSISTANT:
+        end += 1
+    return list(drafts[place:end])
+
+
+def _answers(draft: Draft, calls: Sequence[ToolCallBlock], followers: Sequence[Draft]) -> Draft:
+    """The message with the results of these calls, taken out of what stands before the assistant's next words."""
+    at_hand: defaultdict[str, deque[Item]] = defaultdict(deque)
+    for follower in followers:
+        for item in follower.items:
+            if isinstance(item.block, ToolResultBlock):
+                at_hand[item.block.call_id].append(item)
+    items = []
+    for call in calls:
+        found = at_hand[call.call_id]
+        items.append(_named_as_called(found.popleft(), call) if found else Item(_unknown_result(call)))
+    taken = {id(item) for item in items}
+    for follower in followers:
+        follower.items = [item for item in follower.items if id(item) not in taken]
+    source = next((follower.source for follower in followers if follower.role is Role.TOOL), None)
+    return Draft(Role.TOOL, items, source=source, in_open_loop=draft.in_open_loop)
+
+
+def _named_as_called(item: Item, call: ToolCallBlock) -> Item:
+    if isinstance(item.block, ToolResultBlock) and item.block.name != call.name:
+        item.block = replace(item.block, name=call.name)
+    return item
+
+
+def _unknown_result(call: ToolCallBlock) -> ToolResultBlock:
+    return ToolResultBlock(call_id=call.call_id, name=call.name, content=(TextBlock(text=MAY_HAVE_RUN),), failed=True)
+
+
+def _drop_orphans(draft: Draft, ledger: Ledger) -> None:
+    """What is left of results here has no call; other words among tool results are the user's."""
+    for item in draft.items:
+        if isinstance(item.block, ToolResultBlock):
+            ledger.revise(item, Reason.ORPHAN)
+    draft.items = [item for item in draft.items if not isinstance(item.block, ToolResultBlock)]
+    if draft.role is Role.TOOL:
+        draft.role = Role.USER
+
+
+def _with_ends(drafts: Sequence[Draft], aim: Aim) -> list[Draft]:
+    """Fillers where a wire wants a message and the history has none."""
+    ended: list[Draft] = []
+    if not drafts or (aim.wire.starts_with_user and drafts[0].role is not Role.USER):
+        ended.append(_filler(Role.USER, CONTINUES))
+    for draft in drafts:
+        if aim.quirks.assistant_after_tool and draft.role is Role.USER and ended and ended[-1].role is Role.TOOL:
+            ended.append(_filler(Role.ASSISTANT, NOTED))
+        ended.append(draft)
+    may_end = aim.wire.prefill or (aim.wire.pauses and _paused(ended[-1]))
+    if ended[-1].role is Role.ASSISTANT and not may_end:
+        ended.append(_filler(Role.USER, GO_ON))
+    _mark_running_loop(ended)
+    return ended
+
+
+def _mark_running_loop(drafts: Sequence[Draft]) -> None:
+    """A server calls everything after the last words of the user a running loop, whatever we call it."""
+    for draft in reversed(drafts):
+        if draft.role is Role.USER:
+            break
+        draft.in_open_loop = True
+
+
+def _filler(role: Role, text: str) -> Draft:
+    return Draft(role, [Item(TextBlock(text=text))])
+
+
+def _paused(draft: Draft) -> bool:
+    """The provider asked for exactly this: its own unfinished message as the last one."""
+    source = draft.source
+    paused = source is not None and source.stop is not None and source.stop.finish is Finish.PAUSE
+    return paused and any(isinstance(item.block, OpaqueBlock) for item in draft.items)

@@ -1,0 +1,235 @@
+"""The meter: what the next request really contains, what is stored, and the parts of both.
+
+Counting a selection (``tally``) happens when the selection changes; reading the meter (``reading``) happens with
+every keystroke and only looks at the draft. Both are pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tui.catalog.facts import ModelFacts, ThinkingCounted
+from tui.context.calibration import Anchor, Calibration, calibration_key
+from tui.context.estimate import block_tokens, text_tokens, tools_tokens
+from tui.context.token_weights import family_named
+from tui.domain.blocks import Block, ImageBlock, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
+from tui.domain.messages import Message, Role, Turn
+from tui.domain.request import Outgoing, OutgoingMessage, Reason, ToolSchema
+from tui.domain.thinking import ThinkingForm
+from tui.domain.usage import Certainty, MeterReading, Part
+
+COMPRESS_AT = 0.85
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """A selection, counted: plain estimates by part, before calibration."""
+
+    key: str
+    """Whose calibration holds."""
+    family: str
+    parts: Mapping[Part, int] = field(default_factory=dict)
+    behind: int = 0
+    """Stored tokens that stay behind, thinking and all else."""
+
+    @property
+    def estimate(self) -> int:
+        """Plain estimate of the request as it would go now, without a draft."""
+        return sum(count for part, count in self.parts.items() if part is not Part.THINKING_STRIPPED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """The window, and what is kept free in it."""
+
+    limit: int | None = None
+    """None takes the model's."""
+    reserved: int | None = None
+    """None keeps a quarter of the window free, or the model's output limit if that is less."""
+    compress_at: float = COMPRESS_AT
+
+
+def tally(
+    outgoing: Outgoing,
+    turns: Sequence[Turn],
+    facts: ModelFacts,
+    *,
+    system: str = "",
+    tools: Sequence[ToolSchema] = (),
+) -> Tally:
+    """Count a selection and what it leaves behind."""
+    counter = _Counter(facts, turns)
+    parts: dict[Part, int] = {part: 0 for part in Part if part not in (Part.DRAFT, Part.RESERVED)}
+    family = family_named(facts.tokenizer)
+    parts[Part.SYSTEM] = round(family.base) + text_tokens(system, facts.tokenizer)
+    parts[Part.TOOLS] = tools_tokens(tools, facts.tokenizer)
+    for message in outgoing.messages:
+        if message is outgoing.messages[-1] and message.source_id is None and message.role is Role.USER:
+            continue  # stands in for the draft
+        for part, count in counter.message(message):
+            parts[part] += count
+    thinking, other = counter.left_behind(outgoing)
+    parts[Part.THINKING_STRIPPED] = thinking
+    return Tally(
+        key=calibration_key(facts.provider, facts.id), family=facts.tokenizer, parts=parts, behind=thinking + other
+    )
+
+
+class _Counter:
+    """Estimates of messages, with what the stored ones reported."""
+
+    def __init__(self, facts: ModelFacts, turns: Sequence[Turn]) -> None:
+        self.facts = facts
+        self.family = family_named(facts.tokenizer)
+        self.stored: dict[str, Message] = {message.id: message for turn in turns for message in turn.messages}
+        self.in_tool_turn = {
+            message.id
+            for turn in turns
+            if any(isinstance(block, ToolCallBlock) for message in turn.messages for block in message.blocks)
+            for message in turn.messages
+        }
+
+    def message(self, message: OutgoingMessage) -> list[tuple[Part, int]]:
+        """Part by part, what a message adds."""
+        own = Part.ANSWERS if message.role is Role.ASSISTANT else Part.USER
+        found = [(own, round(self.family.per_message))]
+        for block in message.blocks:
+            if isinstance(block, ThinkingBlock):
+                found.append((Part.THINKING_SENT, self.thinking(block, message)))
+            else:
+                part = Part.TOOL_RESULTS if isinstance(block, ToolResultBlock) else own
+                found.append((part, block_tokens(block, self.facts.tokenizer)))
+        if not any(isinstance(block, ThinkingBlock) for block in message.blocks):
+            found.append((Part.THINKING_SENT, self._sealed_in_calls(message)))
+        return found
+
+    def thinking(self, block: ThinkingBlock, message: OutgoingMessage) -> int:
+        """What the server counts of a thinking block that goes."""
+        return self.size(block, self.stored.get(message.source_id or "")) if self._counts(message) else 0
+
+    def size(self, block: ThinkingBlock, message: Message | None) -> int:
+        """How long the thinking was: as reported, else by its text; a seal's own length says nothing."""
+        if block.tokens is not None:
+            return block.tokens
+        reported = message.usage.thinking if message is not None and message.usage is not None else None
+        if reported is None or block.form is ThinkingForm.FULL or message is None:
+            return text_tokens(block.text, self.facts.tokenizer)
+        siblings = sum(isinstance(other, ThinkingBlock) for other in message.blocks)
+        return -(-reported // max(1, siblings))
+
+    def _counts(self, message: OutgoingMessage) -> bool:
+        match self.facts.counted:
+            case ThinkingCounted.ALL:
+                return True
+            case ThinkingCounted.OPEN_TURN:
+                return message.in_open_loop
+            case ThinkingCounted.TOOL_TURNS:
+                return message.source_id in self.in_tool_turn
+            case ThinkingCounted.NONE:
+                return False
+
+    def _sealed_in_calls(self, message: OutgoingMessage) -> int:
+        """Thinking that only a signature on something else carries (Gemini)."""
+        source = self.stored.get(message.source_id or "")
+        signed = any(
+            isinstance(block, TextBlock | ToolCallBlock) and block.seal is not None and block.seal.signature
+            for block in message.blocks
+        )
+        if not signed or source is None or source.usage is None or not self._counts(message):
+            return 0
+        return source.usage.thinking or 0
+
+    def left_behind(self, outgoing: Outgoing) -> tuple[int, int]:
+        """(thinking, everything else) that is stored and does not go, or goes and is not counted."""
+        thinking = other = 0
+        for verdict in outgoing.verdicts:
+            if verdict.sent:
+                continue
+            message = self.stored.get(verdict.message_id)
+            if message is None:
+                continue
+            block = message.blocks[verdict.block]
+            if isinstance(block, ThinkingBlock):
+                thinking += self.size(block, message)
+            elif verdict.reason is not Reason.UNSUPPORTED_INPUT or not isinstance(block, ImageBlock):
+                other += self._plain(block)
+        for sent in outgoing.messages:
+            if not self._counts(sent):
+                source = self.stored.get(sent.source_id or "")
+                thinking += sum(self.size(block, source) for block in sent.blocks if isinstance(block, ThinkingBlock))
+        return thinking, other
+
+    def _plain(self, block: Block) -> int:
+        return block_tokens(block, self.facts.tokenizer)
+
+
+def reading(
+    counted: Tally,
+    facts: ModelFacts,
+    *,
+    draft: str = "",
+    room: Room | None = None,
+    calibration: Calibration | None = None,
+    anchor: Anchor | None = None,
+) -> MeterReading:
+    """The meter now: the counted selection plus the draft, calibrated. Costs what the draft costs."""
+    room = room or Room()
+    learned = calibration or Calibration()
+    drafted = text_tokens(draft, counted.family) + round(family_named(counted.family).per_message) if draft else 0
+    plain = counted.estimate + drafted
+    effective = learned.predict(counted.key, plain, anchor)
+    scale = effective / plain if plain else 1.0
+    reported = anchor is not None and not drafted and anchor.estimate == counted.estimate
+    limit = _smaller(room.limit, facts.context_window)
+    reserved = reserve(facts, limit, room)
+    parts = _shared_out({**counted.parts, Part.DRAFT: drafted}, effective, scale)
+    parts[Part.RESERVED] = reserved
+    return MeterReading(
+        effective=effective,
+        raw=effective + round(counted.behind * scale),
+        limit=limit,
+        reserved=reserved,
+        trigger=None if limit is None else max(0, int((limit - reserved) * room.compress_at)),
+        certainty=Certainty.REPORTED if reported else Certainty.ESTIMATED,
+        parts=parts,
+    )
+
+
+def read(  # noqa: PLR0913 - the two steps in one, for those who read once
+    outgoing: Outgoing,
+    turns: Sequence[Turn],
+    facts: ModelFacts,
+    *,
+    system: str = "",
+    tools: Sequence[ToolSchema] = (),
+    draft: str = "",
+    room: Room | None = None,
+    calibration: Calibration | None = None,
+    anchor: Anchor | None = None,
+) -> MeterReading:
+    """Count and read in one go."""
+    counted = tally(outgoing, turns, facts, system=system, tools=tools)
+    return reading(counted, facts, draft=draft, room=room, calibration=calibration, anchor=anchor)
+
+
+def reserve(facts: ModelFacts, limit: int | None, room: Room) -> int:
+    """Tokens kept free for the answer."""
+    if room.reserved is not None:
+        return room.reserved
+    quarter = limit // 4 if limit is not None else None
+    return _smaller(quarter, facts.max_output) or 0
+
+
+def _smaller(one: int | None, other: int | None) -> int | None:
+    known = [number for number in (one, other) if number is not None]
+    return min(known) if known else None
+
+
+def _shared_out(parts: Mapping[Part, int], effective: int, scale: float) -> dict[Part, int]:
+    """Calibrated parts that add up to the effective count exactly."""
+    shared = {part: round(count * scale) for part, count in parts.items()}
+    sent = [part for part in shared if part is not Part.THINKING_STRIPPED]
+    largest = max(sent, key=lambda part: shared[part])
+    shared[largest] += effective - sum(shared[part] for part in sent)
+    return shared

@@ -1,0 +1,159 @@
+"""Which thinking goes back: the user's policy, the model's echo rule, and whether its seal is valid at the target."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum, StrEnum, auto
+
+from tui.catalog.facts import EchoRule, ModelFacts
+from tui.catalog.quirks import Quirks
+from tui.context.draft import Ledger
+from tui.context.readable import scrubbed
+from tui.context.wire_rules import WireRules, can_carry
+from tui.domain.blocks import TextBlock, ThinkingBlock
+from tui.domain.messages import Message, Origin
+from tui.domain.request import Reason
+from tui.domain.thinking import (
+    IncludeInContext,
+    PlanState,
+    ReasoningFormat,
+    ReasoningRules,
+    StripPolicy,
+    ThinkingPlan,
+)
+
+EARLIER_REASONING = "Earlier reasoning:\n"
+"""Label of foreign thinking that goes as plain text; tags would be imitated by the model."""
+
+_KEPT_IN_LOOP = "The tool loop is still open: its thinking goes back although your settings leave thinking out."
+_KEPT_WITH_TOOLS = "Thinking of turns that called tools goes back all the same: this provider needs it whole."
+_ALL_OR_NONE = "This model binds its thinking to all before it: the last finished turn's thinking is left out as well."
+
+
+class Repair(StrEnum):
+    """What is left out after a provider refused a request, for one more try."""
+
+    DROP_THINKING = "drop_thinking"
+    """All thinking and every seal."""
+    DROP_IMAGES = "drop_images"
+
+
+class Place(Enum):
+    """Where a turn stands, as strip policies see it."""
+
+    OPEN_LOOP = auto()
+    LAST_FINISHED = auto()
+    OLDER = auto()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aim:
+    """Where a history goes, and under which rules."""
+
+    rules: ReasoningRules
+    target: Origin
+    facts: ModelFacts
+    quirks: Quirks
+    plan: ThinkingPlan
+    wire: WireRules
+    has_tools: bool
+    folded: bool = False
+    """A compressed part stands before what is sent."""
+    repair: frozenset[Repair] = frozenset()
+
+
+def same_place(origin: Origin | None, target: Origin) -> bool:
+    """Whether seals made at ``origin`` are valid at ``target``."""
+    return (
+        origin is not None
+        and (origin.provider, origin.wire, origin.host) == (target.provider, target.wire, target.host)
+        and (origin.account == target.account or not origin.account or not target.account)
+        and (origin.family or origin.model) == (target.family or target.model)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkingJudge:
+    """Says of every thinking block whether and how it goes."""
+
+    aim: Aim
+    ledger: Ledger
+
+    def judge(
+        self, block: ThinkingBlock, message: Message, place: Place, *, turn_used_tools: bool
+    ) -> tuple[ThinkingBlock | TextBlock | None, Reason]:
+        """The block as it goes, or None, and why."""
+        reason = self._never() or self._policy(place, turn_used_tools=turn_used_tools)
+        if reason is not None:
+            return None, reason
+        if block.partial:
+            return None, Reason.INTERRUPTED
+        if not same_place(message.origin, self.aim.target):
+            return self._foreign(block)
+        if not can_carry(block, self.aim.wire, self.aim.quirks):
+            return None, self._why_not_carried(block, message)
+        if place is Place.OPEN_LOOP and self._unwanted() and self._required():
+            self.ledger.warn(_KEPT_IN_LOOP)
+        return block, self._why_sent(place)
+
+    def _never(self) -> Reason | None:
+        """What holds for all thinking of the history alike."""
+        aim = self.aim
+        if Repair.DROP_THINKING in aim.repair:
+            return Reason.REPAIR
+        if aim.plan.state is PlanState.OFF and aim.wire.off_drops_thinking:
+            return Reason.THINKING_OFF
+        ignored = aim.facts.echo is EchoRule.IGNORED and aim.rules.include_in_context is not IncludeInContext.TRUE
+        if ignored or aim.facts.echo is EchoRule.REFUSED:
+            return Reason.IGNORED_BY_PROVIDER
+        return None
+
+    def _unwanted(self) -> bool:
+        rules = self.aim.rules
+        return rules.include_in_context is IncludeInContext.FALSE or rules.strip is StripPolicy.ALL
+
+    def _policy(self, place: Place, *, turn_used_tools: bool) -> Reason | None:
+        """The strip policy acts on finished turns only; not to include any spares what a running loop must have."""
+        aim = self.aim
+        if place is Place.OPEN_LOOP:
+            needless = aim.rules.include_in_context is IncludeInContext.FALSE and not self._required()
+            return Reason.POLICY if needless else None
+        if aim.facts.bound and aim.folded:
+            return Reason.BINDING
+        reason = self._stripped(place)
+        if reason is not None and turn_used_tools and aim.quirks.thinking_back == "reasoning_details":
+            self.ledger.warn(_KEPT_WITH_TOOLS)
+            return None
+        return reason
+
+    def _stripped(self, place: Place) -> Reason | None:
+        if self._unwanted():
+            return Reason.POLICY
+        if self.aim.rules.strip is not StripPolicy.ALL_BUT_LAST:
+            return None
+        if place is Place.OLDER:
+            return Reason.POLICY
+        if self.aim.facts.bound:
+            self.ledger.warn(_ALL_OR_NONE)
+            return Reason.BINDING
+        return None
+
+    def _foreign(self, block: ThinkingBlock) -> tuple[ThinkingBlock | TextBlock | None, Reason]:
+        if self.aim.rules.format is not ReasoningFormat.FIELD or not block.text.strip():
+            return None, Reason.FOREIGN
+        bare = replace(block, seal=None, wire_field=None)
+        if can_carry(bare, self.aim.wire, self.aim.quirks):
+            return bare, Reason.AS_TEXT
+        return TextBlock(text=EARLIER_REASONING + scrubbed(block.text)), Reason.AS_TEXT
+
+    def _why_not_carried(self, block: ThinkingBlock, message: Message) -> Reason:
+        if not block.text and block.seal is None:
+            return Reason.EMPTY
+        return Reason.INTERRUPTED if message.interrupted else Reason.IGNORED_BY_PROVIDER
+
+    def _required(self) -> bool:
+        return self.aim.facts.echo in (EchoRule.REQUIRED, EchoRule.REQUIRED_IN_TOOL_LOOP)
+
+    def _why_sent(self, place: Place) -> Reason:
+        always = self.aim.facts.echo is EchoRule.REQUIRED
+        return Reason.REQUIRED if always or (place is Place.OPEN_LOOP and self._required()) else Reason.SENT

@@ -1,0 +1,108 @@
+"""How tokenizer families cut text, as weights: fitted against real tokenizers where their tables are public.
+
+A text's tokens are the sum of counts of character runs times these weights, in ``estimate.text_features``' order.
+What a request adds around its texts (roles, tool prompts) is fitted against what providers reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+Weights = tuple[float, ...]
+
+_O200K: Weights = (
+    0.944, 0.082, 0.614, 2.051, 0.568, 0.357, 1.889, 0.843, 0.078,
+    0.687, 0.721, 0.689, 0.467, 0.175, 0.306, 0.964, 0.162, 0.523, 0.116,
+)  # fmt: skip
+_DEEPSEEK: Weights = (
+    0.943, 0.122, 0.701, 1.851, 0.601, 0.369, 2.183, 0.905, 0.091,
+    0.541, 0.663, 0.775, 0.53, 0.207, 0.621, 1.115, 0.198, 1.55, 0.0,
+)  # fmt: skip
+_QWEN: Weights = (
+    0.908, 0.113, 0.405, 2.948, 0.634, 0.168, 2.051, 0.895, 0.069,
+    0.609, 0.634, 0.807, 0.414, 0.253, 0.308, 1.08, 0.206, 1.866, 0.0,
+)  # fmt: skip
+_GEMINI: Weights = (
+    0.941, 0.071, 0.629, 2.253, 0.666, 0.969, 1.4, 1.131, 0.087,
+    0.557, 0.398, 0.609, 0.534, 0.147, 0.914, 0.984, 0.166, 0.279, 0.132,
+)  # fmt: skip
+_KIMI: Weights = (
+    0.924, 0.126, 0.515, 2.119, 0.601, 0.331, 2.2, 0.813, 0.085,
+    0.518, 0.733, 0.923, 0.484, 0.303, 0.286, 1.185, 0.308, 2.967, 0.0,
+)  # fmt: skip
+_GLM: Weights = (
+    0.948, 0.091, 0.537, 2.382, 0.626, 0.285, 1.981, 0.818, 0.077,
+    0.592, 0.704, 0.954, 0.284, 0.212, 0.267, 1.224, 0.224, 1.405, 0.0,
+)  # fmt: skip
+_LLAMA: Weights = (
+    0.958, 0.103, 0.549, 2.244, 0.568, 0.306, 1.819, 0.804, 0.076,
+    0.741, 0.676, 0.745, 0.115, 0.292, 0.262, 0.96, 0.252, 2.106, 0.0,
+)  # fmt: skip
+_MISTRAL: Weights = (
+    0.929, 0.122, 0.571, 2.748, 0.426, 0.359, 2.133, 0.94, 0.1,
+    0.914, 0.626, 0.651, 0.237, 0.256, 0.524, 0.692, 0.188, 0.548, 0.273,
+)  # fmt: skip
+_CLAUDE: Weights = (
+    0.995, 0.093, 0.902, 1.359, 1.057, 0.0, 1.561, 1.004, 0.069,
+    0.868, 1.027, 1.299, 1.434, 0.316, 0.64, 2.263, 0.66, 3.352, 0.0,
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Family:
+    """A tokenizer family and the frame its servers put around a request's texts."""
+
+    weights: Weights
+    scale: float = 1.0
+    base: float = 4.0
+    """Tokens of an empty request."""
+    per_message: float = 4.0
+    tools_base: float = 0.0
+    """What the server says once when there are tools."""
+    per_tool: float = 10.0
+    schema_scale: float = 1.0
+    """Tokens of a tool's schema for each token of its JSON: servers rewrite it in words of their own."""
+    per_call: float = 10.0
+    per_result: float = 10.0
+
+
+GENERAL = Family(weights=_O200K, base=7, per_message=3, tools_base=100, per_result=20)
+FAMILIES: Mapping[str, Family] = {
+    "o200k": Family(weights=_O200K, base=2, schema_scale=0.45, per_call=8, per_result=5),
+    "claude": Family(
+        weights=_CLAUDE, per_message=3, tools_base=330, per_tool=16, schema_scale=1.2, per_call=44, per_result=25
+    ),
+    "claude-4.7": Family(
+        weights=_CLAUDE, scale=1.3, tools_base=580, per_tool=73, schema_scale=2.6, per_call=20, per_result=35
+    ),
+    "deepseek": Family(
+        weights=_DEEPSEEK,
+        base=5,
+        per_message=0.5,
+        tools_base=210,
+        per_tool=24,
+        schema_scale=1.3,
+        per_call=16,
+        per_result=15,
+    ),
+    "gemini": Family(weights=_GEMINI, base=1, per_message=0, per_tool=2, schema_scale=0.5, per_call=12, per_result=12),
+    "glm": Family(
+        weights=_GLM, base=35, per_message=1, tools_base=60, per_tool=22, schema_scale=1.4, per_call=4, per_result=0
+    ),
+    "grok": Family(
+        weights=_O200K, per_message=8, tools_base=140, per_tool=21, schema_scale=2.6, per_call=48, per_result=45
+    ),
+    "kimi": Family(weights=_KIMI, per_tool=18, per_call=28, per_result=0),
+    "llama": Family(weights=_LLAMA, base=7, tools_base=100),
+    "minimax": Family(weights=_O200K),
+    "mistral": Family(weights=_MISTRAL, base=2, tools_base=23, per_tool=22, per_call=4, per_result=4),
+    "qwen": Family(
+        weights=_QWEN, base=7, per_message=3, tools_base=98, per_tool=6, schema_scale=1.5, per_call=19, per_result=5
+    ),
+}
+
+
+def family_named(name: str) -> Family:
+    """The family of that name, or the general one."""
+    return FAMILIES.get(name, GENERAL)

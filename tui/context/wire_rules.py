@@ -1,0 +1,119 @@
+"""What each wire takes in a history, as data: legality reads this table, nobody tests for a wire's name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, assert_never
+
+from tui.catalog.quirks import Quirks
+from tui.domain.blocks import ThinkingBlock
+from tui.domain.messages import WireName
+
+ThinkingNeeds = Literal["signature", "encrypted", "text_or_signature", "text", "as_quirks_say"]
+"""What a thinking block must have to be spelled at all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WireRules:
+    """One wire's demands on a history."""
+
+    thinking_needs: ThinkingNeeds
+    signed_empty_text: bool = False
+    """An empty text with a signature is a part of its own."""
+    opaque: bool = False
+    """Items of this wire's own that we do not model can be sent back."""
+    off_drops_thinking: bool = False
+    """With thinking switched off, thinking of the history stays behind too."""
+    trailing_thinking: bool = False
+    """Thinking may be the last of a message, after what it led to (it is a field, not a place in a list)."""
+    blank_text: bool = True
+    """Text of nothing but white space is taken."""
+    budget_leads_calls: bool = False
+    """With a thinking budget on, the open tool loop must start with thinking."""
+    ids_need_thinking: bool = False
+    """An item's id may not go without the thinking item before it."""
+    calls_last: bool = False
+    """A message that calls tools must end with a call."""
+    flatten_without_tools: bool = False
+    """Tool calls in the history are refused by a request that offers no tools."""
+    starts_with_user: bool = False
+    pauses: bool = False
+    """The provider may ask for its own unfinished message back as the last one."""
+    prefill: bool = False
+    """The history may end with the assistant's words."""
+    assistant_images: bool = False
+    image_urls: bool = True
+    result_images: bool = False
+    failed_result_images: bool = False
+
+
+_ANTHROPIC = WireRules(
+    thinking_needs="signature",
+    opaque=True,
+    off_drops_thinking=True,
+    blank_text=False,
+    budget_leads_calls=True,
+    calls_last=True,
+    pauses=True,
+    flatten_without_tools=True,
+    starts_with_user=True,
+    result_images=True,
+)
+_RESPONSES = WireRules(
+    thinking_needs="encrypted",
+    opaque=True,
+    off_drops_thinking=True,
+    ids_need_thinking=True,
+    prefill=True,
+    result_images=True,
+    failed_result_images=True,
+)
+_CHAT = WireRules(
+    thinking_needs="as_quirks_say",
+    trailing_thinking=True,
+    flatten_without_tools=True,
+    starts_with_user=True,
+)
+_GEMINI = WireRules(
+    thinking_needs="text_or_signature",
+    signed_empty_text=True,
+    opaque=True,
+    trailing_thinking=True,
+    starts_with_user=True,
+    assistant_images=True,
+    image_urls=False,
+)
+_OLLAMA = WireRules(
+    thinking_needs="text",
+    trailing_thinking=True,
+    flatten_without_tools=True,
+    image_urls=False,
+)
+
+RULES: Mapping[WireName, WireRules] = {
+    WireName.ANTHROPIC: _ANTHROPIC,
+    WireName.OPENAI_RESPONSES: _RESPONSES,
+    WireName.OPENAI_CHAT: _CHAT,
+    WireName.GEMINI: _GEMINI,
+    WireName.OLLAMA: _OLLAMA,
+}
+
+
+def can_carry(block: ThinkingBlock, wire: WireRules, quirks: Quirks) -> bool:
+    """Whether a block, seals and all, can be spelled on this wire."""
+    seal = block.seal
+    match wire.thinking_needs:
+        case "signature":
+            return bool(seal and (seal.signature or seal.encrypted)) or (quirks.empty_signatures and bool(block.text))
+        case "encrypted":
+            return bool(seal and seal.encrypted)
+        case "text_or_signature":
+            return bool(block.text or (seal and seal.signature))
+        case "text":
+            return bool(block.text)
+        case "as_quirks_say":
+            has_details = quirks.thinking_back == "reasoning_details" and bool(seal and seal.raw)
+            return quirks.thinking_back != "none" and (bool(block.text) or has_details)
+        case _:
+            assert_never(wire.thinking_needs)

@@ -1,0 +1,102 @@
+"""Sheets: what opens over the chat. Title and keys around, one thing inside; escape closes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar, cast
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widget import Widget
+from textual.widgets import Static
+
+from tui.domain.printable import one_line
+from tui.ui.widgets.key_line import key_words
+
+if TYPE_CHECKING:
+    from tui.ui.app import PonderApp
+
+R = TypeVar("R")
+
+Keys = Sequence[tuple[str, str]]
+
+
+def keys_content(keys: Keys, width: int) -> Content:
+    """Keys and what they do, as many as fit."""
+    content, used = Content(""), 0
+    for key, word in keys:
+        shown = " ".join(key_words(part) for part in key.split(" "))
+        room = len(shown) + len(word) + 3
+        if used + room > width + 2:
+            break
+        used += room
+        content = content + Content.styled(shown, "bold $foreground") + Content.styled(f" {word}  ", "$muted-text")
+    return content
+
+
+class Sheet(ModalScreen[R], Generic[R]):
+    """A sheet; subclasses give ``inside`` and ``keys``."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "close", show=False)]
+    TITLE_WORDS: ClassVar[str] = ""
+    KEYS: ClassVar[Keys] = ()
+    SHAPE: ClassVar[str] = "-wide"
+    """A class of the style sheet: -wide, -middle, -small, -page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._head = Static("", markup=False, classes="sheet-title")
+        self._note = Static("", markup=False, classes="sheet-note")
+        self._foot = Static("", markup=False, classes="sheet-keys")
+
+    @property
+    def ponder(self) -> PonderApp:
+        """The application."""
+        return cast("PonderApp", self.app)
+
+    def compose(self) -> ComposeResult:
+        """Head, inside, foot."""
+        plain = bool(self.ponder.desk.settings.layers().value("ui.plain"))
+        with Vertical(classes=f"sheet {self.SHAPE}{' -plain' if plain else ''}"):
+            with Horizontal(classes="sheet-head"):
+                yield self._head
+                yield self._note
+            yield from self.inside()
+            yield self._foot
+
+    def inside(self) -> Sequence[Widget]:
+        """What it shows."""
+        return ()
+
+    def on_mount(self) -> None:
+        """Title."""
+        self.retitle(self.TITLE_WORDS)
+
+    def retitle(self, words: str) -> None:
+        """Another title."""
+        self._head.update(Content.styled(one_line(words, 80), "bold $primary"))
+
+    def note(self, words: str, style: str = "$muted-text") -> None:
+        """A few words at the right of the title."""
+        self._note.update(Content.styled(one_line(words, 60), style))
+
+    def show_keys(self, keys: Keys | None = None) -> None:
+        """The foot."""
+        width = self._foot.size.width or self.app.size.width
+        self._foot.update(keys_content((*(self.KEYS if keys is None else keys), ("esc", "close")), width))
+
+    def on_resize(self, event: events.Resize) -> None:
+        """As many keys as fit."""
+        self.call_after_refresh(self.show_keys)
+
+    def action_leave(self) -> None:
+        """Close."""
+        self.dismiss(None)
+
+    def say(self, words: str) -> None:
+        """A toast."""
+        self.ponder.say(words)

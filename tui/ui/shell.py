@@ -1,0 +1,99 @@
+"""What screens ask of the application: commands run, prompts sent, files attached, settings heard of."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Mapping
+from typing import TYPE_CHECKING
+
+from tui.commands.context import CommandContext, View
+from tui.commands.registry import Registry
+from tui.domain.blocks import Block
+from tui.domain.errors import PonderError
+from tui.domain.events import AppEvent, ApprovalAsked, SettingsChanged, Severity
+from tui.ui.screen_port import AppScreen
+from tui.ui.transcript.blocks import Fold
+from tui.ui.transcript.build import Showing
+from tui.ui.transcript.ink import Ink
+
+if TYPE_CHECKING:
+    from tui.ui.app import PonderApp
+
+
+class AppShell:
+    """Implements ``Shell`` on top of the application."""
+
+    def __init__(self, app: PonderApp, keymap: Mapping[str, tuple[str, ...]]) -> None:
+        self._app = app
+        self._fold = Fold(str(app.desk.settings.layers().value("ui.thinking")))
+        self._context = CommandContext(desk=app.desk, screen=AppScreen(app), registry=app.registry)
+        self.keymap = keymap
+
+    @property
+    def registry(self) -> Registry:
+        """The command table."""
+        return self._app.registry
+
+    def ink(self) -> Ink:
+        """The theme's colours for line-drawn widgets."""
+        return self._app.theming.ink(self._app)
+
+    def showing(self) -> Showing:
+        """How thinking is shown."""
+        shown = bool(self._app.desk.settings.layers().value("reasoning.includeInResponse"))
+        return Showing(thinking=shown, fold=self._fold)
+
+    def step_thinking_view(self) -> Fold:
+        """The next of folded, peek, full, for all."""
+        self._fold = self._fold.next
+        self._app.chat.conversation.show(self.showing())
+        return self._fold
+
+    def context(self) -> CommandContext:
+        """What commands touch."""
+        return self._context
+
+    async def run_line(self, line: str) -> None:
+        """Run a slash command; what is wrong with it is said."""
+        await self._guarded(self.registry.run_line(self._context, line))
+
+    async def run_id(self, command: str) -> None:
+        """Run a command of the table."""
+        await self._guarded(self.registry.by_id(command).run(self._context, ""))
+
+    async def _guarded(self, work: Awaitable[None]) -> None:
+        try:
+            await work
+        except PonderError as error:
+            self.say(error.message, Severity.ERROR, error.advice)
+
+    async def submit(self, blocks: tuple[Block, ...]) -> None:
+        """Send a prompt, or the edit of one."""
+        await self._app.editing.submit(blocks)
+
+    def attach(self, path: str) -> None:
+        """A file or image as a chip in the composer."""
+        try:
+            block = self._app.desk.drafts.read_attachment(path)
+        except PonderError as error:
+            self.say(error.message, Severity.ERROR, error.advice)
+            return
+        composer = self._app.chat.composer
+        composer.insert(composer.chips.attach(path.rpartition("/")[2], block) + " ")
+        composer.focus()
+
+    def say(self, text: str, severity: Severity = Severity.INFO, advice: str = "") -> None:
+        """A sentence that goes away by itself."""
+        self._app.say(text, severity, advice)
+
+    def heard(self, event: AppEvent) -> None:
+        """What concerns more than the chat screen."""
+        match event:
+            case ApprovalAsked():
+                self._app.call_later(self._app.show_view, View.TOOLS, f"approve {event.call_id}")
+            case SettingsChanged(values):
+                if "ui.theme" in values:
+                    self._app.choose_theme(str(values["ui.theme"]))
+                if "reasoning.includeInResponse" in values:
+                    self._app.chat.conversation.show(self.showing())
+            case _:
+                pass

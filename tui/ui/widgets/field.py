@@ -1,0 +1,57 @@
+"""A line to type into: pastes are made printable, arrows and other keys can be left to the list beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from textual import events
+from textual.message import Message
+from textual.widgets import Input
+
+from tui.domain.printable import one_line
+
+LONGEST = 2_000
+
+
+class Field(Input):
+    """One line. ``handed_on`` keys are told as ``Pressed`` instead of typed."""
+
+    @dataclass
+    class Pressed(Message):
+        """A key that belongs to the thing beside the field."""
+
+        field: Field
+        key: str
+
+    def __init__(
+        self,
+        placeholder: str = "",
+        *,
+        value: str = "",
+        handed_on: frozenset[str] = frozenset(),
+        password: bool = False,
+        id: str | None = None,  # noqa: A002
+    ) -> None:
+        super().__init__(
+            value=one_line(value, LONGEST),
+            placeholder=placeholder,
+            password=password,
+            max_length=LONGEST,
+            select_on_focus=False,
+            compact=True,
+            id=id,
+        )
+        self._handed_on = handed_on
+
+    async def _on_key(self, event: events.Key) -> None:
+        if event.key in self._handed_on:
+            event.stop()
+            event.prevent_default()
+            self.post_message(self.Pressed(self, event.key))
+            return
+        await super()._on_key(event)
+
+    def _on_paste(self, event: events.Paste) -> None:
+        event.stop()
+        event.prevent_default()
+        self.insert_text_at_cursor(one_line(event.text, LONGEST))

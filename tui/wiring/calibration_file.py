@@ -1,0 +1,36 @@
+"""What was learned about token counts, kept between starts. Losing it costs accuracy, nothing else."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from pathlib import Path
+
+from tui.context.calibration import Calibration
+from tui.settings.atomic import write_atomically
+
+
+class CalibrationFile:
+    """Read at the start, written at the end when something new was learned."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._learned: Calibration | None = None
+
+    def read(self) -> Calibration:
+        """What is known from earlier starts."""
+        try:
+            return Calibration.from_table(json.loads(self._path.read_text(encoding="utf-8")))
+        except (OSError, ValueError):
+            return Calibration()
+
+    def heard(self, calibration: Calibration) -> None:
+        """Something was learned."""
+        self._learned = calibration
+
+    def keep(self) -> None:
+        """Write it."""
+        if self._learned is not None:
+            with contextlib.suppress(OSError):
+                write_atomically(self._path, json.dumps(self._learned.as_table()))
+                self._learned = None
