@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import random
 import time
 import tracemalloc
@@ -23,6 +24,7 @@ from tui.wires.registry import wire_named
 from tui.wires.sse import SseFramer
 from tui.wires.wire import Reply
 
+pytestmark = pytest.mark.timeout(1800 if os.environ.get("PONDER_LONG") else 60)
 OWN = {wire: [case.body for case in own_cases() if case.wire == wire] for wire in WIRES}
 TORTURE = [
     b"null", b"[]", b"{}", b'""', b"0", b"-", b"[[[[", b'{"a":', b"\x00", b"\xff", b"\\", b"NaN", b"1e999", b"9" * 999,

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.wires.cuts import at_random
 from tui.wires.sse import SseFramer
 
+pytestmark = pytest.mark.timeout(1800 if os.environ.get("PONDER_LONG") else 60)
 LINES = st.sampled_from(
     [
         b"data: x",

@@ -146,6 +146,17 @@ def test_what_is_wrong_with_a_file_is_said_without_a_traceback(conversation, cap
     assert complaint in printed.err
 
 
+@pytest.mark.parametrize(("text", "complaint"), [("{", "is not JSON"), ("[]", "is not an object")])
+def test_a_file_that_is_no_conversation_is_refused(tmp_path, capsys, text, complaint):
+    file = tmp_path / "c.json"
+    file.write_text(text)
+    assert main(["wire", "encode", "--model", "claude-opus-5", str(file)]) == 2
+    assert main(["wire", "encode", "--model", "claude-opus-5", str(tmp_path / "gone.json")]) == 2
+    complaints = capsys.readouterr().err
+    assert complaint in complaints
+    assert "cannot be read" in complaints
+
+
 def test_a_wrong_model_or_setting_ends_with_the_nearest_right_one(conversation, capsys):
     file = conversation([{"user": "Hello"}])
     assert main(["wire", "encode", "--model", "claude-opus-55", file]) == 2

@@ -1,0 +1,104 @@
+"""Foreign text made safe to draw."""
+
+from __future__ import annotations
+
+import re
+import time
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tui.domain.printable import one_line, printable
+
+DANGEROUS = re.compile(
+    "[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\u200b\u2060-\u2064\ufeff\u00ad\u180e"
+    "\ufff9-\ufffb\u3164\u115f\u1160\uffa0\U000e0100-\U000e01ef\ud800-\udfff\ufffe\uffff]"
+)
+ANY_TEXT = st.text(st.characters(), max_size=60) | st.text(
+    "a\n\r\t\x1b\x9b\u200d\u200c\u061c\u0628\u064b\u0301\u093f\u0915\ufe0f\U0001f468\U0001f469\U0001f3f4\U000e0067\ud83d\udc68",
+    max_size=40,
+)
+
+
+@pytest.mark.parametrize(
+    ("raw", "shown"),
+    [
+        ("plain words, no change", "plain words, no change"),
+        ("a\tb\r\nc", "a    b\nc"),
+        ("hidden\rtext", "hidden␍text"),
+        ("\x1b]52;c;Zm9v\x07", "␛]52;c;Zm9v␇"),
+        ("nul\x00del\x7f", "nul␀del␡"),
+        ("8-bit \x9b31m", "8-bit \\u{9B}31m"),
+        ("abc\u202edcba", "abc\\u{202E}dcba"),
+        ("zero\u200bwidth\ufeff", "zero\\u{200B}width\\u{FEFF}"),
+        ("lone \ud83d here", "lone \ufffd here"),
+        ("non\ufffe\U0001ffff", "non\ufffd\ufffd"),
+        ("tag \U000e0041", "tag \\u{E0041}"),
+        ("private \ue0b0 stays", "private \ue0b0 stays"),
+        ("é ü 漢字 🙂", "é ü 漢字 🙂"),
+    ],
+)
+def test_each_class_of_character_is_kept_or_shown(raw: str, shown: str) -> None:
+    assert printable(raw) == shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\U0001f468\u200d\U0001f469\u200d\U0001f467",
+        "\u2764\ufe0f\u200d\U0001f525",
+        "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",
+        "\u0915\u094d\u200d\u0937",
+        "\U0001f3f4\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f",
+    ],
+)
+def test_joiners_and_flags_stay_where_scripts_and_emoji_need_them(text: str) -> None:
+    assert printable(text) == text
+
+
+def test_a_joiner_between_latin_letters_is_shown() -> None:
+    assert printable("pay\u200dpal") == "pay\\u{200D}pal"
+
+
+def test_a_flood_of_combining_marks_is_cut_with_a_mark() -> None:
+    assert printable("e" + "\u0301" * 500 + "x") == "e" + "\u0301" * 8 + "…x"
+
+
+def test_newlines_can_be_shown_too() -> None:
+    assert printable("a\r\nb", keep_newlines=False) == "a␊b"
+
+
+def test_one_line_folds_white_space_and_cuts_at_the_limit() -> None:
+    assert one_line("  first\n second\tthird ", 40) == "first second third"
+    assert one_line("0123456789", 5) == "0123…"
+    assert one_line("x" * 10_000, 8) == "xxxxxxx…"
+    assert one_line("abc", 0) == ""
+
+
+@given(ANY_TEXT)
+def test_nothing_dangerous_survives(text: str) -> None:
+    assert DANGEROUS.findall(printable(text)) == []
+
+
+@given(ANY_TEXT)
+def test_a_second_pass_changes_nothing(text: str) -> None:
+    assert printable(printable(text)) == printable(text)
+
+
+@given(ANY_TEXT, ANY_TEXT)
+def test_pieces_give_the_same_as_the_whole_except_at_a_seam(first: str, second: str) -> None:
+    seam = {"\r", "\u200c", "\u200d"}
+    edge = first[-1:] + second[:1]
+    marks = any(unicodedata.category(letter) in ("Mn", "Me") for letter in edge)
+    tags = any("\U000e0000" <= letter <= "\U000e007f" or letter == "\U0001f3f4" for letter in first + second)
+    if not (seam & set(edge) or marks or tags):
+        assert printable(first + second) == printable(first) + printable(second)
+
+
+def test_a_megabyte_of_ascii_takes_milliseconds() -> None:
+    text = "The quick brown fox jumps over the lazy dog.\n" * 23_000
+    started = time.perf_counter()
+    assert printable(text) == text
+    assert time.perf_counter() - started < 0.1

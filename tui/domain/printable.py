@@ -1,0 +1,104 @@
+"""Makes any foreign text safe to draw: what could move the cursor, hide or reorder words is shown instead of obeyed.
+
+Only the view changes; stored and re-sent text stays as it came. TAB becomes four spaces, CRLF a newline, controls
+their pictures (``␛``), invisible and reordering characters an escape such as ``\\u{202E}``.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import cache
+
+MAX_MARKS = 8
+"""Combining marks kept in a row; more than that is drawn over the neighbours' cells."""
+CUT = "…"
+"""Stands where something was cut."""
+TAB = "    "
+
+_PLAIN_ASCII = bytes([0x0A, *range(0x20, 0x7F)])
+_ZERO_WIDTH_JOINERS = "\u200c\u200d"
+_SHOWN_AS_ESCAPE = (
+    "\x80-\x9f"
+    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+    "\u200b\u2060-\u2064\ufeff\u00ad\u180e\ufff9-\ufffb\u3164\u115f\u1160\uffa0"
+    "\U000e0000-\U000e007f\U000e0100-\U000e01ef"
+)
+_NOT_CHARACTERS = "\ud800-\udfff\ufdd0-\ufdef" + "".join(
+    chr(plane << 16 | 0xFFFE) + chr(plane << 16 | 0xFFFF) for plane in range(17)
+)
+_FLAGS = "|".join(
+    "\U0001f3f4" + "".join(chr(0xE0000 + ord(letter)) for letter in name) + "\U000e007f"
+    for name in ("gbeng", "gbsct", "gbwls")
+)
+"""The three flags written with tag characters that are in general use."""
+_SUSPECT = re.compile(f"{_FLAGS}|[\x00-\x09\x0b-\x1f\x7f{_SHOWN_AS_ESCAPE}{_NOT_CHARACTERS}{_ZERO_WIDTH_JOINERS}]")
+_NEVER_A_NEIGHBOUR = re.compile(f"[{_SHOWN_AS_ESCAPE}{_NOT_CHARACTERS}]")
+_JOINING_SCRIPT = re.compile(
+    "[\u0600-\u08ff\u0900-\u0dff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff\u1800-\u18af\ua840-\ua87f"
+    "\ufb50-\ufdff\ufe70-\ufefc\U00010ac0-\U00010aff\U0001e900-\U0001e95f]"
+)
+_EMOJI = re.compile("[\u00a9\u00ae\u2190-\u21ff\u2300-\u23ff\u2460-\u27bf\u2900-\u2bff\U0001f000-\U0001faff]")
+_EMOJI_TAIL = re.compile("[\ufe0f\U0001f3fb-\U0001f3ff]")
+
+
+def printable(text: str, *, keep_newlines: bool = True) -> str:
+    """Text that can be drawn as it stands; a second pass changes nothing.
+
+    Without ``keep_newlines`` a newline is shown as ``␊``.
+    """
+    shown = text.replace("\r\n", "\n").replace("\t", TAB)
+    if not shown.isascii():
+        if len(shown) > MAX_MARKS:
+            shown = _mark_floods().sub(rf"\1{CUT}", shown)
+        shown = _SUSPECT.sub(_shown, shown)
+    elif shown.encode("ascii").translate(None, _PLAIN_ASCII):
+        shown = _SUSPECT.sub(_shown, shown)
+    return shown if keep_newlines else shown.replace("\n", "␊")
+
+
+def one_line(text: str, limit: int) -> str:
+    """Text on one line of at most ``limit`` characters: runs of white space become one space."""
+    head = text[: 4 * limit + 64]
+    line = printable(" ".join(head.split()))
+    if len(line) <= limit and len(head) == len(text):
+        return line
+    return line[: max(limit - 1, 0)].rstrip() + CUT if limit > 0 else ""
+
+
+def _shown(match: re.Match[str]) -> str:
+    found = match[0]
+    if len(found) > 1 or (found in _ZERO_WIDTH_JOINERS and _joins(match.string, match.start())):
+        return found
+    code = ord(found)
+    if code < 0x20:
+        return chr(0x2400 + code)
+    if code == 0x7F:
+        return "␡"
+    if 0xD800 <= code <= 0xDFFF or 0xFDD0 <= code <= 0xFDEF or code & 0xFFFE == 0xFFFE:
+        return "\ufffd"
+    return f"\\u{{{code:X}}}"
+
+
+def _joins(text: str, at: int) -> bool:
+    """Whether the (non-)joiner stands where scripts and emoji need one."""
+    before, after = text[at - 1 : at], text[at + 1 : at + 2]
+    if not before or not after or _NEVER_A_NEIGHBOUR.match(before) or _NEVER_A_NEIGHBOUR.match(after):
+        return False
+    if _JOINING_SCRIPT.match(before) and _JOINING_SCRIPT.match(after):
+        return unicodedata.category(after)[0] == "L" and unicodedata.category(before)[0] in "LM"
+    return bool(_EMOJI.match(after) and (_EMOJI.match(before) or _EMOJI_TAIL.match(before)))
+
+
+@cache
+def _mark_floods() -> re.Pattern[str]:
+    """Runs of more than MAX_MARKS combining marks. Built when the first long text that is not ASCII comes."""
+    ranges: list[list[int]] = []
+    for code in range(0x0300, 0x1F000):
+        if unicodedata.category(chr(code)) in ("Mn", "Me"):
+            if ranges and ranges[-1][1] == code - 1:
+                ranges[-1][1] = code
+            else:
+                ranges.append([code, code])
+    marks = "".join(f"{chr(first)}-{chr(last)}" for first, last in ranges) + "\U000e0100-\U000e01ef"
+    return re.compile(f"([{marks}]{{{MAX_MARKS}}})[{marks}]+")
