@@ -1,0 +1,1 @@
+"""A server that does everything wrong on request, for every wire."""

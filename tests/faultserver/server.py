@@ -1,0 +1,67 @@
+"""Raw sockets, because broken HTTP must be sent: scripted steps, one list per request, the last one repeated."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ssl
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from tests.faultserver.player import Player, Seen, Step, Stop
+
+Validator = Callable[[dict[str, object]], str | None]
+
+
+@dataclass
+class FaultServer:
+    scripts: Sequence[Sequence[Step]]
+    wire: str = "anthropic"
+    validate: Validator | None = None
+    tls: ssl.SSLContext | None = None
+    proxy: bool = False
+    read_body: bool = True
+    own_ids: bool = False
+    """Ids differ from answer to answer, as they do in life; without, equal scripts give equal bytes."""
+    seen: list[Seen] = field(default_factory=list)
+    connections: int = 0
+
+    async def __aenter__(self) -> FaultServer:
+        self._writers: list[asyncio.StreamWriter] = []
+        self._server = await asyncio.start_server(self._connection, "127.0.0.1", 0, ssl=self.tls, limit=2**22)
+        self.port = self._server.sockets[0].getsockname()[1]
+        scheme = "https" if self.tls else "http"
+        self.url = f"{scheme}://127.0.0.1:{self.port}"
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._server.close()
+        for writer in self._writers:
+            writer.transport.abort()
+        await asyncio.sleep(0)
+
+    async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        self._writers.append(writer)
+        with contextlib.suppress(Stop, OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            while True:
+                seen = await self._request(reader)
+                script = self.scripts[min(len(self.seen), len(self.scripts)) - 1]
+                if self.validate is not None and (complaint := self.validate(seen.json)):
+                    error = {"type": "error", "error": {"type": "invalid_request_error", "message": complaint}}
+                    script = [{"status": 400, "json": error}]
+                stem = f"5eed{len(self.seen)}" if self.own_ids else "5eed"
+                await Player(self.wire, reader, writer, seen, stem).play(script)
+        writer.close()
+
+    async def _request(self, reader: asyncio.StreamReader) -> Seen:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+        first, *lines = head.strip().split("\r\n")
+        method, path, _ = first.split(" ", 2)
+        headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+        seen = Seen(method, path, headers, b"", time.monotonic())
+        self.seen.append(seen)
+        if self.read_body:
+            seen.body = await reader.readexactly(int(headers.get("content-length", "0")))
+        return seen

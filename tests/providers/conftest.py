@@ -1,0 +1,146 @@
+"""What fault tests share: a way from a wire's name to the real backend, and a key that must never be seen."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import traceback
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+
+from tests.faultserver.server import FaultServer
+from tui.catalog.facts import AuthStyle, ModelFacts, ProviderFacts, ThinkingControls
+from tui.domain.assemble import Assembler
+from tui.domain.blocks import TextBlock
+from tui.domain.errors import ProviderError
+from tui.domain.messages import Role, WireName
+from tui.domain.request import ChatRequest, Outgoing, OutgoingMessage
+from tui.domain.stream import StreamEvent
+from tui.domain.thinking import PlanState, ThinkingLevel, ThinkingPlan
+from tui.providers.auth import Keys
+from tui.providers.backend import ProviderBackend
+from tui.providers.patience import Limits
+from tui.providers.transport import Transport
+
+CANARY = "sk-canary-0123456789-ABCDEFGHIJ-abcd"
+WIRES = ("anthropic", "openai-responses", "openai-chat", "chat-openrouter", "gemini", "gemini-array", "ollama")
+BRISK = Limits(
+    connect_s=1.0, write_s=0.3, header_s=0.3, private_header_s=0.3, idle_s=0.25, meaning_s=0.5, total_s=5.0,
+    after_end_s=0.1,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Where:
+    provider: ProviderFacts
+    facts: ModelFacts
+
+
+@dataclass
+class Outcome:
+    """What one request came to."""
+
+    events: list[StreamEvent] = field(default_factory=list)
+    error: ProviderError | None = None
+
+    @property
+    def blocks(self) -> Assembler:
+        assembler = Assembler()
+        for event in self.events:
+            assembler.feed(event)
+        return assembler
+
+    def words(self, kind: str) -> str:
+        return "".join(block.text for block in self.blocks.blocks() if block.kind == kind)
+
+    @property
+    def text(self) -> str:
+        return self.words("text")
+
+    @property
+    def thinking(self) -> str:
+        return self.words("thinking")
+
+    @property
+    def complete(self) -> bool:
+        return self.blocks.stop is not None
+
+
+def plan(fields: Mapping[str, object] | None = None) -> ThinkingPlan:
+    return ThinkingPlan(
+        asked=ThinkingLevel.HIGH, nominal=None, sent=None, state=PlanState.ON, fields=fields or {}, max_output=8000
+    )
+
+
+def request(text: str = "Hello?", **changes: object) -> ChatRequest:
+    message = OutgoingMessage(role=Role.USER, blocks=(TextBlock(text=text),))
+    asked = ChatRequest(model="asked-model", outgoing=Outgoing(messages=(message,)), plan=plan(), max_output=8000)
+    return replace(asked, **changes)
+
+
+def where(wire: str, base_url: str, **changes: object) -> Where:
+    name = WireName({"gemini-array": "gemini", "chat-openrouter": "openai-chat"}.get(wire, wire))
+    auth = {"anthropic": AuthStyle.X_API_KEY, "gemini": AuthStyle.X_GOOG_API_KEY}.get(name.value, AuthStyle.BEARER)
+    provider = ProviderFacts(
+        id="tested", title="Tested", wire=name, base_url=base_url, auth=auth, key_env=("TESTED_API_KEY",)
+    )
+    facts = ModelFacts(provider="tested", id="asked-model", wire=name, spelling="nothing", controls=ThinkingControls())
+    return Where(replace(provider, **changes), facts)
+
+
+class Client:
+    """The real backend on a short leash."""
+
+    def __init__(self, credentials: Path) -> None:
+        self.environ = {"TESTED_API_KEY": CANARY}
+        self.keys = Keys(credentials, environ=self.environ, use_keyring=False)
+        self.backends: list[ProviderBackend] = []
+        self.outcomes: list[Outcome] = []
+
+    def backend(self, limits: Limits = BRISK, **transport: object) -> ProviderBackend:
+        transport = {"environ": {}, **transport}
+        backend = ProviderBackend(self.keys, lambda: Transport(limits=limits, **transport), limits=limits)
+        self.backends.append(backend)
+        return backend
+
+    async def ask(
+        self,
+        server: FaultServer | str,
+        wire: str = "anthropic",
+        *,
+        asked: ChatRequest | None = None,
+        backend: ProviderBackend | None = None,
+        limits: Limits = BRISK,
+        at_most_s: float = 3.0,
+        **changes: object,
+    ) -> Outcome:
+        """One request; no fault may take longer than its limit and two seconds."""
+        url = server if isinstance(server, str) else server.url
+        backend = backend or self.backend(limits)
+        outcome = Outcome()
+        self.outcomes.append(outcome)
+        async with asyncio.timeout(at_most_s):
+            try:
+                async for event in backend.stream(where(wire, url, **changes), asked or request()):
+                    outcome.events.append(event)
+            except ProviderError as error:
+                outcome.error = error
+        return outcome
+
+
+@pytest.fixture
+async def client(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> AsyncIterator[Client]:
+    caplog.set_level(logging.DEBUG)
+    client = Client(tmp_path / "credentials.toml")
+    yield client
+    for backend in client.backends:
+        await backend.aclose()
+    for outcome in client.outcomes:
+        shown = "".join(map(repr, outcome.events))
+        if outcome.error is not None:
+            shown += "".join(traceback.format_exception(outcome.error)) + repr(vars(outcome.error))
+        assert CANARY not in shown
+    assert CANARY not in caplog.text

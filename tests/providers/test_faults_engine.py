@@ -1,0 +1,196 @@
+"""Faults as a conversation lives through them: the real engine over the real backend against the fault server."""
+# ruff: noqa: N802 - the names carry the rows of the fault catalogue
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import random
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from tests.fakes.journal import MemoryJournal
+from tests.fakes.planner import FakeCompressor, FakePlanner
+from tests.fakes.stage import Stage, last_turn, spoken
+from tests.fakes.toolbox import FakeToolbox
+from tests.faultserver.server import FaultServer
+from tests.providers.conftest import BRISK, WIRES, Client, where
+from tests.providers.test_faults_refusals import refusal
+from tui.domain.blocks import TextBlock
+from tui.domain.events import AttemptReset, RetryScheduled, Streamed, TurnFailed, TurnFinished
+from tui.domain.messages import Origin, Role
+from tui.domain.stream import TextDelta
+from tui.domain.thinking import ModelSpec
+from tui.engine.ports import Ports, Target
+from tui.engine.session import Opening, Session
+from tui.engine.settings import EngineSettings
+
+FULL = [{"say": "thinking", "text": "so"}, {"say": "text", "text": "one two three four five"}, {"end": 1}]
+PART = {"say": "text", "text": "one two three"}
+wires = pytest.mark.parametrize("wire", WIRES)
+
+
+@dataclass
+class HastyClock:
+    """Real time, except that nobody sleeps; how long it would have been is written down."""
+
+    slept: list[float] = field(default_factory=list)
+
+    def now(self) -> float:
+        return 1_800_000_000.0 + time.monotonic()
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        await asyncio.sleep(min(seconds, 0.01))
+
+
+@dataclass
+class Here(FakePlanner):
+    """Every model is at the fault server."""
+
+    wire: str = "anthropic"
+    url: str = ""
+
+    def target(self, spec: ModelSpec) -> Target:
+        place = where(self.wire, self.url)
+        origin = Origin(provider="tested", wire=place.facts.wire, host="127.0.0.1", model="asked-model")
+        return Target(provider=place.provider, facts=place.facts, origin=origin)
+
+
+@asynccontextmanager
+async def live(client: Client, server: FaultServer, *, interactive: bool = True) -> AsyncIterator[Stage]:
+    """A running session at the fault server."""
+    ids = itertools.count(1)
+    planner, clock, journal = Here(wire=server.wire, url=server.url), HastyClock(), MemoryJournal()
+    toolbox = FakeToolbox()
+    backend = client.backend(replace(BRISK, idle_s=1.0))
+    ports = Ports(
+        backend=backend, journal=journal, planner=planner, compressor=FakeCompressor(), clock=clock, toolbox=toolbox,
+        new_id=lambda: f"id{next(ids)}", draw=random.Random(1).random, interactive=interactive,
+    )  # fmt: skip
+    spec = ModelSpec(provider="tested", model="asked-model")
+    session = Session(ports, Opening(session="s", spec=spec, settings=EngineSettings(tools=False)))
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(session.run())
+        await asyncio.sleep(0)
+        _, subscription = session.attach()
+        yield Stage(session, backend, journal, toolbox, planner, clock, subscription)  # type: ignore[arg-type]
+        await session.close()
+
+
+def answer(events: list[object]) -> str:
+    """The words of the answer that stands at the end."""
+    said = [m for m in last_turn(events).messages if m.role is Role.ASSISTANT and not m.superseded]
+    return "".join(spoken(message) for message in said)
+
+
+@pytest.mark.parametrize(
+    ("wire", "ending"),
+    [
+        (wire, ending)
+        for wire in WIRES
+        for ending in ("rst", "eof", "cut_chunk", "error")
+        if (wire, ending) != ("gemini-array", "error")
+    ],
+)
+async def test_W09_a_second_attempt_replaces_the_first_and_repeats_nothing(
+    client: Client, wire: str, ending: str
+) -> None:
+    async with FaultServer([[PART, {ending: 1}], FULL], wire) as server, live(client, server) as stage:
+        events = await stage.say("Hello?")
+        assert len(server.seen) == 2
+    assert [type(event) for event in events if isinstance(event, AttemptReset | TurnFailed)] == [AttemptReset]
+    assert answer(events) == "one two three four five"
+
+
+@wires
+async def test_P11_no_step_ever_sends_more_than_six_requests(client: Client, wire: str) -> None:
+    scripts = [refusal(wire, 503, "overloaded_error", "Overloaded")]
+    async with FaultServer(scripts, wire) as server, live(client, server) as stage:
+        events = await stage.say("Hello?")
+        assert 2 <= len(server.seen) <= 6
+    waits = [event.wait_s for event in events if isinstance(event, RetryScheduled)]
+    assert (sum(waits) <= 120, isinstance(events[-1], TurnFailed)) == (True, True)
+
+
+@wires
+async def test_P01_a_hint_is_waited_for_as_a_countdown_then_it_works(client: Client, wire: str) -> None:
+    scripts = [refusal(wire, 429, "rate_limit_error", "Slow down.", **{"retry-after": "2"}), FULL]
+    async with FaultServer(scripts, wire) as server, live(client, server) as stage:
+        events = await stage.say("Hello?")
+    waits = [event.wait_s for event in events if isinstance(event, RetryScheduled)]
+    assert (len(waits), waits[0] >= 2, answer(events)) == (1, True, "one two three four five")
+
+
+@wires
+async def test_P02_five_hours_are_told_within_a_second(client: Client, wire: str) -> None:
+    scripts = [refusal(wire, 429, "rate_limit_error", "Usage limit reached.", **{"retry-after": "18000"})]
+    async with FaultServer(scripts, wire) as server, live(client, server) as stage:
+        began = time.monotonic()
+        events = await stage.say("Hello?")
+        assert time.monotonic() - began < 1
+        assert len(server.seen) == 1
+    (failed,) = [event for event in events if isinstance(event, TurnFailed)]
+    assert "resets at" in failed.error.message + failed.error.advice
+
+
+@pytest.mark.parametrize("status", [400, 401, 402, 403, 404, 405, 413, 422])
+async def test_P05_what_can_never_work_is_sent_once(client: Client, status: int) -> None:
+    async with FaultServer([refusal("anthropic", status, "api_error", "No.")]) as server, live(client, server) as stage:
+        events = await stage.say("Hello?")
+        assert len(server.seen) == 1
+    assert any(isinstance(event, TurnFailed) for event in events)
+
+
+async def test_P08_a_named_parameter_is_left_out_and_sent_once_more(client: Client) -> None:
+    error = {
+        "message": "Unsupported parameter: 'reasoning_effort'.", "type": "invalid_request_error",
+        "param": "reasoning_effort", "code": "unsupported_parameter",
+    }  # fmt: skip
+    scripts = [[{"status": 400, "json": {"error": error}}], FULL]
+    async with FaultServer(scripts, "openai-chat") as server, live(client, server) as stage:
+        events = await stage.say("Hello?")
+        assert ["reasoning_effort" in seen.json for seen in server.seen] == [True, False]
+    assert answer(events) == "one two three four five"
+
+
+@wires
+async def test_W16_an_empty_answer_is_asked_for_once_more(client: Client, wire: str) -> None:
+    scripts = [[{"end": 1}] if wire != "gemini-array" else FULL, FULL]
+    async with FaultServer(scripts, wire) as server, live(client, server) as stage:
+        events = await stage.say("Hello?")
+    assert answer(events) == "one two three four five"
+
+
+async def test_W17_a_malformed_call_is_asked_for_once_more(client: Client) -> None:
+    bad = {"candidates": [{"content": {"parts": []}, "finishReason": "MALFORMED_FUNCTION_CALL", "index": 0}]}
+    async with FaultServer([[{"sse": [bad]}], FULL], "gemini") as server, live(client, server) as stage:
+        events = await stage.say("Hello?")
+        assert len(server.seen) == 2
+    assert answer(events) == "one two three four five"
+
+
+@wires
+async def test_cancel_at_random_points_returns_at_once_and_the_next_prompt_works(client: Client, wire: str) -> None:
+    dice, late = random.Random(5), []
+    slow = [{"say": "text", "text": "one "}, {"sleep": 0.002}, {"say": "text", "text": "two "}, {"hold": 1}]
+    async with FaultServer([slow], wire) as server, live(client, server) as stage:
+        for _ in range(72):  # 500 over all wires
+            await stage.session.submit((TextBlock(text="go"),))
+            await asyncio.sleep(dice.random() * 0.008)
+            began = time.monotonic()
+            await stage.session.cancel()
+            await stage.until(TurnFinished, TurnFailed)
+            late.append(time.monotonic() - began)
+        server.scripts = [FULL]
+        events = await stage.say("and now?")
+    assert sorted(late)[-2] < 0.1
+    assert answer(events) == "one two three four five"
+    assert any(isinstance(event, Streamed) and isinstance(event.event, TextDelta) for event in events)

@@ -1,0 +1,292 @@
+"""Keys: where they come from, where they may go, and that nothing prints them."""
+
+from __future__ import annotations
+
+import base64
+import copy
+import json
+import logging
+import pickle
+import sys
+import threading
+import time
+import types
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from urllib.parse import quote
+
+import orjson
+import pytest
+
+from tui.catalog.facts import AuthStyle
+from tui.catalog.load import packaged_catalog
+from tui.cli.main import main
+from tui.domain.errors import ConfigError, ErrorKind, ProviderError
+from tui.providers import credentials
+from tui.providers.auth import KeyPlace, Keys, checked_key, host_of
+from tui.providers.redact import RedactingFilter, Redactor
+from tui.providers.secret import Secret
+
+KEY = "sk-canary-0123456789-ABCDEFGHIJ/+=abcd"
+OPENAI = packaged_catalog().provider("openai")
+
+
+@dataclass
+class Holder:
+    key: Secret
+
+
+@pytest.mark.parametrize(
+    "show",
+    [
+        str,
+        repr,
+        format,
+        lambda secret: f"{secret}{secret!r}{secret!s:>20}",
+        lambda secret: "{} {!r}".format(secret, secret),  # noqa: UP032 - the other way to format
+        json.dumps,
+        lambda secret: orjson.dumps(secret).decode(),
+        lambda secret: repr(pickle.loads(pickle.dumps(secret))),
+        lambda secret: repr(asdict(Holder(secret))),
+        lambda secret: repr(copy.deepcopy(Holder(secret))),
+        lambda secret: secret + "",
+        lambda secret: "".join(secret),
+        lambda secret: repr(secret.encode()),
+        lambda secret: repr(vars(Holder(secret))),
+        lambda secret: repr({secret: [secret]}),
+    ],
+)
+def test_a_secret_shows_its_last_four_characters_however_it_is_shown(show: object) -> None:
+    shown = show(Secret(KEY))
+    assert "***abcd" in shown
+    assert "canary" not in shown
+
+
+def test_a_secret_is_equal_to_the_same_key_only() -> None:
+    assert Secret(KEY) == Secret(KEY)
+    assert Secret(KEY) != Secret("another-key-that-ends-in-abcd")
+    assert Secret(KEY) != "***abcd"
+    assert str(Secret("short")) == "***"
+    assert copy.deepcopy(Secret(KEY)).reveal() == KEY
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"key={KEY}",
+        f"quoted {quote(KEY, safe='')}",
+        f"coded {base64.b64encode(KEY.encode()).decode()}",
+        json.dumps({"api_key": "anything-secret-at-all", "n": 1}),
+        "{'Authorization': 'Bearer unknown-but-secret-0123'}",
+        "x-api-key: unknown-but-secret-0123",
+        "https://host/path?key=unknown-but-secret-0123&alt=sse",
+        "https://user:unknown-but-secret@host/",
+        "the key sk-unknown-but-secret-0123456789 is in the text",
+        "AIza" + "x" * 35,
+        "-----BEGIN RSA PRIVATE KEY-----\nunknown-but-secret\n-----END RSA PRIVATE KEY-----",
+    ],
+)
+def test_redaction_takes_keys_out_by_value_by_name_and_by_shape(text: str) -> None:
+    clean = Redactor([Secret(KEY)]).clean(text)
+    for secret in (
+        KEY,
+        quote(KEY, safe=""),
+        base64.b64encode(KEY.encode()).decode(),
+        "secret-at-all",
+        "but-secret",
+        "xxxxx",
+    ):
+        assert secret not in clean
+    assert "***" in clean
+
+
+def test_redaction_leaves_ordinary_words_alone() -> None:
+    text = "The token count of the key idea: 12 tokens, see https://host:8080/path and `max_tokens: 5`."
+    assert Redactor([Secret(KEY)]).clean(text) == text
+    fields = {"model": "m", "headers": {"x-api-key": KEY}, "list": [f"a {KEY}", 1, None]}
+    cleaned = Redactor([Secret(KEY)]).clean_fields(fields)
+    assert cleaned == {"model": "m", "headers": {"x-api-key": "***abcd"}, "list": ["a ***abcd", 1, None]}
+
+
+def test_log_records_are_cleaned_with_their_arguments_and_tracebacks(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.handler.addFilter(RedactingFilter(Redactor([Secret(KEY)])))
+    try:
+        raise ValueError(f"Illegal header value b'Bearer {KEY}'")
+    except ValueError:
+        logging.getLogger("test").exception("sent %s", KEY)
+    assert "***abcd" in caplog.text
+    assert "canary" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("typed", "complaint"),
+    [
+        ("sk-ab\u200bcd", "U+200B (zero width space) at position 6"),
+        ("sk-ab cd", "U+0020 (space) at position 6"),
+        ("sk-äbcd", "U+00E4 (latin small letter a with diaeresis) at position 4"),
+        ("sk-ab\ncd", "U+000A (control character) at position 6"),
+        ("", "The key is empty."),
+        ("   \n", "The key is empty."),
+    ],
+)
+def test_a_key_with_a_foreign_character_is_refused_without_being_quoted(typed: str, complaint: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        checked_key(typed)
+    assert complaint in caught.value.message
+    assert "sk-" not in caught.value.message
+
+
+@pytest.mark.parametrize("typed", [f"  {KEY}\n", f'"{KEY}"', f"'{KEY}'\r\n"])
+def test_white_space_and_quotes_around_a_key_are_dropped(typed: str) -> None:
+    assert checked_key(typed).reveal() == KEY
+
+
+@pytest.fixture
+def drawer(monkeypatch: pytest.MonkeyPatch) -> dict[tuple[str, str], str]:
+    """A keyring of our own."""
+    kept: dict[tuple[str, str], str] = {}
+    fake = types.ModuleType("keyring")
+    fake.get_password = lambda service, name: kept.get((service, name))  # type: ignore[attr-defined]
+    fake.set_password = lambda service, name, key: kept.__setitem__((service, name), key)  # type: ignore[attr-defined]
+    fake.delete_password = lambda service, name: kept.pop((service, name))  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "keyring", fake)
+    return kept
+
+
+def test_the_environment_goes_before_the_keyring_and_that_before_the_file(
+    tmp_path: Path, drawer: dict[tuple[str, str], str]
+) -> None:
+    path, environ = tmp_path / "c.toml", {"OPENAI_API_KEY": "key-from-environment"}
+    Keys(path, environ={}, use_keyring=False).save(OPENAI, "key-from-file-1234")
+    drawer["ponder", "openai@api.openai.com"] = "key-from-keyring-1"
+    found = [Keys(path, environ=environ).find(OPENAI)]
+    environ.clear()
+    found += [Keys(path, environ=environ).find(OPENAI), Keys(path, environ=environ, use_keyring=False).find(OPENAI)]
+    assert [(key.secret.reveal(), key.place) for key in found if key] == [
+        ("key-from-environment", KeyPlace.ENVIRONMENT),
+        ("key-from-keyring-1", KeyPlace.KEYRING),
+        ("key-from-file-1234", KeyPlace.FILE),
+    ]
+
+
+def test_a_saved_key_goes_to_no_other_host(tmp_path: Path) -> None:
+    keys = Keys(tmp_path / "c.toml", environ={}, use_keyring=False)
+    keys.save(OPENAI, KEY)
+    elsewhere = replace(OPENAI, base_url="https://api.openai.com.evil.example/v1")
+    assert keys.find(elsewhere) is None
+    with pytest.raises(ProviderError) as caught:
+        keys.needed(elsewhere)
+    assert caught.value.kind is ErrorKind.NO_KEY
+    assert caught.value.message == (
+        "The key of OpenAI was saved for api.openai.com, so it is not sent to api.openai.com.evil.example."
+    )
+
+
+def test_a_key_kept_from_another_terminal_is_found_at_the_next_request(tmp_path: Path) -> None:
+    keys = Keys(tmp_path / "c.toml", environ={}, use_keyring=False)
+    assert keys.find(OPENAI) is None
+    Keys(tmp_path / "c.toml", environ={}, use_keyring=False).save(OPENAI, KEY)
+    found = keys.needed(OPENAI)
+    assert found is not None
+    assert found.secret.reveal() == KEY
+
+
+def test_the_file_is_the_owners_alone_and_refused_when_it_is_not(tmp_path: Path) -> None:
+    path = tmp_path / "folder" / "c.toml"
+    keys = Keys(path, environ={}, use_keyring=False)
+    assert keys.save(OPENAI, KEY) is KeyPlace.FILE
+    assert (path.stat().st_mode & 0o777, path.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+    path.chmod(0o640)
+    with pytest.raises(ConfigError, match="can be read by others") as caught:
+        Keys(path, environ={}, use_keyring=False).find(OPENAI)
+    assert caught.value.advice == f"Run `chmod 600 {path}`."
+
+
+def test_forgetting_a_key_takes_it_from_keyring_and_file(tmp_path: Path, drawer: dict[tuple[str, str], str]) -> None:
+    keys = Keys(tmp_path / "c.toml", environ={})
+    assert keys.save(OPENAI, KEY) is KeyPlace.KEYRING
+    assert (list(drawer.values()), KEY in (tmp_path / "c.toml").read_text()) == ([KEY], False)
+    assert keys.forget("openai")
+    assert (drawer, keys.find(OPENAI), keys.forget("openai")) == ({}, None, False)
+
+
+def test_a_keyring_that_hangs_is_given_up(
+    tmp_path: Path, drawer: dict[tuple[str, str], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release = threading.Event()
+    monkeypatch.setattr(sys.modules["keyring"], "get_password", lambda *_: release.wait(10))
+    monkeypatch.setattr(credentials, "KEYRING_LIMIT_S", 0.05)
+    began = time.monotonic()
+    keys = Keys(tmp_path / "c.toml", environ={})
+    assert [keys.find(replace(OPENAI, id=f"provider{number}")) for number in range(40)] == [None] * 40
+    assert time.monotonic() - began < 1
+    release.set()
+
+
+def test_a_server_that_needs_no_key_costs_no_keyring(tmp_path: Path, drawer: dict[tuple[str, str], str]) -> None:
+    local = replace(OPENAI, id="local", base_url="http://localhost:8080", key_optional=True)
+    drawer["ponder", "local@localhost:8080"] = "never-asked-for-12"
+    keys = Keys(tmp_path / "c.toml", environ={})
+    assert keys.find(local) is None
+    keys.save(local, "saved-for-it-12345")
+    found = keys.find(local)
+    assert found is not None
+    assert (found.secret.reveal(), found.place) == ("saved-for-it-12345", KeyPlace.KEYRING)
+
+
+def test_a_keyring_that_fails_is_no_keyring(
+    tmp_path: Path, drawer: dict[tuple[str, str], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("no backend")
+
+    for name in ("get_password", "set_password", "delete_password"):
+        monkeypatch.setattr(sys.modules["keyring"], name, fail)
+    keys = Keys(tmp_path / "c.toml", environ={})
+    assert keys.save(OPENAI, KEY) is KeyPlace.FILE
+    found = keys.find(OPENAI)
+    assert found is not None
+    assert found.place is KeyPlace.FILE
+
+
+def test_a_bad_key_in_the_environment_is_named_not_shown(tmp_path: Path) -> None:
+    with pytest.raises(ProviderError) as caught:
+        Keys(tmp_path / "c.toml", environ={"OPENAI_API_KEY": "sk-canary\u200b"}).find(OPENAI)
+    assert caught.value.message.startswith("`OPENAI_API_KEY` does not hold a usable key.")
+    assert "canary" not in caught.value.message
+
+
+def test_a_provider_without_keys_needs_none(tmp_path: Path) -> None:
+    none = replace(OPENAI, auth=AuthStyle.NONE)
+    optional = replace(OPENAI, key_optional=True)
+    keys = Keys(tmp_path / "c.toml", environ={})
+    assert (keys.needed(none), keys.needed(optional)) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("url", "host"),
+    [
+        ("https://API.example.com/v1", "api.example.com"),
+        ("http://localhost:8080/v1", "localhost:8080"),
+        ("nonsense", ""),
+    ],
+)
+def test_a_key_is_bound_to_host_and_unusual_port(url: str, host: str) -> None:
+    assert host_of(url) == host
+
+
+def test_the_command_line_keeps_lists_and_removes_without_showing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PONDER_HOME", str(tmp_path))
+    monkeypatch.setattr("sys.stdin", (tmp_path / "typed").open("w+"))
+    sys.stdin.write(f"{KEY}\n")
+    sys.stdin.seek(0)
+    codes = [main(["auth", *words]) for words in (["set", "openai"], ["list"], ["remove", "openai"], ["list"])]
+    codes.append(main(["auth", "remove", "openai"]))
+    shown = capsys.readouterr()
+    assert codes == [0, 0, 0, 0, 2]
+    assert "Kept in the credentials file, for api.openai.com only." in shown.out
+    assert "***abcd" in shown.out
+    assert "canary" not in shown.out + shown.err
+    sys.stdin.close()

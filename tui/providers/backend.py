@@ -1,0 +1,219 @@
+"""One request to one model: key, encoding, transport, decoding. What comes out is events or a ProviderError.
+
+Nothing that failed is retried here. What was refused outright is sent once more in two cases: the key has been
+replaced in its source meanwhile, or there is nothing at the address and the base URL lacks its version (``/v1``).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, aclosing
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol
+
+from tui.catalog.facts import ModelFacts, ProviderFacts
+from tui.catalog.load import effective_quirks
+from tui.catalog.quirks import Quirks
+from tui.domain.errors import ConfigError, ErrorKind, ProviderError
+from tui.domain.printable import one_line
+from tui.domain.request import ChatRequest
+from tui.domain.stream import ProviderRemark, ResponseFinished, StreamEvent
+from tui.providers.auth import FoundKey, Keys
+from tui.providers.counting import COUNTERS
+from tui.providers.patience import Limits
+from tui.providers.redact import is_secret_name
+from tui.providers.request_head import HttpRequest, http_request, limits_for, with_version
+from tui.providers.secret import Secret
+from tui.wires.body import BodyReader
+from tui.wires.classify import refused
+from tui.wires.error_body import page_title
+from tui.wires.json_text import loads
+from tui.wires.registry import wire_named
+from tui.wires.wire import Reply
+
+if TYPE_CHECKING:
+    from tui.providers.transport import HttpResponse, Transport
+
+DRAIN_S = 0.2
+"""How long the end of bytes is waited for after a finished answer, so that the connection can be kept."""
+
+
+class Place(Protocol):
+    """A model at a provider."""
+
+    @property
+    def provider(self) -> ProviderFacts:
+        """Where."""
+        ...
+
+    @property
+    def facts(self) -> ModelFacts:
+        """Which."""
+        ...
+
+
+class ProviderBackend:
+    """The way to every provider. Lives on one event loop."""
+
+    def __init__(self, keys: Keys, make_transport: Callable[[], Transport], *, limits: Limits | None = None) -> None:
+        self._keys = keys
+        self._make_transport = make_transport
+        self._limits = limits or Limits()
+        self._transport: Transport | None = None
+        self._found_at: dict[tuple[str, str], str] = {}
+        self._warned: set[tuple[str, str, str]] = set()
+
+    async def stream(self, target: Place, request: ChatRequest) -> AsyncGenerator[StreamEvent, None]:
+        """Send one request and yield what the answer says."""
+        refused_once = False
+        try:
+            provider = self._spoken_to(target)
+            key = await self._key(provider, self._keys.needed)
+            while True:
+                anything = False
+                try:
+                    async with aclosing(self._attempt(target, provider, request, key)) as events:
+                        async for event in events:
+                            anything = True
+                            yield event
+                    return
+                except ProviderError as error:
+                    another = None if anything or refused_once else await self._another_way(error, provider, key)
+                    if another is None:
+                        raise
+                    refused_once, (provider, key) = True, another
+        except ProviderError as error:
+            self._keys.redactor.clean_error(error)
+            raise
+
+    async def count(self, target: Place, request: ChatRequest) -> int | None:
+        """Exact input tokens by the provider's own count; None where it has none."""
+        counter = COUNTERS.get(target.facts.wire)
+        if counter is None:
+            return None
+        try:
+            provider = self._spoken_to(target)
+            key = await self._key(provider, self._keys.needed)
+            encoded = wire_named(target.facts.wire).encode(request, _quirks(target))
+            outgoing = http_request(provider, counter.request(encoded), key, path="count")
+            async with self._opened(target, outgoing) as answer:
+                await _refuse(target, answer, self._limits)
+                return counter.tokens(loads(await answer.whole(self._limits.error_bytes)))
+        except ProviderError as error:
+            self._keys.redactor.clean_error(error)
+            if error.kind is ErrorKind.NOT_FOUND:
+                return None  # a compatible server that speaks the wire and cannot count
+            raise
+
+    async def aclose(self) -> None:
+        """Close connections that are kept."""
+        if self._transport is not None:
+            await self._transport.aclose()
+
+    async def _attempt(
+        self, target: Place, provider: ProviderFacts, request: ChatRequest, key: FoundKey | None
+    ) -> AsyncGenerator[StreamEvent, None]:
+        encoded = wire_named(target.facts.wire).encode(request, _quirks(target))
+        outgoing = http_request(provider, encoded, key)
+        async with self._opened(target, outgoing, streams=request.stream) as answer:
+            await _refuse(target, answer, self._limits)
+            self._found_at[target.provider.id, target.facts.wire] = provider.base_url
+            for warning in _warnings(answer.headers):
+                if (target.facts.provider, target.facts.id, warning) not in self._warned:
+                    self._warned.add((target.facts.provider, target.facts.id, warning))
+                    yield ProviderRemark("deprecation", self._keys.redactor.clean(warning))
+            async with aclosing(_events(target, answer, self._limits)) as events:
+                async for event in events:
+                    yield event
+
+    def _opened(
+        self, target: Place, request: HttpRequest, *, streams: bool = True
+    ) -> AbstractAsyncContextManager[HttpResponse]:
+        if self._transport is None:
+            self._transport = self._make_transport()
+        limits = limits_for(target.provider, self._limits)
+        if not streams and limits.header_s:
+            # The head of a whole answer only comes when the answer is done.
+            limits = replace(limits, header_s=max(limits.header_s, limits.private_header_s))
+        return self._transport.open(request, limits=limits)
+
+    async def _key(self, provider: ProviderFacts, ask: Callable[[ProviderFacts], FoundKey | None]) -> FoundKey | None:
+        for name, value in provider.headers.items():
+            if is_secret_name(name):
+                self._keys.redactor.remember(Secret(value))
+        try:
+            return await asyncio.to_thread(ask, provider)
+        except ConfigError as error:
+            raise ProviderError(ErrorKind.NO_KEY, error.message, advice=error.advice) from None
+
+    async def _another_way(
+        self, error: ProviderError, provider: ProviderFacts, refused_key: FoundKey | None
+    ) -> tuple[ProviderFacts, FoundKey | None] | None:
+        """A replaced key, or the version a base URL lacks; None where the refusal stands."""
+        if error.kind is ErrorKind.AUTH and refused_key is not None:
+            found = await self._key(provider, self._keys.reread)
+            if found is not None and found.secret != refused_key.secret:
+                return provider, found
+            error.advice = f"The key {refused_key.secret} comes from {refused_key.source}. {error.advice}".strip()
+        if error.status == 404 and "model" not in error.message.lower():
+            versioned = with_version(provider)
+            return (versioned, refused_key) if versioned is not None else None
+        return None
+
+    def _spoken_to(self, target: Place) -> ProviderFacts:
+        """The provider at the base URL where it speaks this model's wire."""
+        provider, wire = target.provider, target.facts.wire
+        known = self._found_at.get((provider.id, wire))
+        base_url = provider.bases.get(wire, provider.base_url)
+        if known is not None and known.startswith(base_url):
+            base_url = known
+        return replace(provider, base_url=base_url, wire=wire)
+
+
+def _quirks(target: Place) -> Quirks:
+    return effective_quirks(target.provider, target.facts)
+
+
+async def _refuse(target: Place, answer: HttpResponse, limits: Limits) -> None:
+    """Turn an HTTP error into the wire's own."""
+    if not 200 <= answer.status < 300:
+        reply = Reply(status=answer.status, headers=answer.headers, body=await answer.head(limits.error_bytes))
+        if page_title(reply.body) is not None:
+            raise refused(reply)  # a page is a proxy's or a portal's word, whatever the wire
+        raise wire_named(target.facts.wire).refusal(reply)
+
+
+def _warnings(headers: Mapping[str, str]) -> Iterator[str]:
+    """What a provider says of the model's future, in headers of no settled name."""
+    for name, value in headers.items():
+        if "deprecat" not in name and name not in ("warning", "sunset"):
+            continue
+        if name == "sunset":
+            yield f"The provider will switch this off: {one_line(value, 200)}"
+        elif " " in value.strip() and name != "deprecation":
+            yield one_line(value, 300)
+        else:
+            yield "The provider says this model or API is deprecated."
+
+
+async def _events(target: Place, answer: HttpResponse, limits: Limits) -> AsyncGenerator[StreamEvent, None]:
+    wire = wire_named(target.facts.wire)
+    decoder = wire.decoder(_quirks(target))
+    reader = BodyReader(wire, decoder, answer.headers.get("content-type"))
+    finished = False
+    async with aclosing(answer.chunks()) as chunks:
+        async for chunk in chunks:
+            if finished:
+                continue
+            for event in reader.feed(chunk):
+                answer.patience.meaning_came()
+                finished = finished or isinstance(event, ResponseFinished)
+                yield event
+            if reader.fault is not None and not finished:
+                break
+            if finished or decoder.complete:
+                answer.patience.end_came(DRAIN_S if finished else limits.after_end_s)
+    if not finished:
+        for event in reader.finish():
+            yield event

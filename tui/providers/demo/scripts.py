@@ -1,0 +1,132 @@
+"""Which script answers which request: a few words decide, and the demo says so."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+from tui.providers.demo.hearing import Heard
+from tui.providers.demo.script import Break, Call, Piece, Refusal, Say, Script, Think
+from tui.wires.json_text import dumps
+from tui.wires.read import child
+
+_FILE_NAME = re.compile(r"[\w./-]*\w\.\w{1,5}\b|\bREADME\b|\bLICENSE\b")
+_TOPICS: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(r"\b(markdown|table|code|showcase|format)", re.I), "showcase"),
+    (re.compile(r"\b(think|reason|puzzle|riddle|prove|why)", re.I), "thinking"),
+    (re.compile(r"\b(context|token|meter|compress|cost|price)", re.I), "context"),
+    (re.compile(r"\b(key|auth|provider|model|start|set ?up|local|ollama)", re.I), "models"),
+    (re.compile(r"\b(error|fail|retry|offline)", re.I), "errors"),
+)
+_FOR_TOOLS = re.compile(r"\b(list|read|open)\b.*\b(files?|folder|directory|readme)\b", re.I | re.S)
+_HARD = re.compile(r"\b(hard|deep|long|puzzle|riddle|prove)", re.I)
+_OVERFLOW = "prompt is too long: 204857 tokens > 200000 maximum"
+_REFUSALS: Mapping[str, tuple[Refusal, int]] = {
+    "429": (Refusal(429, "rate_limit_error", "This demo request is limited, as asked.", {"retry-after": "3"}), 1),
+    "quota": (Refusal(429, "insufficient_quota", "You exceeded your current quota, as asked."), 99),
+    "hours": (Refusal(429, "rate_limit_error", "Usage limit reached, as asked.", {"retry-after": "18000"}), 99),
+    "500": (Refusal(500, "api_error", "Internal server error, as asked."), 1),
+    "401": (Refusal(401, "authentication_error", "invalid x-api-key, as asked"), 99),
+    "400": (Refusal(400, "invalid_request_error", "This request is wrong, as asked."), 99),
+    "overflow": (Refusal(400, "invalid_request_error", _OVERFLOW), 1),
+}
+"""``error WORD`` → the refusal, and how many times it is given to the same request."""
+
+
+def script_for(heard: Heard, *, attempt: int) -> Script:
+    """The answer to a request; ``attempt`` counts how often exactly this request came."""
+    asked = heard.prompt.lower()
+    script = _mishap(asked, attempt) or Script(pieces=_pieces(heard))
+    if not heard.thinks:
+        script = Script(
+            pieces=tuple(piece for piece in script.pieces if not isinstance(piece, Think)),
+            refusal=script.refusal,
+            slowness=script.slowness,
+        )
+    return Script(script.pieces, script.refusal, 8.0) if re.search(r"\bslow(ly)?\b", asked) else script
+
+
+def _mishap(asked: str, attempt: int) -> Script | None:
+    found = re.search(r"\berror (\w+)", asked)
+    word = found[1] if found else ""
+    if word in _REFUSALS:
+        refusal, times = _REFUSALS[word]
+        return Script(refusal=refusal) if attempt <= times else _after(word)
+    if word == "overloaded":
+        return _broken(Break("overloaded")) if attempt == 1 else _after(word)
+    if re.search(r"\bcut\b", asked) and len(asked) < 40:
+        return _broken(Break("cut")) if attempt == 1 else _after("cut")
+    return None
+
+
+def _broken(how: Break) -> Script:
+    thought = Think("Halfway through this thought the line goes dead. ")
+    return Script((thought, Say("The answer begins, and then "), how))
+
+
+def _after(word: str) -> Script:
+    return Script((Think("It works this time. "), Say(_page("recovered").replace("{word}", word))))
+
+
+def _pieces(heard: Heard) -> tuple[Piece, ...]:
+    asked = heard.prompt
+    if re.search(r"\btitle\b", asked[:400], re.I) and len(asked) > 60:
+        return (Say("A walk through ponder"),)
+    if re.search(r"summar", heard.system + asked[:600], re.I) and not heard.tools:
+        return (Say(_summary(heard)),)
+    if heard.results:
+        return (Think(_page("reading").format(count=len(heard.results))), Say(_report(heard)))
+    if calls := _calls(heard):
+        return (Think(_page("looking")), Say("Let me look."), *calls)
+    topic = next((name for pattern, name in _TOPICS if pattern.search(asked)), "tour")
+    if not heard.tools and _FOR_TOOLS.search(asked):
+        topic = "no-tools"
+    thinking = _page("thinking-long" if _HARD.search(asked) else "thinking-short")
+    return (Think(thinking.replace("{asked}", " ".join(asked.split())[:80])), Say(_page(topic)))
+
+
+def _calls(heard: Heard) -> tuple[Call, ...]:
+    asked, calls = heard.prompt, []
+    if re.search(r"\b(list|files|folder|directory|ls)\b", asked, re.I) and (name := _tool(heard, "list", "glob")):
+        calls.append(Call(name, _arguments(heard, name, ".")))
+    if re.search(r"\b(read|open|show|cat)\b", asked, re.I) and (name := _tool(heard, "read")):
+        found = _FILE_NAME.search(asked)
+        path = found[0] if found else "README.md"
+        calls.append(Call(name, _arguments(heard, name, path if "." in path else f"{path}.md")))
+    if re.search(r"\b(run|shell)\b", asked, re.I) and (name := _tool(heard, "shell", "run")):
+        calls.append(Call(name, _arguments(heard, name, "echo hello from the demo")))
+    return tuple(calls)
+
+
+def _tool(heard: Heard, *words: str) -> str | None:
+    return next((name for word in words for name in heard.tools if word in name), None)
+
+
+def _arguments(heard: Heard, tool: str, value: str) -> str:
+    """The value for the first parameter that is required, or the first at all."""
+    schema = heard.tools[tool]
+    required, known = schema.get("required"), list(child(schema, "properties"))
+    names = [str(name) for name in required] if isinstance(required, list) and required else known
+    return dumps({names[0]: value}) if names else "{}"
+
+
+def _report(heard: Heard) -> str:
+    parts = []
+    for number, result in enumerate(heard.results, 1):
+        lines = result.strip().splitlines()
+        shown = "\n".join(line[:100] for line in lines[:8]).replace("```", "'''")
+        more = f"\n… and {len(lines) - 8} more lines" if len(lines) > 8 else ""
+        parts.append(f"**Result {number}** ({len(lines)} lines)\n\n```text\n{shown}{more}\n```")
+    return "\n\n".join(parts) + "\n\n" + _page("after-tools")
+
+
+def _summary(heard: Heard) -> str:
+    said = [" ".join(prompt.split())[:120] for prompt in heard.prompts[-12:]]
+    return "The user explored the demo. Said so far:\n" + "\n".join(f"- {words}" for words in said)
+
+
+@cache
+def _page(name: str) -> str:
+    return (Path(__file__).parent / "pages" / f"{name}.md").read_text("utf-8")

@@ -1,0 +1,115 @@
+"""The demo's server: hears a request on any wire, picks a script, speaks it at a readable pace."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections import Counter
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from tui.domain.errors import ProviderError
+from tui.providers.demo.hearing import Heard, hear_anthropic, hear_chat, hear_gemini, hear_responses
+from tui.providers.demo.script import Bill, Break, Call, Refusal, Say, Script, Think, tokens
+from tui.providers.demo.scripts import script_for
+from tui.providers.demo.speakers import AnthropicSpeaker, ChatSpeaker, GeminiSpeaker, ResponsesSpeaker, Speaker
+from tui.providers.request_head import HttpRequest
+from tui.providers.transport import HttpAnswer
+from tui.wires.json_text import dumps, loads
+from tui.wires.read import text
+
+DEMO_HOST = "demo.invalid"
+"""The host of the demo's base URL; the name cannot exist anywhere."""
+FRAME_S = 0.012
+"""Between two frames of a model that takes its time: about 400 characters a second."""
+THOUGHT_S = 0.25
+"""Before the first frame."""
+
+
+class _Line(NamedTuple):
+    hear: Callable[[Mapping[str, object]], Heard]
+    speaker: Callable[[str, str], Speaker]
+
+
+_LINES: Mapping[str, _Line] = {
+    "/messages": _Line(hear_anthropic, AnthropicSpeaker),
+    "/responses": _Line(hear_responses, ResponsesSpeaker),
+    "/chat/completions": _Line(hear_chat, ChatSpeaker),
+    ":streamGenerateContent": _Line(hear_gemini, GeminiSpeaker),
+}
+_COUNTS = ("/count_tokens", "/input_tokens", ":countTokens")
+
+
+class DemoServer:
+    """Hand ``answer`` to the transport for DEMO_HOST. ``speed`` 0 takes no time at all."""
+
+    def __init__(self, *, speed: float = 1.0) -> None:
+        self._speed = speed
+        self._asked: Counter[str] = Counter()
+
+    async def answer(self, request: HttpRequest) -> HttpAnswer:
+        """Answer one request."""
+        path = urlsplit(request.url).path
+        try:
+            body = loads(request.body or b"{}")
+        except ProviderError:
+            return _plain(400, {"error": {"message": "The body is not JSON.", "type": "invalid_request_error"}})
+        if not isinstance(body, dict):
+            body = {}
+        if path.endswith(_COUNTS):
+            count = tokens((request.body or b"").decode("utf-8", "replace"))
+            return _plain(200, {"input_tokens": count, "totalTokens": count})
+        line = next((line for end, line in _LINES.items() if path.endswith(end)), None)
+        if line is None:
+            return _plain(404, {"error": {"message": f"There is nothing at {path}.", "type": "not_found_error"}})
+        return self._speak(line, body, request, path)
+
+    def _speak(self, line: _Line, body: Mapping[str, object], request: HttpRequest, path: str) -> HttpAnswer:
+        heard = line.hear(body)
+        model = text(body, "model") or path.rpartition("/")[2].partition(":")[0]
+        stem = hashlib.sha256(request.body or b"").hexdigest()[:12]
+        self._asked[stem] += 1
+        script = script_for(heard, attempt=self._asked[stem])
+        refusal = heard.refusal or script.refusal
+        if refusal is not None:
+            return _refused(refusal)
+        if not any(isinstance(piece, Break) for piece in script.pieces):
+            del self._asked[stem]  # it went well: asked again, trouble on request comes again
+        bill = Bill(
+            input=tokens((request.body or b"").decode("utf-8", "replace")),
+            thinking=sum(tokens(piece.text) for piece in script.pieces if isinstance(piece, Think)),
+            answer=sum(tokens(piece.text) for piece in script.pieces if isinstance(piece, Say)),
+        )
+        unhurried = 0.0 if model.endswith("fast") else self._speed * script.slowness
+        frames = _frames(line.speaker(model, stem), script, bill)
+        return HttpAnswer(status=200, headers={"content-type": "text/event-stream"}, body=_paced(frames, unhurried))
+
+
+def _frames(speaker: Speaker, script: Script, bill: Bill) -> Iterator[bytes]:
+    yield from speaker.begin(bill)
+    for piece in script.pieces:
+        yield from speaker.piece(piece)
+        if isinstance(piece, Break):
+            return
+    yield from speaker.end(bill, calls=any(isinstance(piece, Call) for piece in script.pieces))
+
+
+async def _paced(frames: Iterator[bytes], slowness: float) -> AsyncGenerator[bytes, None]:
+    if slowness:
+        await asyncio.sleep(THOUGHT_S * slowness)
+    for frame in frames:
+        yield frame
+        await asyncio.sleep(FRAME_S * slowness)
+
+
+def _refused(refusal: Refusal) -> HttpAnswer:
+    error = {"type": refusal.kind, "message": refusal.message, "code": refusal.kind}
+    return _plain(refusal.status, {"type": "error", "error": error}, refusal.headers)
+
+
+def _plain(status: int, body: Mapping[str, object], headers: Mapping[str, str] | None = None) -> HttpAnswer:
+    async def whole() -> AsyncGenerator[bytes, None]:
+        yield dumps(body).encode()
+
+    return HttpAnswer(status=status, headers={"content-type": "application/json", **(headers or {})}, body=whole())

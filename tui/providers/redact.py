@@ -1,0 +1,115 @@
+"""Takes keys out of text: by the name of the field, by the value of every key we loaded, by the shape of known keys."""
+
+from __future__ import annotations
+
+import base64
+import logging
+import re
+from collections.abc import Iterable, Mapping
+from urllib.parse import quote, quote_plus
+
+from tui.domain.errors import PonderError
+from tui.providers.secret import Secret, masked
+
+SHORTEST_LITERAL = 6
+"""Shorter values would take ordinary words out of ordinary text."""
+
+_NAMES = (
+    r"authorization|proxy-authorization|x-api-key|x-goog-api-key|api[-_]?key|apikey|access[-_]?token|refresh[-_]?token"
+    r"|auth[-_]?token|client[-_]?secret|secret|password|passwd|cookie|set-cookie|token|key"
+)
+_FIELD_NAME = re.compile(rf"(?:{_NAMES})\Z", re.IGNORECASE)
+_JSON_FIELD = re.compile(rf'("(?:{_NAMES})"\s*:\s*")((?:[^"\\]|\\.)+)(")', re.IGNORECASE)
+_HEADER_LINE = re.compile(
+    r"((?:authorization|x-api-key|x-goog-api-key|proxy-authorization|set-cookie|cookie)['\"]?\s*[:=]\s*b?['\"]?)"
+    r"((?:(?:bearer|basic)\s+)?[^\s'\",]+)",
+    re.IGNORECASE,
+)
+_PARAMETER = re.compile(rf"([?&](?:{_NAMES})=)([^&#\s\"']+)", re.IGNORECASE)
+_SHAPES = re.compile(
+    r"sk-[A-Za-z0-9_-]{20,}|AIza[0-9A-Za-z_-]{35}|AKIA[0-9A-Z]{16}|gh[pousr]_[A-Za-z0-9]{16,}"
+    r"|xox[abpr]-[A-Za-z0-9-]{10,}|-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"
+)
+_BEARER = re.compile(r"(Bearer )(\S{16,})")
+_USER_PASSWORD = re.compile(r"(://)([^/\s:@]+:[^/\s@]+)(@)")
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether a header, field or parameter of this name holds a secret."""
+    return _FIELD_NAME.match(name) is not None
+
+
+class Redactor:
+    """Knows the keys in use and cleans text of them."""
+
+    def __init__(self, secrets: Iterable[Secret] = ()) -> None:
+        self._spellings: dict[str, str] = {}
+        self._literals: re.Pattern[str] | None = None
+        for secret in secrets:
+            self.remember(secret)
+
+    def remember(self, secret: Secret) -> None:
+        """From now on this value never gets through, however it is spelled."""
+        value = secret.reveal()
+        if len(value) < SHORTEST_LITERAL or value in self._spellings:
+            return
+        coded = base64.b64encode(value.encode()).decode()
+        url_coded = base64.urlsafe_b64encode(value.encode()).decode()
+        for spelling in (value, quote(value, safe=""), quote_plus(value), coded, coded.rstrip("="), url_coded):
+            self._spellings[spelling] = masked(value)
+        longest_first = sorted(self._spellings, key=len, reverse=True)
+        self._literals = re.compile("|".join(map(re.escape, longest_first)))
+
+    def clean(self, text: str) -> str:
+        """Text without keys: loaded values first, then by name, then by shape."""
+        if self._literals is not None:
+            text = self._literals.sub(lambda match: self._spellings[match[0]], text)
+        for pattern in (_JSON_FIELD, _HEADER_LINE, _PARAMETER, _BEARER, _USER_PASSWORD):
+            text = pattern.sub(_masked_middle, text)
+        return _SHAPES.sub("***", text)
+
+    def clean_fields(self, value: object) -> object:
+        """A JSON value without keys, by field name and by value."""
+        if isinstance(value, str):
+            return self.clean(value)
+        if isinstance(value, Mapping):
+            return {
+                name: masked(item) if isinstance(item, str) and is_secret_name(str(name)) else self.clean_fields(item)
+                for name, item in value.items()
+            }
+        if isinstance(value, list | tuple):
+            return [self.clean_fields(item) for item in value]
+        return value
+
+    def clean_error(self, error: PonderError) -> None:
+        """Clean an error's sentences in place."""
+        error.message, error.advice = self.clean(error.message), self.clean(error.advice)
+        error.args = (error.message,)
+
+
+def _masked_middle(match: re.Match[str]) -> str:
+    if match[2].startswith("***"):
+        return match[0]
+    return match[1] + masked(match[2]) + (match[3] if match.re.groups > 2 else "")
+
+
+class RedactingFilter(logging.Filter):
+    """Cleans every record of a handler, arguments and traceback included."""
+
+    def __init__(self, redactor: Redactor) -> None:
+        super().__init__()
+        self._redactor = redactor
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Always lets the record through, cleaned."""
+        record.msg, record.args = self._redactor.clean(record.getMessage()), ()
+        if record.exc_info:
+            record.exc_text = self._redactor.clean(logging.Formatter().formatException(record.exc_info))
+            record.exc_info = None
+        return True
+
+
+def quiet_http_loggers() -> None:
+    """The HTTP libraries print whole URLs and headers below WARNING."""
+    for name in ("httpx", "httpcore"):
+        logging.getLogger(name).setLevel(logging.WARNING)
