@@ -7,26 +7,10 @@ from collections.abc import Mapping
 from textual.content import Content
 from textual.widgets import Static
 
+from tui.commands.key_words import key_words
 from tui.commands.registry import Place, Registry
 
 MOST = 7
-
-SHOWN = {
-    "escape": "esc",
-    "full_stop": ".",
-    "comma": ",",
-    "pageup": "pgup",
-    "pagedown": "pgdn",
-    "question_mark": "?",
-    "up": "↑",
-    "down": "↓",
-}
-
-
-def key_words(key: str) -> str:
-    """A key as people write it."""
-    return "+".join(SHOWN.get(part, part) for part in key.split("+"))
-
 
 def footer_keys(registry: Registry, keymap: Mapping[str, tuple[str, ...]], place: Place) -> list[tuple[str, str]]:
     """Keys and words for the footer, those of the focused place first."""
