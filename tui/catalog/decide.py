@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tui.catalog.facts import BudgetRange, ThinkingControls
 from tui.catalog.rows import effort_rank
 from tui.catalog.spelling import Spelling
 from tui.domain.thinking import Asked, PlanState, ThinkingLevel
+from tui.domain.value import dataclass
 
 ANSWER_ROOM = 4_096
 """Tokens of the output limit that thinking may not take. More makes the highest budgets smaller."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 
 from tui.catalog.quirks import Quirks
 from tui.domain.messages import WireName
 from tui.domain.thinking import ThinkingForm
+from tui.domain.value import dataclass
 
 
 class EchoRule(StrEnum):
@@ -114,6 +115,8 @@ class ModelFacts:
     inputs: frozenset[str] = frozenset({"text"})
     """What it takes: text, image."""
     tools: bool = True
+    chat_tools_without_thinking: bool = False
+    """Over Chat Completions it takes tools only while thinking is off."""
     price: Price | None = None
     tokenizer: str = ""
     """Family name for token estimates; "" uses the general heuristic."""

@@ -6,7 +6,7 @@ Nothing is read before it is asked for, and of the packaged files only those tha
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from tui.catalog.facts import ModelFacts, ProviderFacts
@@ -17,6 +17,7 @@ from tui.catalog.rows import CONTROL_KEYS, Layered, ModelFile, check_row, facts_
 from tui.catalog.spelling import spelling_names
 from tui.domain.errors import ConfigError, UnknownModel
 from tui.domain.messages import WireName
+from tui.domain.value import dataclass
 
 __all__ = ["Catalog", "Layer", "effective_quirks", "packaged_catalog"]
 

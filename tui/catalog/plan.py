@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypedDict, Unpack
 
-from tui.catalog.decide import LEVEL_WORDS, Bounds, Choice, Knobs, choose, knobs
+from tui.catalog.decide import ANSWER_ROOM, LEVEL_WORDS, Bounds, Choice, Knobs, choose, knobs
 from tui.catalog.facts import Lifecycle, ModelFacts, ProviderFacts
 from tui.catalog.spelling import Fields, Spelling, at, merged, spelling
 from tui.domain.thinking import Asked, PlanState, ThinkingLevel, ThinkingPlan
+from tui.domain.value import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,9 +58,15 @@ def plan(facts: ModelFacts, provider: ProviderFacts, asked: Asked, **options: Un
         state=choice.state,
         fields=fields,
         headers=_headers(choice, spelled, with_tools=options.get("with_tools", True)),
-        max_output=limit if spelled.sends_max_output or options.get("max_output") is not None else None,
+        max_output=_sent_limit(limit, choice, spelled, asked_for=options.get("max_output") is not None),
         summary="Thinking: " + _sentence(wish, choice, facts, spelled),
-        warnings=(*choice.remarks, *_told(choice, facts, wish), *_limit_told(facts, options), *_lifecycle(facts)),
+        warnings=(
+            *choice.remarks,
+            *_told(choice, facts, wish),
+            *_tools_told(choice, facts, spelled, with_tools=options.get("with_tools", True)),
+            *_limit_told(facts, options),
+            *_lifecycle(facts),
+        ),
     )
 
 
@@ -77,6 +83,13 @@ def _wish(asked: Asked, options: PlanOptions) -> Asked | str:
 
 def _smaller(ours: int | None, models: int | None) -> int | None:
     return min(ours, models) if ours is not None and models is not None else ours if ours is not None else models
+
+
+def _sent_limit(limit: int | None, choice: Choice, spelled: Spelling, *, asked_for: bool) -> int | None:
+    if choice.budget is not None and spelled.budget_needs_max_output:
+        # A budget must be smaller than the limit, and the server's own limit may be small.
+        return choice.budget + ANSWER_ROOM if limit is None else max(limit, choice.budget + 1)
+    return limit if spelled.sends_max_output or asked_for else None
 
 
 def _cap(options: PlanOptions) -> int | None:
@@ -182,6 +195,14 @@ def _told(choice: Choice, facts: ModelFacts, wish: Asked | str) -> tuple[str, ..
     elif choice.state is PlanState.UNSUPPORTED and wish not in (ThinkingLevel.NONE, 0):
         told.append("This model does not think: nothing is sent for it")
     return tuple(told)
+
+
+def _tools_told(choice: Choice, facts: ModelFacts, spelled: Spelling, *, with_tools: bool) -> tuple[str, ...]:
+    thinks = choice.state in (PlanState.ON, PlanState.CANNOT_DISABLE)
+    if not (with_tools and thinks and facts.chat_tools_without_thinking and spelled.plain_chat):
+        return ()
+    way_out = "use its Responses API, or switch tools or thinking off"
+    return (f"Over Chat Completions this model refuses tools while it thinks: {way_out}",)
 
 
 def _limit_told(facts: ModelFacts, options: PlanOptions) -> tuple[str, ...]:

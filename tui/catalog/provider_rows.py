@@ -53,10 +53,15 @@ _KEYS: Mapping[str, Check] = {
     "models": is_text,
 }
 _WIRE_DEFAULTS: Mapping[str, Table] = {
-    WireName.ANTHROPIC: {"auth": "x-api-key", "quirks": {"version": "2023-06-01", "forbids_sampling": False}},
+    WireName.ANTHROPIC: {
+        "auth": "x-api-key",
+        "quirks": {"version": "2023-06-01", "forbids_sampling": False, "empty_signatures": True},
+    },
+    WireName.OPENAI_CHAT: {"quirks": {"thinking_back": "as_received"}},
     WireName.GEMINI: {"auth": "x-goog-api-key"},
 }
-"""What a provider of the user's has if it says nothing: servers that copy Anthropic know only the older version."""
+"""What a provider of the user's has if it says nothing: servers that copy Anthropic know only the older version,
+and a Chat server that shows its thinking in a field takes it back there."""
 
 
 @lru_cache(maxsize=1)

@@ -5,7 +5,20 @@ Every field has a test with it on and one with it off.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+
+from tui.domain.value import dataclass
+
+WORDS: Mapping[str, tuple[str, ...]] = {
+    "thinking_back": (
+        *("none", "as_received", "reasoning_content", "reasoning", "reasoning_text", "reasoning_details"),
+        *("think_tags", "content_chunks"),
+    ),
+    "think_tags": ("auto", "always", "forced_open", "never"),
+    "system_role": ("system", "developer"),
+    "tool_id": ("any", "nine_alnum", "forty"),
+}
+"""Fields that take one of a few words; a wrong one in a config file is told together with these."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +36,8 @@ class Quirks:
 
     # Chat Completions: thinking sent back
     thinking_back: str = "none"
-    """none, reasoning_content, reasoning, reasoning_text (with ``reasoning_opaque``: GitHub Copilot),
+    """none, as_received (in the field it came in: servers nobody described),
+    reasoning_content, reasoning, reasoning_text (with ``reasoning_opaque``: GitHub Copilot),
     reasoning_details (the array as received, plus ``reasoning`` where that came too; ``reasoning`` alone without
     an array), think_tags (in the content), content_chunks (Mistral)."""
     thinking_back_empty: bool = False

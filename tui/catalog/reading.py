@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import tomllib
 from collections.abc import Callable, Collection, Mapping
@@ -28,8 +27,10 @@ def read_toml(path: Path) -> Table:
 
 def nearest(word: str, known: Collection[str], count: int = 3) -> tuple[str, ...]:
     """The known words most like this one."""
+    from difflib import get_close_matches
+
     lowered = {name.lower(): name for name in known}
-    return tuple(lowered[found] for found in difflib.get_close_matches(word.lower(), lowered, n=count, cutoff=0.5))
+    return tuple(lowered[found] for found in get_close_matches(word.lower(), lowered, n=count, cutoff=0.5))
 
 
 def is_text(value: object) -> bool:
@@ -78,6 +79,7 @@ def one_of(words: Collection[str]) -> Check:
     def check(value: object) -> bool:
         return isinstance(value, str) and value in words
 
+    check.__doc__ = f"One of {', '.join(words)}."
     return check
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from functools import lru_cache
 from pathlib import Path
 from typing import cast
@@ -19,7 +19,7 @@ from tui.catalog.facts import (
     ThinkingCounted,
 )
 from tui.catalog.matching import best_match, normal
-from tui.catalog.quirks import Quirks
+from tui.catalog.quirks import WORDS, Quirks
 from tui.catalog.reading import (
     Check,
     Table,
@@ -39,6 +39,7 @@ from tui.catalog.reading import (
 from tui.domain.errors import ConfigError
 from tui.domain.messages import WireName
 from tui.domain.thinking import ThinkingForm
+from tui.domain.value import dataclass
 
 MODELS = Path(__file__).parent / "models"
 
@@ -77,6 +78,7 @@ ROW_KEYS: Mapping[str, Check] = {
     "bound": is_flag,
     "line": is_flag,
     "tools": is_flag,
+    "chat_tools_without_thinking": is_flag,
     "aliases": is_texts,
     "efforts": is_texts,
     "inputs": is_texts,
@@ -93,7 +95,11 @@ CONTROL_KEYS = frozenset({"thinks", "efforts", "budget", "can_disable"})
 """A row that has one of these says how the model thinks; without, it is known by name only."""
 _NOT_INHERITED = frozenset({"aliases", "notes", "lifecycle", "retires", "successor", "like", "line"})
 _EFFORT_WORDS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
-_QUIRK_FIELDS = tuple(quirk.name for quirk in fields(Quirks))
+_TYPE_CHECKS: Mapping[type, Check] = {str: is_text, bool: is_flag, tuple: is_texts}
+_QUIRK_CHECKS: Mapping[str, Check] = {
+    quirk.name: one_of(WORDS[quirk.name]) if quirk.name in WORDS else _TYPE_CHECKS[type(quirk.default)]
+    for quirk in fields(Quirks)
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,12 +217,7 @@ def check_row(row: object, where: str, file: str) -> Table:
 
 def check_quirks(table: object, where: str, file: str) -> Table:
     """A table of quirk fields."""
-    return check_table(table, dict.fromkeys(_QUIRK_FIELDS, _is_quirk), where=where, file=file)
-
-
-def _is_quirk(value: object) -> bool:
-    """A word, a switch or a list of words."""
-    return is_text(value) or is_flag(value) or is_texts(value)
+    return check_table(table, _QUIRK_CHECKS, where=where, file=file)
 
 
 def effort_rank(word: str) -> int:
@@ -244,6 +245,7 @@ def facts_from(layered: Layered, *, provider: str, model: str, wire: WireName, k
         form=ThinkingForm(str(row.get("form", ThinkingForm.FULL))),
         inputs=frozenset(_texts(row, "inputs") or ("text",)),
         tools=bool(row.get("tools", True)),
+        chat_tools_without_thinking=bool(row.get("chat_tools_without_thinking", False)),
         price=_price(row),
         tokenizer=str(row.get("tokenizer", "")),
         lifecycle=Lifecycle(str(row.get("lifecycle", Lifecycle.CURRENT))),

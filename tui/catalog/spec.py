@@ -55,6 +55,10 @@ def parse_spec(text: str, catalog: Catalog) -> ModelSpec:
     if slash and provider in known:
         if not model.strip("/") or model != model.strip():
             raise UnknownModel(f"`{text}` names a provider but no model.", nearest=_examples(catalog, provider))
+        head, _, last = model.rpartition("/")
+        # On servers of one's own a name may hold anything; elsewhere nothing but a level stands behind a model.
+        if head and not known[provider].local and catalog.find(provider, head).known:
+            raise _no_level(last, f"{provider}/{head}")
         return ModelSpec(provider=provider, model=catalog.find(provider, model).id, asked=asked)
     return _bare(name, asked, catalog)
 
@@ -68,7 +72,25 @@ def _bare(name: str, asked: Asked | None, catalog: Catalog) -> ModelSpec:
     names = tuple(f"{provider}/{model}" for provider, model in found)
     if found:
         raise UnknownModel(f"`{name}` is found at several providers.", nearest=names)
-    raise UnknownModel(f"There is no model `{name}`.", nearest=nearest_models(name, catalog))
+    head, slash, last = name.rpartition("/")
+    if slash and head and (any(_at_makers(head)) or any(_at_servers(head))):
+        raise _no_level(last, head)
+    similar = (*_at_ones_own(name, catalog), *nearest_models(name, catalog))
+    raise UnknownModel(f"There is no model `{name}`.", nearest=tuple(dict.fromkeys(similar))[:3])
+
+
+def _at_ones_own(name: str, catalog: Catalog) -> Iterator[str]:
+    """The same model at a provider of the user's whose name is nearly this one."""
+    provider, slash, model = name.partition("/")
+    return (f"{found}/{model}" for found in nearest(provider, catalog.own_providers)) if slash and model else iter(())
+
+
+def _no_level(word: str, model: str) -> UnknownModel:
+    """A model that is known, and behind it something that is not a level."""
+    return UnknownModel(
+        f"`{word}` behind `{model}` is neither a level nor a budget.",
+        nearest=tuple(f"{model}/{asked}" for asked in ("med", "high", "16k")),
+    )
 
 
 def _at_makers(name: str) -> Iterator[tuple[str, str]]:

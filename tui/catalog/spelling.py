@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import cast
 
 from tui.catalog.reading import Table, read_toml
 from tui.domain.errors import ConfigError
+from tui.domain.value import dataclass
 
 Fields = dict[str, object]
 
@@ -37,6 +38,8 @@ class Spelling:
     tool_headers: Mapping[str, str] = field(default_factory=dict)
     refuses: tuple[str, ...] = ()
     sends_max_output: bool = False
+    budget_needs_max_output: bool = False
+    plain_chat: bool = False
 
     def effort(self, word: str) -> str:
         """The word as it stands on this wire."""

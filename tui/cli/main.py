@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol, cast
@@ -35,12 +37,26 @@ COMMANDS = {
     "plan": Entry("tui.cli.plan", "print what will be sent to control a model's thinking"),
     "models": Entry("tui.cli.models", "list the models in the catalogue"),
     "auth": Entry("tui.cli.auth", "keep, list and remove providers' keys"),
+    "sessions": Entry("tui.cli.sessions", "list, search, show, export, import and delete sessions"),
+    "context": Entry("tui.cli.context", "print what the next request weighs, what goes, what stays and why"),
+    "themes": Entry("tui.cli.themes", "list the themes"),
+    "doctor": Entry("tui.cli.doctor", "print what was found on this machine"),
+    "completions": Entry("tui.cli.completions", "print a completion script for bash, zsh or fish"),
     "wire": Entry("tui.cli.wire", "decode recorded responses, encode conversations"),
 }
 """Name → module; the order is the order of ``ponder --help``."""
 
+PIPE_CLOSED = 141
+"""What a shell reports for a program whose reader went away."""
+INTERRUPTED = 130
 
-def _parser(chosen: str | None) -> argparse.ArgumentParser:
+
+def whole_parser() -> argparse.ArgumentParser:
+    """All commands with all their arguments: what completions are made from."""
+    return _parser(None, whole=True)
+
+
+def _parser(chosen: str | None, *, whole: bool = False) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="ponder",
         description="A full-screen terminal client for language models that think.",
@@ -51,7 +67,7 @@ def _parser(chosen: str | None) -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     for name, entry in COMMANDS.items():
         sub = commands.add_parser(name, help=entry.help, description=entry.help[0].upper() + entry.help[1:] + ".")
-        if name == chosen:
+        if whole or name == chosen:
             _load(entry).add_arguments(sub)
     return parser
 
@@ -64,5 +80,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; the exit codes are listed in ``docs/headless.md``."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     chosen = arguments[0] if arguments and arguments[0] in COMMANDS else None
-    args = _parser(chosen).parse_args(arguments)
-    return start.run(args) if args.command is None else _load(COMMANDS[args.command]).run(args)
+    try:
+        args = _parser(chosen).parse_args(arguments)
+        code = start.run(args) if args.command is None else _load(COMMANDS[args.command]).run(args)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _forget_output()
+        return PIPE_CLOSED
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    return code
+
+
+def _forget_output() -> None:
+    """Nobody reads any more (``ponder ... | head``): the interpreter must not try to flush to them at its end."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from tui.catalog.facts import ModelFacts
 from tui.catalog.plan import plan
 from tui.catalog.plan_settings import plan_options
-from tui.catalog.spec import parse_spec, require_asked, split_asked
+from tui.catalog.spec import parse_asked, parse_spec, require_asked, split_asked
 from tui.cli.user_catalog import UserCatalog, say, user_catalog
 from tui.domain.errors import ConfigError, UnknownModel, UsageError
 from tui.domain.thinking import Asked, ThinkingLevel, ThinkingPlan
@@ -59,7 +59,7 @@ def planned_for(args: argparse.Namespace, mine: UserCatalog) -> Planned:
     options = plan_options(mine.settings_for(facts), context_tokens=args.context_tokens)
     if args.max_output is not None:
         options["max_output"] = args.max_output
-    asked = require_asked(args.thinking_budget) if args.thinking_budget else spec.asked
+    asked = spec.asked if args.thinking_budget is None else require_asked(args.thinking_budget)
     if asked is None:
         asked = _configured_level(mine)
     return Planned(facts, plan(facts, mine.catalog.provider(spec.provider), asked, **options))
@@ -108,7 +108,7 @@ def _as_text(planned: Planned, mine: UserCatalog) -> str:
 
 
 def _tokens(text: str) -> int:
-    asked = require_asked(text) if text.lower() not in tuple(ThinkingLevel) else None
+    asked = parse_asked(text) if text.lower() not in tuple(ThinkingLevel) else None
     if not isinstance(asked, int):
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of tokens")
     return asked

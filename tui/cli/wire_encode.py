@@ -226,9 +226,8 @@ def _plan(goal: Goal, settings: Settings, max_output: int | None, *, with_tools:
         max_output=max_output,
         with_tools=with_tools,
         dynamic_budget=dynamic,
-        # A level in the name is the more particular wish.
-        effort_override=reasoning.effort if asked is None else None,
-        max_tokens_override=reasoning.maxTokens if asked is None else None,
+        effort_override=reasoning.effort,
+        max_tokens_override=reasoning.maxTokens,
         enabled=reasoning.enabled,
         summary=reasoning.summary,
     )

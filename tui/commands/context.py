@@ -53,6 +53,8 @@ class View(StrEnum):
     COMPARE = "compare"
     KEY = "key"
     TOOLS = "tools"
+    APPROVAL = "approval"
+    """``argument`` is the call that waits."""
     FIND = "find"
     HISTORY = "history"
     TEXT = "text"

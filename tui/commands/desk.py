@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from tui.bus.bus import Subscription
 from tui.domain.blocks import Block
+from tui.domain.compression import CompressionPreview
 from tui.domain.events import Stamped
+from tui.domain.messages import Turn
 from tui.domain.thinking import Asked, ModelSpec, ThinkingPlan
 from tui.domain.usage import MeterReading
 from tui.engine.session import Preview
@@ -31,6 +33,10 @@ class Library(Protocol):
 
     async def preview(self, session: str) -> str:
         """The first and last words of a session, as markdown."""
+        ...
+
+    async def turns(self, session: str) -> Sequence[Turn]:
+        """All turns of a session, to be compared with the open one's."""
         ...
 
     async def rename(self, session: str, title: str) -> None:
@@ -112,6 +118,10 @@ class ChatDesk(Protocol):
 
     async def uncompress(self) -> bool:
         """Take the folding back."""
+        ...
+
+    async def compression_preview(self) -> CompressionPreview | None:
+        """What ``compress`` would fold and about how much would be left; None when there is nothing to fold."""
         ...
 
     async def preview(self, draft: str) -> Preview:

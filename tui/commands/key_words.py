@@ -9,6 +9,8 @@ SHOWN = {
     "pageup": "pgup",
     "pagedown": "pgdn",
     "question_mark": "?",
+    "asterisk": "*",
+    "slash": "/",
     "up": "↑",
     "down": "↓",
 }

@@ -8,9 +8,10 @@ The first is kept over restarts, the second is made again with the first answer.
 from __future__ import annotations
 
 import itertools
-import statistics
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import field, replace
+
+from tui.domain.value import dataclass
 
 KEPT = 24
 """Exchanges remembered per model."""
@@ -46,7 +47,7 @@ class Calibration:
         known = self.pairs.get(key, ())
         if not known:
             return 1.0
-        middle = statistics.median(reported / estimate for estimate, reported in known)
+        middle = _median(reported / estimate for estimate, reported in known)
         trust = min(1.0, (len(known) + 1) / TRUSTED_FROM)
         return _within(1.0 + (middle - 1.0) * trust)
 
@@ -58,7 +59,7 @@ class Calibration:
             for earlier, later in itertools.pairwise(known)
             if later[0] - earlier[0] >= max(16, earlier[0] // 50)
         ]
-        return _within(statistics.median(steps)) if len(steps) >= TRUSTED_FROM - 1 else self.ratio(key)
+        return _within(_median(steps)) if len(steps) >= TRUSTED_FROM - 1 else self.ratio(key)
 
     def predict(self, key: str, estimate: int, anchor: Anchor | None = None) -> int:
         """What the provider will report for a request that we plainly estimate so."""
@@ -80,6 +81,13 @@ class Calibration:
             if read:
                 pairs[str(key)] = read[-KEPT:]
         return cls(pairs=pairs)
+
+
+def _median(numbers: Iterable[float]) -> float:
+    """The middle one; ``statistics`` has it too, but brings fractions and decimals with it."""
+    ordered = sorted(numbers)
+    half = len(ordered) // 2
+    return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
 
 
 def _pair(item: object) -> tuple[int, int] | None:

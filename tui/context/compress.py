@@ -7,22 +7,26 @@ on beside the summary as they were. Nothing stored changes: the result is a view
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from tui.context.estimate import text_tokens
 from tui.context.outgoing import has_open_loop
 from tui.context.readable import scrubbed
 from tui.context.view import CompressionView
 from tui.domain.blocks import TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
+from tui.domain.compression import CompressionPreview
 from tui.domain.errors import CompressionError
 from tui.domain.messages import Message, Role, Turn
 from tui.domain.request import Outgoing, OutgoingMessage
 from tui.domain.stream import Finish, Stop
 from tui.domain.usage import MeterReading
+from tui.domain.value import dataclass
 
 KEEP_TURNS = 3
 VERBATIM_TOKENS = 2_000
 """Tokens of the user's own recent words that are kept beside the summary."""
+USUAL_SHARE = 0.12
+"""Of what a summary stands for, how long it usually is; only previews guess with it."""
+SHORTEST_SUMMARY = 120
 RESULT_TOKENS = 600
 """Tokens of one tool result that the summariser gets to read."""
 
@@ -82,6 +86,28 @@ def plan(
         before=reading.effective,
         folded_tokens=size,
     )
+
+
+def preview(made: CompressionPlan, turns: Sequence[Turn], reading: MeterReading, writer: str) -> CompressionPreview:
+    """What carrying the plan out would come to; ``writer`` is who would be asked."""
+    folded = [turn for turn in turns if turn.id in made.turns]
+    summary = max(SHORTEST_SUMMARY, round(made.folded_tokens * USUAL_SHARE))
+    words = sum(text_tokens(kept) for kept in made.verbatim)
+    return CompressionPreview(
+        turns=made.turns,
+        prompts=tuple(_first_line(turn) for turn in folded),
+        verbatim=made.verbatim,
+        writer=writer,
+        before=reading.effective,
+        folded_tokens=made.folded_tokens,
+        after=min(reading.effective, max(0, reading.effective - made.folded_tokens) + summary + words),
+    )
+
+
+def _first_line(turn: Turn) -> str:
+    said = (block.text.strip() for message in turn.messages for block in message.blocks if isinstance(block, TextBlock))
+    words = next((text for text in said if text), "")
+    return words.splitlines()[0][:200] if words else ""
 
 
 def _foldable(turns: Sequence[Turn], keep_turns: int) -> list[Turn]:

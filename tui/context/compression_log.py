@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from tui.domain.value import dataclass
 
 USELESS_IN_A_ROW = 2
 """Compressions without a real gain before it stops by itself."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from tui.domain.blocks import Block, ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.messages import Message, Origin, Role
 from tui.domain.request import Reason, Verdict
+from tui.domain.value import dataclass
 
 
 @dataclass(slots=True)

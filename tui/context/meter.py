@@ -7,7 +7,7 @@ every keystroke and only looks at the draft. Both are pure.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tui.catalog.facts import ModelFacts, ThinkingCounted
 from tui.context.calibration import Anchor, Calibration, calibration_key
@@ -18,6 +18,7 @@ from tui.domain.messages import Message, Role, Turn
 from tui.domain.request import Outgoing, OutgoingMessage, Reason, ToolSchema
 from tui.domain.thinking import ThinkingForm
 from tui.domain.usage import Certainty, MeterReading, Part
+from tui.domain.value import dataclass
 
 COMPRESS_AT = 0.85
 

@@ -8,7 +8,7 @@ store: this is a view. The stages, in order: compressed and superseded parts, st
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tui.catalog.facts import ModelFacts
 from tui.catalog.quirks import Quirks
@@ -30,6 +30,7 @@ from tui.domain.blocks import (
 from tui.domain.messages import Message, Origin, Role, Turn
 from tui.domain.request import Outgoing, OutgoingMessage, Reason
 from tui.domain.thinking import ReasoningRules, ThinkingPlan
+from tui.domain.value import dataclass
 
 IMAGE_OMITTED = "[image omitted]"
 INTERRUPTED_MARK = " [interrupted]"
@@ -73,7 +74,7 @@ def select(  # noqa: PLR0913 - each is an independent fact about the next reques
         plan=plan,
         wire=RULES[target.wire],
         has_tools=has_tools and facts.tools,
-        folded=bool(view.folded),
+        folded=bool(view.folded or view.shortened),
         repair=repair or frozenset(),
     )
     ledger = Ledger()

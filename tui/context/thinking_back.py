@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum, StrEnum, auto
 
 from tui.catalog.facts import EchoRule, ModelFacts
@@ -21,6 +21,7 @@ from tui.domain.thinking import (
     StripPolicy,
     ThinkingPlan,
 )
+from tui.domain.value import dataclass
 
 EARLIER_REASONING = "Earlier reasoning:\n"
 """Label of foreign thinking that goes as plain text; tags would be imitated by the model."""
@@ -58,7 +59,7 @@ class Aim:
     wire: WireRules
     has_tools: bool
     folded: bool = False
-    """A compressed part stands before what is sent."""
+    """What stands before has changed since: a part is folded, or a tool result cut short."""
     repair: frozenset[Repair] = frozenset()
 
 

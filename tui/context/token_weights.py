@@ -7,7 +7,8 @@ What a request adds around its texts (roles, tool prompts) is fitted against wha
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from tui.domain.value import dataclass
 
 Weights = tuple[float, ...]
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal, assert_never
 
 from tui.catalog.quirks import Quirks
 from tui.domain.blocks import ThinkingBlock
 from tui.domain.messages import WireName
+from tui.domain.value import dataclass
 
 ThinkingNeeds = Literal["signature", "encrypted", "text_or_signature", "text", "as_quirks_say"]
 """What a thinking block must have to be spelled at all."""
@@ -113,7 +113,10 @@ def can_carry(block: ThinkingBlock, wire: WireRules, quirks: Quirks) -> bool:
         case "text":
             return bool(block.text)
         case "as_quirks_say":
-            has_details = quirks.thinking_back == "reasoning_details" and bool(seal and seal.raw)
+            in_details = quirks.thinking_back in ("reasoning_details", "as_received")
+            has_details = in_details and bool(seal and seal.raw)
+            if quirks.thinking_back == "as_received" and block.wire_field in (None, "think_tags"):
+                return has_details
             return quirks.thinking_back != "none" and (bool(block.text) or has_details)
         case _:
             assert_never(wire.thinking_needs)

@@ -7,7 +7,7 @@ joins by itself, because deltas are joined before anything is encoded.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import assert_never
 
 from tui.domain.blocks import Block, ImageBlock, OpaqueBlock, Seal, TextBlock, ThinkingBlock, ToolCallBlock
@@ -31,6 +31,7 @@ from tui.domain.stream import (
 )
 from tui.domain.thinking import ThinkingForm
 from tui.domain.usage import Usage
+from tui.domain.value import dataclass
 
 
 def whole_text(pieces: list[str]) -> str:

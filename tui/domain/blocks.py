@@ -6,10 +6,10 @@ spelling it is the wire's.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from tui.domain.thinking import ThinkingForm
+from tui.domain.value import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from tui.domain.value import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,3 +33,23 @@ class CompressionView:
             quoted = "\n".join(f"<message>\n{words}\n</message>" for words in self.verbatim)
             parts.append(f"My latest messages from the folded part, word for word:\n{quoted}")
         return "\n\n".join(parts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompressionPreview:
+    """What compressing now would do, before anybody is asked for a summary."""
+
+    turns: tuple[str, ...]
+    """Ids of the turns that would be folded, oldest first."""
+    prompts: tuple[str, ...]
+    """The first line of each."""
+    verbatim: tuple[str, ...]
+    """The user's words that would stay as they are."""
+    writer: str
+    """``provider/model`` that would write the summary."""
+    before: int
+    """Effective tokens now."""
+    folded_tokens: int
+    """Of them in the turns that would go."""
+    after: int
+    """Effective tokens with a summary of the usual length: an estimate."""

@@ -7,7 +7,7 @@ snapshot with the last number it contains and ignores what is not newer.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 
 from tui.domain.blocks import ToolResultBlock
@@ -16,6 +16,7 @@ from tui.domain.messages import Message, Turn
 from tui.domain.stream import StreamEvent
 from tui.domain.thinking import ModelSpec, ThinkingPlan
 from tui.domain.usage import MeterReading
+from tui.domain.value import dataclass
 
 
 class Severity(StrEnum):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from tui.domain.blocks import Block
 from tui.domain.stream import Stop
 from tui.domain.usage import Usage
+from tui.domain.value import dataclass
 
 
 class Role(StrEnum):

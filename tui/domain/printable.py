@@ -10,6 +10,8 @@ import re
 import unicodedata
 from functools import cache
 
+from tui.domain.late_pattern import late_pattern
+
 MAX_MARKS = 8
 """Combining marks kept in a row; more than that is drawn over the neighbours' cells."""
 CUT = "…"
@@ -33,13 +35,13 @@ _FLAGS = "|".join(
 )
 """The three flags written with tag characters that are in general use."""
 _SUSPECT = re.compile(f"{_FLAGS}|[\x00-\x09\x0b-\x1f\x7f{_SHOWN_AS_ESCAPE}{_NOT_CHARACTERS}{_ZERO_WIDTH_JOINERS}]")
-_NEVER_A_NEIGHBOUR = re.compile(f"[{_SHOWN_AS_ESCAPE}{_NOT_CHARACTERS}]")
-_JOINING_SCRIPT = re.compile(
+_NEVER_A_NEIGHBOUR = late_pattern(f"[{_SHOWN_AS_ESCAPE}{_NOT_CHARACTERS}]")
+_JOINING_SCRIPT = late_pattern(
     "[\u0600-\u08ff\u0900-\u0dff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff\u1800-\u18af\ua840-\ua87f"
     "\ufb50-\ufdff\ufe70-\ufefc\U00010ac0-\U00010aff\U0001e900-\U0001e95f]"
 )
-_EMOJI = re.compile("[\u00a9\u00ae\u2190-\u21ff\u2300-\u23ff\u2460-\u27bf\u2900-\u2bff\U0001f000-\U0001faff]")
-_EMOJI_TAIL = re.compile("[\ufe0f\U0001f3fb-\U0001f3ff]")
+_EMOJI = late_pattern("[\u00a9\u00ae\u2190-\u21ff\u2300-\u23ff\u2460-\u27bf\u2900-\u2bff\U0001f000-\U0001faff]")
+_EMOJI_TAIL = late_pattern("[\ufe0f\U0001f3fb-\U0001f3ff]")
 
 
 def printable(text: str, *, keep_newlines: bool = True) -> str:

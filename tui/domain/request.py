@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 
 from tui.domain.blocks import Block
 from tui.domain.messages import Origin, Role
 from tui.domain.thinking import ThinkingPlan
+from tui.domain.value import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,5 +97,7 @@ class ChatRequest:
     cache_key: str | None = None
     """A stable id of the conversation, for prompt caches that take one."""
     stream: bool = True
+    without: tuple[str, ...] = ()
+    """Fields of the body that the server said it does not know: left out."""
     extra_body: Mapping[str, object] = field(default_factory=dict)
     """The user's own fields, merged last."""

@@ -7,13 +7,13 @@ A block is always opened before its deltas, even when no text will follow; a sea
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
 from tui.domain.blocks import Seal
 from tui.domain.thinking import ThinkingForm
 from tui.domain.usage import Usage
+from tui.domain.value import dataclass
 
 BlockKind = Literal["text", "refusal", "thinking", "tool_call", "image", "opaque"]
 

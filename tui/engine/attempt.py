@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from tui.domain.assemble import Assembler
 from tui.domain.blocks import Block, TextBlock, ThinkingBlock, ToolCallBlock
@@ -28,6 +28,7 @@ from tui.domain.stream import (
     ThinkingDelta,
     UsageReported,
 )
+from tui.domain.value import dataclass
 from tui.engine.answered import is_same_model
 from tui.engine.hops import Hops
 from tui.engine.ports import Backend, Clock, Target

@@ -9,6 +9,7 @@ from dataclasses import replace
 from tui.context.compress import is_due, undo
 from tui.context.compression_log import CompressionLog
 from tui.context.view import CompressionView
+from tui.domain.compression import CompressionPreview
 from tui.domain.errors import ErrorKind, PonderError, ProviderError
 from tui.domain.events import AppEvent, CompressionFinished, CompressionStarted, MeterChanged, Notice, Severity
 from tui.domain.messages import Message
@@ -64,9 +65,8 @@ class Compaction:
     async def now(self, ask: Ask, instruction: str, publish: Publish) -> bool:
         """Compress; True when the view changed. Whatever goes wrong changes nothing and is told."""
         before = self._ports.planner.meter(ask).effective
-        writer_spec = ask.settings.compression_model
         try:
-            writer = self._ports.planner.target(writer_spec) if writer_spec else ask.target
+            writer = self._writer(ask)
             folding = self._ports.compressor.fold(ask, writer, instruction)
             if folding is None:
                 publish(CompressionFinished(before, before, error="There is no finished turn that could be folded."))
@@ -86,6 +86,14 @@ class Compaction:
         publish(CompressionFinished(before, reading.effective, summary=view.summary))
         publish(MeterChanged(reading))
         return True
+
+    def preview(self, ask: Ask) -> CompressionPreview | None:
+        """What compressing now would come to; None when nothing could be folded."""
+        return self._ports.compressor.preview(ask, self._writer(ask))
+
+    def _writer(self, ask: Ask) -> Target:
+        spec = ask.settings.compression_model
+        return self._ports.planner.target(spec) if spec else ask.target
 
     async def undo(self, publish: Publish) -> bool:
         """One compression back; False when there was none."""

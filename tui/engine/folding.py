@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tui.context import compress
 from tui.context.view import CompressionView
 from tui.domain.blocks import TextBlock
+from tui.domain.compression import CompressionPreview
 from tui.domain.messages import Message
 from tui.domain.request import ChatRequest
+from tui.domain.value import dataclass
 from tui.engine.ports import Ask, Folding, Target
 from tui.engine.requests import CataloguePlanner
 
@@ -37,19 +39,20 @@ class ContextCompressor:
 
     def fold(self, ask: Ask, writer: Target, instruction: str) -> Folding | None:
         """What to ask ``writer`` for a summary; None when there is nothing that could be folded."""
-        made = compress.plan(
-            ask.turns,
-            self._planner.request(ask).outgoing,
-            self._planner.meter(ask),
-            keep_turns=ask.settings.keep_turns,
-            earlier=ask.view,
-            family=ask.target.facts.tokenizer,
-        )
+        made = self._plan(ask)
         if made is None:
             return None
         window = writer.facts.context_window
         limit = None if window is None else int(window * SHARE_FOR_READING)
         return self._folding(_Notes(made=made, ask=ask, writer=writer, instruction=instruction, limit=limit))
+
+    def preview(self, ask: Ask, writer: Target) -> CompressionPreview | None:
+        """What folding now would come to; None when there is nothing that could be folded."""
+        made = self._plan(ask)
+        if made is None:
+            return None
+        name = f"{writer.provider.id}/{writer.facts.id}"
+        return compress.preview(made, ask.turns, self._planner.meter(ask), name)
 
     def smaller(self, folding: Folding) -> Folding | None:
         """The same with half as much to read."""
@@ -71,6 +74,16 @@ class ContextCompressor:
             ask.view,
             need=max(over, reading.effective // 4),
             newest_first=newest_first,
+            family=ask.target.facts.tokenizer,
+        )
+
+    def _plan(self, ask: Ask) -> compress.CompressionPlan | None:
+        return compress.plan(
+            ask.turns,
+            self._planner.request(ask).outgoing,
+            self._planner.meter(ask),
+            keep_turns=ask.settings.keep_turns,
+            earlier=ask.view,
             family=ask.target.facts.tokenizer,
         )
 

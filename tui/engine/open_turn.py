@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from tui.context.view import CompressionView
 from tui.domain.blocks import Block
-from tui.domain.events import AppEvent, MessageCompleted, MeterChanged
+from tui.domain.events import AppEvent, MessageCompleted, MeterChanged, Notice, Severity
 from tui.domain.messages import Message, Role, Turn
 from tui.domain.request import ToolSchema
 from tui.domain.thinking import ModelSpec
+from tui.domain.value import dataclass
 from tui.engine.gate import ApprovalDesk, RetryGate
 from tui.engine.ports import Ask, Ports, Repairs, Target
 from tui.engine.saving import Saver
@@ -29,7 +30,7 @@ class Conversation:
     view: CompressionView | None = None
     tools: tuple[ToolSchema, ...] = ()
     remarks: set[str] = field(default_factory=set)
-    """What providers remarked and the user was told: once is enough."""
+    """What the user was told about requests, by providers and by us: once is enough."""
 
     def ask(self, *, draft: str = "") -> Ask:
         """What the next request would be made from."""
@@ -65,13 +66,23 @@ class OpenTurn:
     """Attempts of this round so far, whatever became of them."""
     told: int = 0
     """How many of the messages everybody has heard of."""
+    measured: Ask | None = None
+    """What the meter was last read for, words still arriving included."""
     live: bool = True
     """False once its end was told: a part that dies slowly has no voice any more."""
+
+    _path: tuple[tuple[Turn, ...], int, tuple[Turn, ...]] = ((), -1, ())
 
     def publish(self, event: AppEvent) -> None:
         """Tell everybody, while the turn lives."""
         if self.live:
             self.tell(event)
+
+    def remark(self, sentence: str) -> None:
+        """Something about the request that the user should know; once in a session."""
+        if sentence not in self.conversation.remarks:
+            self.conversation.remarks.add(sentence)
+            self.publish(Notice(Severity.INFO, sentence))
 
     def turn(self, *, open_: bool) -> Turn:
         """The turn as it stands."""
@@ -84,11 +95,10 @@ class OpenTurn:
 
     def ask(self, repairs: Repairs) -> Ask:
         """What the next request of this turn is made from."""
-        turn = self.turn(open_=True)
         conversation = self.conversation
         return replace(
             conversation.ask(),
-            turns=(*conversation.turns, turn),
+            turns=self._turns(),
             target=self.target,
             spec=self.spec,
             settings=self.settings,
@@ -115,4 +125,13 @@ class OpenTurn:
         if streaming is not None:
             turn = replace(ask.turns[-1], messages=(*ask.turns[-1].messages, streaming))
             ask = replace(ask, turns=(*ask.turns[:-1], turn))
+        self.measured = ask
         self.publish(MeterChanged(self.ports.planner.meter(ask)))
+
+    def _turns(self) -> tuple[Turn, ...]:
+        """All turns with this one; the same object until a message is added, so that nothing is counted again."""
+        before, length, turns = self._path
+        if before is not self.conversation.turns or length != len(self.messages):
+            turns = (*self.conversation.turns, self.turn(open_=True))
+            self._path = (self.conversation.turns, len(self.messages), turns)
+        return turns

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from tui.catalog.facts import ModelFacts, ProviderFacts
 from tui.context.view import CompressionView
 from tui.domain.blocks import ToolCallBlock, ToolResultBlock
+from tui.domain.compression import CompressionPreview
 from tui.domain.messages import Message, Origin, Turn
 from tui.domain.request import ChatRequest, ToolSchema
 from tui.domain.stream import StreamEvent
 from tui.domain.thinking import ModelSpec, ThinkingPlan
 from tui.domain.usage import MeterReading, Usage
+from tui.domain.value import dataclass
 from tui.engine.settings import EngineSettings
 
 
@@ -178,6 +179,10 @@ class Planner(Protocol):
         """The provider reported what this request really weighed."""
         ...
 
+    def resume(self, ask: Ask) -> None:
+        """A stored conversation goes on: what its last answer reported is known again."""
+        ...
+
     def nearest(self, spec: ModelSpec) -> tuple[str, ...]:
         """Names of models the user may have meant."""
         ...
@@ -201,6 +206,10 @@ class Folding:
 
 class Compressor(Protocol):
     """Folds finished turns into summaries. Pure: the engine does the asking."""
+
+    def preview(self, ask: Ask, writer: Target) -> CompressionPreview | None:
+        """What folding now would come to; None when there is nothing that could be folded."""
+        ...
 
     def fold(self, ask: Ask, writer: Target, instruction: str) -> Folding | None:
         """What to ask ``writer`` for a summary; None when there is nothing that could be folded."""
@@ -234,3 +243,5 @@ class Ports:
     """A random number from 0 to 1."""
     interactive: bool = True
     """Somebody can be asked."""
+    conceal: Callable[[str], str] = str
+    """Takes keys out of text that a tool brings in, before the model, the screen or the store sees it."""

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections import deque
+from dataclasses import replace
 from typing import Protocol
 from urllib.parse import urlsplit
 
-from tui.catalog.facts import Price
 from tui.catalog.load import Catalog, effective_quirks
 from tui.catalog.plan import DynamicBudget, plan
 from tui.catalog.spec import nearest_models
+from tui.context.bill import priced
 from tui.context.outgoing import select
 from tui.context.thinking_back import Repair
-from tui.domain.messages import Origin
+from tui.domain.messages import Origin, Role, Turn
 from tui.domain.request import ChatRequest
 from tui.domain.thinking import ModelSpec, ThinkingLevel, ThinkingPlan
 from tui.domain.usage import MeterReading, Usage
 from tui.engine.ports import Ask, Target
+from tui.engine.window import opened_window
 from tui.engine.without import without_parameter
 
 DEFAULT_LEVEL = ThinkingLevel.MED
@@ -33,6 +36,14 @@ class Scales(Protocol):
         """What it really weighed."""
         ...
 
+    def resume(self, ask: Ask, request: ChatRequest, usage: Usage) -> None:
+        """What it really weighed when this conversation was last open: nothing new is learned from it."""
+        ...
+
+
+KEPT_REQUESTS = 3
+"""Requests remembered: the one being typed for, the one running, the one being compressed."""
+
 
 class CataloguePlanner:
     """The engine's planner over the real catalogue and the real selection."""
@@ -41,7 +52,7 @@ class CataloguePlanner:
         self.catalog = catalog
         """May be replaced by a newer one; it holds from the next request on."""
         self._scales = scales
-        self._last: tuple[Ask, ChatRequest] | None = None
+        self._made: deque[tuple[Ask, ChatRequest]] = deque(maxlen=KEPT_REQUESTS)
 
     def target(self, spec: ModelSpec) -> Target:
         """Where a name leads; raises UnknownModel."""
@@ -61,13 +72,13 @@ class CataloguePlanner:
 
     def request(self, ask: Ask) -> ChatRequest:
         """The request itself."""
-        last = self._last
-        if last is not None and _same_but_for_the_draft(last[0], ask):
-            return last[1]
+        for made, request in self._made:
+            if _same_but_for_the_draft(made, ask):
+                return request
         request = self._request(ask, self.plan(ask))
         for name in ask.repairs.without:
             request = without_parameter(request, name)
-        self._last = (ask, request)
+        self._made.append((ask, request))
         return request
 
     def meter(self, ask: Ask) -> MeterReading:
@@ -77,6 +88,12 @@ class CataloguePlanner:
     def learn(self, ask: Ask, usage: Usage) -> None:
         """The provider reported what this request really weighed."""
         self._scales.learn(ask, self.request(ask), usage)
+
+    def resume(self, ask: Ask) -> None:
+        """A stored conversation goes on: its last reported count anchors the meter again."""
+        found = as_last_asked(ask)
+        if found is not None:
+            self._scales.resume(found[0], self.request(found[0]), found[1])
 
     def nearest(self, spec: ModelSpec) -> tuple[str, ...]:
         """Names of models the user may have meant."""
@@ -133,7 +150,7 @@ class CataloguePlanner:
             max_output=made.max_output,
             temperature=settings.temperature,
             top_p=settings.top_p,
-            num_ctx=settings.context_limit or target.facts.context_window,
+            num_ctx=opened_window(ask),
             continuation=ask.continuation,
             cache_key=ask.session,
             extra_body=target.provider.extra_body,
@@ -153,13 +170,20 @@ def _same_but_for_the_draft(one: Ask, other: Ask) -> bool:
     )
 
 
-def priced(usage: Usage, price: Price) -> float | None:
-    """Dollars for one response. Cached tokens cost their own price, or the plain one where that is not known."""
-    if usage.input is None or usage.output is None or price.input is None or price.output is None:
-        return None
-    read, written = usage.cache_read or 0, usage.cache_write or 0
-    plain = max(usage.input - read - written, 0)
-    read_price = price.input if price.cache_read is None else price.cache_read
-    write_price = price.input if price.cache_write is None else price.cache_write
-    dollars = plain * price.input + read * read_price + written * write_price + usage.output * price.output
-    return dollars / 1_000_000
+def as_last_asked(ask: Ask) -> tuple[Ask, Usage] | None:
+    """What this conversation's last counted answer was made from, and its count; None where that is not known."""
+    if ask.view is not None:
+        return None  # the answer may be older than the summary, and was then asked for without it
+    origin = ask.target.origin
+    for number in range(len(ask.turns) - 1, -1, -1):
+        turn = ask.turns[number]
+        for place in range(len(turn.messages) - 1, -1, -1):
+            message = turn.messages[place]
+            if message.role is not Role.ASSISTANT or message.usage is None or message.usage.input is None:
+                continue
+            made = message.origin
+            if made is None or (made.provider, made.model) != (origin.provider, origin.model):
+                return None
+            before = Turn(id=turn.id, messages=turn.messages[:place], open=True)
+            return replace(ask, turns=(*ask.turns[:number], before), draft=""), message.usage
+    return None

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 
 from tui.domain.errors import ErrorKind, ProviderError
+from tui.domain.value import dataclass
 
 REQUESTS_PER_STEP = 6
 ATTEMPTS_BEFORE_FIRST_EVENT = 5

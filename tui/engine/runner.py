@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 
 from tui.domain.blocks import Block, ImageBlock, TextBlock
 from tui.domain.errors import PonderError
-from tui.domain.events import AppEvent, Notice, QueueChanged, Severity, TurnFailed, TurnFinished
+from tui.domain.events import AppEvent, MeterChanged, Notice, QueueChanged, Severity, TurnFailed, TurnFinished
 from tui.domain.messages import Message, Role
+from tui.domain.value import dataclass
 from tui.engine.compaction import Compaction
 from tui.engine.gate import ApprovalDesk, RetryGate
 from tui.engine.open_turn import Conversation, OpenTurn
-from tui.engine.ports import Ports
+from tui.engine.ports import Ask, Ports, Repairs
 from tui.engine.saving import Saver
 from tui.engine.turn import TurnLoop
 
+LOG = logging.getLogger(__name__)
 CANCEL_WITHIN_S = 0.08
 """How long a cancelled turn may take to die before its end is told without it."""
 FAILURES_IN_A_ROW = 3
@@ -86,6 +89,14 @@ class Runner:
     def busy(self) -> bool:
         """Something runs."""
         return self._running is not None
+
+    def ask(self, draft: str) -> Ask:
+        """What the next request would be made from, the running turn and what of its answer came included."""
+        running = self._running
+        if running is None or running.turn is None:
+            return self._conversation.ask(draft=draft)
+        turn = running.turn.turn
+        return replace(turn.measured or turn.ask(Repairs()), draft=draft)
 
     def add(self, job: Job, tasks: asyncio.TaskGroup) -> None:
         """Start a job, or put it in line behind the running one."""
@@ -162,6 +173,7 @@ class Runner:
         except PonderError as error:
             failure = error
         except Exception as error:  # noqa: BLE001 - the turn boundary: a fault of ours ends the turn, not the program
+            LOG.exception("a turn ended by a fault of ours")
             failure = PonderError(
                 f"A fault in the program ended the turn ({_name(error)}).", advice="Please report it; /retry may help."
             )
@@ -181,6 +193,8 @@ class Runner:
             reason = "cancelled" if cancelled else failure.message if failure else "ended"
             turn = await running.turn.settle(reason)
             self._conversation.turns = (*self._conversation.turns, turn)
+            # A finished turn counts differently from a running one: its thinking may be stripped now.
+            self._publish(MeterChanged(self._ports.planner.meter(self._conversation.ask())))
             self._publish(TurnFailed(turn, failure) if failure else TurnFinished(turn, cancelled=cancelled))
             self._count_failure(failure, cancelled=cancelled)
         elif failure is not None:

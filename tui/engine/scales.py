@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 
 from tui.context.calibration import Anchor, Calibration
@@ -9,6 +10,14 @@ from tui.context.meter import Room, Tally, reading, tally
 from tui.domain.request import ChatRequest
 from tui.domain.usage import MeterReading, Usage
 from tui.engine.ports import Ask
+from tui.engine.window import opened_window
+
+KEPT_TALLIES = 3
+"""Requests whose count is remembered; as many as the planner remembers requests."""
+BELIEVED = (0.5, 2.0)
+"""A stored count this far from the estimate was made under other settings."""
+BELIEVED_KNOWN = (0.75, 1.33)
+"""The same for a model whose way of counting was learned."""
 
 
 class CalibratedScales:
@@ -21,7 +30,7 @@ class CalibratedScales:
         self.calibration = calibration or Calibration()
         self._keep = keep
         self._anchors: dict[tuple[str, str], Anchor] = {}
-        self._counted: tuple[ChatRequest, Tally] | None = None
+        self._counted: deque[tuple[ChatRequest, Tally]] = deque(maxlen=KEPT_TALLIES)
 
     def reading(self, ask: Ask, request: ChatRequest) -> MeterReading:
         """What a request, and the draft in the ask, would weigh."""
@@ -30,7 +39,7 @@ class CalibratedScales:
             counted,
             ask.target.facts,
             draft=ask.draft,
-            room=Room(limit=settings.context_limit, reserved=settings.reserve, compress_at=settings.compress_at),
+            room=Room(limit=opened_window(ask), reserved=settings.reserve, compress_at=settings.compress_at),
             calibration=self.calibration,
             anchor=self._anchors.get((ask.session, counted.key)),
         )
@@ -45,9 +54,21 @@ class CalibratedScales:
         if self._keep is not None:
             self._keep(self.calibration)
 
+    def resume(self, ask: Ask, request: ChatRequest, usage: Usage) -> None:
+        """What it really weighed then, unless settings must have been others: then it says nothing about now."""
+        counted = self._tally(ask, request)
+        if usage.input is None or counted.estimate <= 0:
+            return
+        known = self.calibration.pairs.get(counted.key, ())
+        expected = self.calibration.predict(counted.key, counted.estimate)
+        lowest, highest = BELIEVED_KNOWN if known else BELIEVED
+        if (counted.estimate, usage.input) in known or lowest <= usage.input / expected <= highest:
+            self._anchors[ask.session, counted.key] = Anchor(estimate=counted.estimate, reported=usage.input)
+
     def _tally(self, ask: Ask, request: ChatRequest) -> Tally:
-        counted = self._counted
-        if counted is None or counted[0] is not request:
-            made = tally(request.outgoing, ask.turns, ask.target.facts, system=request.system, tools=request.tools)
-            counted = self._counted = (request, made)
-        return counted[1]
+        for known, counted in self._counted:
+            if known is request:
+                return counted
+        made = tally(request.outgoing, ask.turns, ask.target.facts, system=request.system, tools=request.tools)
+        self._counted.append((request, made))
+        return made

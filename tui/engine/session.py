@@ -8,17 +8,19 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from tui.bus.bus import Subscription
 from tui.context.view import CompressionView
-from tui.domain.blocks import Block
+from tui.domain.blocks import Block, TextBlock
+from tui.domain.compression import CompressionPreview
 from tui.domain.errors import UsageError
 from tui.domain.events import HistoryChanged, MeterChanged, ModelChanged, SettingsChanged, Stamped
-from tui.domain.messages import Role, Turn
+from tui.domain.messages import Message, Role, Turn
 from tui.domain.request import ChatRequest
 from tui.domain.thinking import ModelSpec, ThinkingPlan
 from tui.domain.usage import MeterReading
+from tui.domain.value import dataclass
 from tui.engine.channel import Channel
 from tui.engine.open_turn import Conversation
 from tui.engine.ports import Ports, Target
@@ -29,6 +31,9 @@ from tui.engine.state import SessionView
 
 END_WITHIN_S = 1.0
 """What the running turn gets to be kept when the session closes."""
+
+DRAFT_ID = "draft"
+"""Names the turn and message of words that were not sent yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,12 +75,16 @@ class Session:
             tools=ports.toolbox.schemas(),
         )
         ask = self._conversation.ask()
+        if opening.turns:
+            ports.planner.resume(ask)
+        self._plan = ports.planner.plan(ask)
+        self._conversation.remarks.update(self._plan.warnings)
         self._channel = Channel(
             SessionView(
                 session=opening.session,
                 seq=0,
                 spec=opening.spec,
-                plan=ports.planner.plan(ask),
+                plan=self._plan,
                 turns=opening.turns,
                 meter=ports.planner.meter(ask),
                 settings=dict(opening.values),
@@ -150,16 +159,18 @@ class Session:
         conversation.spec = spec if spec.asked is not None else replace(spec, asked=conversation.spec.asked)
         conversation.target = target
         plan = self._ports.planner.plan(conversation.ask())
-        note = " ".join((plan.summary, *plan.warnings)).strip()
-        self._channel.publish(ModelChanged(conversation.spec, plan, note))
-        self._channel.publish(MeterChanged(self._ports.planner.meter(self._conversation.ask())))
+        self._tell_plan(plan)
+        self._tell_meter()
         return plan
 
     async def assign(self, settings: EngineSettings, changed: Mapping[str, object]) -> None:
         """New settings, from the next turn on; ``changed`` are those with new values, by the user's keys."""
         self._conversation.settings = settings
         self._channel.publish(SettingsChanged(dict(changed)))
-        self._channel.publish(MeterChanged(self._ports.planner.meter(self._conversation.ask())))
+        plan = self._ports.planner.plan(self._conversation.ask())
+        if plan != self._plan:
+            self._tell_plan(plan)
+        self._tell_meter()
 
     async def compress_now(self, instruction: str = "") -> None:
         """Fold finished turns; waits in line while a turn runs."""
@@ -169,9 +180,26 @@ class Session:
         """Look at the whole history again; False when it was not folded."""
         return await self._runner.compaction.undo(self._channel.publish)
 
+    async def compression_preview(self) -> CompressionPreview | None:
+        """What ``compress_now`` would fold and about how much would be left; None when there is nothing to fold."""
+        return self._runner.compaction.preview(self._conversation.ask())
+
     async def preview(self, draft: str) -> Preview:
         """What the next request would be, and what it would weigh with the draft in it."""
-        ask = self._conversation.ask(draft=draft)
+        ask = self._runner.ask(draft)
+        planner = self._ports.planner
+        return Preview(target=ask.target, request=planner.request(ask), meter=planner.meter(ask))
+
+    async def weigh(self, draft: str) -> MeterReading:
+        """The meter with these words in it; cheap enough for every keystroke."""
+        return self._ports.planner.meter(self._runner.ask(draft))
+
+    async def spoken(self, draft: str) -> Preview:
+        """The same as ``preview``, but with the draft as the prompt it would be, unless a turn runs before it."""
+        ask = self._runner.ask("")
+        if draft.strip() and not self._runner.busy:
+            said = Message(id=DRAFT_ID, role=Role.USER, blocks=(TextBlock(text=draft),))
+            ask = replace(ask, turns=(*ask.turns, Turn(id=DRAFT_ID, messages=(said,), open=True)))
         planner = self._ports.planner
         return Preview(target=ask.target, request=planner.request(ask), meter=planner.meter(ask))
 
@@ -207,7 +235,16 @@ class Session:
         turns = conversation.turns
         await self._saver.save(lambda journal: journal.history_replaced(conversation.session, turns))
         self._channel.publish(HistoryChanged(turns))
-        self._channel.publish(MeterChanged(self._ports.planner.meter(self._conversation.ask())))
+        self._tell_meter()
+
+    def _tell_plan(self, plan: ThinkingPlan) -> None:
+        self._plan = plan
+        self._conversation.remarks.update(plan.warnings)
+        note = " ".join((plan.summary, *plan.warnings)).strip()
+        self._channel.publish(ModelChanged(self._conversation.spec, plan, note))
+
+    def _tell_meter(self) -> None:
+        self._channel.publish(MeterChanged(self._ports.planner.meter(self._runner.ask(""))))
 
 
 def _turn_of(turns: tuple[Turn, ...], turn_id: str) -> Turn:

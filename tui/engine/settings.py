@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tui.domain.thinking import ModelSpec, ReasoningRules
+from tui.domain.value import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ A follower that starts from a ``SessionView`` and applies the events after it ar
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import StrEnum
 
 from tui.bus.fold import fold_stream
@@ -42,6 +42,7 @@ from tui.domain.messages import Turn
 from tui.domain.stream import BlockStarted, StreamEvent, TextDelta, ThinkingDelta, ToolArgsDelta
 from tui.domain.thinking import ModelSpec, ThinkingPlan
 from tui.domain.usage import MeterReading
+from tui.domain.value import dataclass
 
 FOLD_FROM = 2_000
 """Events of a running answer that are kept before they are folded for the first time."""

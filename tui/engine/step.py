@@ -14,6 +14,7 @@ from tui.engine.compaction import Compaction
 from tui.engine.open_turn import OpenTurn
 from tui.engine.ports import Ask, Repairs
 from tui.engine.retry import GiveUp, Mend, Repair, Spent, Wait, decide
+from tui.engine.without import is_thinking_sent_back
 
 CHECKPOINT_EVERY_S = 1.0
 """What a crash may cost of a running stream; the meter moves at the same pace."""
@@ -70,6 +71,8 @@ class Step:
         turn.attempts += 1
         self._spent = replace(self._spent, requests=self._spent.requests + 1)
         turn.publish(RequestStarted(turn.id, turn.round, turn.attempts, turn.spec, request.plan))
+        for remark in (*request.plan.warnings, *request.outgoing.warnings):
+            turn.remark(remark)
         self._attempt = Attempt(
             Place(turn_id=turn.id, round=turn.round, attempt=turn.attempts, message_id=turn.ports.new_id()),
             turn.target,
@@ -157,6 +160,8 @@ class Step:
                 )
             case Repair.WITHOUT_PARAMETER:
                 name = failure.param or ""
+                if is_thinking_sent_back(name):
+                    return await self._mend(Repair.WITHOUT_THINKING, failure, failed)
                 return self._send_differently(
                     replace(self._repairs, without=(*self._repairs.without, name)),
                     failed,
@@ -174,7 +179,9 @@ class Step:
         if self._turn.ports.planner.request(self._turn.ask(repairs)) == failed:
             return False
         self._repairs = repairs
-        self._turn.publish(Notice(Severity.WARNING, sentence))
+        if sentence not in self._turn.conversation.remarks:
+            self._turn.conversation.remarks.add(sentence)
+            self._turn.publish(Notice(Severity.WARNING, sentence))
         return True
 
     def _explained(self, failure: ProviderError, advice: str, ask: Ask) -> ProviderError:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import dataclass, field, replace
+import logging
+from dataclasses import field, replace
 
 from tui.domain.blocks import TextBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.events import ToolFinished, ToolProgressed, ToolStarted
+from tui.domain.value import dataclass
 from tui.engine.gate import is_yes
 from tui.engine.open_turn import OpenTurn
 from tui.engine.ports import ToolRun
 
+LOG = logging.getLogger(__name__)
 CUT = "The arguments were truncated by the output limit. Not executed."
 INTERRUPTED = "Interrupted by the user: this call may have run, in whole or in part."
 NOT_STARTED = "Interrupted by the user before this call ran. Not executed."
@@ -134,14 +137,25 @@ class ToolRound:
                 run = ToolRun(
                     turn_id=turn.id,
                     approver=_Approver(turn, limit, limit_s),
-                    progress=lambda text: turn.publish(ToolProgressed(turn.id, call.call_id, text)),
+                    progress=lambda text: turn.publish(
+                        ToolProgressed(turn.id, call.call_id, turn.ports.conceal(text))
+                    ),
                     tainted=self.tainted,
                 )
-                return await turn.ports.toolbox.run(replace(call, arguments=call.arguments.strip() or "{}"), run)
+                called = replace(call, arguments=call.arguments.strip() or "{}")
+                return self._without_keys(await turn.ports.toolbox.run(called, run))
         except TimeoutError:
             return failed(call, f"Timed out after {limit_s:g} s: this call may have run, in whole or in part.")
         except Exception as error:  # noqa: BLE001 - a tool's own fault must not end the turn
+            LOG.warning("the tool %s failed", call.name, exc_info=error)
             return failed(call, f"The tool failed: {type(error).__name__}.")
+
+    def _without_keys(self, result: ToolResultBlock) -> ToolResultBlock:
+        conceal = self.turn.ports.conceal
+        content = tuple(
+            replace(part, text=conceal(part.text)) if isinstance(part, TextBlock) else part for part in result.content
+        )
+        return replace(result, content=content)
 
 
 def failed(call: ToolCallBlock, why: str) -> ToolResultBlock:

@@ -8,10 +8,28 @@ from dataclasses import replace
 from tui.domain.request import ChatRequest
 
 _SAMPLING = {"temperature": "temperature", "top_p": "top_p", "topP": "top_p"}
+_OURS = frozenset(
+    {
+        *("stream_options", "store", "include", "prompt_cache_key", "options"),
+        *("max_tokens", "max_completion_tokens", "max_output_tokens"),
+    }
+)
+"""Fields the wires add by themselves, and that a server may live without."""
+THINKING_SENT_BACK = frozenset(
+    {"reasoning_content", "reasoning", "reasoning_text", "reasoning_details", "reasoning_opaque"}
+)
+"""Fields of messages of the history."""
+
+
+def is_thinking_sent_back(name: str) -> bool:
+    """Whether a refused field is one of an earlier message, not of the request: ``messages.1.reasoning_content``."""
+    first, _, rest = name.replace("[", ".").partition(".")
+    leaf = name.rpartition(".")[2]
+    return leaf in THINKING_SENT_BACK and ((bool(rest) and first == "messages") or leaf == "reasoning_content")
 
 
 def without_parameter(request: ChatRequest, name: str) -> ChatRequest:
-    """The same request if it never held that parameter."""
+    """The same request if it never held that parameter, or cannot do without."""
     path = tuple(part for part in name.replace("[", ".").replace("]", "").split(".") if part)
     if not path:
         return request
@@ -23,7 +41,7 @@ def without_parameter(request: ChatRequest, name: str) -> ChatRequest:
     fields = _cut(request.plan.fields, path)
     extra = _cut(request.extra_body, path)
     if fields == request.plan.fields and extra == request.extra_body:
-        return request
+        return replace(request, without=(*request.without, path[0])) if path[0] in _OURS else request
     return replace(request, plan=replace(request.plan, fields=fields), extra_body=extra)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from enum import IntEnum
 
 from tui.domain.assemble import whole_text
@@ -12,6 +12,7 @@ from tui.domain.events import TurnFailed, TurnFinished
 from tui.domain.messages import Message, Role, Turn
 from tui.domain.stream import Finish
 from tui.domain.usage import Usage
+from tui.domain.value import dataclass
 
 
 class Exit(IntEnum):

@@ -9,7 +9,6 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from types import FrameType
 from typing import BinaryIO, Protocol, TextIO
@@ -18,6 +17,7 @@ from tui.bus.bus import Subscription
 from tui.domain.blocks import Block, TextBlock
 from tui.domain.errors import PonderError
 from tui.domain.events import AppEvent, Stamped, TurnFailed, TurnFinished
+from tui.domain.value import dataclass
 from tui.engine.session import Session
 from tui.engine.thread import EngineThread
 from tui.headless.jsonl import JsonLinesWriter, JsonWriter

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ipaddress
 import urllib.request
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from urllib.parse import SplitResult, urlsplit
 
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.printable import one_line
+from tui.domain.value import dataclass
 
 LOCAL_SUFFIXES = (".localhost", ".local", ".lan", ".internal", ".home.arpa")
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from tui.catalog.facts import AuthStyle, ProviderFacts
 from tui.domain.errors import ConfigError, ErrorKind, ProviderError
+from tui.domain.value import dataclass
 from tui.providers.credentials import CredentialsFile, Keyring, Saved
 from tui.providers.redact import Redactor
 from tui.providers.secret import Secret

@@ -7,6 +7,8 @@ replaced in its source meanwhile, or there is nothing at the address and the bas
 from __future__ import annotations
 
 import asyncio
+import logging
+import re
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import replace
@@ -16,6 +18,7 @@ from tui.catalog.facts import ModelFacts, ProviderFacts
 from tui.catalog.load import effective_quirks
 from tui.catalog.quirks import Quirks
 from tui.domain.errors import ConfigError, ErrorKind, ProviderError
+from tui.domain.late_pattern import late_pattern
 from tui.domain.printable import one_line
 from tui.domain.request import ChatRequest
 from tui.domain.stream import ProviderRemark, ResponseFinished, StreamEvent
@@ -30,13 +33,16 @@ from tui.wires.classify import refused
 from tui.wires.error_body import page_title
 from tui.wires.json_text import loads
 from tui.wires.registry import wire_named
-from tui.wires.wire import Reply
+from tui.wires.wire import Encoded, Reply
 
 if TYPE_CHECKING:
     from tui.providers.transport import HttpResponse, Transport
 
+LOG = logging.getLogger(__name__)
 DRAIN_S = 0.2
 """How long the end of bytes is waited for after a finished answer, so that the connection can be kept."""
+_SAYS_MODEL = late_pattern(r"(?<![/\w.-])models?\b(?!/)", re.IGNORECASE)
+"""A 404 that speaks of a model (not one that only quotes a path) is about its name, not about the base URL."""
 
 
 class Place(Protocol):
@@ -63,6 +69,8 @@ class ProviderBackend:
         self._transport: Transport | None = None
         self._found_at: dict[tuple[str, str], str] = {}
         self._warned: set[tuple[str, str, str]] = set()
+        self._not_taken: dict[tuple[str, str], frozenset[str]] = {}
+        """Body fields that a model's server refused before it took the request without them."""
 
     async def stream(self, target: Place, request: ChatRequest) -> AsyncGenerator[StreamEvent, None]:
         """Send one request and yield what the answer says."""
@@ -114,10 +122,16 @@ class ProviderBackend:
     async def _attempt(
         self, target: Place, provider: ProviderFacts, request: ChatRequest, key: FoundKey | None
     ) -> AsyncGenerator[StreamEvent, None]:
-        encoded = wire_named(target.facts.wire).encode(request, _quirks(target))
+        model = (target.facts.provider, target.facts.id)
+        not_taken = self._not_taken.get(model, frozenset()).union(request.without)
+        encoded = _left_out(wire_named(target.facts.wire).encode(request, _quirks(target)), not_taken)
         outgoing = http_request(provider, encoded, key)
         async with self._opened(target, outgoing, streams=request.stream) as answer:
+            LOG.debug(
+                "%s %s: %d bytes out, HTTP %d", outgoing.method, outgoing.url, len(outgoing.body or b""), answer.status
+            )
             await _refuse(target, answer, self._limits)
+            self._not_taken[model] = not_taken
             self._found_at[target.provider.id, target.facts.wire] = provider.base_url
             for warning in _warnings(answer.headers):
                 if (target.facts.provider, target.facts.id, warning) not in self._warned:
@@ -156,7 +170,7 @@ class ProviderBackend:
             if found is not None and found.secret != refused_key.secret:
                 return provider, found
             error.advice = f"The key {refused_key.secret} comes from {refused_key.source}. {error.advice}".strip()
-        if error.status == 404 and "model" not in error.message.lower():
+        if error.status == 404 and not _SAYS_MODEL.search(error.message):
             versioned = with_version(provider)
             return (versioned, refused_key) if versioned is not None else None
         return None
@@ -169,6 +183,12 @@ class ProviderBackend:
         if known is not None and known.startswith(base_url):
             base_url = known
         return replace(provider, base_url=base_url, wire=wire)
+
+
+def _left_out(encoded: Encoded, names: frozenset[str]) -> Encoded:
+    if names.isdisjoint(encoded.body):
+        return encoded
+    return replace(encoded, body={name: value for name, value in encoded.body.items() if name not in names})
 
 
 def _quirks(target: Place) -> Quirks:

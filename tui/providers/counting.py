@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from tui.domain.messages import WireName
+from tui.domain.value import dataclass
 from tui.wires.read import whole
 from tui.wires.wire import Encoded
 

@@ -7,11 +7,11 @@ import queue
 import stat
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
 from tui.domain.errors import ConfigError
+from tui.domain.value import dataclass
 from tui.providers.secret import Secret
 
 KEYRING_SERVICE = "ponder"

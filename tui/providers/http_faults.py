@@ -6,9 +6,9 @@ import errno
 import socket
 import ssl
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from tui.domain.errors import ErrorKind, ProviderError
+from tui.domain.value import dataclass
 from tui.providers.address import Address
 from tui.providers.http_library import httpx
 

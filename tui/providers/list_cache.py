@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import orjson
 
+from tui.domain.value import dataclass
 from tui.providers.listings import MOST_MODELS, Rows, checked, fit_id
 from tui.wires.read import child, number
 

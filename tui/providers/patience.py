@@ -6,9 +6,9 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 
 from tui.domain.errors import ErrorKind, ProviderError
+from tui.domain.value import dataclass
 
 SLEEP_JUMP_S = 30.0
 """Wall clock ahead of the monotonic one by this much: the machine slept, and the connection is dead."""

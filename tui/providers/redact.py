@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from urllib.parse import quote, quote_plus
 
 from tui.domain.errors import PonderError
+from tui.domain.late_pattern import late_pattern
 from tui.providers.secret import Secret, masked
 
 SHORTEST_LITERAL = 6
@@ -19,19 +20,19 @@ _NAMES = (
     r"|auth[-_]?token|client[-_]?secret|secret|password|passwd|cookie|set-cookie|token|key"
 )
 _FIELD_NAME = re.compile(rf"(?:{_NAMES})\Z", re.IGNORECASE)
-_JSON_FIELD = re.compile(rf'("(?:{_NAMES})"\s*:\s*")((?:[^"\\]|\\.)+)(")', re.IGNORECASE)
-_HEADER_LINE = re.compile(
+_JSON_FIELD = late_pattern(rf'("(?:{_NAMES})"\s*:\s*")((?:[^"\\]|\\.)+)(")', re.IGNORECASE)
+_HEADER_LINE = late_pattern(
     r"((?:authorization|x-api-key|x-goog-api-key|proxy-authorization|set-cookie|cookie)['\"]?\s*[:=]\s*b?['\"]?)"
     r"((?:(?:bearer|basic)\s+)?[^\s'\",]+)",
     re.IGNORECASE,
 )
-_PARAMETER = re.compile(rf"([?&](?:{_NAMES})=)([^&#\s\"']+)", re.IGNORECASE)
-_SHAPES = re.compile(
+_PARAMETER = late_pattern(rf"([?&](?:{_NAMES})=)([^&#\s\"']+)", re.IGNORECASE)
+_SHAPES = late_pattern(
     r"sk-[A-Za-z0-9_-]{20,}|AIza[0-9A-Za-z_-]{35}|AKIA[0-9A-Z]{16}|gh[pousr]_[A-Za-z0-9]{16,}"
     r"|xox[abpr]-[A-Za-z0-9-]{10,}|-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"
 )
-_BEARER = re.compile(r"(Bearer )(\S{16,})")
-_USER_PASSWORD = re.compile(r"(://)([^/\s:@]+:[^/\s@]+)(@)")
+_BEARER = late_pattern(r"(Bearer )(\S{16,})")
+_USER_PASSWORD = late_pattern(r"(://)([^/\s:@]+:[^/\s@]+)(@)")
 
 
 def is_secret_name(name: str) -> bool:
@@ -68,6 +69,13 @@ class Redactor:
             text = pattern.sub(_masked_middle, text)
         return _SHAPES.sub("***", text)
 
+    def clean_content(self, text: str) -> str:
+        """A file or a page without keys: by value and by shape, but not by name, or every ``"key": "…"`` of a user's
+        own data would come to the model as stars, and go back into the file as such."""
+        if self._literals is not None:
+            text = self._literals.sub(lambda match: self._spellings[match[0]], text)
+        return _SHAPES.sub("***", _BEARER.sub(_masked_middle, text))
+
     def clean_fields(self, value: object) -> object:
         """A JSON value without keys, by field name and by value."""
         if isinstance(value, str):
@@ -91,22 +99,6 @@ def _masked_middle(match: re.Match[str]) -> str:
     if match[2].startswith("***"):
         return match[0]
     return match[1] + masked(match[2]) + (match[3] if match.re.groups > 2 else "")
-
-
-class RedactingFilter(logging.Filter):
-    """Cleans every record of a handler, arguments and traceback included."""
-
-    def __init__(self, redactor: Redactor) -> None:
-        super().__init__()
-        self._redactor = redactor
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Always lets the record through, cleaned."""
-        record.msg, record.args = self._redactor.clean(record.getMessage()), ()
-        if record.exc_info:
-            record.exc_text = self._redactor.clean(logging.Formatter().formatException(record.exc_info))
-            record.exc_info = None
-        return True
 
 
 def quiet_http_loggers() -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from tui.catalog.facts import AuthStyle, ProviderFacts
 from tui.domain.assemble import whole_text
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.messages import WireName
+from tui.domain.value import dataclass
 from tui.providers.address import joined
 from tui.providers.auth import FoundKey
 from tui.providers.patience import Limits

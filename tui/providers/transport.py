@@ -11,11 +11,11 @@ import asyncio
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.printable import one_line
+from tui.domain.value import dataclass
 from tui.providers.address import checked, proxy_for, proxy_name
 from tui.providers.http_faults import FOREIGN, Way, translated
 from tui.providers.http_library import httpx

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 from collections.abc import Mapping
-
-from pydantic import ValidationError
 
 from tui.domain.errors import ConfigError
 from tui.settings.schema import Key, keys
@@ -17,8 +14,10 @@ NUMBER = re.compile(r"^(\d+(?:[.,_]\d+)*)\s*([kKmM]?)$")
 
 def nearest(word: str, known: list[str]) -> tuple[str, ...]:
     """At most three known words the user may have meant."""
+    from difflib import get_close_matches
+
     lower = {name.lower(): name for name in known}
-    hits = [lower[hit] for hit in difflib.get_close_matches(word.lower(), lower, n=3, cutoff=0.5)]
+    hits = [lower[hit] for hit in get_close_matches(word.lower(), lower, n=3, cutoff=0.5)]
     tails = [name for name in known if name.lower().rpartition(".")[2] == word.lower().rpartition(".")[2]]
     return tuple(dict.fromkeys([*tails, *hits]))[:3]
 
@@ -41,6 +40,8 @@ def parse(name: str, words: str) -> tuple[str, object]:
 
 def checked(key: Key, value: object) -> object:
     """The value, validated; a wrong one gets what would be right."""
+    from pydantic import ValidationError
+
     if isinstance(value, bool) and "auto" in key.choices:
         value = str(value).lower()
     try:

@@ -5,15 +5,19 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field, fields
 from pathlib import Path
 
 from tui.domain.errors import ConfigError
+from tui.domain.value import dataclass
 from tui.settings.assign import checked, find_key, flat, nearest
 from tui.settings.schema import Settings
 
 TABLES = ("providers", "models", "mcp", "permissions")
 """Tables of config.toml that are not settings; their rooms validate them."""
+
+TOP_NAMES = tuple(field.name for field in fields(Settings))
+"""What may stand at the top of the file besides."""
 
 MAX_BYTES = 1_000_000
 """A larger file is not a config."""
@@ -73,7 +77,7 @@ def _checked(path: Path, text: str, document: Mapping[str, object]) -> ConfigFil
             tables[name] = content
             continue
         entries = flat({name: content})
-        if not entries and name not in Settings.model_fields:
+        if not entries and name not in TOP_NAMES:
             entries = {name: content}
         for key, value in entries.items():
             try:
@@ -93,7 +97,7 @@ def _placed(path: Path, text: str, key: str, problem: ConfigError) -> ConfigErro
     )
     column = 1 if line else None
     where = f", line {line}, column {column}" if line else ""
-    hint = problem.nearest or (nearest(key, [*Settings.model_fields, *TABLES]) if "." not in key else ())
+    hint = problem.nearest or (nearest(key, [*TOP_NAMES, *TABLES]) if "." not in key else ())
     return ConfigError(
         f"`{path.name}`{where}: {problem.message}", file=str(path), line=line, column=column, key=key, nearest=hint
     )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import IntEnum
 
-from tui.settings.schema import Settings, keys
+from tui.domain.value import dataclass
+from tui.settings.schema import Settings, keys, validated
 
 
 class Layer(IntEnum):
@@ -99,4 +100,4 @@ class Layers:
                 inner[name] = value
             else:
                 nested[key] = value
-        return Settings.model_validate(nested)
+        return validated(nested)

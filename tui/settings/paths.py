@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import platformdirs
+
+from tui.domain.value import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,13 +5,17 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from importlib.resources import files
+from dataclasses import field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tui.domain.errors import ConfigError
+from tui.domain.value import dataclass
 from tui.settings.assign import checked, find_key, flat, nearest
 from tui.settings.atomic import write_atomically
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
 
 NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
 SECTIONS = ("reasoning", "generation", "context", "tools")
@@ -38,7 +42,13 @@ def profile_names(folder: Path) -> tuple[str, ...]:
 
 
 def _shipped_names() -> set[str]:
-    return {Path(entry.name).stem for entry in (files("tui.settings") / "examples").iterdir() if ".toml" in entry.name}
+    return {Path(entry.name).stem for entry in _examples().iterdir() if ".toml" in entry.name}
+
+
+def _examples() -> Traversable:
+    from importlib.resources import files
+
+    return files("tui.settings") / "examples"
 
 
 def load_profile(folder: Path, name: str) -> Profile:
@@ -48,7 +58,7 @@ def load_profile(folder: Path, name: str) -> Profile:
     try:
         if path.is_file():
             return parse_profile(name, path.read_text(encoding="utf-8"), shipped=False)
-        packaged = files("tui.settings") / "examples" / f"{name}.toml"
+        packaged = _examples() / f"{name}.toml"
         if packaged.is_file():
             return parse_profile(name, packaged.read_text(encoding="utf-8"), shipped=True)
     except OSError as error:

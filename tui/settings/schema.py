@@ -1,28 +1,54 @@
 """Every setting: its key as the user types it, its type, default and help. One table for /set, config, docs, screen.
 
-Keys are camelCase because they are the user's words. The docstring under a field is its help text.
+Keys are camelCase because they are the user's words. The docstring under a field is its help text. The sections are
+plain values; pydantic, which validates what the user wrote, is loaded when there is something to validate.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from functools import cache
-from typing import Annotated, Literal, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from tui.domain.value import dataclass
 
-Tokens = Annotated[int, Field(ge=0, le=100_000_000)]
-Seconds = Annotated[float, Field(ge=0, le=86_400)]
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+
+class Between:
+    """Bounds of a number, both included unless said; pydantic reads them as it reads ``annotated_types.Interval``."""
+
+    __is_annotated_types_grouped_metadata__: ClassVar[Literal[True]] = True
+
+    def __init__(self, least: float, most: float | None = None, *, above: bool = False) -> None:
+        self._least = least
+        self._most = most
+        self._above = above
+        """The number is more than ``least``."""
+
+    def __iter__(self) -> Iterator[object]:
+        from annotated_types import Ge, Gt, Le
+
+        yield Gt(self._least) if self._above else Ge(self._least)
+        if self._most is not None:
+            yield Le(self._most)
+
+
+Tokens = Annotated[int, Between(0, 100_000_000)]
+Seconds = Annotated[float, Between(0, 86_400)]
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 
 
-class Section(BaseModel):
+class Section:
     """A group of settings; unknown keys are the user's mistakes and are told."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+    __slots__ = ()
+    __pydantic_config__: ClassVar[Mapping[str, object]] = {"extra": "forbid", "use_attribute_docstrings": True}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Reasoning(Section):
     """How much the model thinks, and what becomes of its thinking."""
 
@@ -48,29 +74,31 @@ class Reasoning(Section):
     """How detailed a summary of hidden thinking to ask for (OpenAI-style APIs)."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Generation(Section):
     """What else goes into a request."""
 
     system: str = ""
     """The system prompt."""
-    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
+    temperature: Annotated[float, Between(0, 2)] | None = None
     """Sampling temperature; left out where the model refuses it."""
-    topP: Annotated[float, Field(gt=0, le=1)] | None = None
+    topP: Annotated[float, Between(0, 1, above=True)] | None = None
     """Nucleus sampling; left out where the model refuses it."""
-    maxOutput: Annotated[int, Field(ge=16)] | None = None
+    maxOutput: Annotated[int, Between(16)] | None = None
     """Limit for an answer, thinking included; the model's own maximum when not set."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Context(Section):
     """The window, and when it is compressed."""
 
     limit: Tokens | None = None
     """A smaller context window than the model's."""
-    compressAt: Annotated[float, Field(ge=0.1, le=1)] = 0.85
+    compressAt: Annotated[float, Between(0.1, 1)] = 0.85
     """Compress when effective tokens pass this share of the window less the reserve."""
     compress: bool = True
     """Whether compression happens by itself."""
-    keepTurns: Annotated[int, Field(ge=0, le=100)] = 3
+    keepTurns: Annotated[int, Between(0, 100)] = 3
     """The last turns that compression leaves alone."""
     reserve: Tokens | None = None
     """Tokens kept free for the answer; a quarter of the window or the output limit, whichever is less, when not set."""
@@ -78,19 +106,21 @@ class Context(Section):
     """The model that writes summaries; the current one when not set."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Tools(Section):
     """What models may call."""
 
     enabled: bool = True
     """Whether tools are offered to the model."""
-    maxParallel: Annotated[int, Field(ge=1, le=32)] = 8
+    maxParallel: Annotated[int, Between(1, 32)] = 8
     """How many calls run at once."""
-    maxCalls: Annotated[int, Field(ge=1, le=1000)] = 50
+    maxCalls: Annotated[int, Between(1, 1000)] = 50
     """How many calls one turn may make."""
     timeout: Seconds = 120
     """Seconds one call may take."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Ui(Section):
     """How it looks and moves."""
 
@@ -108,6 +138,7 @@ class Ui(Section):
     """Whether shift+tab in the composer steps the thinking level."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Network(Section):
     """Limits on waiting, and proxies."""
 
@@ -121,6 +152,7 @@ class Network(Section):
     """Whether keys may go over plain http to hosts that are not on this machine or network."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings(Section):
     """All of it."""
 
@@ -138,43 +170,96 @@ class Settings(Section):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Key:
-    """One setting, for people and for parsing."""
+    """One setting, for people and for parsing. What only questions about it need is worked out when it is asked for."""
 
     name: str
-    help: str
     default: object
-    choices: tuple[str, ...]
-    """What it may be, where that is a short list."""
-    kind: str
-    """A word for what it takes: a number, text, true or false, one of …"""
-    adapter: TypeAdapter[object]
+
+    @property
+    def help(self) -> str:
+        """What it is for."""
+        return _helps(self._group).get(self._leaf, "")
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """What it may be, where that is a short list."""
+        return _choices(self._plain)
+
+    @property
+    def kind(self) -> str:
+        """A word for what it takes: a number, text, true or false, one of a few."""
+        choices = self.choices
+        return f"one of {', '.join(choices)}" if choices else _kind(self._plain)
+
+    @property
+    def adapter(self) -> TypeAdapter[object]:
+        """Validates a value of it."""
+        return _adapter(self._group, self._leaf)
+
+    @property
+    def _group(self) -> str:
+        return self.name.rpartition(".")[0]
+
+    @property
+    def _leaf(self) -> str:
+        return self.name.rpartition(".")[2]
+
+    @property
+    def _plain(self) -> object:
+        """Its type without the bounds."""
+        declared = _types(self._group)[self._leaf]
+        return get_args(declared)[0] if get_origin(declared) is Annotated else declared
 
 
 @cache
 def keys() -> Mapping[str, Key]:
     """Every setting by its dotted name, in the order of the sections."""
     found: dict[str, Key] = {}
-    for name, info in Settings.model_fields.items():
-        section = info.annotation
-        if isinstance(section, type) and issubclass(section, Section):
-            for field, inner in section.model_fields.items():
-                found[f"{name}.{field}"] = _key(f"{name}.{field}", inner.annotation, inner.metadata, inner)
+    for top in fields(Settings):
+        if isinstance(top.default, Section):
+            for inner in fields(_section(top.name)):
+                name = f"{top.name}.{inner.name}"
+                found[name] = Key(name=name, default=inner.default)
         else:
-            found[name] = _key(name, info.annotation, info.metadata, info)
+            found[top.name] = Key(name=top.name, default=top.default)
     return found
 
 
-def _key(name: str, annotation: object, metadata: list[object], info: object) -> Key:
-    whole = Annotated[(annotation, *metadata)] if metadata else annotation
-    choices = _choices(annotation)
-    return Key(
-        name=name,
-        help=str(getattr(info, "description", "") or ""),
-        default=getattr(info, "default", None),
-        choices=choices,
-        kind=f"one of {', '.join(choices)}" if choices else _kind(annotation),
-        adapter=TypeAdapter(whole),  # type: ignore[arg-type]  # a type made at run time
-    )
+def validated(values: Mapping[str, object]) -> Settings:
+    """Settings from nested tables."""
+    return _settings_adapter().validate_python(values) if values else Settings()
+
+
+@cache
+def _settings_adapter() -> TypeAdapter[Settings]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(Settings)
+
+
+def _section(group: str) -> type[Reasoning | Generation | Context | Tools | Ui | Network | Settings]:
+    return type(getattr(Settings(), group)) if group else Settings
+
+
+@cache
+def _adapter(group: str, leaf: str) -> TypeAdapter[object]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(_types(group)[leaf])  # type: ignore[arg-type]  # a type made at run time
+
+
+@cache
+def _types(group: str) -> Mapping[str, object]:
+    return get_type_hints(_section(group), include_extras=True)
+
+
+@cache
+def _helps(group: str) -> Mapping[str, str]:
+    """The docstrings under the fields."""
+    from pydantic import TypeAdapter
+
+    described = TypeAdapter(_section(group)).json_schema()["properties"]
+    return {name: str(row.get("description", "")) for name, row in described.items()}
 
 
 def _choices(annotation: object) -> tuple[str, ...]:

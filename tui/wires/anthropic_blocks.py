@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tui.domain.blocks import Seal
 from tui.domain.stream import (
@@ -18,6 +18,7 @@ from tui.domain.stream import (
     ToolArgsDelta,
 )
 from tui.domain.thinking import ThinkingForm
+from tui.domain.value import dataclass
 from tui.wires.json_text import NotJSON, dumps, loads
 from tui.wires.read import Json, child, text
 
@@ -37,14 +38,14 @@ KIND_OF_DELTA: dict[str, BlockKind] = {
 """What to open for a delta whose block never started; other deltas are not known and passed over."""
 
 
-CARRIERS: dict[BlockKind, tuple[str, Callable[[int, str], StreamEvent]]] = {
+Making = Callable[[int, str], StreamEvent]
+CARRIERS: dict[BlockKind, tuple[str, Making | None]] = {
     "text": ("text", TextDelta),
     "thinking": ("thinking", ThinkingDelta),
     "tool_call": ("partial_json", ToolArgsDelta),
+    "opaque": ("partial_json", None),
 }
-"""The delta field that carries the text of such a block, and the event it becomes."""
-NO_CARRIER: tuple[str, Callable[[int, str], StreamEvent]] = ("", TextDelta)
-"""Items kept raw show nothing while they grow."""
+"""The delta field that carries the text of such a block, and the event it becomes; items kept raw grow in silence."""
 
 
 @dataclass(slots=True)
@@ -55,7 +56,7 @@ class OpenBlock:
     kind: BlockKind
     raw: Json
     carrier: str
-    delta: Callable[[int, str], StreamEvent]
+    delta: Making | None
     json_pieces: list[str] | None
     """Arguments so far; None where the block has none."""
     signature: str = ""
@@ -66,7 +67,7 @@ class OpenBlock:
 
 def open_block(index: int, kind: BlockKind, raw: Json) -> OpenBlock:
     """A fresh one."""
-    carrier, delta = CARRIERS.get(kind, NO_CARRIER)
+    carrier, delta = CARRIERS.get(kind, ("", None))
     return OpenBlock(index, kind, raw, carrier, delta, [] if kind in ("tool_call", "opaque") else None)
 
 
@@ -77,18 +78,16 @@ def opening(block: OpenBlock) -> list[StreamEvent]:
 
 def taking(block: OpenBlock, delta: Json) -> list[StreamEvent]:
     """What one delta says, of whatever kind."""
-    if block.carrier and (piece := text(delta, block.carrier)):
+    if piece := text(delta, block.carrier):
         if block.json_pieces is not None:
             block.json_pieces.append(piece)
-        return [block.delta(block.index, piece)]
+        return [] if block.delta is None else [block.delta(block.index, piece)]
     name = text(delta, "type")
     if name == "signature_delta" and block.kind == "thinking":
         block.signature += text(delta, "signature")
         return [BlockSealed(block.index, Seal(signature=block.signature))] if block.signature else []
     if name == "citations_delta" and block.kind == "text":
         block.citations.append(delta.get("citation"))
-    elif name == "input_json_delta" and block.json_pieces is not None:
-        block.json_pieces.append(text(delta, "partial_json"))
     elif block.kind == "opaque":
         for key, value in delta.items():
             if key != "type" and isinstance(value, str):

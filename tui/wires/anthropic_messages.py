@@ -31,7 +31,7 @@ from tui.wires.anthropic_blocks import KIND_OF_DELTA, KINDS, OpenBlock, closing,
 from tui.wires.anthropic_encode import encode
 from tui.wires.classify import provider_error, refused
 from tui.wires.error_body import ErrorParts, error_parts
-from tui.wires.json_text import NotJSON, loads
+from tui.wires.json_text import MAX_DEPTH, NotJSON, loads
 from tui.wires.read import Json, child, children, maybe_text, number, text, whole
 from tui.wires.wire import Encoded, Frame, Framing, Reply
 
@@ -94,20 +94,25 @@ class AnthropicDecoder:
             event = loads_plain(frame[1])
             block = self._open[event["index"]]
             piece = event["delta"][block.carrier]
-        except (JSONDecodeError, KeyError, TypeError):
-            return self._feed_any(frame)
+        except JSONDecodeError:
+            return self._on_odd_frame(frame)
+        except (KeyError, TypeError):
+            return self._on_event(event) if len(frame[1]) <= MAX_DEPTH else self._on_odd_frame(frame)
         if piece.__class__ is not str or not piece:
             return NOTHING
         if block.json_pieces is not None:
             block.json_pieces.append(piece)
-        return (block.delta(block.index, piece),)
+        return NOTHING if block.delta is None else (block.delta(block.index, piece),)
 
-    def _feed_any(self, frame: Frame) -> Sequence[StreamEvent]:
+    def _on_odd_frame(self, frame: Frame) -> Sequence[StreamEvent]:
+        """What the fast reader refuses or might follow too deep, read with more care."""
         try:
-            event = loads(frame[1])
+            return self._on_event(loads(frame[1]))
         except NotJSON as fault:
             self._bad_frame = self._bad_frame or fault
             return NOTHING
+
+    def _on_event(self, event: object) -> Sequence[StreamEvent]:
         if not isinstance(event, dict) or self.complete:
             return NOTHING
         name = event.get("type")

@@ -6,11 +6,11 @@ The charset is never looked at: all of this is UTF-8.
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Callable, Iterable
 
 from tui.domain.errors import ErrorKind, ProviderError
+from tui.domain.late_pattern import late_pattern
 from tui.domain.stream import StreamEvent
 from tui.wires.json_array import JsonArrayFramer
 from tui.wires.json_text import NotJSON, loads
@@ -20,7 +20,7 @@ from tui.wires.wire import Decoder, Frame, Wire
 
 SSE_FIELD = re.compile(rb"(?:data|event|id|retry)?:|(?:data|event|id|retry)[\r\n]")
 SSE_FIELD_CUT = re.compile(rb"d|da|dat|data|e|ev|eve|even|event|i|id|r|re|ret|retr|retry")
-TITLE = re.compile(rb"<title[^>]{0,200}>(.{0,400}?)</title", re.IGNORECASE | re.DOTALL)
+TITLE = late_pattern(rb"<title[^>]{0,200}>(.{0,400}?)</title", re.IGNORECASE | re.DOTALL)
 PAGE_CAP = 64 * 1024
 """Bytes of a page that are kept to find out what it says."""
 SHOWN = 200
@@ -174,7 +174,9 @@ def no_answer(page: bytes) -> ProviderError:
     """The error for a page of a proxy, a gateway, a captive portal: its title, or how it begins."""
     page = page[:PAGE_CAP]
     titled = TITLE.search(page)
-    words = html.unescape((titled.group(1) if titled else page).decode("utf-8", "replace"))
+    from html import unescape
+
+    words = unescape((titled.group(1) if titled else page).decode("utf-8", "replace"))
     shown = " ".join("".join(mark if mark.isprintable() else " " for mark in words[: 2 * SHOWN]).split())[:SHOWN]
     what = "a web page" if page.lstrip().startswith(b"<") else "something that is no answer"
     return ProviderError(ErrorKind.NOT_A_STREAM, f"The server sent {what}: {shown}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from tui.catalog.quirks import Quirks
 from tui.domain.blocks import Block, ImageBlock, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
@@ -115,6 +116,8 @@ def _assistant(blocks: Sequence[Block], quirks: Quirks) -> dict[str, object] | N
         said = PICTURE_MADE
     calls = [_call(block, quirks) for block in blocks if isinstance(block, ToolCallBlock)]
     thoughts = [block for block in blocks if isinstance(block, ThinkingBlock)]
+    if quirks.thinking_back == "as_received":
+        quirks = replace(quirks, thinking_back=_field_it_came_in(thoughts))
     content = _content_with_thinking(said, thoughts, quirks)
     if not content and not calls:
         return None
@@ -125,6 +128,13 @@ def _assistant(blocks: Sequence[Block], quirks: Quirks) -> dict[str, object] | N
     if calls:
         message["tool_calls"] = calls
     return message
+
+
+def _field_it_came_in(thoughts: Sequence[ThinkingBlock]) -> str:
+    """How a server that nobody described spells thinking: details where it sealed them, else its field, else not."""
+    if any(block.seal is not None and details_of(block.seal.raw) for block in thoughts):
+        return "reasoning_details"
+    return next((block.wire_field for block in thoughts if block.wire_field in PLAIN_FIELDS), None) or "none"
 
 
 def _content_with_thinking(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import html
 import re
-from dataclasses import dataclass
 
+from tui.domain.late_pattern import late_pattern
+from tui.domain.value import dataclass
 from tui.wires.json_text import NotJSON, loads
 from tui.wires.read import child, children, maybe_text, text
 
-_TITLE = re.compile(rb"<(title|h1)[^>]{0,200}>([^<]{1,400})", re.I)
+_TITLE = late_pattern(rb"<(title|h1)[^>]{0,200}>([^<]{1,400})", re.I)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +55,11 @@ def page_title(body: bytes) -> str | None:
     if not (opening.startswith((b"<!doctype", b"<html")) or b"<html" in opening or b"<head" in opening):
         return None
     found = _TITLE.search(head)
-    return html.unescape(found[2].decode("utf-8", "replace")).strip() if found else ""
+    if not found:
+        return ""
+    from html import unescape
+
+    return unescape(found[2].decode("utf-8", "replace")).strip()
 
 
 def _from_object(error: dict[str, object], around: dict[str, object]) -> ErrorParts:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from tui.domain.errors import ErrorKind
+from tui.domain.late_pattern import late_pattern
 
 _K = ErrorKind
 
@@ -17,6 +18,7 @@ KIND_OF_CODE = {
     "billing_hard_limit_reached": _K.BILLING,
     "billing_not_active": _K.BILLING,
     "account_deactivated": _K.PERMISSION,
+    "forbidden": _K.PERMISSION,
     "context_length_exceeded": _K.CONTEXT_OVERFLOW,
     "string_above_max_length": _K.CONTEXT_OVERFLOW,
     "rate_limit_exceeded": _K.RATE_LIMIT,
@@ -38,6 +40,7 @@ KIND_OF_CODE = {
     "model_not_found": _K.NOT_FOUND,
     "not_found_error": _K.NOT_FOUND,
     "not_found": _K.NOT_FOUND,
+    "deploymentnotfound": _K.NOT_FOUND,
     "content_filter": _K.CONTENT_FILTER,
     "content_policy_violation": _K.CONTENT_FILTER,
     "responsibleaipolicyviolation": _K.CONTENT_FILTER,
@@ -94,7 +97,7 @@ KIND_OF_CODE = {
 
 
 def _any_of(*phrases: str) -> re.Pattern[str]:
-    return re.compile("|".join(phrases), re.I)
+    return late_pattern("|".join(phrases), re.I)
 
 
 BILLING = _any_of(
@@ -203,6 +206,7 @@ NOT_TAKEN = _any_of(
     r"only \S{1,12} is allowed for this model",
     r"thinking (?:level|budget|is)[^.]{0,20} not supported|budget (?:0|\d{1,6}) is invalid",
     r"only works in thinking mode",
+    r"(?:property|field|parameter) ['\"`][\w.]{1,80}['\"`] is (?:unsupported|unknown|not allowed)",
 )
 NO_KEY_OR_WRONG = _any_of(
     r"(?:invalid|incorrect|missing|expired|no|wrong)[^.]{0,20}"
@@ -217,9 +221,11 @@ NO_SUCH_MODEL = _any_of(
 TIMED_OUT = _any_of(r"timed? ?out|deadline exceeded")
 
 _PARAMETER = tuple(
-    re.compile(pattern, re.I)
+    late_pattern(pattern, re.I)
     for pattern in (
         r"\b([A-Za-z_][\w.]{1,79}) ['\"`][\w.-]{1,40}['\"`] (?:is|are) not",
+        r"['\"]body['\"], ?['\"]([A-Za-z_]\w{0,79})['\"]",
+        r"\n([a-z_]{2,60})\n\s+extra inputs are not",
         r"(?:parameter|value|argument|field|name|key|property)s?(?: supplied)?:? ['\"`]?([A-Za-z_][\w.\[\]-]{0,79})",
         r"['\"`]?([A-Za-z_][\w.\[\]-]{0,79})['\"`]?: extra (?:inputs|fields)",
         r"['\"`]([A-Za-z_][\w.\[\]-]{0,79})['\"`] (?:parameter )?(?:is|are|may|can|does)\b",
@@ -229,10 +235,10 @@ _PARAMETER = tuple(
     )
 )
 _SPOKEN = (
-    (re.compile(r"does not support thinking", re.I), "think"),
-    (re.compile(r"thinking level", re.I), "thinkingLevel"),
-    (re.compile(r"thinking is not supported", re.I), "thinking"),
-    (re.compile(r"thinking budget|thinking_budget|budget \d{1,6} is invalid", re.I), "thinkingBudget"),
+    (late_pattern(r"does not support thinking", re.I), "think"),
+    (late_pattern(r"thinking level", re.I), "thinkingLevel"),
+    (late_pattern(r"thinking is not supported", re.I), "thinking"),
+    (late_pattern(r"thinking budget|thinking_budget|budget \d{1,6} is invalid", re.I), "thinkingBudget"),
 )
 _NOT_A_NAME = frozenset(
     {"is", "for", "not", "the", "a", "this", "supplied", "with", "of", "are", "name", "model", "in"}

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import re
 
+from tui.domain.late_pattern import late_pattern
+
 CAP = 500
 """Longest error text shown, in characters."""
 READ_AT_MOST = 8000
 """Only the head of a text is looked at, so that a huge one costs nothing."""
 
-_ESCAPES = re.compile(r"\x1b\[[0-?]{0,32}[ -/]{0,8}[@-~]|\x1b\][^\x07\x1b]{0,512}(?:\x07|\x1b\\)?|\x1b.")
-_CONTROLS = re.compile(
+_ESCAPES = late_pattern(r"\x1b\[[0-?]{0,32}[ -/]{0,8}[@-~]|\x1b\][^\x07\x1b]{0,512}(?:\x07|\x1b\\)?|\x1b.")
+_CONTROLS = late_pattern(
     "[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff\U000e0000-\U000e007f]+"
 )
-_SPACES = re.compile(r"\s{2,}")
-_SECRETS = re.compile(
+_SPACES = late_pattern(r"\s{2,}")
+_SECRETS = late_pattern(
     r"""
       \b(?:sk|pk|rk)-[A-Za-z0-9_*-]{8,}            # OpenAI, Anthropic, OpenRouter …
     | \b(?:gsk|csk|hf|xai|nvapi|pplx|r8|fw|tgp_v1)[_-][A-Za-z0-9_*-]{8,}
@@ -28,12 +30,12 @@ _SECRETS = re.compile(
     """,
     re.X,
 )
-_AFTER_A_WORD = re.compile(
+_AFTER_A_WORD = late_pattern(
     r"((?:bearer|authorization:?|x-api-key:?|api[_ -]?key(?: provided)?[=:]|[?&](?:api[_-]?)?key=|token=)\s{0,3}[\"']?)"
     r"(?!bearer\b|is\b|not\b|was\b|http)([^\s\"'&,;]{6,})",
     re.I,
 )
-_IN_A_URL = re.compile(r"(://[^\s:/@]{1,256}):[^\s:/@]{1,256}@")
+_IN_A_URL = late_pattern(r"(://[^\s:/@]{1,256}):[^\s:/@]{1,256}@")
 
 
 def printable_error(text: str) -> str:

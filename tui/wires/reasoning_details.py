@@ -24,31 +24,42 @@ class ReasoningDetails:
         self._so_far: str | None = None
         """Text of the open entry, kept only while a server may be repeating itself (MiniMax)."""
         self._usual: dict[str, object] | None = None
-        """The last piece, its text emptied: nearly every next one differs from it in the text alone."""
+        """The last piece, its text emptied."""
+        self._usual_field = "text"
 
     def __bool__(self) -> bool:
         return bool(self._entries)
 
     def add(self, details: object) -> str:
         """Take the details of one delta; the readable text that is new in them."""
-        fresh = ""
-        for detail in details if isinstance(details, list) else ():
-            if not isinstance(detail, dict):
-                continue
-            type_ = detail.get("type")
-            field = TEXT_OF_TYPE.get(type_) if type_.__class__ is str else None
-            if field is None:
-                self._open(detail, "")
-                continue
-            piece = detail.get(field)
-            if piece.__class__ is str:
-                detail[field] = ""
-                if detail == self._usual:
-                    self._pieces[-1].append(piece)
-                    fresh += piece
-                    continue
-            fresh += self._add_text(detail, piece if piece.__class__ is str else "")
-        return fresh
+        if details.__class__ is not list:
+            return ""
+        if len(details) == 1 and (detail := details[0]).__class__ is dict:
+            return self._add_one(detail)
+        return "".join(self._add_one(detail) for detail in details if isinstance(detail, dict))
+
+    def _add_one(self, detail: dict[str, object]) -> str:
+        field = self._usual_field
+        piece = detail.get(field)
+        if self._usual is not None and piece.__class__ is str:
+            # Nearly every piece differs from the one before in its text alone.
+            detail[field] = ""
+            if detail == self._usual:
+                self._pieces[-1].append(piece)
+                return piece
+            detail[field] = piece
+        return self._add_any(detail)
+
+    def _add_any(self, detail: dict[str, object]) -> str:
+        field = TEXT_OF_TYPE.get(type_) if (type_ := detail.get("type")).__class__ is str else None
+        if field is None:
+            self._open(detail, "")
+            return ""
+        piece = detail.get(field)
+        if piece.__class__ is str:
+            detail[field] = ""
+        self._usual_field = field
+        return self._add_text(detail, piece if piece.__class__ is str else "")
 
     def merged(self) -> list[dict[str, object]]:
         """The array as it goes back."""

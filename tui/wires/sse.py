@@ -5,6 +5,8 @@ Retrying and last-event ids are not kept: no model server resumes a stream.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.wires.wire import Frame
 
@@ -171,13 +173,16 @@ class SseFramer:
 
     def _frames(self, region: bytes) -> list[Frame]:
         if len(region) <= self._event_cap:
-            frames = self._regular(region.split(b"\n"))
+            lines = region.split(b"\n")
+            while lines[0][:1] == b":" and lines[1:2] == [b""]:
+                lines = lines[2:]
+            frames = self._regular(lines) if lines else []
             if frames is not None:
                 return frames
         return self._irregular(region)
 
     def _regular(self, lines: list[bytes]) -> list[Frame] | None:
-        """The frames, where every event is a data line, or every event is a known event line and a data line.
+        """The frames, where every event is a data line, or every event is an event line and a data line.
 
         No line is looked at twice and nothing runs for each line but one comprehension: this is where the time goes.
         """
@@ -191,23 +196,31 @@ class SseFramer:
             heads, data = lines[::3], lines[1::3]
             if len(lines) != 3 * len(heads) - 1 or lines[2::3].count(b"") != len(heads) - 1:
                 return None
+            self._learn(set(heads).difference(names))
             pairs = zip(heads, data, strict=True)
             frames = [(names[head], line[6:]) for head, line in pairs if head in names and line[:6] == b"data: "]
         return frames if len(frames) == len(data) else None
 
     def _irregular(self, region: bytes) -> list[Frame]:
+        """Event by event; each usual one is still taken in one step, whatever stands between them."""
         frames: list[Frame] = []
+        names = self._names
         for block in region.split(b"\n\n"):
             if len(block) > self._event_cap:
                 raise too_large("one event", self._event_cap)
-            if block[:6] == b"data: " and b"\n" not in block:
-                frames.append(("", block[6:]))
-            elif (frame := self._unusual(block)) is not None:
+            if block[:6] == b"data: ":
+                head, _, rest = block.partition(b"\n")
+                frame = ("", head[6:]) if not rest else self._unusual(block)
+            else:
+                head, _, data = block.partition(b"\ndata: ")
+                usual = head in names and b"\n" not in data
+                frame = (names[head], data) if usual else self._unusual(block)
+            if frame is not None:
                 frames.append(frame)
         return frames
 
     def _unusual(self, block: bytes) -> Frame | None:
-        """Any block, line by line; a plain ``event:`` line becomes known to the fast path."""
+        """Any block, line by line."""
         name = ""
         data: list[bytes] = []
         for line in block.split(b"\n"):
@@ -220,10 +233,14 @@ class SseFramer:
         if not data:
             self._notice(block)
             return None
-        head = block.partition(b"\n")[0]
-        if head.startswith(b"event:") and len(self._names) < KNOWN_NAMES_CAP:
-            self._names[head] = head[6:].removeprefix(b" ").decode("utf-8", "replace")
+        self._learn((block.partition(b"\n")[0],))
         return name, b"\n".join(data)
+
+    def _learn(self, heads: Iterable[bytes]) -> None:
+        """Plain event lines become known to the fast path."""
+        for head in heads:
+            if head.startswith(b"event:") and len(self._names) < KNOWN_NAMES_CAP:
+                self._names[head] = head[6:].removeprefix(b" ").decode("utf-8", "replace")
 
     def _notice(self, block: bytes) -> None:
         if block.lstrip()[:1] in (b"{", b"[") and len(self.stray) + len(block) <= STRAY_CAP:

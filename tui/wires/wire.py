@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, Protocol
 
 from tui.catalog.quirks import Quirks
@@ -11,6 +11,7 @@ from tui.domain.errors import ProviderError
 from tui.domain.messages import WireName
 from tui.domain.request import ChatRequest
 from tui.domain.stream import StreamEvent
+from tui.domain.value import dataclass
 
 Frame = tuple[str, bytes]
 """One unit of a stream: the event name ("" where the framing has none) and its data."""

@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
+from tui.domain.late_pattern import late_pattern
 from tui.providers.demo.hearing import Heard
 from tui.providers.demo.script import Break, Call, Piece, Refusal, Say, Script, Think
 from tui.wires.json_text import dumps
 from tui.wires.read import child
 
-_FILE_NAME = re.compile(r"[\w./-]*\w\.\w{1,5}\b|\bREADME\b|\bLICENSE\b")
+_FILE_NAME = late_pattern(r"[\w./-]*\w\.\w{1,5}\b|\bREADME\b|\bLICENSE\b")
 _TOPICS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\b(markdown|table|code|showcase|format)", re.I), "showcase"),
     (re.compile(r"\b(think|reason|puzzle|riddle|prove|why)", re.I), "thinking"),

@@ -1,0 +1,156 @@
+"""``ponder context``: the meter with its parts, and what of a conversation goes, stays and why."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from tui.catalog.spec import parse_spec
+from tui.cli.context_report import Weighed, as_object, as_text
+from tui.cli.conversation_file import read_conversation
+from tui.cli.user_catalog import say
+from tui.cli.wire_encode import Stamps
+from tui.context.bill import session_bill
+from tui.domain.compression import CompressionPreview
+from tui.domain.errors import ConfigError, PonderError, StoreError, UsageError
+from tui.domain.request import ToolSchema
+from tui.engine.ports import NoTools
+from tui.engine.session import Preview
+from tui.settings.assign import checked
+from tui.settings.layers import Layer, Layers
+from tui.settings.schema import keys
+from tui.wires.json_text import dumps
+from tui.wiring.findings import Findings
+from tui.wiring.ids import new_id
+from tui.wiring.open_session import OpenSession, first_spec
+from tui.wiring.program import Program, build_program
+from tui.wiring.storage import KeptInMemory, Stored
+from tui.wiring.wishes import Wishes
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare arguments and options."""
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--session", metavar="ID", help="a stored session; an empty conversation without")
+    which.add_argument("--file", type=Path, metavar="FILE", help="a conversation file, as for `ponder wire encode`")
+    parser.add_argument("-m", "--model", metavar="NAME[/LEVEL]", help="weigh it for this model")
+    parser.add_argument("--profile", metavar="NAME", help="load a profile first")
+    parser.add_argument(
+        "--set", action="append", default=[], dest="assignments", metavar="KEY=VALUE", help="a setting, as with /set"
+    )
+    parser.add_argument("--draft", default="", metavar="TEXT", help="words not sent yet, to be weighed along")
+    parser.add_argument("--json", action="store_true", help="one JSON object, with a verdict on every stored block")
+
+
+def run(args: argparse.Namespace) -> int:
+    """0 with the reading on stdout; 1 where the store failed; 2 with the reason on stderr."""
+    try:
+        weighed = _weighed(args)
+    except PonderError as problem:
+        say(problem)
+        return 1 if isinstance(problem, StoreError) else 2
+    print(dumps(as_object(weighed)) if args.json else as_text(weighed))
+    return 0
+
+
+class _Schemas(NoTools):
+    """The tools of a conversation file: to be counted, never run."""
+
+    def __init__(self, schemas: tuple[ToolSchema, ...]) -> None:
+        self._schemas = schemas
+
+    def schemas(self) -> tuple[ToolSchema, ...]:
+        """Its definitions."""
+        return self._schemas
+
+
+def _weighed(args: argparse.Namespace) -> Weighed:
+    program = build_program(
+        os.environ, Wishes(model=args.model, profile=args.profile, assignments=tuple(args.assignments))
+    )
+    for problem in program.problems:
+        say(problem)
+    stored = _stored(args, program)
+    if stored is not None and args.model:
+        stored = replace(stored, spec=parse_spec(args.model, program.catalog))
+    findings = Findings(program)
+    findings.look_for_keys(stored=False)
+    # Nothing is written: what is opened here keeps to memory, wherever it was read from.
+    current = OpenSession(program, KeptInMemory(), interactive=False)
+    current.start(first_spec(program, findings.ready()), stored)
+    session = current.session
+
+    async def look() -> tuple[Preview, CompressionPreview | None]:
+        return await session.preview(args.draft), await session.compression_preview()
+
+    preview, compression = asyncio.run(look())
+    view, subscription = session.attach()
+    subscription.close()
+    return Weighed(
+        session=stored.id if args.session and stored is not None else None,
+        spec=str(current.spec),
+        preview=preview,
+        turns=view.turns,
+        compression=compression,
+        bill=session_bill(view.turns, lambda origin: program.catalog.find(origin.provider, origin.model).price),
+    )
+
+
+def _stored(args: argparse.Namespace, program: Program) -> Stored | None:
+    if args.file is not None:
+        return _from_file(args.file, program)
+    return _from_store(args.session, program) if args.session is not None else None
+
+
+def _from_file(path: Path, program: Program) -> Stored:
+    """The conversation of a file; its system text and tools take the place of the user's."""
+    stamps = Stamps(program.catalog, None)
+    conversation = read_conversation(path, stamps.of)
+    program.planner.catalog = stamps.catalog
+    program.toolbox = _Schemas(conversation.tools)
+    if conversation.system:
+        program.layers = program.layers.with_value(Layer.COMMAND_LINE, "generation.system", conversation.system)
+    return Stored(id=path.name, title="", spec=None, turns=conversation.turns)
+
+
+def _remembered(settings: Mapping[str, object], layers: Layers) -> dict[str, object]:
+    """What was set in the session, but for what the command line says now."""
+    said = layers.values.get(Layer.COMMAND_LINE, {})
+    found: dict[str, object] = {}
+    for name, value in settings.items():
+        key = keys().get(name)
+        if key is not None and name not in said:
+            with contextlib.suppress(ConfigError):  # kept by a version that took other values
+                found[name] = checked(key, value)
+    return found
+
+
+def _from_store(name: str, program: Program) -> Stored:
+    """A session of the store, only looked at; its own settings stand where /set left them."""
+    from tui.store.conversations import Conversations, Loaded
+    from tui.store.database import Database
+    from tui.store.leases import this_process
+    from tui.store.library import StoredLibrary
+    from tui.store.surroundings import Surroundings
+
+    if not program.paths.database.exists():
+        raise UsageError(f"No one session is `{name}`.", advice="Nothing was stored yet.")
+    database = Database(program.paths.database)
+    around = Surroundings(holder=this_process(new_id()), now=time.time, new_id=new_id)
+
+    async def look() -> Loaded:
+        session = await StoredLibrary(database, around).resolve(name)
+        return await Conversations(database, around).look(session)
+
+    try:
+        loaded = asyncio.run(look())
+    finally:
+        database.close()
+    program.layers = program.layers.with_layer(Layer.SESSION, _remembered(loaded.settings, program.layers))
+    return Stored(id=loaded.id, title=loaded.title, spec=loaded.spec, turns=loaded.turns, view=loaded.view)

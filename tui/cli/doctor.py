@@ -1,0 +1,40 @@
+"""``ponder doctor``: what was found on this machine, for bug reports. Keys are named by where they are, never shown."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+
+from tui.cli.user_catalog import say
+from tui.domain.errors import PonderError
+from tui.wiring.desk import LiveDesk
+from tui.wiring.findings import Findings
+from tui.wiring.open_session import OpenSession, first_spec
+from tui.wiring.program import build_program
+from tui.wiring.storage import KeptInMemory
+from tui.wiring.wishes import Wishes
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """None are needed."""
+
+
+def run(args: argparse.Namespace) -> int:
+    """0 with the findings on stdout; 2 where not even that could be put together."""
+    try:
+        print(_findings())
+    except PonderError as problem:
+        say(problem)
+        return 2
+    return 0
+
+
+def _findings() -> str:
+    program = build_program(os.environ, Wishes())
+    findings = Findings(program)
+    findings.look_for_keys(stored=False)
+    storage = KeptInMemory()
+    current = OpenSession(program, storage, interactive=False)
+    current.start(first_spec(program, findings.ready()))
+    return asyncio.run(LiveDesk(current, findings, storage).doctor())

@@ -1,0 +1,161 @@
+"""``ponder sessions list|show|search|export|import|delete``: stored sessions, for scripts and bug reports."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+from tui.domain.errors import PonderError, UsageError
+from tui.domain.printable import one_line, printable
+from tui.settings.atomic import write_atomically
+from tui.settings.paths import find_paths
+from tui.store.database import Database
+from tui.store.leases import this_process
+from tui.store.library import StoredLibrary
+from tui.store.sessions import SessionRow
+from tui.store.snippets import BEGIN, END
+from tui.store.surroundings import Surroundings
+from tui.wiring.ids import new_id
+
+Form = Literal["md", "json", "html"]
+SHORT_ID = 8
+"""Characters of an id's end that are shown in lists; they are enough to name a session."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """One action and what it acts on."""
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    listing = actions.add_parser("list", help="pinned sessions first, then the newest")
+    listing.add_argument("--deleted", action="store_true", help="those that were deleted and can be brought back")
+    _add_list_options(listing)
+    search = actions.add_parser("search", help="in prompts, answers, thinking and tool results")
+    search.add_argument(
+        "words", nargs="+", metavar="WORD", help="words, quoted phrases, in:thinking, model:, after:, before:"
+    )
+    _add_list_options(search)
+    for name, text in (("show", "the conversation on stdout"), ("export", "the conversation in a file or on stdout")):
+        action = actions.add_parser(name, help=text)
+        action.add_argument("session", metavar="ID", help="an id, its beginning or end, or the whole title")
+        action.add_argument("--parts", choices=("answers", "thinking", "all"), help="how much of it")
+        if name == "export":
+            action.add_argument("--format", choices=("md", "json", "html"), default="md", dest="form")
+            action.add_argument("-o", "--output", type=Path, metavar="FILE", help="instead of stdout; only for you")
+    bring = actions.add_parser("import", help="sessions of ponder, and JSON exports of ChatGPT and Claude")
+    bring.add_argument("files", nargs="+", type=Path, metavar="FILE")
+    delete = actions.add_parser("delete", help="put sessions away")
+    delete.add_argument("names", nargs="+", metavar="ID")
+    how = delete.add_mutually_exclusive_group()
+    how.add_argument("--undo", action="store_true", help="bring them back")
+    how.add_argument("--forever", action="store_true", help="delete them for good")
+
+
+def _add_list_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--limit", type=int, default=50, metavar="N", help="at most so many (50)")
+    parser.add_argument("--json", action="store_true", help="one JSON object per line")
+
+
+def run(args: argparse.Namespace) -> int:
+    """0 when it was done, 1 when the store could not, 2 when the command line is wrong."""
+    database = Database(find_paths(os.environ).database)
+    holder = this_process(new_id())
+    library = StoredLibrary(database, Surroundings(holder=holder, now=time.time, new_id=new_id))
+    try:
+        asyncio.run(_act(library, args))
+    except PonderError as problem:
+        print(f"ponder: {problem.message} {problem.advice}".rstrip(), file=sys.stderr)
+        return 2 if isinstance(problem, UsageError) else 1
+    finally:
+        database.close()
+        for notice in database.notices:
+            print(f"ponder: {notice}", file=sys.stderr)
+    return 0
+
+
+async def _act(library: StoredLibrary, args: argparse.Namespace) -> None:
+    match args.action:
+        case "list":
+            rows = await (library.put_away(args.limit) if args.deleted else library.sessions("", args.limit))
+            _print_rows(rows, as_json=args.json)
+        case "search":
+            _print_rows(await library.sessions(" ".join(args.words), args.limit), as_json=args.json)
+        case "show":
+            session = await library.resolve(args.session)
+            _write(await library.export(session, "md", args.parts or "thinking"))
+        case "export":
+            await _export(library, args)
+        case "import":
+            for path in args.files:
+                print(await library.bring_in(path))
+        case _:
+            await _delete(library, args)
+
+
+async def _export(library: StoredLibrary, args: argparse.Namespace) -> None:
+    form: Form = args.form
+    session = await library.resolve(args.session)
+    text = await library.export(session, form, args.parts or ("all" if form == "json" else "answers"))
+    if args.output is None:
+        _write(text)
+        return
+    try:
+        write_atomically(args.output, text)
+    except OSError as fault:
+        raise UsageError(f"`{args.output}` cannot be written: {fault.strerror}.") from None
+
+
+async def _delete(library: StoredLibrary, args: argparse.Namespace) -> None:
+    away = args.undo or args.forever
+    for name in args.names:
+        session = await library.resolve(name, put_away=away)
+        if args.undo:
+            await library.undelete(session)
+        elif args.forever:
+            await library.purge(session)
+        else:
+            await library.delete(session)
+            print(f"Deleted; `ponder sessions delete --undo {name}` brings it back.", file=sys.stderr)
+
+
+def _print_rows(rows: Sequence[SessionRow], *, as_json: bool) -> None:
+    for row in rows:
+        if as_json:
+            found = asdict(row) | {"snippet": row.snippet.replace(BEGIN, "").replace(END, "")}
+            print(json.dumps(found))
+        else:
+            print(_line(row))
+
+
+def _line(row: SessionRow) -> str:
+    when = datetime.fromtimestamp(row.updated, UTC).astimezone().strftime("%Y-%m-%d %H:%M")
+    cost = "" if row.cost is None else f"${row.cost:.2f}"
+    pin = "*" if row.pinned else " "
+    title = one_line(row.title, 50) or "Untitled"
+    line = (
+        f"{pin} {row.id[-SHORT_ID:]:8}  {when}  {row.turns:4}  {cost:>7}  {title}  {one_line(row.model, 40)}".rstrip()
+    )
+    if not row.snippet:
+        return line
+    begin, end = ("\x1b[1m", "\x1b[0m") if sys.stdout.isatty() and "NO_COLOR" not in os.environ else ("", "")
+    pieces = enumerate(_pieces(row.snippet))
+    marked = "".join(f"{begin}{piece}{end}" if number % 2 else piece for number, piece in pieces)
+    return f"{line}\n    {marked}"
+
+
+def _pieces(snippet: str) -> list[str]:
+    """Outside a hit, hit, outside …, each safe to print."""
+    return [printable(piece, keep_newlines=False) for piece in snippet.replace(END, BEGIN).split(BEGIN)]
+
+
+def _write(text: str) -> None:
+    sys.stdout.write(text.encode("utf-8", "replace").decode())
+    if not text.endswith("\n"):
+        sys.stdout.write("\n")

@@ -1,0 +1,35 @@
+"""``ponder themes``: the themes there are, and what is wrong with those that cannot be used."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+
+from tui.cli.user_catalog import say
+from tui.settings.paths import find_paths
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare arguments and options."""
+    parser.add_argument("--json", action="store_true", help="one JSON object per line")
+
+
+def run(args: argparse.Namespace) -> int:
+    """0 with the list on stdout; broken files are told on stderr and change nothing."""
+    from tui.ui.themes import read_themes  # Textual's colours come along
+
+    folder = find_paths(os.environ).themes
+    themes, problems = read_themes(folder)
+    for problem in problems:
+        say(problem)
+    for name, read in themes.items():
+        kind, place = "dark" if read.theme.dark else "light", "yours" if read.own else "shipped"
+        if args.json:
+            row = {"name": name, "dark": read.theme.dark, "own": read.own, "description": read.description}
+            print(json.dumps(row, ensure_ascii=False))
+        else:
+            print(f"{name:20}{kind:7}{place:9}{read.description}".rstrip())
+    if not args.json:
+        print(f"\nYour own go into {folder}; /theme switches, `ui.theme` keeps it.")
+    return 0
