@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from textual import events, on, work
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
+from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Static
 
@@ -20,7 +21,7 @@ from tui.ui.composer.composer import Composer
 from tui.ui.composer.dock import Dock
 from tui.ui.composer.history import PromptHistory
 from tui.ui.follow import follow
-from tui.ui.screens.chat_status import status_after, status_of
+from tui.ui.screens.chat_status import status_after, status_of, title_of
 from tui.ui.screens.port import Shell
 from tui.ui.transcript.build import Showing
 from tui.ui.transcript.conversation import Conversation
@@ -49,6 +50,7 @@ class ChatScreen(Screen[None]):
         self.status = StatusLine(motion=bool(desk.settings.layers().value("ui.motion")), id="status")
         self.sidebar = Sidebar(desk)
         self.conversation = Conversation(self.transcript, time.monotonic, self.showing())
+        self._title_shown = ""
         self._title_bar = Static("", id="title", markup=False)
         self._below = Static("", id="below", markup=False)
         self._keys = KeyLine(shell.registry, shell.keymap)
@@ -102,6 +104,8 @@ class ChatScreen(Screen[None]):
         self.sidebar.show(view)
         self._show_title(view)
         self._show_empty(view)
+        for asked in view.approvals:
+            self._shell.heard(asked)
 
     def _apply(self, event: AppEvent) -> None:
         if self._state is None:
@@ -125,8 +129,10 @@ class ChatScreen(Screen[None]):
         self.transcript.settle()
 
     def _show_title(self, view: SessionView) -> None:
-        title = one_line(view.title or "new chat", max(10, self.size.width - 12))
-        self._title_bar.update(f"ponder  {title}")
+        title = one_line(title_of(view), max(10, self.size.width - 12))
+        if title != self._title_shown:
+            self._title_shown = title
+            self._title_bar.update(Content.styled("ponder  ", "bold $primary") + Content(title))
 
     def _show_empty(self, view: SessionView) -> None:
         empty = not view.turns and view.open_turn is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tui.domain.blocks import TextBlock
 from tui.domain.events import (
     AppEvent,
     MessageCompleted,
@@ -24,6 +25,18 @@ def cost_of(turns: tuple[Turn, ...]) -> float | None:
     """Dollars of all answers; None when none is known."""
     costs = [message.cost for turn in turns for message in turn.messages if message.cost is not None]
     return sum(costs) if costs else None
+
+
+def title_of(view: SessionView) -> str:
+    """The session's title: its own, or the first words that were said in it."""
+    if view.title:
+        return view.title
+    first = view.turns[0] if view.turns else view.open_turn
+    for message in first.messages if first is not None else ():
+        for block in message.blocks:
+            if isinstance(block, TextBlock) and block.text.strip():
+                return block.text.strip()
+    return "new chat"
 
 
 def status_of(view: SessionView, now: float, *, full: bool) -> Status:

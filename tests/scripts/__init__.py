@@ -1,0 +1,1 @@
+"""Scripts that make things for the documentation; run by hand."""
