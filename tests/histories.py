@@ -44,7 +44,12 @@ ODD_ARGUMENTS = ("", "{}", "[1]", "null", '{"path": "a', '{"half": "\\ud83d"}', 
 
 OPAQUE_ITEMS = {
     WireName.ANTHROPIC: {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "x"}},
-    WireName.OPENAI_RESPONSES: {"type": "web_search_call", "id": "ws_1", "status": "completed"},
+    WireName.OPENAI_RESPONSES: {
+        "type": "web_search_call",
+        "id": "ws_1",
+        "status": "completed",
+        "action": {"type": "search", "query": "x"},
+    },
     WireName.GEMINI: {"executableCode": {"language": "PYTHON", "code": "1"}},
     WireName.OPENAI_CHAT: {"type": "odd"},
     WireName.OLLAMA: {"type": "odd"},

@@ -34,4 +34,24 @@ def test_the_version_costs_no_room() -> None:
         [sys.executable, "-X", "importtime", "-m", "tui", "--version"], capture_output=True, text=True, check=True
     )
     loaded = {line.rsplit("|", 1)[1].strip() for line in done.stderr.splitlines() if line.startswith("import time:")}
-    assert {name for name in loaded if name.startswith("tui.")} <= {"tui.cli", "tui.cli.main", "tui.version"}
+    assert {name for name in loaded if name.startswith("tui.")} <= {
+        "tui.cli",
+        "tui.cli.main",
+        "tui.cli.start",
+        "tui.version",
+    }
+
+
+ASKING_THE_DEMO = "from tui.cli.main import main\nmain(['-p', 'hi', '-m', 'demo/fast'])"
+
+
+def test_a_headless_answer_loads_no_screen_no_keyring_and_no_protocol_it_does_not_speak() -> None:
+    loaded = _loaded(ASKING_THE_DEMO)
+    assert "httpx" in loaded
+    assert loaded.isdisjoint(
+        {"textual", "rich", "markdown_it", "pygments", "keyring", "mcp", "genai_prices", "click", "httpcore", "tomli_w"}
+    )
+
+
+def test_a_headless_answer_under_default_settings_has_nothing_to_validate() -> None:
+    assert "pydantic" not in _loaded(ASKING_THE_DEMO)

@@ -26,18 +26,20 @@ ROOT = Path(__file__).resolve().parents[2]
 TARGETS = {
     "ours": {"bare": 2.0},
     "net-ours": {"net-raw": 1.4},
+    "net-backend": {"net-raw": 1.4},
 }
 """At most so many times the CPU of the other."""
-CHEAPER_THAN_SDK = {"anthropic": 2.4, "openai-responses": 7.0, "openai-chat": 7.0, "gemini": 12.0}
+CHEAPER_THAN_SDK = {"anthropic": 2.4, "openai-responses": 7.0, "openai-chat": 7.0, "openrouter": 7.0, "gemini": 12.0}
 WARM_UP_DELTAS = 200
 ASKED_BY = {
     "anthropic": "/messages",
     "openai-responses": "/responses",
+    "openrouter": "/openrouter/",
     "openai-chat": "/chat/completions",
     "gemini": ":streamgeneratecontent",
     "ollama": "/api/chat",
 }
-"""What the path of a request for a wire holds, whoever built the rest of it."""
+"""What the path of a request for a stream holds, whoever built the rest of it; the first that fits."""
 BURST = 1000
 """Events written at once: the reader is never waiting, so only its work is measured."""
 

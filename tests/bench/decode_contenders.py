@@ -11,9 +11,20 @@ PATHS = {
     "anthropic": "/v1/messages",
     "openai-responses": "/v1/responses",
     "openai-chat": "/v1/chat/completions",
+    "openrouter": "/openrouter/v1/chat/completions",
     "gemini": "/v1beta/models/gemini-4-argon:streamGenerateContent",
     "ollama": "/api/chat",
 }
+ENDS = {
+    "anthropic": "/v1/messages",
+    "openai-responses": "/responses",
+    "openai-chat": "/chat/completions",
+    "gemini": "/models/gemini-4-argon:streamGenerateContent",
+    "ollama": "/api/chat",
+}
+"""What the wire itself puts behind the base URL."""
+DIALECT_OF = {"openrouter": "openai-chat"}
+"""Streams that are another's wire."""
 
 
 @dataclass
@@ -23,6 +34,14 @@ class Seen:
     thinking: int = 0
     text: int = 0
     args: int = 0
+
+
+@dataclass
+class Bench:
+    """A model at a provider, for the backend."""
+
+    provider: object
+    facts: object
 
 
 NOTHING = Seen(-1, -1, -1)
@@ -56,7 +75,7 @@ def _reader(wire: str):
     from tui.wires.body import BodyReader
     from tui.wires.registry import wire_named
 
-    named = wire_named(wire)
+    named = wire_named(DIALECT_OF.get(wire, wire))
     return BodyReader(named, named.decoder(Quirks()))
 
 
@@ -124,6 +143,38 @@ def ours(url: str, wire: str) -> Read:
     return read
 
 
+def whole_program(url: str, wire: str) -> Read:
+    """The same through the way out the program takes: its transport with all deadlines, its backend."""
+    from pathlib import Path
+
+    from tui.catalog.load import packaged_catalog
+    from tui.catalog.plan import plan
+    from tui.domain.blocks import TextBlock
+    from tui.domain.messages import Role
+    from tui.domain.request import ChatRequest, Outgoing, OutgoingMessage
+    from tui.domain.thinking import ThinkingLevel
+    from tui.providers.auth import Keys
+    from tui.providers.opening import open_backend
+
+    named = DIALECT_OF.get(wire, wire)
+    base = url + PATHS[wire].removesuffix(ENDS[named])
+    row = {"wire": named, "base_url": base, "auth": "none", "key_optional": True}
+    catalog = packaged_catalog().with_overrides({"providers": {"bench": row}})
+    place = Bench(catalog.provider("bench"), catalog.find("bench", "bench"))
+    backend = open_backend(Keys(Path("no-such-file"), environ={}, use_keyring=False), plain_http=["127.0.0.1"])
+    hello = OutgoingMessage(role=Role.USER, blocks=(TextBlock(text="hi"),))
+    made = plan(place.facts, place.provider, ThinkingLevel.MED)
+    request = ChatRequest(model="bench", outgoing=Outgoing(messages=(hello,)), plan=made, max_output=9)
+
+    async def read() -> Seen:
+        seen, look = _looker()
+        async for event in backend.stream(place, request):
+            look((event,))
+        return seen
+
+    return read
+
+
 def httpx_sse(url: str, wire: str) -> Read:
     """The usual hand-made client: httpx-sse and the standard JSON; looks at nothing but parses everything."""
     import httpx
@@ -147,6 +198,7 @@ def sdk(url: str, wire: str) -> Read:
         "anthropic": _anthropic,
         "openai-responses": _openai_responses,
         "openai-chat": _openai_chat,
+        "openrouter": _openrouter,
         "gemini": _google,
     }
     return makers[wire](url)
@@ -204,13 +256,19 @@ def _openai_chat(url: str) -> Read:
         async for chunk in await client.chat.completions.create(model="deepseek-flash", messages=HELLO, stream=True):
             for choice in chunk.choices:
                 delta = choice.delta
-                seen.thinking += len(getattr(delta, "reasoning_content", None) or "")
+                seen.thinking += len(
+                    getattr(delta, "reasoning_content", None) or getattr(delta, "reasoning", None) or ""
+                )
                 seen.text += len(delta.content or "")
                 for call in delta.tool_calls or ():
                     seen.args += len((call.function and call.function.arguments) or "")
         return seen
 
     return read
+
+
+def _openrouter(url: str) -> Read:
+    return _openai_chat(f"{url}/openrouter")
 
 
 def _google(url: str) -> Read:
@@ -236,6 +294,7 @@ FROM_MEMORY: dict[str, FromMemory] = {"bare": bare, "ours": ours_from_memory}
 FROM_NETWORK: dict[str, FromNetwork] = {
     "net-raw": httpx_raw,
     "net-ours": ours,
+    "net-backend": whole_program,
     "net-httpx-sse": httpx_sse,
     "net-sdk": sdk,
 }

@@ -12,7 +12,7 @@ SENTENCE = (
     "budget window provider stream delta message seal model cache request answer function schema session naïve 推理"
 )
 WORDS = SENTENCE.split()
-PIECE = {"anthropic": 2, "openai-responses": 1, "openai-chat": 1, "gemini": 16, "ollama": 1}
+PIECE = {"anthropic": 2, "openai-responses": 1, "openai-chat": 1, "openrouter": 1, "gemini": 16, "ollama": 1}
 """Words in one delta: Gemini sends few large ones, the others many small ones."""
 
 
@@ -145,6 +145,39 @@ def chat(make: Maker) -> Iterator[bytes]:
     yield b"data: [DONE]\n\n"
 
 
+def openrouter(make: Maker) -> Iterator[bytes]:
+    """The dialect of Chat Completions that says every thought twice, the second time as a detail."""
+
+    def event(delta: dict, finish: str | None = None, **rest: object) -> bytes:
+        choice = {"index": 0, "delta": {"role": "assistant", "content": "", **delta}, "finish_reason": finish}
+        choice |= {"native_finish_reason": finish, "logprobs": None}
+        head = {
+            "id": "gen-1764661832-KqXv3wqJ0bV5o8h2c1Zt",
+            "provider": "Anthropic",
+            "model": "anthropic/claude-opus-5",
+        }
+        body = {**head, "object": "chat.completion.chunk", "created": 1764661832, "choices": [choice], **rest}
+        return f"data: {text(body)}\n\n".encode()
+
+    def detail(**words: str) -> list:
+        return [{"type": "reasoning.text", **words, "format": "anthropic-claude-v1", "index": 0}]
+
+    yield b": OPENROUTER PROCESSING\n\n"
+    for piece in make.thinking:
+        yield event({"reasoning": piece, "reasoning_details": detail(text=piece)})
+    yield event({"reasoning": None, "reasoning_details": detail(signature=make.seal)})
+    for piece in make.text:
+        yield event({"content": piece})
+    call = {"index": 0, "id": "toolu_a", "type": "function", "function": {"name": "write_file", "arguments": ""}}
+    yield event({"content": None, "tool_calls": [call]})
+    for piece in make.args:
+        part = {"index": 0, "type": "function", "function": {"arguments": piece}}
+        yield event({"content": None, "tool_calls": [part]})
+    yield event({}, "tool_calls")
+    yield event({}, None, usage={"prompt_tokens": 18, "completion_tokens": 99, "total_tokens": 117, "cost": 0.01})
+    yield b"data: [DONE]\n\n"
+
+
 def gemini(make: Maker) -> Iterator[bytes]:
     parts = [{"text": piece, "thought": True} for piece in make.thinking] + [{"text": piece} for piece in make.text]
     parts[len(make.thinking)]["thoughtSignature"] = make.seal
@@ -175,6 +208,7 @@ WRITERS = {
     "anthropic": anthropic,
     "openai-responses": responses,
     "openai-chat": chat,
+    "openrouter": openrouter,
     "gemini": gemini,
     "ollama": ollama,
 }

@@ -1,19 +1,33 @@
 """What the meter costs: a 200k-token conversation opened cold, and one keystroke in it, beside a plain ``len`` pass.
 
-python -m tests.bench.effective
+    python -m tests.bench.effective
+
+Once for the functions alone, once through a session as the screen has it, with a turn running and without.
 """
 
 from __future__ import annotations
 
+import asyncio
 import random
 import statistics
 import time
 from collections.abc import Callable
 
 from tests.context.aims import CLAUDE, answer, call, result, results, thought, turn, user
+from tests.context.living import Living, living
+from tests.fakes.backend import HANG
+from tui.catalog.load import packaged_catalog
+from tui.catalog.spec import parse_spec
 from tui.context.estimate import text_tokens
 from tui.context.meter import Tally, reading, tally
+from tui.domain.blocks import TextBlock
+from tui.domain.events import RequestStarted
 from tui.domain.messages import Turn
+from tui.domain.stream import ResponseStarted
+from tui.engine.open_turn import Conversation
+from tui.engine.requests import CataloguePlanner
+from tui.engine.scales import CalibratedScales
+from tui.engine.settings import EngineSettings
 
 TOKENS = 200_000
 PROSE = "the model reads a file and then explains what def main(argv): return 0 it found, 3.14 times; 例えば naïve"
@@ -68,6 +82,38 @@ def milliseconds(work: Callable[[int], object], times: int) -> float:
     return statistics.median(taken)
 
 
+async def in_a_session(turns: tuple[Turn, ...]) -> tuple[float, float, float]:
+    """Milliseconds: opening a session cold, a keystroke in it, a keystroke while a turn runs."""
+    roomy = EngineSettings(context_limit=1_000_000)
+
+    def cold(_: int) -> None:
+        text_tokens.cache_clear()
+        planner = CataloguePlanner(catalog, CalibratedScales())
+        spec = parse_spec("anthropic/claude-opus-5/high", catalog)
+        conversation = Conversation(session="s", target=planner.target(spec), spec=spec, settings=roomy, turns=turns)
+        planner.resume(conversation.ask())
+        planner.meter(conversation.ask())
+
+    catalog = packaged_catalog()
+    opening = milliseconds(cold, 5)
+    async with living([[ResponseStarted("m", "r"), HANG]], turns=turns, settings=roomy) as s:
+        idle = await keystrokes(s)
+        await s.session.submit((TextBlock(text="go on"),))
+        await s.until(RequestStarted)
+        return opening, idle, await keystrokes(s)
+
+
+async def keystrokes(s: Living) -> float:
+    """Median CPU milliseconds of a keystroke through the session."""
+    draft = " ".join(WORDS * 6)
+    taken = []
+    for number in range(200):
+        start = time.process_time()
+        await s.session.weigh(draft[: 300 + number])
+        taken.append((time.process_time() - start) * 1_000)
+    return statistics.median(taken)
+
+
 def main() -> None:
     """Print the figures."""
     turns = conversation()
@@ -86,6 +132,10 @@ def main() -> None:
     print(f"opened cold     {cold_ms:8.3f} ms   {cold_ms / plain:8.1f} x len")
     print(f"selected again  {warm_ms:8.3f} ms   {warm_ms / plain:8.1f} x len")
     print(f"one keystroke   {key_ms:8.3f} ms   {key_ms / plain:8.2f} x len")
+    opening, idle, busy = asyncio.run(in_a_session(turns))
+    print(f"session opened  {opening:8.3f} ms   {opening / plain:8.1f} x len")
+    print(f"… one keystroke {idle:8.3f} ms   {idle / plain:8.2f} x len")
+    print(f"… while it runs {busy:8.3f} ms   {busy / plain:8.2f} x len")
 
 
 if __name__ == "__main__":

@@ -185,3 +185,19 @@ def test_quirks_are_the_providers_then_its_other_wires_then_the_models() -> None
 def test_ollama_host_is_read_as_ollama_reads_it(host: str, url: str) -> None:
     assert ollama_base_url(host) == url
     assert CATALOG.with_base_url("ollama", ollama_base_url(host)).provider("ollama").base_url == url
+
+
+@pytest.mark.parametrize(
+    ("model", "stands_in", "pictures"),
+    [
+        ("gemini-2.5-pro", "", False),
+        ("gemini-2.5-flash-lite", "", False),
+        ("gemini-3.8-flash", "skip_thought_signature_validator", True),
+        ("gemini-4-argon", "skip_thought_signature_validator", True),
+    ],
+)
+def test_gemini_gets_stand_ins_for_signatures_and_pictures_in_results_from_3_on(
+    model: str, stands_in: str, pictures: bool
+) -> None:
+    quirks = effective_quirks(CATALOG.provider("google"), CATALOG.find("google", model))
+    assert (quirks.skip_signature, quirks.tool_images) == (stands_in, pictures)

@@ -249,6 +249,38 @@ def test_max_effort_is_not_sent_where_chat_completions_refuses_it() -> None:
     assert made.fields == {"reasoning_effort": "xhigh"}
 
 
+MOVED = CATALOG.with_overrides({"providers": {"mine": {"wire": "openai-chat", "base_url": "http://x.test/v1"}}})
+
+
+@pytest.mark.parametrize(
+    ("model", "level", "with_tools", "told"),
+    [
+        ("gpt-5.4", HIGH, True, True),
+        ("gpt-6-astra", ThinkingLevel.NONE, True, True),
+        ("gpt-5.4", ThinkingLevel.NONE, True, False),
+        ("gpt-5.4", HIGH, False, False),
+        ("gpt-5.2", HIGH, True, False),
+    ],
+)
+def test_thinking_with_tools_over_chat_completions_is_warned_of_from_gpt_5_4_on(
+    model: str, level: ThinkingLevel, with_tools: bool, told: bool
+) -> None:
+    made = plan(MOVED.find("mine", model), MOVED.provider("mine"), level, with_tools=with_tools)
+    assert any("refuses tools while it thinks" in warning for warning in made.warnings) is told
+
+
+def test_tools_over_chat_completions_are_no_worry_where_somebody_else_translates() -> None:
+    assert planned("openrouter/openai/gpt-5.4", HIGH).warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("max_output", "sent"), [(None, (64_000, 59_904)), (20_000, (20_000, 15_904)), (1_025, (1_025, 1_024))]
+)
+def test_a_budget_at_openrouter_goes_with_a_larger_output_limit(max_output: int | None, sent: tuple[int, int]) -> None:
+    made = planned("openrouter/anthropic/claude-sonnet-4.5", HIGH, max_output=max_output)
+    assert (made.max_output, made.fields["reasoning"]["max_tokens"]) == sent  # type: ignore[index]
+
+
 def test_settings_become_plan_options() -> None:
     assert plan_options(
         {

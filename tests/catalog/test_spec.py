@@ -70,6 +70,29 @@ def test_what_is_no_name_is_an_unknown_model(text: str) -> None:
         parse_spec(text, CATALOG)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "claude-sonnet-4-5/xhigh",
+        "anthropic/claude-sonnet-4-5/-1",
+        "claude-sonnet-4-5/1e3",
+        "openrouter/anthropic/claude-opus-5/hgih",
+        "groq/openai/gpt-oss-120b/hi",
+        "claude-sonnet-4-5/",
+    ],
+)
+def test_what_stands_behind_a_model_and_is_no_level_is_said(text: str) -> None:
+    model, _, word = text.rpartition("/")
+    with pytest.raises(UnknownModel) as caught:
+        parse_spec(text, CATALOG)
+    assert caught.value.message == f"`{word}` behind `{model}` is neither a level nor a budget."
+
+
+def test_on_a_server_of_ones_own_a_name_may_hold_anything() -> None:
+    named = ModelSpec(provider="ollama", model="qwen3/mine:7b", asked=ThinkingLevel.LOW)
+    assert parse_spec("ollama/qwen3/mine:7b/low", CATALOG) == named
+
+
 def test_the_users_own_models_are_found_by_their_bare_name() -> None:
     catalog = CATALOG.with_layer("discovery", {"ollama": {"my-tune:7b": {"thinks": True}}})
     assert parse_spec("my-tune:7b/low", catalog) == ModelSpec(

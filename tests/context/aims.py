@@ -97,7 +97,7 @@ OPENROUTER = _goal(
     WireName.OPENAI_CHAT,
     "z-ai/glm-5.3",
     EchoRule.REQUIRED,
-    Quirks(thinking_back="reasoning_details"),
+    Quirks(thinking_back="reasoning_details", tools_keep_thinking=True),
 )
 PLAIN_CHAT = _goal("groq", WireName.OPENAI_CHAT, "some-model", EchoRule.IGNORED)
 MISTRAL = _goal(

@@ -21,6 +21,7 @@ from tui.context.legality import MAY_HAVE_RUN
 from tui.domain.blocks import OpaqueBlock, Seal
 from tui.domain.request import Reason
 from tui.domain.stream import Finish, Stop
+from tui.domain.thinking import PlanState
 
 EVERYWHERE = pytest.mark.parametrize("goal", [CLAUDE, GPT, DEEPSEEK, MISTRAL, GEMINI, OLLAMA])
 
@@ -118,6 +119,15 @@ def test_a_paused_answer_goes_back_as_the_last_message():
     search = OpaqueBlock(label="server_tool_use", raw='{"type": "server_tool_use"}')
     paused = answer(CLAUDE, "a1", "searching", search, stop=Stop(Finish.PAUSE))
     assert sent(CLAUDE.select(turn("t1", user("u1", "go"), paused)))[-1] == ("assistant", ["searching", "opaque"])
+
+
+def test_with_a_budget_a_paused_answer_is_the_last_message_only_if_it_begins_with_thinking():
+    budget = CLAUDE.with_plan(PlanState.ON, 16_000)
+    search = OpaqueBlock(label="server_tool_use", raw='{"type": "server_tool_use"}')
+    unled = answer(CLAUDE, "a1", "searching", search, stop=Stop(Finish.PAUSE))
+    led = answer(budget, "a1", thought(budget), search, stop=Stop(Finish.PAUSE))
+    assert sent(budget.select(turn("t1", user("u1", "go"), unled)))[-1] == ("user", ["(continue)"])
+    assert sent(budget.select(turn("t1", user("u1", "go"), led)))[-1] == ("assistant", ["thinking: hm", "opaque"])
 
 
 def test_claude_is_told_words_before_the_calls_they_came_after():

@@ -149,6 +149,14 @@ def test_thinking_switched_off_leaves_sealed_thinking_behind():
     assert reasons(off.select(*three_turns(CLAUDE))) == [Reason.THINKING_OFF, Reason.THINKING_OFF]
 
 
+def test_items_only_taken_back_under_beta_headers_stay_behind():
+    advised = OpaqueBlock(label="server_tool_use", raw='{"type": "server_tool_use", "name": "advisor"}')
+    advice = OpaqueBlock(label="advisor_tool_result", raw='{"type": "advisor_tool_result"}')
+    searched = OpaqueBlock(label="server_tool_use", raw='{"type": "server_tool_use", "name": "web_search"}')
+    history = turn("t1", user("u1", "hi"), answer(CLAUDE, "a1", advised, advice, "well", searched, "so"))
+    assert sent(CLAUDE.select(history, turn("t2", user("u2", "more"))))[1] == ("assistant", ["well", "opaque", "so"])
+
+
 def test_items_of_an_interrupted_answer_that_we_do_not_model_stay_behind():
     search = OpaqueBlock(label="server_tool_use", raw='{"type": "server_tool_use"}')
     broken = turn("t1", user("u1", "hi"), answer(CLAUDE, "a1", "let me", search, interrupted="stream cut"))
@@ -201,7 +209,7 @@ def test_gemini_loses_thoughts_by_policy_but_never_the_signature_of_a_call():
     assert outgoing.messages[1].blocks == (signed,)
 
 
-def test_reasoning_details_are_only_dropped_for_turns_without_tools():
+def test_a_router_keeps_the_thinking_of_turns_with_tools_and_a_maker_does_not():
     with_tools = turn(
         "t1",
         user("u1", "hi"),
@@ -213,6 +221,8 @@ def test_reasoning_details_are_only_dropped_for_turns_without_tools():
     outgoing = OPENROUTER.select(with_tools, without, turn("t3", user("u3", "?")), rules=STRIP_ALL)
     assert thoughts(outgoing) == ["tools", "then"]
     assert len(outgoing.warnings) == 1
+    maker = OPENROUTER.with_quirks(tools_keep_thinking=False)
+    assert thoughts(maker.select(with_tools, without, turn("t3", user("u3", "?")), rules=STRIP_ALL)) == []
 
 
 def test_after_a_refused_seal_nothing_sealed_is_sent():

@@ -192,6 +192,7 @@ async def test_an_overflow_folds_finished_turns_and_is_undone_by_hand(tmp_path: 
         for prompt in ("Hello", "list the files", "Show me markdown"):
             await t.say(prompt)
         heard = await t.say("error overflow")
+        assert isinstance(heard[-1], TurnFinished)
         folded = await t.session.preview("")
         assert await t.session.uncompress()
         whole = await t.session.preview("")

@@ -199,3 +199,16 @@ def test_a_refused_answer_runs_no_tools() -> None:
     s, heard = _play([refused])
     assert s.toolbox.ran == []
     assert [result[0] for result in _results(last_turn(heard).messages)] == ["a"]
+
+
+def test_a_key_that_a_tool_finds_is_taken_out_before_anybody_sees_it() -> None:
+    async def play() -> tuple[Stage, list[object]]:
+        scripts = [calls(("a", "echo", '{"say": "the key is s3cret"}')), answer("ok")]
+        async with stage(scripts, settings=TOOLS, conceal=lambda text: text.replace("s3cret", "***")) as s:
+            return s, list(await s.say("go"))
+
+    _, events = virtually(play())
+    assert _results(last_turn(events).messages) == [("a", "the key is ***", False)]
+    assert [event.result.content for event in events if isinstance(event, ToolFinished)] == [
+        (TextBlock(text="the key is ***"),)
+    ]

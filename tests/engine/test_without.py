@@ -8,7 +8,7 @@ import pytest
 
 from tests.fakes.planner import PLAN
 from tui.domain.request import ChatRequest, Outgoing, ToolSchema
-from tui.engine.without import without_parameter
+from tui.engine.without import is_thinking_sent_back, without_parameter
 
 FIELDS = {
     "reasoning": {"effort": "high", "summary": "auto"},
@@ -47,6 +47,8 @@ def test_a_thinking_field_goes_and_what_it_leaves_empty_too(name: str, gone: dic
         ("generationConfig.topP", {"top_p": None}),
         ("tools", {"tools": ()}),
         ("logit_bias", {"extra_body": {}}),
+        ("stream_options.include_usage", {"without": ("stream_options",)}),
+        ("max_tokens", {"without": ("max_tokens",)}),
     ],
 )
 def test_everything_else_that_can_go_goes(name: str, change: dict[str, object]) -> None:
@@ -56,3 +58,18 @@ def test_everything_else_that_can_go_goes(name: str, change: dict[str, object]) 
 @pytest.mark.parametrize("name", ["messages", "", ".", "messages[0].content", "effort_of_none"])
 def test_what_is_not_there_changes_nothing(name: str) -> None:
     assert without_parameter(REQUEST, name) == REQUEST
+
+
+@pytest.mark.parametrize(
+    ("name", "is_one"),
+    [
+        ("messages.1.reasoning_content", True),
+        ("messages[3].reasoning", True),
+        ("reasoning_content", True),
+        ("reasoning", False),
+        ("reasoning.effort", False),
+        ("messages.1.content", False),
+    ],
+)
+def test_thinking_sent_back_is_told_from_a_thinking_control(name: str, is_one: bool) -> None:
+    assert is_thinking_sent_back(name) is is_one

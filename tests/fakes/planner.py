@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from tui.catalog.facts import AuthStyle, ModelFacts, ProviderFacts, ThinkingControls
 from tui.context.view import CompressionView
 from tui.domain.blocks import TextBlock, ToolResultBlock
+from tui.domain.compression import CompressionPreview
 from tui.domain.errors import PonderError, UnknownModel
 from tui.domain.messages import Message, Origin, Role, Turn, WireName
 from tui.domain.request import ChatRequest, Outgoing, OutgoingMessage
@@ -43,11 +44,15 @@ class FakePlanner:
 
     limit: int | None = None
     learned: list[Usage] = field(default_factory=list)
+    resumed: list[Ask] = field(default_factory=list)
 
     def target(self, spec: ModelSpec) -> Target:
         if spec.model == "unknown":
             raise UnknownModel("no model `unknown`", nearest=("m",))
         return target(spec)
+
+    def stamp(self, target: Target) -> Origin:
+        return target.origin
 
     def plan(self, ask: Ask) -> ThinkingPlan:
         return replace(PLAN, asked=ask.spec.asked or ThinkingLevel.LOW)
@@ -89,6 +94,9 @@ class FakePlanner:
     def learn(self, ask: Ask, usage: Usage) -> None:
         self.learned.append(usage)
 
+    def resume(self, ask: Ask) -> None:
+        self.resumed.append(ask)
+
     def nearest(self, spec: ModelSpec) -> tuple[str, ...]:
         return ("fake/n", "fake/o")
 
@@ -107,6 +115,9 @@ class FakeCompressor:
         prompt = OutgoingMessage(role=Role.USER, blocks=(TextBlock(text=f"Summarise. {instruction}".strip()),))
         request = ChatRequest(model=writer.facts.id, outgoing=Outgoing(messages=(prompt,)), plan=PLAN)
         return Folding(request=request, turns=len(finished), before=0, plan=tuple(finished))
+
+    def preview(self, ask: Ask, writer: Target) -> CompressionPreview | None:
+        return None
 
     def smaller(self, folding: Folding) -> Folding | None:
         left = folding.plan[1:] if isinstance(folding.plan, tuple) else ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import random
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -64,6 +64,7 @@ async def stage(
     interactive: bool = True,
     forever: bool = False,
     turns: tuple[Turn, ...] = (),
+    conceal: Callable[[str], str] = str,
 ) -> AsyncIterator[Stage]:
     """A running session."""
     ids = itertools.count(1)
@@ -79,6 +80,7 @@ async def stage(
         new_id=lambda: f"id{next(ids)}",
         draw=random.Random(1).random,
         interactive=interactive,
+        conceal=conceal,
     )
     opening = Opening(session="s", spec=SPEC, settings=settings or EngineSettings(tools=False), turns=turns)
     session = Session(ports, opening)

@@ -35,7 +35,7 @@ from tui.engine.settings import EngineSettings
 VALIDATORS: dict[str, Callable[[dict[str, object]], list[str]]] = {
     "anthropic": lambda body: anthropic.problems(body),
     "openai-responses": lambda body: responses.problems(body),
-    "openai-chat": lambda body: chat.problems(body),
+    "openai-chat": lambda body: chat.problems(body, dialect="deepseek"),
     "gemini": lambda body: gemini.problems(body, strict_thinking=False),
     "ollama": lambda body: ollama.problems(body),
 }

@@ -14,7 +14,8 @@ from tests.providers.conftest import Client
 from tui.catalog.load import packaged_catalog
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.providers import refresh
-from tui.providers.discovery import Discovery, with_lists
+from tui.providers.discovery import Discovery
+from tui.providers.laid_lists import with_lists
 from tui.providers.list_cache import ListCache, Listing
 from tui.providers.listings import MOST_MODELS, models_dev_rows, rows_from
 from tui.providers.local import LocalServer, local_servers

@@ -1,4 +1,4 @@
-"""The README's picture, made from the program itself: ``python -m tests.scripts.picture [THEME]`` writes docs/ponder.svg.
+"""The README's picture, from the program itself: ``python -m tests.scripts.picture [THEME]`` writes docs/ponder.svg.
 
 The demo answers a question in a window of 120 by 36; nothing is staged but the question.
 """

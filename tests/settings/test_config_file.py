@@ -40,10 +40,10 @@ def test_settings_and_tables_are_told_apart(tmp_path: Path) -> None:
         ("a = \n", 1, 5, "Invalid value", ()),
         ('[reasoning]\nstripfromContex = "all"\n', 2, 1, "no setting", ("reasoning.stripFromContext",)),
         ("[reasonin]\nenabled = true\n", 2, 1, "no setting", ("reasoning.enabled", "tools.enabled")),
-        ("[context]\n\n  compressAt = 3\n", 3, 1, "out of range", ()),
+        ("[context]\n\n  compressAt = 3\n", 3, 3, "out of range", ()),
         ('[reasoning]\nenabled = "maybe"\n', 2, 1, "one of true, false", ()),
         ("reasoning = 5\n", 1, 1, "no setting", ("reasoning.format",)),
-        ("[[reasoning]]\nenabled = true\n", None, None, "no setting", ()),
+        ("[[reasoning]]\nenabled = true\n", 1, 3, "no setting", ()),
     ],
 )
 def test_a_mistake_is_told_with_its_place(

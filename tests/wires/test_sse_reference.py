@@ -6,7 +6,7 @@ import os
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.wires.cuts import at_random
@@ -57,6 +57,8 @@ def framed(chunks: list[bytes]) -> list[tuple[str, bytes]]:
 
 
 @given(st.lists(st.tuples(LINES, ENDS), max_size=30), st.integers(0, 9999))
+@example([(line, b"\n") for line in (b"data: x", b"", b": c", b"", b"", b": c", b"", b"data: y", b"")], 0)
+@example([(line, b"\n") for line in (b"event: a", b"data: x", b"", b"event: a", b"", b"data: y", b"")], 0)
 def test_lines_in_any_order_with_any_ends_are_read_by_the_book(lines, seed):
     body = b"".join(line + end for line, end in lines)
 

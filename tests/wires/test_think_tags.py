@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tui.wires.think_tags import LONGEST_LEAD, TAGS, ThinkTags
+
+pytestmark = pytest.mark.timeout(1800 if os.environ.get("PONDER_LONG") else 60)
 
 
 def split(*pieces: str, mode: str = "auto") -> tuple[str, str]:

@@ -42,6 +42,9 @@ class Quirks:
     an array), think_tags (in the content), content_chunks (Mistral)."""
     thinking_back_empty: bool = False
     """Send the field on every assistant message, "" where there was no thinking."""
+    tools_keep_thinking: bool = False
+    """Finished turns that called tools keep their thinking whatever the settings say: routers hand it on to makers
+    that refuse the calls without it (OpenRouter)."""
 
     # Chat Completions: body
     max_tokens_name: str = "max_tokens"

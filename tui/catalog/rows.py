@@ -184,6 +184,7 @@ def model_file(name: str) -> ModelFile:
     )
 
 
+@lru_cache(maxsize=1)
 def packaged_files() -> tuple[str, ...]:
     """Names of all packaged files."""
     return tuple(sorted(path.stem for path in MODELS.glob("*.toml")))

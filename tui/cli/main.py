@@ -83,7 +83,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         args = _parser(chosen).parse_args(arguments)
         code = start.run(args) if args.command is None else _load(COMMANDS[args.command]).run(args)
-        sys.stdout.flush()
+        if sys.stdout is not None:  # the caller may have closed it
+            sys.stdout.flush()
     except BrokenPipeError:
         _forget_output()
         return PIPE_CLOSED

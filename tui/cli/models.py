@@ -1,4 +1,4 @@
-"""``ponder models [FILTER]``: the models in the catalogue, with what they take and cost."""
+"""``ponder models [--refresh [PROVIDER]] [FILTER]``: the models in the catalogue, with what they take and cost."""
 
 from __future__ import annotations
 
@@ -12,6 +12,11 @@ from tui.catalog.load import Catalog
 from tui.catalog.reading import nearest
 from tui.cli.user_catalog import say, user_catalog
 from tui.domain.errors import ConfigError, UnknownModel
+from tui.providers.laid_lists import with_cached_lists
+from tui.providers.list_cache import ListCache
+from tui.settings.paths import find_paths
+
+EXIT_FAILURE = 1
 
 _COLUMNS = ("model", "context", "output", "thinking", "$ in/out", "state")
 
@@ -19,13 +24,25 @@ _COLUMNS = ("model", "context", "output", "thinking", "$ in/out", "state")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare arguments and options."""
     parser.add_argument("filter", nargs="?", default="", metavar="FILTER", help="words that must occur in the name")
+    parser.add_argument(
+        "--refresh",
+        nargs="?",
+        const="",
+        metavar="PROVIDER",
+        help="ask this provider, or all that can be asked, for their lists first; `all` asks models.dev too",
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object per line, with where each fact is from")
 
 
 def run(args: argparse.Namespace) -> int:
-    """0 with the list on stdout; 2 where nothing fits or the config is wrong."""
+    """0 with the list on stdout; 1 where a refresh brought nothing, 2 where nothing fits or the config is wrong."""
+    refreshed = True
     try:
         catalog = user_catalog(os.environ).catalog
+        if args.refresh is not None:
+            asked, args.filter = _refresh_of_whom(args.refresh, args.filter, catalog)
+            refreshed = _refreshed(catalog, asked)
+        catalog = with_cached_lists(catalog, ListCache(find_paths(os.environ).cache))
         listed = list(_fitting(catalog, args.filter.lower().split()))
         if not listed:
             names = {f"{facts.provider}/{facts.id}" for facts in _fitting(catalog, [])}
@@ -38,7 +55,22 @@ def run(args: argparse.Namespace) -> int:
             print(json.dumps(_as_object(facts), ensure_ascii=False))
     else:
         print(_table([_COLUMNS, *map(_row, listed)]))
-    return 0
+    return 0 if refreshed else EXIT_FAILURE
+
+
+def _refresh_of_whom(word: str, words: str, catalog: Catalog) -> tuple[str, str]:
+    """Who is asked, and the filter: ``--refresh claude`` names no provider, so it means the filter."""
+    from tui.cli.refresh_lists import WORDS
+
+    if word in WORDS:
+        return word, words
+    return (word, words or word) if word in catalog.providers() else ("", f"{word} {words}".strip())
+
+
+def _refreshed(catalog: Catalog, asked: str) -> bool:
+    from tui.cli.refresh_lists import refresh_lists  # it brings the way to providers along
+
+    return refresh_lists(catalog, asked)
 
 
 def _fitting(catalog: Catalog, words: list[str]) -> Iterator[ModelFacts]:

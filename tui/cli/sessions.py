@@ -8,7 +8,8 @@ import json
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import Literal
 from tui.domain.errors import PonderError, UsageError
 from tui.domain.printable import one_line, printable
 from tui.settings.atomic import write_atomically
-from tui.settings.paths import find_paths
+from tui.settings.paths import Paths, find_paths
 from tui.store.database import Database
 from tui.store.leases import this_process
 from tui.store.library import StoredLibrary
@@ -65,9 +66,11 @@ def _add_list_options(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """0 when it was done, 1 when the store could not, 2 when the command line is wrong."""
-    database = Database(find_paths(os.environ).database)
-    holder = this_process(new_id())
-    library = StoredLibrary(database, Surroundings(holder=holder, now=time.time, new_id=new_id))
+    paths = find_paths(os.environ)
+    database = Database(paths.database)
+    conceal = _without_keys(paths) if args.action in ("show", "export") else str
+    around = Surroundings(holder=this_process(new_id()), now=time.time, new_id=new_id, conceal=conceal)
+    library = StoredLibrary(database, around)
     try:
         asyncio.run(_act(library, args))
     except PonderError as problem:
@@ -78,6 +81,19 @@ def run(args: argparse.Namespace) -> int:
         for notice in database.notices:
             print(f"ponder: {notice}", file=sys.stderr)
     return 0
+
+
+def _without_keys(paths: Paths) -> Callable[[str], str]:
+    """Takes out the keys of the environment and the credentials file. What it takes to know them is loaded here."""
+    from tui.catalog.load import packaged_catalog
+    from tui.providers.auth import Keys
+
+    keys = Keys(paths.credentials_file, use_keyring=False)
+    catalog = packaged_catalog()
+    for provider in catalog.providers():
+        with suppress(PonderError):  # a file that may not be read holds no key that was ever used
+            keys.find(catalog.provider(provider))
+    return keys.redactor.clean_content
 
 
 async def _act(library: StoredLibrary, args: argparse.Namespace) -> None:

@@ -6,9 +6,13 @@ import argparse
 import gc
 import os
 import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tui.domain.errors import PonderError
 
 EXIT_USAGE = 2
-OBJECTS_BETWEEN_COLLECTIONS = 20_000
+OBJECTS_BETWEEN_COLLECTIONS = 50_000
 """New objects before Python looks for cycles among them. A start makes many, which all stay: with Python's 700 the
 looking takes a twentieth of the time to the first word."""
 
@@ -16,7 +20,11 @@ looking takes a twentieth of the time to the first word."""
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the program without a command."""
     parser.add_argument(
-        "-p", "--prompt", metavar="TEXT", help="answer this on stdout and end; stdin is read as context"
+        *("-p", "--prompt"),
+        nargs="?",
+        const="",
+        metavar="TEXT",
+        help="answer this on stdout and end; stdin is read as context, or as the question if TEXT is left out",
     )
     parser.add_argument("-m", "--model", metavar="NAME[/LEVEL]", help="the model to ask")
     parser.add_argument("--thinking-budget", metavar="N", help="a budget in tokens, or a level, instead of the name's")
@@ -33,8 +41,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--attach", action="append", default=[], metavar="PATH", help="with -p: a file or image")
     parser.add_argument("--show-thinking", action="store_true", help="with -p: thinking goes to stderr")
-    parser.add_argument("--json", action="store_true", help="with -p: one JSON object at the end")
-    parser.add_argument("--jsonl", action="store_true", help="with -p: one JSON line for every event")
+    forms = parser.add_mutually_exclusive_group()
+    forms.add_argument("--json", action="store_true", help="with -p: one JSON object at the end")
+    forms.add_argument("--jsonl", action="store_true", help="with -p: one JSON line for every event")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -43,14 +52,13 @@ def run(args: argparse.Namespace) -> int:
     from tui.domain.errors import PonderError, StoreError
     from tui.wiring.wishes import Wishes
 
-    name = args.model
-    if args.thinking_budget:
-        name = f"{name or ''}/{args.thinking_budget}".lstrip("/")
     wishes = Wishes(
-        model=name,
+        model=args.model,
+        asked=args.thinking_budget,
         profile=args.profile,
         assignments=tuple(args.assignments),
         no_tools=args.no_tools,
+        headless=args.prompt is not None,
         allow=tuple(args.allow),
     )
     try:
@@ -67,9 +75,9 @@ def run(args: argparse.Namespace) -> int:
         return _told(problem, EXIT_USAGE)
 
 
-def _told(problem: Exception, code: int) -> int:
+def _told(problem: PonderError, code: int) -> int:
+    # A closed stderr is None, and print passes over it.
     print(f"ponder: {problem}", file=sys.stderr)
-    advice = getattr(problem, "advice", "")
-    if advice:
-        print(advice, file=sys.stderr)
+    if problem.advice:
+        print(problem.advice, file=sys.stderr)
     return code

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from tui.catalog.facts import ModelFacts
 from tui.catalog.load import Catalog, packaged_catalog
@@ -46,9 +47,10 @@ class UserCatalog:
 
 def user_catalog(environment: Mapping[str, str]) -> UserCatalog:
     """What this user has. Wrong settings in config.toml are told on stderr and passed over, wrong rows stop."""
-    catalog = packaged_catalog()
+    paths = find_paths(environment)
+    catalog = _with_lists(packaged_catalog(), paths.cache)
     values: Mapping[str, object] = {}
-    path = find_paths(environment).config_file
+    path = paths.config_file
     if path.exists():
         from tui.settings.config_file import read_config  # pydantic again: only for those who have the file
 
@@ -62,6 +64,15 @@ def user_catalog(environment: Mapping[str, str]) -> UserCatalog:
     if host and "ollama" not in catalog.own_providers:
         catalog = catalog.with_base_url("ollama", ollama_base_url(host))
     return UserCatalog(catalog=catalog, values=values)
+
+
+def _with_lists(catalog: Catalog, folder: Path) -> Catalog:
+    if next(folder.glob("models-*.json"), None) is None:
+        return catalog
+    from tui.providers.laid_lists import with_cached_lists  # only for those who refreshed
+    from tui.providers.list_cache import ListCache
+
+    return with_cached_lists(catalog, ListCache(folder))
 
 
 def say(problem: PonderError) -> None:

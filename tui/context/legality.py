@@ -32,7 +32,7 @@ def make_legal(drafts: Sequence[Draft], aim: Aim, ledger: Ledger) -> list[Draft]
     uniquely_named(answered)
     if aim.wire.flatten_without_tools and not aim.has_tools:
         answered = flatten(answered, ledger)
-    elif aim.wire.budget_leads_calls and isinstance(aim.plan.sent, int) and aim.plan.thinks:
+    elif _wants_thinking_first(aim):
         answered = flatten_unled_loop(answered, ledger)
     return _with_ends(answered, aim)
 
@@ -172,7 +172,7 @@ def _with_ends(drafts: Sequence[Draft], aim: Aim) -> list[Draft]:
         if aim.quirks.assistant_after_tool and draft.role is Role.USER and ended and ended[-1].role is Role.TOOL:
             ended.append(_filler(Role.ASSISTANT, NOTED))
         ended.append(draft)
-    may_end = aim.wire.prefill or (aim.wire.pauses and _paused(ended[-1]))
+    may_end = aim.wire.prefill or (aim.wire.pauses and _paused(ended[-1]) and _may_go_on(ended, aim))
     if ended[-1].role is Role.ASSISTANT and not may_end:
         ended.append(_filler(Role.USER, GO_ON))
     _mark_running_loop(ended)
@@ -189,6 +189,16 @@ def _mark_running_loop(drafts: Sequence[Draft]) -> None:
 
 def _filler(role: Role, text: str) -> Draft:
     return Draft(role, [Item(TextBlock(text=text))])
+
+
+def _wants_thinking_first(aim: Aim) -> bool:
+    """With a budget, what the model has not finished must begin with thinking."""
+    return aim.wire.budget_leads_calls and isinstance(aim.plan.sent, int) and aim.plan.thinks
+
+
+def _may_go_on(drafts: Sequence[Draft], aim: Aim) -> bool:
+    said = max((place for place, draft in enumerate(drafts) if draft.role is Role.USER), default=-1)
+    return not _wants_thinking_first(aim) or drafts[said + 1].items[0].is_thinking
 
 
 def _paused(draft: Draft) -> bool:

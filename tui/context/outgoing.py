@@ -31,6 +31,8 @@ from tui.domain.messages import Message, Origin, Role, Turn
 from tui.domain.request import Outgoing, OutgoingMessage, Reason
 from tui.domain.thinking import ReasoningRules, ThinkingPlan
 from tui.domain.value import dataclass
+from tui.wires.json_text import NotJSON, loads
+from tui.wires.read import text
 
 IMAGE_OMITTED = "[image omitted]"
 INTERRUPTED_MARK = " [interrupted]"
@@ -183,6 +185,8 @@ class _Selection:
     def _opaque(self, stored: Block, *, at_home: bool, bare_of_ids: bool) -> tuple[Block | None, Reason]:
         if not (at_home and self.aim.wire.opaque):
             return None, Reason.FOREIGN
+        if isinstance(stored, OpaqueBlock) and not _taken_back(stored, self.aim.wire.opaque_refused):
+            return None, Reason.UNSUPPORTED_INPUT
         # Its id is inside the raw item, and the thinking that led to it is not there any more.
         if bare_of_ids and isinstance(stored, OpaqueBlock):
             return None, Reason.POLICY
@@ -215,6 +219,15 @@ class _Selection:
             else:
                 content.append(TextBlock(text=IMAGE_OMITTED))
         return replace(result, content=tuple(content))
+
+
+def _taken_back(item: OpaqueBlock, refused: frozenset[str]) -> bool:
+    if not refused or item.label in refused:
+        return not refused
+    try:
+        return text(loads(item.raw), "name") not in refused
+    except NotJSON:
+        return True
 
 
 def _unsealed_where(block: TextBlock | ToolCallBlock, *, at_home: bool, bare_of_ids: bool) -> TextBlock | ToolCallBlock:

@@ -122,7 +122,7 @@ class ThinkingJudge:
         if aim.facts.bound and aim.folded:
             return Reason.BINDING
         reason = self._stripped(place)
-        if reason is not None and turn_used_tools and aim.quirks.thinking_back == "reasoning_details":
+        if reason is not None and turn_used_tools and aim.quirks.tools_keep_thinking:
             self.ledger.warn(_KEPT_WITH_TOOLS)
             return None
         return reason

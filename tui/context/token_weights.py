@@ -87,7 +87,7 @@ FAMILIES: Mapping[str, Family] = {
         per_call=16,
         per_result=15,
     ),
-    "gemini": Family(weights=_GEMINI, base=1, per_message=0, per_tool=2, schema_scale=0.5, per_call=12, per_result=12),
+    "gemini": Family(weights=_GEMINI, base=1, per_message=0, per_tool=18, schema_scale=0.5, per_call=12, per_result=12),
     "glm": Family(
         weights=_GLM, base=35, per_message=1, tools_base=60, per_tool=22, schema_scale=1.4, per_call=4, per_result=0
     ),

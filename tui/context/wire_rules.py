@@ -23,6 +23,8 @@ class WireRules:
     """An empty text with a signature is a part of its own."""
     opaque: bool = False
     """Items of this wire's own that we do not model can be sent back."""
+    opaque_refused: frozenset[str] = frozenset()
+    """… but for these, by type or by the name of the server's tool."""
     off_drops_thinking: bool = False
     """With thinking switched off, thinking of the history stays behind too."""
     trailing_thinking: bool = False
@@ -48,9 +50,15 @@ class WireRules:
     failed_result_images: bool = False
 
 
+ONLY_WITH_BETAS = frozenset(
+    {"advisor", "advisor_tool_result", "compaction", "fallback", "mcp_tool_use", "mcp_tool_result", "mcp_tool_listing"}
+)
+"""Anthropic takes these back only under beta headers that we never send."""
+
 _ANTHROPIC = WireRules(
     thinking_needs="signature",
     opaque=True,
+    opaque_refused=ONLY_WITH_BETAS,
     off_drops_thinking=True,
     blank_text=False,
     budget_leads_calls=True,

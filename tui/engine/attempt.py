@@ -13,7 +13,7 @@ from tui.domain.assemble import Assembler
 from tui.domain.blocks import Block, TextBlock, ThinkingBlock, ToolCallBlock
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.events import AppEvent, Notice, Severity, Stalled, Streamed
-from tui.domain.messages import Message, Role
+from tui.domain.messages import Message, Origin, Role
 from tui.domain.request import ChatRequest
 from tui.domain.stream import (
     BlockFinished,
@@ -52,12 +52,18 @@ class Place:
     message_id: str
 
 
+def _as_known(target: Target) -> Origin:
+    return target.origin
+
+
 @dataclass(frozen=True, slots=True)
 class Voice:
     """Where an attempt speaks, and which remarks of providers were passed on already."""
 
     publish: Callable[[AppEvent], None]
     remarks: set[str] = field(default_factory=set)
+    stamp: Callable[[Target], Origin] = _as_known
+    """Asked when an answer is put together, not before: only then it is known with which key it was got."""
 
 
 class Attempt:
@@ -82,6 +88,7 @@ class Attempt:
         self._clock = clock
         self._publish = voice.publish
         self._remarks = voice.remarks
+        self._stamp = voice.stamp
         self._assembler = Assembler()
         self._started = clock.monotonic()
         self._thinking_since: dict[int, float] = {}
@@ -110,7 +117,7 @@ class Attempt:
             id=self.place.message_id,
             role=Role.ASSISTANT,
             blocks=self._blocks(),
-            origin=replace(self._target.origin, level=str(self._request.plan.asked)),
+            origin=replace(self._stamp(self._target), level=str(self._request.plan.asked)),
             usage=self._hops.usage(self._assembler.usage),
             stop=self.stop,
             answered_by=answered if answered and answered != asked else None,

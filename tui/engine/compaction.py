@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from tui.context.compress import is_due, undo
-from tui.context.compression_log import CompressionLog
+from tui.context.compression_log import REAL_GAIN, CompressionLog
 from tui.context.view import CompressionView
 from tui.domain.compression import CompressionPreview
 from tui.domain.errors import ErrorKind, PonderError, ProviderError
@@ -43,11 +43,18 @@ class Compaction:
         reading = self._ports.planner.meter(ask)
         if not ask.settings.compress or not is_due(reading):
             return False
-        refusal = self._log.refusal(self._ports.clock.monotonic())
+        refusal = self._log.refusal(self._ports.clock.monotonic()) or self._too_little(ask, reading)
         if refusal is None:
             return await self.now(ask, "", publish)
         self._tell_once(refusal, reading, publish)
         return await self._shorten(ask, publish, newest_first=False)
+
+    def _too_little(self, ask: Ask, reading: MeterReading) -> str | None:
+        """Why a summary is not even asked for: what could be folded is not what fills the window."""
+        preview = self.preview(ask)
+        if preview is None or reading.trigger is None or preview.folded_tokens >= reading.trigger * REAL_GAIN:
+            return None
+        return f"Only {preview.folded_tokens:,} tokens could be folded: that would win too little."
 
     async def relieve(self, ask: Ask, publish: Publish) -> bool:
         """A provider said it is too much: cut large results, then fold; True when something changed."""

@@ -32,6 +32,13 @@ class Conversation:
     remarks: set[str] = field(default_factory=set)
     """What the user was told about requests, by providers and by us: once is enough."""
 
+    known: dict[tuple[str, str], Repairs] = field(default_factory=dict)
+    """(Provider, model) → what its server showed not to take, and will never take."""
+
+    def repairs(self, target: Target) -> Repairs:
+        """What is left out from the start for a model."""
+        return self.known.get((target.facts.provider, target.facts.id), Repairs())
+
     def ask(self, *, draft: str = "") -> Ask:
         """What the next request would be made from."""
         return Ask(
@@ -43,6 +50,7 @@ class Conversation:
             tools=self.tools if self.settings.tools else (),
             view=self.view,
             draft=draft,
+            repairs=self.repairs(self.target),
         )
 
 
@@ -93,8 +101,8 @@ class OpenTurn:
         offered = self.settings.tools and self.target.facts.tools
         return self.conversation.tools if offered else ()
 
-    def ask(self, repairs: Repairs) -> Ask:
-        """What the next request of this turn is made from."""
+    def ask(self, repairs: Repairs | None = None) -> Ask:
+        """What the next request of this turn is made from; repaired as far as is known if nothing else is said."""
         conversation = self.conversation
         return replace(
             conversation.ask(),
@@ -103,7 +111,7 @@ class OpenTurn:
             spec=self.spec,
             settings=self.settings,
             tools=self.tools(),
-            repairs=repairs,
+            repairs=conversation.repairs(self.target) if repairs is None else repairs,
         )
 
     async def complete(self, message: Message) -> None:
@@ -118,10 +126,11 @@ class OpenTurn:
     async def add_results(self, blocks: tuple[Block, ...]) -> None:
         """Tool results stand."""
         await self.complete(Message(id=self.ports.new_id(), role=Role.TOOL, blocks=blocks))
+        self.measure()
 
     def measure(self, streaming: Message | None = None) -> None:
         """Tell the meter's new reading, with the answer that is still coming."""
-        ask = self.ask(Repairs())
+        ask = self.ask()
         if streaming is not None:
             turn = replace(ask.turns[-1], messages=(*ask.turns[-1].messages, streaming))
             ask = replace(ask, turns=(*ask.turns[:-1], turn))

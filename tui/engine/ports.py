@@ -41,7 +41,7 @@ class Target:
     provider: ProviderFacts
     facts: ModelFacts
     origin: Origin
-    """The stamp answers from here will carry (level filled in by the engine)."""
+    """The stamp of answers from here, as far as it is known beforehand."""
 
 
 class Backend(Protocol):
@@ -161,6 +161,10 @@ class Planner(Protocol):
 
     def target(self, spec: ModelSpec) -> Target:
         """Where a name leads; raises UnknownModel."""
+        ...
+
+    def stamp(self, target: Target) -> Origin:
+        """The origin of an answer that comes from there now (level filled in by the engine)."""
         ...
 
     def plan(self, ask: Ask) -> ThinkingPlan:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Protocol
 from urllib.parse import urlsplit
 
+from tui.catalog.facts import ModelFacts, Price
 from tui.catalog.load import Catalog, effective_quirks
 from tui.catalog.plan import DynamicBudget, plan
 from tui.catalog.spec import nearest_models
@@ -45,22 +47,47 @@ KEPT_REQUESTS = 3
 """Requests remembered: the one being typed for, the one running, the one being compressed."""
 
 
+def _nowhere(facts: ModelFacts) -> Price | None:
+    return None
+
+
+def _unknown(provider: str, base_url: str) -> str:
+    return ""
+
+
 class CataloguePlanner:
     """The engine's planner over the real catalogue and the real selection."""
 
-    def __init__(self, catalog: Catalog, scales: Scales) -> None:
+    def __init__(
+        self,
+        catalog: Catalog,
+        scales: Scales,
+        account: Callable[[str, str], str] = _unknown,
+        price_elsewhere: Callable[[ModelFacts], Price | None] = _nowhere,
+    ) -> None:
+        """``account`` names the account at (provider, base URL) without saying the key; "" while it is not known.
+
+        ``price_elsewhere`` is asked for prices that the catalogue does not have.
+        """
         self.catalog = catalog
         """May be replaced by a newer one; it holds from the next request on."""
         self._scales = scales
+        self._account = account
+        self._price_elsewhere = price_elsewhere
         self._made: deque[tuple[Ask, ChatRequest]] = deque(maxlen=KEPT_REQUESTS)
 
     def target(self, spec: ModelSpec) -> Target:
         """Where a name leads; raises UnknownModel."""
         provider = self.catalog.provider(spec.provider)
         facts = self.catalog.find(spec.provider, spec.model)
-        host = urlsplit(provider.base_url_for(facts.wire)).netloc.lower()
+        host = urlsplit(provider.base_url_for(facts.wire)).netloc.rpartition("@")[2].lower()
         origin = Origin(provider=provider.id, wire=facts.wire, host=host, model=facts.id, family=facts.family)
         return Target(provider=provider, facts=facts, origin=origin)
+
+    def stamp(self, target: Target) -> Origin:
+        """The origin of what comes from there now; its account is known once its key was looked for."""
+        base_url = target.provider.base_url_for(target.facts.wire)
+        return replace(target.origin, account=self._account(target.provider.id, base_url))
 
     def plan(self, ask: Ask) -> ThinkingPlan:
         """How the thinking will be controlled."""
@@ -104,7 +131,8 @@ class CataloguePlanner:
         """Dollars: the provider's own word, else by the catalogue's prices; None where something is unknown."""
         if usage.cost is not None:
             return usage.cost
-        return None if target.facts.price is None else priced(usage, target.facts.price)
+        price = target.facts.price or self._price_elsewhere(target.facts)
+        return None if price is None else priced(usage, price)
 
     def quiet_plan(self, target: Target) -> ThinkingPlan:
         """As little thinking as a model can do, for chores such as summaries."""
@@ -133,7 +161,7 @@ class CataloguePlanner:
         outgoing = select(
             ask.turns,
             rules=settings.rules,
-            target=target.origin,
+            target=self.stamp(target),
             facts=target.facts,
             quirks=effective_quirks(target.provider, target.facts),
             plan=made,

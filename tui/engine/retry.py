@@ -29,6 +29,9 @@ LONGEST_CREDIBLE_HINT_S = 7 * 24 * 3600.0
 RESUMED = "resumed"
 """Code of the error for a connection that slept with the computer: worth a retry at once."""
 
+NOT_TAKEN = "thinking_not_taken"
+"""Code of the error for a server that nobody described and that may not take thinking back at all."""
+
 MALFORMED_CALL = "malformed_call"
 """Code of the error for a tool call nobody can read."""
 

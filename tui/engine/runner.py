@@ -16,7 +16,7 @@ from tui.domain.value import dataclass
 from tui.engine.compaction import Compaction
 from tui.engine.gate import ApprovalDesk, RetryGate
 from tui.engine.open_turn import Conversation, OpenTurn
-from tui.engine.ports import Ask, Ports, Repairs
+from tui.engine.ports import Ask, Ports
 from tui.engine.saving import Saver
 from tui.engine.turn import TurnLoop
 
@@ -96,7 +96,7 @@ class Runner:
         if running is None or running.turn is None:
             return self._conversation.ask(draft=draft)
         turn = running.turn.turn
-        return replace(turn.measured or turn.ask(Repairs()), draft=draft)
+        return replace(turn.measured or turn.ask(), draft=draft)
 
     def add(self, job: Job, tasks: asyncio.TaskGroup) -> None:
         """Start a job, or put it in line behind the running one."""
@@ -172,7 +172,7 @@ class Runner:
                 await self.compaction.now(self._conversation.ask(), job.instruction, self._publish)
         except PonderError as error:
             failure = error
-        except Exception as error:  # noqa: BLE001 - the turn boundary: a fault of ours ends the turn, not the program
+        except Exception as error:
             LOG.exception("a turn ended by a fault of ours")
             failure = PonderError(
                 f"A fault in the program ended the turn ({_name(error)}).", advice="Please report it; /retry may help."

@@ -13,8 +13,8 @@ from tui.engine.attempt import Attempt, Place, Voice
 from tui.engine.compaction import Compaction
 from tui.engine.open_turn import OpenTurn
 from tui.engine.ports import Ask, Repairs
-from tui.engine.retry import GiveUp, Mend, Repair, Spent, Wait, decide
-from tui.engine.without import is_thinking_sent_back
+from tui.engine.retry import NOT_TAKEN, GiveUp, Mend, Repair, Spent, Wait, decide
+from tui.engine.without import is_ours, is_thinking_sent_back
 
 CHECKPOINT_EVERY_S = 1.0
 """What a crash may cost of a running stream; the meter moves at the same pace."""
@@ -31,7 +31,8 @@ class Step:
         self._turn = turn
         self._compaction = compaction
         self._clock = turn.ports.clock
-        self._repairs = Repairs()
+        self._repairs = turn.conversation.repairs(turn.target)
+        self._thinking_not_taken = self._repairs.without_thinking
         self._spent = Spent()
         self._attempt: Attempt | None = None
         self._checkpointed = self._clock.monotonic()
@@ -78,12 +79,23 @@ class Step:
             turn.target,
             request,
             clock=self._clock,
-            voice=Voice(turn.publish, turn.conversation.remarks),
+            voice=Voice(turn.publish, turn.conversation.remarks, turn.ports.planner.stamp),
             limit_s=turn.settings.attempt_limit_s,
         )
         return self._attempt
 
+    def _remember(self) -> None:
+        """What the server took only without: left out from the start from now on."""
+        lasting = Repairs(
+            without=tuple(name for name in self._repairs.without if is_ours(name)),
+            without_thinking=self._repairs.without_thinking and self._thinking_not_taken,
+        )
+        if lasting != Repairs():
+            facts = self._turn.target.facts
+            self._turn.conversation.known[facts.provider, facts.id] = lasting
+
     def _accept(self, attempt: Attempt, ask: Ask) -> Message:
+        self._remember()
         planner = self._turn.ports.planner
         message = attempt.message()
         if message.usage is None:
@@ -155,6 +167,7 @@ class Step:
             case Repair.COMPRESS:
                 return await self._compaction.relieve(self._turn.ask(self._repairs), self._turn.publish)
             case Repair.WITHOUT_THINKING:
+                self._thinking_not_taken = failure.code == NOT_TAKEN or is_thinking_sent_back(failure.param or "")
                 return self._send_differently(
                     replace(self._repairs, without_thinking=True), failed, "Reasoning of earlier turns dropped."
                 )

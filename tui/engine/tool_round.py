@@ -137,16 +137,14 @@ class ToolRound:
                 run = ToolRun(
                     turn_id=turn.id,
                     approver=_Approver(turn, limit, limit_s),
-                    progress=lambda text: turn.publish(
-                        ToolProgressed(turn.id, call.call_id, turn.ports.conceal(text))
-                    ),
+                    progress=lambda text: turn.publish(ToolProgressed(turn.id, call.call_id, turn.ports.conceal(text))),
                     tainted=self.tainted,
                 )
                 called = replace(call, arguments=call.arguments.strip() or "{}")
                 return self._without_keys(await turn.ports.toolbox.run(called, run))
         except TimeoutError:
             return failed(call, f"Timed out after {limit_s:g} s: this call may have run, in whole or in part.")
-        except Exception as error:  # noqa: BLE001 - a tool's own fault must not end the turn
+        except Exception as error:
             LOG.warning("the tool %s failed", call.name, exc_info=error)
             return failed(call, f"The tool failed: {type(error).__name__}.")
 

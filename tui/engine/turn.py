@@ -8,7 +8,7 @@ from tui.domain.messages import Message, Role, Turn
 from tui.domain.stream import Finish, Stop
 from tui.engine.compaction import Compaction
 from tui.engine.open_turn import OpenTurn
-from tui.engine.ports import Journal, Repairs
+from tui.engine.ports import Journal
 from tui.engine.step import Step
 from tui.engine.tool_round import NOT_STARTED, CallHistory, ToolRound, failed
 
@@ -50,7 +50,7 @@ class TurnLoop:
         await turn.saver.save(lambda journal: journal.turn_started(session, started))
         self._announce()
         while True:
-            await self._compaction.when_needed(turn.ask(Repairs()), turn.publish)
+            await self._compaction.when_needed(turn.ask(), turn.publish)
             self._step = Step(turn, self._compaction)
             message = await self._step.answer()
             self._step, self._tools = None, self._tool_round(message)

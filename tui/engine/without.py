@@ -28,6 +28,11 @@ def is_thinking_sent_back(name: str) -> bool:
     return leaf in THINKING_SENT_BACK and ((bool(rest) and first == "messages") or leaf == "reasoning_content")
 
 
+def is_ours(name: str) -> bool:
+    """Whether a refused field is one that the wires add by themselves: nothing the user sets brings it back."""
+    return name.partition(".")[0] in _OURS
+
+
 def without_parameter(request: ChatRequest, name: str) -> ChatRequest:
     """The same request if it never held that parameter, or cannot do without."""
     path = tuple(part for part in name.replace("[", ".").replace("]", "").split(".") if part)
@@ -41,7 +46,7 @@ def without_parameter(request: ChatRequest, name: str) -> ChatRequest:
     fields = _cut(request.plan.fields, path)
     extra = _cut(request.extra_body, path)
     if fields == request.plan.fields and extra == request.extra_body:
-        return replace(request, without=(*request.without, path[0])) if path[0] in _OURS else request
+        return replace(request, without=(*request.without, path[0])) if is_ours(name) else request
     return replace(request, plan=replace(request.plan, fields=fields), extra_body=extra)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import io
 import os
 import signal
 import sys
@@ -20,7 +21,6 @@ from tui.domain.events import AppEvent, Stamped, TurnFailed, TurnFinished
 from tui.domain.value import dataclass
 from tui.engine.session import Session
 from tui.engine.thread import EngineThread
-from tui.headless.jsonl import JsonLinesWriter, JsonWriter
 from tui.headless.outcome import Exit, Outcome, exit_of, outcome_of
 from tui.headless.text import TextWriter
 
@@ -72,9 +72,9 @@ class Writer(Protocol):
         ...
 
 
-def piped_text(stream: BinaryIO) -> str | None:
-    """All of stdin when something is piped in; None on a terminal or when there is nothing."""
-    if stream.isatty():
+def piped_text(stream: BinaryIO | None) -> str | None:
+    """All of stdin when something is piped in; None on a terminal, where it is closed, or when there is nothing."""
+    if stream is None or stream.isatty():
         return None
     return stream.read().decode("utf-8", "replace") or None
 
@@ -88,7 +88,7 @@ def run_headless(
     err: TextIO | None = None,
 ) -> int:
     """Ask, write the answer, return the exit code. The engine is started by the caller, and stopped by it."""
-    stdout, stderr = out or sys.stdout, err or sys.stderr
+    stdout, stderr = out or _ready(sys.stdout), err or _ready(sys.stderr)
     view, subscription = session.attach()
     writer = _writer(options, stdout, stderr, view.session)
     try:
@@ -98,9 +98,26 @@ def run_headless(
     except BrokenPipeError:
         _abandon(stdout)
         return Exit.CANCELLED
+    except OSError as fault:  # a full disk behind stdout
+        _abandon(stdout)
+        with contextlib.suppress(OSError):
+            stderr.write(f"ponder: the answer cannot be written: {fault.strerror}\n")
+        return Exit.FAILURE
     except KeyboardInterrupt:
         return Exit.CANCELLED
     return outcome.exit
+
+
+def _ready(stream: TextIO | None) -> TextIO:
+    """A standard stream that takes any text: UTF-8 into files and pipes, what the terminal can show on a terminal.
+
+    A stream that the caller closed swallows everything.
+    """
+    if stream is None:
+        return open(os.devnull, "w", encoding="utf-8")
+    if isinstance(stream, io.TextIOWrapper):
+        stream.reconfigure(encoding=None if stream.isatty() else "utf-8", errors="replace")
+    return stream
 
 
 def _writer(options: HeadlessOptions, out: TextIO, err: TextIO, session: str) -> Writer:
@@ -108,8 +125,12 @@ def _writer(options: HeadlessOptions, out: TextIO, err: TextIO, session: str) ->
         case Output.TEXT:
             return TextWriter(out, err, show_thinking=options.show_thinking)
         case Output.JSON:
+            from tui.headless.jsonl import JsonWriter
+
             return JsonWriter(out, session=session)
         case Output.JSONL:
+            from tui.headless.jsonl import JsonLinesWriter
+
             return JsonLinesWriter(out, session=session)
 
 
@@ -155,7 +176,8 @@ def _interrupts(engine: EngineThread, session: Session) -> Iterator[None]:
             first.append(now)
             engine.call(session.cancel())
         elif now - first[0] > SAME_PRESS_S:
-            raise KeyboardInterrupt
+            # Whatever still runs had its chance to end in order, and what was saved is saved.
+            os._exit(Exit.CANCELLED)
 
     try:
         before = signal.signal(signal.SIGINT, stop)

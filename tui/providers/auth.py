@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import unicodedata
 from collections.abc import Mapping
@@ -86,6 +87,13 @@ class Keys:
                 self.redactor.remember(found.secret)
             self._found[place] = found
         return self._found[place]
+
+    def account(self, provider_id: str, base_url: str) -> str:
+        """A word for the account whose key goes there, from which the key cannot be told; "" if none was looked for."""
+        found = self._found.get((provider_id, host_of(base_url)))
+        if found is None:
+            return ""
+        return hashlib.sha256(b"ponder account " + found.secret.reveal().encode()).hexdigest()[:8]
 
     def reread(self, provider: ProviderFacts) -> FoundKey | None:
         """Ask the sources again: the key may have been replaced while the program ran."""

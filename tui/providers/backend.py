@@ -14,16 +14,16 @@ from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
-from tui.catalog.facts import ModelFacts, ProviderFacts
+from tui.catalog.facts import AuthStyle, ModelFacts, ProviderFacts
 from tui.catalog.load import effective_quirks
 from tui.catalog.quirks import Quirks
+from tui.domain.blocks import ThinkingBlock
 from tui.domain.errors import ConfigError, ErrorKind, ProviderError
 from tui.domain.late_pattern import late_pattern
 from tui.domain.printable import one_line
 from tui.domain.request import ChatRequest
 from tui.domain.stream import ProviderRemark, ResponseFinished, StreamEvent
 from tui.providers.auth import FoundKey, Keys
-from tui.providers.counting import COUNTERS
 from tui.providers.patience import Limits
 from tui.providers.redact import is_secret_name
 from tui.providers.request_head import HttpRequest, http_request, limits_for, with_version
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from tui.providers.transport import HttpResponse, Transport
 
 LOG = logging.getLogger(__name__)
+NOT_TAKEN = "thinking_not_taken"
+"""Code for a refusal that may be about thinking sent back."""
 DRAIN_S = 0.2
 """How long the end of bytes is waited for after a finished answer, so that the connection can be kept."""
 _SAYS_MODEL = late_pattern(r"(?<![/\w.-])models?\b(?!/)", re.IGNORECASE)
@@ -69,8 +71,6 @@ class ProviderBackend:
         self._transport: Transport | None = None
         self._found_at: dict[tuple[str, str], str] = {}
         self._warned: set[tuple[str, str, str]] = set()
-        self._not_taken: dict[tuple[str, str], frozenset[str]] = {}
-        """Body fields that a model's server refused before it took the request without them."""
 
     async def stream(self, target: Place, request: ChatRequest) -> AsyncGenerator[StreamEvent, None]:
         """Send one request and yield what the answer says."""
@@ -89,6 +89,7 @@ class ProviderBackend:
                 except ProviderError as error:
                     another = None if anything or refused_once else await self._another_way(error, provider, key)
                     if another is None:
+                        _suspect_thinking(error, target, request)
                         raise
                     refused_once, (provider, key) = True, another
         except ProviderError as error:
@@ -97,6 +98,8 @@ class ProviderBackend:
 
     async def count(self, target: Place, request: ChatRequest) -> int | None:
         """Exact input tokens by the provider's own count; None where it has none."""
+        from tui.providers.counting import COUNTERS
+
         counter = COUNTERS.get(target.facts.wire)
         if counter is None:
             return None
@@ -122,16 +125,13 @@ class ProviderBackend:
     async def _attempt(
         self, target: Place, provider: ProviderFacts, request: ChatRequest, key: FoundKey | None
     ) -> AsyncGenerator[StreamEvent, None]:
-        model = (target.facts.provider, target.facts.id)
-        not_taken = self._not_taken.get(model, frozenset()).union(request.without)
-        encoded = _left_out(wire_named(target.facts.wire).encode(request, _quirks(target)), not_taken)
+        encoded = _left_out(wire_named(target.facts.wire).encode(request, _quirks(target)), frozenset(request.without))
         outgoing = http_request(provider, encoded, key)
         async with self._opened(target, outgoing, streams=request.stream) as answer:
             LOG.debug(
                 "%s %s: %d bytes out, HTTP %d", outgoing.method, outgoing.url, len(outgoing.body or b""), answer.status
             )
             await _refuse(target, answer, self._limits)
-            self._not_taken[model] = not_taken
             self._found_at[target.provider.id, target.facts.wire] = provider.base_url
             for warning in _warnings(answer.headers):
                 if (target.facts.provider, target.facts.id, warning) not in self._warned:
@@ -156,6 +156,8 @@ class ProviderBackend:
         for name, value in provider.headers.items():
             if is_secret_name(name):
                 self._keys.redactor.remember(Secret(value))
+        if provider.auth is AuthStyle.NONE:
+            return ask(provider)  # no source is looked at, so nothing blocks
         try:
             return await asyncio.to_thread(ask, provider)
         except ConfigError as error:
@@ -183,6 +185,17 @@ class ProviderBackend:
         if known is not None and known.startswith(base_url):
             base_url = known
         return replace(provider, base_url=base_url, wire=wire)
+
+
+def _suspect_thinking(error: ProviderError, target: Place, request: ChatRequest) -> None:
+    """A server nobody described that refuses a request for no known reason may not take its own thinking back."""
+    if error.kind is not ErrorKind.INVALID_REQUEST or error.status not in (400, 422):
+        return
+    thinking = any(
+        isinstance(block, ThinkingBlock) for message in request.outgoing.messages for block in message.blocks
+    )
+    if thinking and _quirks(target).thinking_back == "as_received":
+        error.kind, error.code = ErrorKind.BAD_SEAL, NOT_TAKEN
 
 
 def _left_out(encoded: Encoded, names: frozenset[str]) -> Encoded:

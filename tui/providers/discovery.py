@@ -5,11 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from tui.catalog.facts import ProviderFacts
-from tui.catalog.load import Catalog
 from tui.domain.errors import ConfigError, ErrorKind, PonderError, ProviderError
 from tui.providers.auth import FoundKey, Keys
 from tui.providers.list_cache import ListCache, Listing
@@ -146,14 +144,3 @@ def _next_page(kind: str, body: object) -> str:
         last = text(body, "last_id")
         return f"&after_id={last}" if last and last.replace("-", "").isalnum() else ""
     return ""
-
-
-def with_lists(catalog: Catalog, listings: Iterable[Listing]) -> Catalog:
-    """The catalogue with these lists on top, each named with its day."""
-    for listing in listings:
-        day = datetime.fromtimestamp(listing.at, UTC).date().isoformat()
-        known = catalog.providers()
-        rows = {provider: models for provider, models in listing.rows.items() if provider in known}
-        if rows:
-            catalog = catalog.with_layer(f"list of {listing.source}, {day}", rows)
-    return catalog

@@ -37,6 +37,12 @@ class ListCache:
         safe = "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in source)
         return self._folder / f"models-{safe}.json"
 
+    def sources(self) -> tuple[str, ...]:
+        """Whose lists there are, as far as their files' names say."""
+        with suppress(OSError):
+            return tuple(sorted(path.stem.removeprefix("models-") for path in self._folder.glob("models-*.json")))
+        return ()
+
     def read(self, source: str) -> Listing | None:
         """What was kept, or None."""
         path = self._path(source)

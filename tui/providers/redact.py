@@ -70,8 +70,11 @@ class Redactor:
         return _SHAPES.sub("***", text)
 
     def clean_content(self, text: str) -> str:
-        """A file or a page without keys: by value and by shape, but not by name, or every ``"key": "…"`` of a user's
-        own data would come to the model as stars, and go back into the file as such."""
+        """A file or a page without keys, by value and by shape.
+
+        Not by name: every ``"key": "…"`` of the user's own data would come to the model as stars, and go back into
+        the file as such.
+        """
         if self._literals is not None:
             text = self._literals.sub(lambda match: self._spellings[match[0]], text)
         return _SHAPES.sub("***", _BEARER.sub(_masked_middle, text))

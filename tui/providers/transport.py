@@ -20,7 +20,6 @@ from tui.providers.address import checked, proxy_for, proxy_name
 from tui.providers.http_faults import FOREIGN, Way, translated
 from tui.providers.http_library import httpx
 from tui.providers.inflate import Inflate
-from tui.providers.issuer import issuer_of
 from tui.providers.patience import Limits, Over, Patience
 from tui.providers.redact import quiet_http_loggers
 from tui.providers.request_head import HttpRequest
@@ -253,6 +252,8 @@ class _Body(httpx.AsyncByteStream):
 
 async def _name_issuer(error: ProviderError, way: Way) -> None:
     """Say whose certificate it was, so that a company's own inspection is recognised."""
+    from tui.providers.issuer import issuer_of
+
     issuer = None if way.proxy else await issuer_of(way.address.host, way.address.port)
     if issuer is not None:
         error.message += f' It was issued by "{issuer}".'

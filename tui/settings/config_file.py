@@ -19,6 +19,9 @@ TABLES = ("providers", "models", "mcp", "permissions")
 TOP_NAMES = tuple(field.name for field in fields(Settings))
 """What may stand at the top of the file besides."""
 
+_HEADER = re.compile(r"\s*\[\[?([^\[\]]+)\]")
+_ENTRY = re.compile(r"\s*([\w.\"'-][\w.\"' -]*?)\s*=")
+
 MAX_BYTES = 1_000_000
 """A larger file is not a config."""
 
@@ -43,7 +46,7 @@ def read_config(path: Path) -> ConfigFile:
     try:
         document = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        return ConfigFile(problems=(_syntax(path, str(error)),))
+        return ConfigFile(problems=(_syntax(path, text, str(error)),))
     return _checked(path, text, document)
 
 
@@ -60,12 +63,14 @@ def _text(path: Path) -> str:
         raise ConfigError(f"`{path.name}` cannot be read: {error.strerror}.", file=str(path)) from None
 
 
-def _syntax(path: Path, words: str) -> ConfigError:
+def _syntax(path: Path, text: str, words: str) -> ConfigError:
     place = re.search(r"\(at line (\d+), column (\d+)\)", words)
+    last = text.rstrip("\n").rpartition("\n")[2]
     why = re.sub(r"\s*\(at [^)]*\)", "", words)[:200]
-    line, column = (int(place[1]), int(place[2])) if place else (None, None)
-    where = f", line {line}, column {column}" if place else ""
-    return ConfigError(f"`{path.name}`{where}: {why}.", file=str(path), line=line, column=column)
+    # Whatever was never closed is missed at the end.
+    end = (text.rstrip("\n").count("\n") + 1, len(last) + 1)
+    line, column = (int(place[1]), int(place[2])) if place else end
+    return ConfigError(f"`{path.name}`, line {line}, column {column}: {why}.", file=str(path), line=line, column=column)
 
 
 def _checked(path: Path, text: str, document: Mapping[str, object]) -> ConfigFile:
@@ -89,15 +94,37 @@ def _checked(path: Path, text: str, document: Mapping[str, object]) -> ConfigFil
 
 
 def _placed(path: Path, text: str, key: str, problem: ConfigError) -> ConfigError:
-    """The same problem, with the line it is on."""
-    leaf = key.rpartition(".")[2]
-    line = next(
-        (number for number, row in enumerate(text.splitlines(), 1) if re.match(rf"\s*[\"']?{re.escape(leaf)}\b", row)),
-        None,
-    )
-    column = 1 if line else None
-    where = f", line {line}, column {column}" if line else ""
+    """The same problem, with the place it is at."""
+    place = _place(text, key)
+    line, column = place if place is not None else (None, None)
+    where = f", line {line}, column {column}" if place is not None else ""
     hint = problem.nearest or (nearest(key, [*TOP_NAMES, *TABLES]) if "." not in key else ())
     return ConfigError(
         f"`{path.name}`{where}: {problem.message}", file=str(path), line=line, column=column, key=key, nearest=hint
     )
+
+
+def _place(text: str, key: str) -> tuple[int, int] | None:
+    """Line and column of a key: where it is set, or the table or line it must be inside of."""
+    around: tuple[int, int] | None = None
+    section = ""
+    for number, row in enumerate(text.splitlines(), 1):
+        if header := _HEADER.match(row):
+            section = _bare(header[1])
+            if key == section or key.startswith(f"{section}."):
+                around = (number, header.start(1) + 1)
+            continue
+        if (entry := _ENTRY.match(row)) is None:
+            continue
+        name = ".".join(filter(None, (section, _bare(entry[1]))))
+        if name == key:
+            return number, entry.start(1) + 1
+        if key.startswith(f"{name}."):
+            leaf = row.find(key.rpartition(".")[2], entry.end())
+            return number, (leaf if leaf >= 0 else entry.start(1)) + 1
+    return around
+
+
+def _bare(name: str) -> str:
+    """A TOML key as it is meant: without blanks and quotes."""
+    return re.sub(r"[\s\"']", "", name)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
+from textual import on
 from textual.app import App
 from textual.binding import BindingsMap
 
@@ -13,14 +15,26 @@ from tui.commands.keymap import Keymap
 from tui.commands.registry import Place, Registry
 from tui.domain.errors import UsageError
 from tui.domain.events import Severity
+from tui.domain.printable import printable
 from tui.ui.binding import bindings_for
 from tui.ui.copying import Copying
 from tui.ui.editing import Editing
+from tui.ui.links import Links
 from tui.ui.manners import Manners
 from tui.ui.screens.chat import ChatScreen
 from tui.ui.screens.views import open_view
 from tui.ui.shell import AppShell
 from tui.ui.theming import Theming
+from tui.ui.transcript.transcript import Transcript
+
+if TYPE_CHECKING:
+    from tui.ui.departure import Departure
+    from tui.ui.stray_words import StrayWords
+
+LOG = logging.getLogger(__name__)
+
+LONGEST_SAYING = 1_000
+"""Characters of a toast; more would cover the conversation."""
 
 
 class PonderApp(App[int]):
@@ -32,7 +46,8 @@ class PonderApp(App[int]):
 
     def __init__(self, desk: Desk, registry: Registry, keymap: Keymap, theming: Theming) -> None:
         self.theming = theming
-        super().__init__()
+        # Said at once, because Textual chooses how to take colours away by it.
+        super().__init__(ansi_color=theming.starts_ansi or None)
         self.desk = desk
         self.registry = registry
         self.keymap: Mapping[str, tuple[str, ...]] = keymap.keys
@@ -40,6 +55,10 @@ class PonderApp(App[int]):
         self.copying = Copying(self)
         self.editing = Editing(self)
         self.manners = Manners(self)
+        self.links = Links(self)
+        self.departure: Departure | None = None
+        self.stray: StrayWords | None = None
+        self.stopped_by: Exception | None = None
         theming.install(self)
         self._bindings = BindingsMap(
             [
@@ -61,7 +80,7 @@ class PonderApp(App[int]):
 
     def on_mount(self) -> None:
         """Terminal manners."""
-        self.manners.begin()
+        self.manners.begin(self.departure, self.stray)
         self.theming.watch(self)
 
     # Keys
@@ -77,6 +96,10 @@ class PonderApp(App[int]):
     async def action_interrupt(self) -> None:
         """Copy, stop, clear or quit."""
         await self.manners.interrupt()
+
+    def action_sleep(self) -> None:
+        """To the shell and, by ``fg``, back."""
+        self.manners.sleep()
 
     def action_end_of_input(self) -> None:
         """Quit from an empty composer."""
@@ -94,7 +117,7 @@ class PonderApp(App[int]):
     def say(self, text: str, severity: Severity = Severity.INFO, advice: str = "") -> None:
         """A toast."""
         level = {Severity.INFO: "information", Severity.WARNING: "warning", Severity.ERROR: "error"}[severity]
-        words = f"{text}\n{advice}" if advice else text
+        words = printable(f"{text}\n{advice}" if advice else text)[:LONGEST_SAYING]
         self.notify(words, severity=level, markup=False, timeout=8 if severity is Severity.ERROR else 4)  # type: ignore[arg-type]  # one of three
 
     async def show_view(self, view: View, argument: str) -> None:
@@ -107,6 +130,20 @@ class PonderApp(App[int]):
             raise UsageError(f"There is no theme `{name}`.")
         self.theming.choose(self, name)
         self.chat.transcript.recolour(self.shell.ink())
+
+    @on(Transcript.LinkClicked)
+    def _link_clicked(self, event: Transcript.LinkClicked) -> None:
+        self.links.clicked(event.href)
+
+    def copy_to_clipboard(self, text: str) -> None:
+        """Copy by the best way there is, not only by the terminal."""
+        self.copying.selection(text)
+
+    def _fatal_error(self) -> None:
+        """Textual would print a traceback with everybody's values in it; ours goes to the log without."""
+        self.stopped_by = self._exception
+        LOG.error("the screen stopped", exc_info=self._exception)
+        self._close_messages_no_wait()
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Our variables for themes that lack them."""

@@ -8,20 +8,23 @@ from textual.binding import Binding
 
 from tui.commands.registry import Place, Registry
 
+WIDGET_ACTIONS = {"block.fold": "fold_at_cursor"}
+"""Commands that are actions of the widget whose place they belong to."""
+
 
 def bindings_for(registry: Registry, keymap: Mapping[str, tuple[str, ...]], place: Place) -> list[Binding]:
     """Bindings of one place. Those that work anywhere go before what widgets would do with the key."""
     taken: set[str] = set()
     found: list[Binding] = []
     for command in registry:
-        if command.place is not place or command.owned_by_widget:
+        if command.place is not place or (command.owned_by_widget and command.id not in WIDGET_ACTIONS):
             continue
         keys = [key for key in keymap.get(command.id, ()) if key not in taken]
         taken.update(keys)
         found.extend(
             Binding(
                 _spelled(key),
-                f"app.command('{command.id}')",
+                WIDGET_ACTIONS.get(command.id, f"app.command('{command.id}')"),
                 command.title,
                 show=False,
                 priority=place is not Place.TRANSCRIPT,

@@ -6,12 +6,13 @@ import base64
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tui.commands.context import Copy
 from tui.domain.blocks import TextBlock, ThinkingBlock
 from tui.domain.errors import UsageError
+from tui.domain.events import Severity
 from tui.domain.messages import Message, Role
 from tui.domain.printable import printable
 from tui.ui.markdown.document import Document
@@ -22,7 +23,17 @@ if TYPE_CHECKING:
 OSC52_LIMIT = 100_000
 """Terminals ignore or choke on more."""
 
-TOOLS = (("wl-copy",), ("xclip", "-selection", "clipboard"), ("pbcopy",), ("clip.exe",))
+TOOLS = (
+    ("WAYLAND_DISPLAY", ("wl-copy",)),
+    ("DISPLAY", ("xclip", "-selection", "clipboard")),
+    ("DISPLAY", ("xsel", "--clipboard", "--input")),
+    ("", ("pbcopy",)),
+    ("", ("clip.exe",)),
+)
+"""The desktop's own tools, and the variable that says they have a desktop to talk to."""
+
+TOOL_S = 0.5
+"""What such a tool may take; the screen waits for it."""
 
 
 class Copying:
@@ -36,8 +47,19 @@ class Copying:
         text = printable(self._text(what))
         if not text.strip():
             raise UsageError("There is nothing to copy.")
-        how = put_on_clipboard(text, self._write)
-        return f"Copied {what.value} ({len(text):,} characters){how}."
+        return f"Copied {what.value} ({len(text):,} characters){self.put(text)}."
+
+    def put(self, text: str) -> str:
+        """Put words on the clipboard; how, for the user."""
+        return put_on_clipboard(text, self._write, os.environ)
+
+    def selection(self, text: str) -> None:
+        """Copy what is selected, and say so."""
+        text = printable(text)
+        try:
+            self._app.say(f"Copied {len(text):,} characters{self.put(text)}.")
+        except UsageError as error:
+            self._app.say(error.message, Severity.WARNING, error.advice)
 
     def _write(self, sequence: str) -> None:
         driver = self._app._driver
@@ -91,33 +113,45 @@ def _said(message: Message) -> str:
     return f"## {who}\n\n{_words(message)}" if _words(message) else ""
 
 
-def put_on_clipboard(text: str, write: Callable[[str], None]) -> str:
-    """Copy by the best way there is; how, in a few words for the user ("" when it surely worked)."""
-    local = not (os.environ.get("SSH_CONNECTION") or os.environ.get("SSH_TTY"))
-    for command in TOOLS if local else ():
-        if shutil.which(command[0]) and _piped(command, text):
+def put_on_clipboard(text: str, write: Callable[[str], None], environment: Mapping[str, str] = os.environ) -> str:
+    """Copy by the best way there is; how, in a few words for the user ("" when it surely worked).
+
+    Over ssh the desktop is elsewhere, so only the terminal can help. tmux keeps the text in a buffer of its own and
+    hands it on (``-w``) where its own settings let it.
+    """
+    far = bool(environment.get("SSH_CONNECTION") or environment.get("SSH_TTY"))
+    for needed, command in () if far else TOOLS:
+        if (not needed or environment.get(needed)) and shutil.which(command[0]) and _piped(command, text):
             return ""
     data = text.encode("utf-8", "replace")
+    if environment.get("TMUX") and _piped(("tmux", "load-buffer", "-w", "-"), text):
+        return " through tmux"
     if len(data) <= OSC52_LIMIT:
-        write(_osc52(data))
+        write(_osc52(data, tmux=bool(environment.get("TMUX"))))
         return " through the terminal"
     raise UsageError(
         f"{len(data):,} bytes are too much for the terminal's clipboard.", advice="`/export md` writes a file instead."
     )
 
 
-def _piped(command: tuple[str, ...], text: str) -> bool:
+def _piped(command: Sequence[str], text: str) -> bool:
     try:
         done = subprocess.run(
-            command, input=text.encode("utf-8", "replace"), timeout=2, capture_output=True, check=False
+            command,
+            input=text.encode("utf-8", "replace"),
+            timeout=TOOL_S,
+            # These tools stay behind to serve the clipboard: a pipe of ours would never end.
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            check=False,
         )
     except (OSError, subprocess.TimeoutExpired):
         return False
     return done.returncode == 0
 
 
-def _osc52(data: bytes) -> str:
+def _osc52(data: bytes, *, tmux: bool) -> str:
     sequence = f"\x1b]52;c;{base64.b64encode(data).decode()}\x07"
-    if os.environ.get("TMUX"):
+    if tmux:
         return "\x1bPtmux;" + sequence.replace("\x1b", "\x1b\x1b") + "\x1b\\"
     return sequence

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import os
 import signal
 import time
+from types import FrameType, MethodType
 from typing import TYPE_CHECKING
 
 from textual.binding import Binding
 
 if TYPE_CHECKING:
     from tui.ui.app import PonderApp
+    from tui.ui.departure import Departure
+    from tui.ui.stray_words import StrayWords
+
+LOG = logging.getLogger(__name__)
 
 AGAIN_S = 1.5
 """How long "again to quit" stands, and how close two escapes must be."""
@@ -23,6 +30,8 @@ class Manners:
         self._app = app
         self._asked_at = float("-inf")
         self._escaped_at = float("-inf")
+        self.typed_ahead = ""
+        """What was typed before the screen stood."""
 
     def bindings(self) -> list[Binding]:
         """Keys of the application itself."""
@@ -30,17 +39,53 @@ class Manners:
             Binding("escape", "app.escape", "back", show=False),
             Binding("ctrl+c", "app.interrupt", "stop", show=False, priority=True),
             Binding("ctrl+d", "app.end_of_input", "quit", show=False),
+            Binding("ctrl+z", "app.sleep", "to the shell", show=False, priority=True),
+            Binding("ctrl+underscore", "focused.undo", "undo", show=False, priority=True),
         ]
 
-    def begin(self) -> None:
-        """Leave the terminal clean on every signal; repaint after sleep."""
+    def begin(self, departure: Departure | None, stray: StrayWords | None) -> None:
+        """Leave in order on every signal; send stray exceptions to the log; repaint after sleep."""
+        app = self._app
         loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
-            loop.add_signal_handler(number, self._leave, number)
-        self._app.app_resume_signal.subscribe(self._app, lambda _: self._app.refresh(layout=True))
+        loop.set_exception_handler(_stray_exception)
+        if departure is not None:
+            departure.attend(lambda code: loop.call_soon_threadsafe(self._leave, code))
+            self._guard_waking(loop)
+        if stray is not None:
+            app.app_suspend_signal.subscribe(app, lambda _: stray.lead_back(), immediate=True)
+            app.app_resume_signal.subscribe(app, lambda _: stray.lead_away(), immediate=True)
+        app.app_resume_signal.subscribe(app, lambda _: self._repaint())
+        if self.typed_ahead:
+            app.chat.call_after_refresh(app.chat.composer.insert, self.typed_ahead)
 
-    def _leave(self, number: int) -> None:
-        self._app.exit(return_code=128 + number)
+    def _leave(self, code: int) -> None:
+        self._app.exit(return_code=code)
+
+    def _repaint(self) -> None:
+        self._app.refresh(layout=True)
+        self._app.screen.refresh(layout=True)
+
+    def _guard_waking(self, loop: asyncio.AbstractEventLoop) -> None:
+        """A process stopped from outside wakes with the shell's terminal modes, and Textual would start anew twice."""
+        driver = self._app._driver
+        if os.name == "nt" or driver is None or not isinstance(signal.getsignal(signal.SIGCONT), MethodType):
+            return
+
+        def wake(number: int, frame: FrameType | None) -> None:
+            if not getattr(driver, "_must_signal_resume", False):
+                driver.suspend_application_mode()
+            driver.resume_application_mode()
+            loop.call_soon_threadsafe(self._repaint)
+
+        signal.signal(signal.SIGCONT, wake)
+
+    def sleep(self) -> None:
+        """Back to the shell; ``fg`` returns."""
+        driver = self._app._driver
+        if os.name == "nt" or driver is None or not driver.can_suspend or self._app.is_headless:
+            self._app.say("This terminal cannot put the program to sleep.")
+            return
+        self._app.action_suspend_process()
 
     async def escape(self) -> None:
         """One step: stop streaming, drop the selection, leave an edit, focus the composer; twice: edit the last."""
@@ -78,3 +123,9 @@ class Manners:
         else:
             self._asked_at = time.monotonic()
             app.say("ctrl+c again to quit")
+
+
+def _stray_exception(loop: asyncio.AbstractEventLoop, context: dict[str, object]) -> None:
+    """What nobody awaited goes to the log, never over the screen."""
+    error = context.get("exception")
+    LOG.error("%s", context.get("message"), exc_info=error if isinstance(error, BaseException) else None)

@@ -54,13 +54,14 @@ class AppShell:
 
     async def run_line(self, line: str) -> None:
         """Run a slash command; what is wrong with it is said."""
-        await self._guarded(self.registry.run_line(self._context, line))
+        await self.guarded(self.registry.run_line(self._context, line))
 
     async def run_id(self, command: str) -> None:
         """Run a command of the table."""
-        await self._guarded(self.registry.by_id(command).run(self._context, ""))
+        await self.guarded(self.registry.by_id(command).run(self._context, ""))
 
-    async def _guarded(self, work: Awaitable[None]) -> None:
+    async def guarded(self, work: Awaitable[None]) -> None:
+        """Await it; what is wrong with it is said."""
         try:
             await work
         except PonderError as error:
@@ -89,7 +90,7 @@ class AppShell:
         """What concerns more than the chat screen."""
         match event:
             case ApprovalAsked():
-                self._app.call_later(self._app.show_view, View.TOOLS, f"approve {event.call_id}")
+                self._app.call_later(self._app.show_view, View.APPROVAL, event.call_id)
             case SettingsChanged(values):
                 if "ui.theme" in values:
                     self._app.choose_theme(str(values["ui.theme"]))

@@ -24,12 +24,20 @@ POLL_S = 0.5
 class Theming:
     """Knows all themes, and which is worn."""
 
-    def __init__(self, folder: Path | None, wish: str, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self, folder: Path | None, wish: str, environment: Mapping[str, str], *, light: bool | None = None
+    ) -> None:
         self._folder = folder
+        self._light = has_light_background(environment) if light is None else light
         self._environment = environment
         self._themes, self.problems = read_themes(folder)
         self._wish = wish
         self._stamp = self._stamps()
+
+    @property
+    def starts_ansi(self) -> bool:
+        """Whether the theme to begin with uses the terminal's own colours."""
+        return self.resolve(self._wish) == "ansi"
 
     def names(self) -> Sequence[str]:
         """All themes by name."""
@@ -58,11 +66,13 @@ class Theming:
 
     def resolve(self, name: str) -> str:
         """The theme meant; ``auto`` follows the terminal's background where it can be told."""
+        if self._environment.get("NO_COLOR"):
+            return "ansi"
         if name in self._themes:
             return name
-        if self._environment.get("NO_COLOR") or _few_colours(self._environment):
+        if _few_colours(self._environment):
             return "ansi"
-        return DEFAULT_LIGHT if has_light_background(self._environment) else DEFAULT_DARK
+        return DEFAULT_LIGHT if self._light else DEFAULT_DARK
 
     def ink(self, app: App[int]) -> Ink:
         """Colours for line-drawn widgets."""

@@ -215,6 +215,9 @@ def _opaque(raw: str) -> Iterator[Item]:
     """The item as it came; one that was cut off before it said what it is cannot go back."""
     item = _json(raw)
     if isinstance(item, dict) and text(item, "type"):
+        content = item.get("content")
+        if isinstance(content, dict):
+            content.pop("abort_reason", None)  # said of a fetched page, refused when it goes back
         yield item
 
 

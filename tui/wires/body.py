@@ -7,7 +7,7 @@ The charset is never looked at: all of this is UTF-8.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.late_pattern import late_pattern
@@ -48,7 +48,7 @@ class BodyReader:
         self.fault: ProviderError | None = None
         """What broke the body after the events returned last."""
 
-    def feed(self, chunk: bytes) -> list[StreamEvent]:
+    def feed(self, chunk: bytes) -> Sequence[StreamEvent]:
         """Events of the next bytes."""
         if self.fault is not None:
             raise self.fault
@@ -56,6 +56,8 @@ class BodyReader:
             if self._framer is None:
                 return self._feed(chunk)
             frames = self._framer.feed(chunk)
+            if len(frames) == 1:
+                return self._decoder.feed(frames[0])
         except ProviderError as fault:
             self.fault = fault
             return []

@@ -174,7 +174,7 @@ class SseFramer:
     def _frames(self, region: bytes) -> list[Frame]:
         if len(region) <= self._event_cap:
             lines = region.split(b"\n")
-            while lines[0][:1] == b":" and lines[1:2] == [b""]:
+            while lines and lines[0][:1] == b":" and lines[1:2] == [b""]:
                 lines = lines[2:]
             frames = self._regular(lines) if lines else []
             if frames is not None:
@@ -212,8 +212,8 @@ class SseFramer:
                 head, _, rest = block.partition(b"\n")
                 frame = ("", head[6:]) if not rest else self._unusual(block)
             else:
-                head, _, data = block.partition(b"\ndata: ")
-                usual = head in names and b"\n" not in data
+                head, found, data = block.partition(b"\ndata: ")
+                usual = found and head in names and b"\n" not in data
                 frame = (names[head], data) if usual else self._unusual(block)
             if frame is not None:
                 frames.append(frame)

@@ -10,14 +10,13 @@ from importlib import metadata
 
 from tui.commands.context import ServerRow, ToolRow
 from tui.domain.blocks import Block
-from tui.domain.errors import UsageError
-from tui.engine.ports import Toolbox
 from tui.version import __version__
 from tui.wiring.attachments import complete_path, read_attachment
 from tui.wiring.desk_chat import LiveChat
 from tui.wiring.desk_models import LiveModels
 from tui.wiring.desk_settings import LiveSettings
 from tui.wiring.findings import Findings
+from tui.wiring.health import database_health, reachability
 from tui.wiring.open_session import OpenSession
 from tui.wiring.storage import Storage
 
@@ -51,30 +50,33 @@ class LiveKeys:
 class LiveTools:
     """Implements ``ToolDesk``."""
 
-    def __init__(self, toolbox: Toolbox) -> None:
-        self._toolbox = toolbox
+    def __init__(self, current: OpenSession) -> None:
+        self._current = current
 
     def tools(self) -> Sequence[ToolRow]:
         """All tools."""
         return [
             ToolRow(
-                name=schema.name,
-                source="built in",
-                enabled=True,
-                policy="ask",
-                tokens=0,
-                description=schema.description,
+                name=row.name,
+                source=row.source,
+                enabled=row.enabled,
+                policy=row.policy,
+                tokens=row.tokens,
+                description=row.description,
             )
-            for schema in self._toolbox.schemas()
+            for row in self._current.program.workbench.rows()
         ]
 
     async def enable_tool(self, name: str, *, enabled: bool) -> None:
         """Offer it to models, or not."""
-        raise UsageError(f"There is no tool `{name}`.")
+        self._current.program.workbench.enable(name, enabled=enabled)
 
     def servers(self) -> Sequence[ServerRow]:
         """MCP servers."""
-        return []
+        return [
+            ServerRow(name=row.name, state=row.state, tools=row.tools, detail=row.detail)
+            for row in self._current.program.workbench.servers()
+        ]
 
 
 class LiveDrafts:
@@ -115,7 +117,7 @@ class LiveDesk:
         self.models = LiveModels(current, findings)
         self.settings = LiveSettings(current)
         self.keys = LiveKeys(current, findings)
-        self.tools = LiveTools(current.program.toolbox)
+        self.tools = LiveTools(current)
         self.drafts = LiveDrafts(current)
         self.library = library
 
@@ -148,19 +150,25 @@ class LiveDesk:
         """What was found."""
         await self._findings.look_deeper()
         program = self._current.program
+        health = await asyncio.to_thread(database_health, program.paths.database)
+        reached = await reachability(self._findings.with_keys(), program.environment)
         terminal = f"{program.environment.get('TERM', 'none')} {program.environment.get('COLORTERM', '')}".strip()
         rows = [
             f"- ponder {__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}",
             *(f"- {name} {metadata.version(name)}" for name in ("textual", "httpx", "pydantic", "orjson")),
             f"- terminal: {terminal}, {'a terminal' if sys.stdout.isatty() else 'not a terminal'}",
             f"- config: {program.paths.config_file} ({'there' if program.paths.config_file.exists() else 'none'})",
-            f"- sessions: {program.paths.database} ({'there' if program.paths.database.exists() else 'none yet'})",
+            f"- sessions: {program.paths.database} ({health})",
             f"- log: {program.paths.log_file}",
-            *(f"- {row.title}: {row.detail}" for row in self._findings.rows()),
+            *(
+                f"- {row.title}: {', '.join(filter(None, (row.detail, reached.get(row.provider))))}"
+                for row in self._findings.rows()
+            ),
             *(f"- problem: {sentence} {advice}" for sentence, advice in self.problems()),
         ]
         return "\n".join(rows)
 
     def problems(self) -> Sequence[tuple[str, str]]:
         """What was wrong at the start."""
-        return [(problem.message, problem.advice) for problem in self._current.program.problems]
+        told = [(problem.message, problem.advice) for problem in self._current.program.problems]
+        return [*told, *((notice, "") for notice in self._current.storage.notices)]

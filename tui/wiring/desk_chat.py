@@ -10,6 +10,7 @@ from tui.catalog.load import effective_quirks
 from tui.catalog.spec import parse_asked, parse_spec
 from tui.commands.context import Exchange
 from tui.domain.blocks import Block, TextBlock
+from tui.domain.compression import CompressionPreview
 from tui.domain.errors import UsageError
 from tui.domain.events import Stamped
 from tui.domain.messages import Role
@@ -100,6 +101,10 @@ class LiveChat:
         """Take the folding back."""
         return await self._current.call(self._current.session.uncompress())
 
+    async def compression_preview(self) -> CompressionPreview | None:
+        """What compressing now would fold."""
+        return await self._current.call(self._current.session.compression_preview())
+
     async def preview(self, draft: str) -> Preview:
         """The next request."""
         return await self._current.call(self._current.session.preview(draft))
@@ -109,7 +114,7 @@ class LiveChat:
         from tui.providers.request_head import http_request, public_headers
         from tui.wires.registry import wire_named
 
-        preview = await self.preview(draft)
+        preview = await self._current.call(self._current.session.spoken(draft))
         target = preview.target
         quirks = effective_quirks(target.provider, target.facts)
         encoded = wire_named(target.facts.wire).encode(preview.request, quirks)
@@ -129,7 +134,7 @@ class LiveChat:
 
     async def weigh(self, draft: str) -> MeterReading:
         """The meter with these words in it."""
-        return (await self.preview(draft)).meter
+        return await self._current.call(self._current.session.weigh(draft))
 
     async def new_session(self) -> None:
         """Leave this one for a new one."""

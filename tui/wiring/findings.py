@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from tui.catalog.facts import AuthStyle, ProviderFacts
-from tui.commands.context import Finding
 from tui.domain.errors import PonderError
 from tui.domain.thinking import ModelSpec, ThinkingLevel
-from tui.providers.list_cache import ListCache
 from tui.wiring.program import Program
+
+if TYPE_CHECKING:
+    from tui.commands.rows import Finding
 
 FIRST = ("anthropic", "openai", "google", "openrouter")
 """Providers that are named on the first screen even where nothing was found."""
@@ -53,6 +55,7 @@ class Findings:
 
     async def look_deeper(self) -> None:
         """What takes time: keyring, file and local servers; called beside the screen."""
+        await asyncio.to_thread(self.lay_cached_lists)
         await asyncio.gather(asyncio.to_thread(self.look_for_keys, stored=True), self.look_for_servers())
 
     def reason(self, provider: ProviderFacts) -> str:
@@ -66,6 +69,10 @@ class Findings:
         if provider.auth is AuthStyle.NONE or provider.key_optional:
             return ""
         return f"no key: /key {provider.id}"
+
+    def with_keys(self) -> list[ProviderFacts]:
+        """Providers that a key was found for."""
+        return [self._program.catalog.provider(provider) for provider in self._sources]
 
     def ready(self) -> list[ModelSpec]:
         """Models to begin with, one a provider, keys before local servers."""
@@ -98,22 +105,20 @@ class Findings:
                 found.append(_finding(provider, f"no key: /key {provider.id}", None))
         return sorted(found, key=lambda row: not row.ready)
 
-    def lay_cached_lists(self) -> None:
-        """Providers' own lists from the last refresh."""
-        from tui.providers.discovery import with_lists
+    def lay_cached_lists(self, *providers: str) -> None:
+        """Lists from the last refresh, all or some. Reads files: called beside the screen, never before it."""
+        from tui.providers.laid_lists import with_cached_lists
+        from tui.providers.list_cache import ListCache
 
-        cache = ListCache(self._program.paths.cache)
-        listings = [cache.read(provider.id) for provider in self._program.catalog.providers().values()]
-        try:
-            self._program.planner.catalog = with_lists(
-                self._program.catalog, [row for row in listings if row is not None]
-            )
-        except PonderError as problem:
-            self._program.problems.append(problem)
+        self._program.planner.catalog = with_cached_lists(
+            self._program.catalog, ListCache(self._program.paths.cache), providers or None
+        )
 
     async def refresh(self, provider: ProviderFacts) -> int:
         """Ask a provider which models it has now."""
-        from tui.providers.discovery import Discovery, with_lists
+        from tui.providers.discovery import Discovery
+        from tui.providers.laid_lists import with_lists
+        from tui.providers.list_cache import ListCache
         from tui.providers.opening import transport_maker
 
         transport = transport_maker(environ=self._program.environment)
@@ -124,4 +129,6 @@ class Findings:
 
 
 def _finding(provider: ProviderFacts, detail: str, spec: ModelSpec | None) -> Finding:
+    from tui.commands.rows import Finding
+
     return Finding(provider=provider.id, title=provider.title, ready=spec is not None, detail=detail, spec=spec)

@@ -9,9 +9,10 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from tui.domain.value import dataclass
 from tui.settings.atomic import write_atomically
 
 MOST_RECENT = 12

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import contextlib
 from collections.abc import Coroutine, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
 from tui.catalog.facts import ModelFacts
-from tui.catalog.spec import parse_spec
-from tui.domain.errors import PonderError
+from tui.catalog.spec import parse_spec, require_asked
+from tui.domain.errors import PonderError, StoreError
 from tui.domain.thinking import Asked, ModelSpec, ThinkingLevel
 from tui.engine.session import Opening, Session
 from tui.settings.layers import Layer, Layers
@@ -57,6 +58,8 @@ class OpenSession:
         self.spec = self._with_level(stored.spec if stored is not None and stored.spec is not None else spec)
         self.layers = self.layers.with_layer(Layer.MODEL, self.facts.recommended, self.facts.id)
         self.session_id = stored.id if stored is not None else new_id()
+        if stored is not None and stored.notice:
+            self.program.problems.append(PonderError(stored.notice))
         opening = Opening(
             session=self.session_id,
             spec=self.spec,
@@ -81,6 +84,8 @@ class OpenSession:
         except TimeoutError:
             self._life.cancel()
         self._session = self._life = None
+        with contextlib.suppress(StoreError):  # nobody waits for a place that cannot be written
+            await self.storage.leave(self.session_id)
 
     @property
     def facts(self) -> ModelFacts:
@@ -110,6 +115,7 @@ class OpenSession:
             self.chosen_by_default = False
             self.program.memory.used(str(spec))
             self.program.memory.keep()
+            await self.storage.remember(self.session_id, spec)
         provider = self.program.catalog.provider(spec.provider)
         head = f"{provider.title} · {self.facts.id} · {self.facts.wire}"
         return " — ".join((head, plan.summary, *plan.warnings))
@@ -120,7 +126,12 @@ class OpenSession:
 
 
 def first_spec(program: Program, ready: list[ModelSpec]) -> ModelSpec:
-    """The model to begin with: asked for, configured, used last, found; else the demo."""
+    """The model to begin with: asked for, configured, used last, found; else the demo. At the level asked for."""
+    spec, asked = _first_model(program, ready), program.wishes.asked
+    return spec if asked is None else replace(spec, asked=require_asked(asked))
+
+
+def _first_model(program: Program, ready: list[ModelSpec]) -> ModelSpec:
     configured = program.layers.settings().model
     for name in (program.wishes.model, program.profile_model, configured):
         if name:

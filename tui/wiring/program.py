@@ -5,17 +5,18 @@ Nothing here is heavy to import; sockets, SQL and screens load when they are fir
 
 from __future__ import annotations
 
+import contextlib
 import random
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tui.catalog.load import Catalog, packaged_catalog
 from tui.catalog.provider_rows import ollama_base_url
 from tui.domain.errors import ConfigError, PonderError
+from tui.domain.value import dataclass
 from tui.engine.folding import ContextCompressor
-from tui.engine.ports import Journal, NoTools, Ports, Toolbox
+from tui.engine.ports import Journal, Ports, Toolbox
 from tui.engine.requests import CataloguePlanner
 from tui.engine.scales import CalibratedScales
 from tui.engine.thread import EngineThread
@@ -26,31 +27,23 @@ from tui.settings.assign import parse
 from tui.settings.config_file import ConfigFile, read_config
 from tui.settings.layers import Layer, Layers
 from tui.settings.paths import Paths, find_paths
-from tui.settings.profiles import load_profile
 from tui.settings.schema import Network
 from tui.wiring.calibration_file import CalibrationFile
 from tui.wiring.clock import SystemClock
 from tui.wiring.ids import new_id
 from tui.wiring.memory import Memory, read_memory
+from tui.wiring.more_prices import price_elsewhere
+from tui.wiring.tooling import open_tools
+from tui.wiring.wishes import Wishes as Wishes
 
 if TYPE_CHECKING:
     from tui.providers.backend import ProviderBackend
+    from tui.tools.box import Workbench
+    from tui.tools.late_workbench import LateWorkbench
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wishes:
-    """What the command line said."""
-
-    model: str | None = None
-    profile: str | None = None
-    assignments: Sequence[str] = ()
-    """KEY=VALUE words."""
-    no_tools: bool = False
-    allow: Sequence[str] = ()
-    """Tools a headless run may use without asking."""
-    folder: Path = field(default_factory=Path.cwd)
-    """The working folder: what tools see."""
-    demo_speed: float = 1.0
+CLOSE_WITHIN_S = 0.5
+"""Servers that do not say goodbye in this time are left without."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -69,13 +62,24 @@ class Program:
     backend: ProviderBackend
     engine: EngineThread
     memory: Memory
+    workbench: LateWorkbench | Workbench
     toolbox: Toolbox
+    """The workbench, or what a conversation file brings instead."""
     problems: list[PonderError]
 
     @property
     def catalog(self) -> Catalog:
         """What is known now."""
         return self.planner.catalog
+
+    def close(self) -> None:
+        """End: connections are closed, the engine stops, what was learned is kept."""
+        with contextlib.suppress(TimeoutError, RuntimeError):
+            self.engine.call(self.backend.aclose()).result(CLOSE_WITHIN_S)
+        with contextlib.suppress(TimeoutError, RuntimeError):
+            self.engine.call(self.workbench.close()).result(CLOSE_WITHIN_S)
+        self.engine.stop()
+        self.calibration.keep()
 
     def ports(self, journal: Journal, *, interactive: bool) -> Ports:
         """What a session needs."""
@@ -89,6 +93,7 @@ class Program:
             new_id=new_id,
             draw=random.SystemRandom().random,
             interactive=interactive,
+            conceal=self.keys.redactor.clean_content,
         )
 
 
@@ -101,6 +106,8 @@ def build_program(environment: Mapping[str, str], wishes: Wishes) -> Program:
     layers = Layers().with_layer(Layer.CONFIG, config.values)
     profile_model = None
     if wishes.profile is not None:
+        from tui.settings.profiles import load_profile
+
         profile = load_profile(paths.profiles, wishes.profile)
         layers = layers.with_layer(Layer.PROFILE, profile.values, profile.name)
         profile_model = profile.model
@@ -109,6 +116,9 @@ def build_program(environment: Mapping[str, str], wishes: Wishes) -> Program:
     calibration = CalibrationFile(paths.state / "calibration.json")
     scales = CalibratedScales(calibration.read(), calibration.heard)
     settings = layers.settings()
+    workbench = open_tools(
+        paths, config, wishes, environment, keys.redactor.clean, call_limit_s=lambda: settings.tools.timeout or None
+    )
     return Program(
         paths=paths,
         environment=environment,
@@ -116,7 +126,7 @@ def build_program(environment: Mapping[str, str], wishes: Wishes) -> Program:
         config=config,
         layers=layers,
         profile_model=profile_model,
-        planner=CataloguePlanner(catalog, scales),
+        planner=CataloguePlanner(catalog, scales, keys.account, price_elsewhere),
         calibration=calibration,
         keys=keys,
         backend=open_backend(
@@ -127,8 +137,9 @@ def build_program(environment: Mapping[str, str], wishes: Wishes) -> Program:
         ),
         engine=EngineThread(),
         memory=read_memory(paths.state / "memory.json"),
-        toolbox=NoTools(),
-        problems=problems,
+        workbench=workbench,
+        toolbox=workbench,
+        problems=[*problems, *workbench.problems],
     )
 
 
@@ -147,14 +158,19 @@ def _assigned(wishes: Wishes) -> dict[str, object]:
 
 def _catalog(config: ConfigFile, paths: Paths, environment: Mapping[str, str], problems: list[PonderError]) -> Catalog:
     catalog = packaged_catalog()
-    rows = {name: config.tables[name] for name in ("providers", "models") if name in config.tables}
-    try:
-        catalog = catalog.with_overrides(rows, file=paths.config_file.name)
-    except PonderError as problem:
-        problems.append(problem)
+    # Row by row: one that is wrong costs itself, not its neighbours.
+    for table in ("providers", "models"):
+        for name, row in config.tables.get(table, {}).items():
+            try:
+                catalog = catalog.with_overrides({table: {name: row}}, file=paths.config_file.name)
+            except PonderError as problem:
+                problems.append(problem)
     host = environment.get("OLLAMA_HOST")
     if host and "ollama" not in catalog.own_providers:
-        catalog = catalog.with_base_url("ollama", ollama_base_url(host))
+        try:
+            catalog = catalog.with_base_url("ollama", ollama_base_url(host))
+        except PonderError as problem:
+            problems.append(problem)
     return catalog
 
 

@@ -1,43 +1,96 @@
-"""Starting the screen."""
+"""Starting the screen: terminal first, everything else while the terminal answers.
+
+The heavy imports stand where they are used, so that signals are in hand and the terminal has been asked for its
+colours before anything is loaded.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import sys
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from tui.commands.keymap import read_keymap
-from tui.commands.table import registry
 from tui.domain.errors import PonderError, UsageError
-from tui.wiring.desk import LiveDesk
-from tui.wiring.findings import Findings
-from tui.wiring.open_session import DEMO, OpenSession, first_spec
-from tui.wiring.program import Program, Wishes, build_program
-from tui.wiring.storage import KeptInMemory, Storage, Stored
+from tui.ui.background import BackgroundQuestion
+from tui.ui.departure import Departure
+from tui.ui.stray_words import StrayWords
+from tui.wiring.wishes import Wishes
+
+if TYPE_CHECKING:
+    from tui.ui.app import PonderApp
+    from tui.wiring.desk import LiveDesk
+    from tui.wiring.open_session import OpenSession
+    from tui.wiring.program import Program
+    from tui.wiring.storage import Storage, Stored
 
 
 def run_screen(environment: Mapping[str, str], wishes: Wishes, *, resume: str | None, latest: bool) -> int:
     """``ponder``: the full-screen program, until it ends."""
+    _refuse_what_cannot_draw(environment)
+    question = BackgroundQuestion(environment)
+    try:
+        from tui.wiring.program import build_program
+
+        program = build_program(environment, wishes)
+        with Departure(last=program.engine.stop) as departure, StrayWords(program.paths.log_file) as stray:
+            code, failure = _run(program, question, (departure, stray), resume, latest=latest)
+    finally:
+        question.close()
+    if failure is not None:
+        said = f"ponder stopped: {type(failure).__name__}. What happened stands in {stray.log_file}"
+        sys.stderr.write(said + "\n")
+    return code
+
+
+def _refuse_what_cannot_draw(environment: Mapping[str, str]) -> None:
+    if environment.get("TEXTUAL_DRIVER"):
+        return  # a browser draws
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("The screen needs a terminal.", advice='`ponder -p "question"` works without one.')
-    if environment.get("TERM") == "dumb":
+    if environment.get("TERM", "dumb") in ("dumb", ""):
         raise UsageError("This terminal cannot draw a screen.", advice='`ponder -p "question"` works here.')
-    program = build_program(environment, wishes)
+
+
+def _run(
+    program: Program,
+    question: BackgroundQuestion,
+    terminal: tuple[Departure, StrayWords],
+    resume: str | None,
+    *,
+    latest: bool,
+) -> tuple[int, Exception | None]:
+    from tui.providers.log import open_log
+    from tui.wiring.desk import LiveDesk
+    from tui.wiring.findings import Findings
+    from tui.wiring.open_session import DEMO, OpenSession, first_spec
+    from tui.wiring.stores import open_storage
+
+    open_log(program.paths.log_file, program.keys.redactor, program.environment, screen=True)
     findings = Findings(program)
     findings.look_for_keys(stored=False)
-    storage: Storage = KeptInMemory()
+    storage: Storage = open_storage(program)
     program.engine.start()
+    current = OpenSession(program, storage, interactive=True)
     try:
-        current = OpenSession(program, storage, interactive=True)
         stored = asyncio.run(_stored(storage, resume, latest=latest))
         spec = first_spec(program, findings.ready())
         current.chosen_by_default = spec == DEMO
         current.start(spec, stored)
-        return _show(program, LiveDesk(current, findings, storage), environment)
+        app = _app(program, LiveDesk(current, findings, storage), question)
+        app.departure, app.stray = terminal
+        code = app.run()
+        return (code if code is not None else app.return_code or 0), app.stopped_by
     finally:
         program.memory.keep()
-        program.calibration.keep()
-        program.engine.stop()
+        asyncio.run(_end(current, storage))
+        program.close()
+
+
+async def _end(current: OpenSession, storage: Storage) -> None:
+    """What was said is kept before the engine goes."""
+    await current.close()
+    await storage.aclose()
 
 
 async def _stored(storage: Storage, resume: str | None, *, latest: bool) -> Stored | None:
@@ -45,17 +98,19 @@ async def _stored(storage: Storage, resume: str | None, *, latest: bool) -> Stor
     return await storage.load(session) if session is not None else None
 
 
-def _show(program: Program, desk: LiveDesk, environment: Mapping[str, str]) -> int:
+def _app(program: Program, desk: LiveDesk, question: BackgroundQuestion) -> PonderApp:
+    from tui.commands.keymap import read_keymap
+    from tui.commands.table import registry
     from tui.ui.app import PonderApp
     from tui.ui.theming import Theming
 
-    text = _keys_text(program)
-    keymap = read_keymap(registry(), text)
+    keymap = read_keymap(registry(), _keys_text(program))
     program.problems.extend(keymap.problems)
-    theming = Theming(program.paths.themes, str(desk.settings.layers().value("ui.theme")), environment)
+    wish = str(desk.settings.layers().value("ui.theme"))
+    theming = Theming(program.paths.themes, wish, program.environment, light=question.light())
     app = PonderApp(desk, registry(), keymap, theming)
-    code = app.run()
-    return code if code is not None else app.return_code or 0
+    app.manners.typed_ahead = question.typed
+    return app
 
 
 def _keys_text(program: Program) -> str:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
-from tui.commands.context import SessionRow
 from tui.context.view import CompressionView
 from tui.domain.errors import UsageError
 from tui.domain.messages import Message, Turn
 from tui.domain.thinking import ModelSpec
+from tui.domain.value import dataclass
 from tui.engine.ports import Journal
+
+if TYPE_CHECKING:
+    from tui.commands.rows import SessionRow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,10 +26,17 @@ class Stored:
     spec: ModelSpec | None
     turns: tuple[Turn, ...]
     view: CompressionView | None = None
+    notice: str = ""
+    """What the user should hear about how it was opened."""
 
 
 class Storage(Protocol):
     """Sessions, kept."""
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What the user should hear about the place."""
+        ...
 
     def journal(self, session: str, model: str) -> Journal:
         """Where a session that is open writes."""
@@ -35,6 +44,14 @@ class Storage(Protocol):
 
     async def load(self, session: str) -> Stored:
         """A session as it was left."""
+        ...
+
+    async def remember(self, session: str, spec: ModelSpec) -> None:
+        """The model it is used with."""
+        ...
+
+    async def leave(self, session: str) -> None:
+        """Not open here any more."""
         ...
 
     async def fork(self, session: str, turn_id: str, *, keep: bool) -> str:
@@ -51,6 +68,10 @@ class Storage(Protocol):
 
     async def preview(self, session: str) -> str:
         """Its first and last words."""
+        ...
+
+    async def turns(self, session: str) -> Sequence[Turn]:
+        """All of its turns."""
         ...
 
     async def rename(self, session: str, title: str) -> None:
@@ -87,6 +108,7 @@ class KeptInMemory:
 
     def __init__(self) -> None:
         self._sessions: dict[str, _Kept] = {}
+        self.notices: tuple[str, ...] = ()
 
     def journal(self, session: str, model: str) -> Journal:
         """Keeps turns until the program ends."""
@@ -98,6 +120,12 @@ class KeptInMemory:
         if kept is None:
             raise UsageError("That session is not kept any more.")
         return Stored(id=session, title="", spec=None, turns=tuple(kept.turns), view=kept.view)
+
+    async def remember(self, session: str, spec: ModelSpec) -> None:
+        """Not kept."""
+
+    async def leave(self, session: str) -> None:
+        """Nobody else could have it."""
 
     async def fork(self, session: str, turn_id: str, *, keep: bool) -> str:
         """A copy up to there."""
@@ -115,6 +143,8 @@ class KeptInMemory:
 
     async def sessions(self, query: str = "", limit: int = 200) -> Sequence[SessionRow]:
         """Those of this run."""
+        from tui.commands.rows import SessionRow
+
         return [
             SessionRow(id=name, title="not saved", model="", turns=len(kept.turns), cost=None, updated=0.0)
             for name, kept in reversed(self._sessions.items())
@@ -123,6 +153,10 @@ class KeptInMemory:
     async def preview(self, session: str) -> str:
         """Nothing to show."""
         return ""
+
+    async def turns(self, session: str) -> Sequence[Turn]:
+        """All of its turns."""
+        return (await self.load(session)).turns
 
     async def rename(self, session: str, title: str) -> None:
         """Not kept."""

@@ -144,6 +144,7 @@ def test_what_a_failed_tool_says_is_text_only():
 
 def test_items_and_fields_we_do_not_model_go_back_as_they_came():
     item = {"type": "server_tool_use", "id": "srv_1", "name": "web_search", "input": {"query": "x"}}
+    page = {"type": "web_fetch_tool_result", "tool_use_id": "srv_1"}
     caller = {"type": "code_execution_20250825", "tool_id": "srv_1"}
     cited = {"type": "char_location", "cited_text": "x", "file_id": "f"}
     sent = body(
@@ -152,12 +153,14 @@ def test_items_and_fields_we_do_not_model_go_back_as_they_came():
             Role.ASSISTANT,
             OpaqueBlock(label="server_tool_use", raw=json.dumps(item)),
             OpaqueBlock(label="cut off", raw="{}"),
+            OpaqueBlock(label="web_fetch_tool_result", raw=json.dumps({**page, "content": {"abort_reason": None}})),
             TextBlock(text="x", seal=Seal(raw=json.dumps({"citations": [cited]}))),
             ToolCallBlock(call_id="a", name="read", arguments="{}", seal=Seal(raw=json.dumps({"caller": caller}))),
         ),
     )
     assert sent["messages"][1]["content"] == [
         item,
+        {**page, "content": {}},
         {"type": "text", "text": "x", "citations": [{"type": "char_location", "cited_text": "x"}]},
         {"type": "tool_use", "id": "a", "name": "read", "input": {}, "caller": caller},
     ]

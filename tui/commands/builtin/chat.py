@@ -66,6 +66,7 @@ async def _fork(context: CommandContext, _: str) -> None:
 
 async def _replay(context: CommandContext, words: str) -> None:
     session = await context.desk.chat.replay(_turn(context), words)
+    await context.screen.session_changed()
     await context.screen.show(View.COMPARE, session)
 
 

@@ -23,6 +23,7 @@ _TOPICS: tuple[tuple[re.Pattern[str], str], ...] = (
 )
 _FOR_TOOLS = re.compile(r"\b(list|read|open)\b.*\b(files?|folder|directory|readme)\b", re.I | re.S)
 _HARD = re.compile(r"\b(hard|deep|long|puzzle|riddle|prove)", re.I)
+_OVERFLOW_WISH = late_pattern(r"\berror overflow\b", re.I)
 _OVERFLOW = "prompt is too long: 204857 tokens > 200000 maximum"
 _REFUSALS: Mapping[str, tuple[Refusal, int]] = {
     "429": (Refusal(429, "rate_limit_error", "This demo request is limited, as asked.", {"retry-after": "3"}), 1),
@@ -34,12 +35,14 @@ _REFUSALS: Mapping[str, tuple[Refusal, int]] = {
     "overflow": (Refusal(400, "invalid_request_error", _OVERFLOW), 1),
 }
 """``error WORD`` → the refusal, and how many times it is given to the same request."""
+_WISH_LENGTH = 200
+"""Trouble is asked for in a few words at the end of a prompt; what is quoted before them asks for nothing."""
 
 
 def script_for(heard: Heard, *, attempt: int) -> Script:
     """The answer to a request; ``attempt`` counts how often exactly this request came."""
     asked = heard.prompt.lower()
-    script = _mishap(asked, attempt) or Script(pieces=_pieces(heard))
+    script = (None if _asks_for_summary(heard) else _mishap(asked, attempt)) or Script(pieces=_pieces(heard))
     if not heard.thinks:
         script = Script(
             pieces=tuple(piece for piece in script.pieces if not isinstance(piece, Think)),
@@ -49,7 +52,16 @@ def script_for(heard: Heard, *, attempt: int) -> Script:
     return Script(script.pieces, script.refusal, 8.0) if re.search(r"\bslow(ly)?\b", asked) else script
 
 
+def counted_as(heard: Heard) -> str | None:
+    """What attempts are counted by where that is not the request itself.
+
+    A request that was compressed is another one, but it still comes after the one that was too long.
+    """
+    return "overflow" if _OVERFLOW_WISH.search(heard.prompt[-_WISH_LENGTH:]) else None
+
+
 def _mishap(asked: str, attempt: int) -> Script | None:
+    asked = asked[-_WISH_LENGTH:]
     found = re.search(r"\berror (\w+)", asked)
     word = found[1] if found else ""
     if word in _REFUSALS:
@@ -75,7 +87,7 @@ def _pieces(heard: Heard) -> tuple[Piece, ...]:
     asked = heard.prompt
     if re.search(r"\btitle\b", asked[:400], re.I) and len(asked) > 60:
         return (Say("A walk through ponder"),)
-    if re.search(r"summar", heard.system + asked[:600], re.I) and not heard.tools:
+    if _asks_for_summary(heard):
         return (Say(_summary(heard)),)
     if heard.results:
         return (Think(_page("reading").format(count=len(heard.results))), Say(_report(heard)))
@@ -86,6 +98,11 @@ def _pieces(heard: Heard) -> tuple[Piece, ...]:
         topic = "no-tools"
     thinking = _page("thinking-long" if _HARD.search(asked) else "thinking-short")
     return (Think(thinking.replace("{asked}", " ".join(asked.split())[:80])), Say(_page(topic)))
+
+
+def _asks_for_summary(heard: Heard) -> bool:
+    own_words = "" if "<summary>" in heard.prompt else heard.prompt[:600]
+    return not heard.tools and bool(re.search(r"summar", heard.system + own_words, re.I))
 
 
 def _calls(heard: Heard) -> tuple[Call, ...]:

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from tui.domain.errors import ProviderError
 from tui.providers.demo.hearing import Heard, hear_anthropic, hear_chat, hear_gemini, hear_responses
 from tui.providers.demo.script import Bill, Break, Call, Refusal, Say, Script, Think, tokens
-from tui.providers.demo.scripts import script_for
+from tui.providers.demo.scripts import counted_as, script_for
 from tui.providers.demo.speakers import AnthropicSpeaker, ChatSpeaker, GeminiSpeaker, ResponsesSpeaker, Speaker
 from tui.providers.request_head import HttpRequest
 from tui.providers.transport import HttpAnswer
@@ -38,6 +38,7 @@ _LINES: Mapping[str, _Line] = {
     "/chat/completions": _Line(hear_chat, ChatSpeaker),
     ":streamGenerateContent": _Line(hear_gemini, GeminiSpeaker),
 }
+MODELS = frozenset({"demo", "fast", "responses", "chat", "gemini"})
 _COUNTS = ("/count_tokens", "/input_tokens", ":countTokens")
 
 
@@ -68,14 +69,17 @@ class DemoServer:
     def _speak(self, line: _Line, body: Mapping[str, object], request: HttpRequest, path: str) -> HttpAnswer:
         heard = line.hear(body)
         model = text(body, "model") or path.rpartition("/")[2].partition(":")[0]
+        if model not in MODELS:
+            return _refused(Refusal(404, "not_found_error", f"model: {model}"))
         stem = hashlib.sha256(request.body or b"").hexdigest()[:12]
-        self._asked[stem] += 1
-        script = script_for(heard, attempt=self._asked[stem])
+        asked = counted_as(heard) or stem
+        self._asked[asked] += 1
+        script = script_for(heard, attempt=self._asked[asked])
         refusal = heard.refusal or script.refusal
         if refusal is not None:
             return _refused(refusal)
         if not any(isinstance(piece, Break) for piece in script.pieces):
-            del self._asked[stem]  # it went well: asked again, trouble on request comes again
+            del self._asked[asked]  # it went well: asked again, trouble on request comes again
         bill = Bill(
             input=tokens((request.body or b"").decode("utf-8", "replace")),
             thinking=sum(tokens(piece.text) for piece in script.pieces if isinstance(piece, Think)),

@@ -22,6 +22,7 @@ class Composer(TextArea):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+j,shift+enter,alt+enter", "new_line", "new line", show=False, priority=True),
+        Binding("ctrl+d", "delete_or_leave", "delete, or quit when empty", show=False),
     ]
 
     @dataclass
@@ -78,6 +79,13 @@ class Composer(TextArea):
     def action_new_line(self) -> None:
         """Break the line."""
         self.insert("\n")
+
+    async def action_delete_or_leave(self) -> None:
+        """What ctrl+d means in a shell: the next character, or the end of input."""
+        if self.text:
+            self.action_delete_right()
+        else:
+            await self.run_action("app.end_of_input")
 
     async def _on_key(self, event: events.Key) -> None:
         if self.popup_open and event.key in ("up", "down", "tab", "enter", "escape"):

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tui.domain.printable import printable
+from tui.ui.markdown.growing_table import GrowingTable
 from tui.ui.markdown.highlight import highlight
 from tui.ui.markdown.layout import code_head, code_lines, lay, lay_code
 from tui.ui.markdown.pieces import Piece, Splitter
@@ -40,6 +41,7 @@ class Document:
         self._lines: list[Line] = []
         self._laid = 0
         self._fence = _Fence()
+        self._table: GrowingTable | None = None
         self._tail: list[Line] | None = None
         self._closed = False
         self._held = ""
@@ -81,7 +83,7 @@ class Document:
         """How many lines there are at this width."""
         if width != self._width:
             self._width, self._lines, self._laid = width, [], 0
-            self._fence, self._tail = _Fence(), None
+            self._fence, self._table, self._tail = _Fence(), None, None
         while self._laid < len(self._pieces):
             self._lay_next()
         return len(self._lines) + len(self._open_lines())
@@ -95,7 +97,7 @@ class Document:
     def _add(self, pieces: list[Piece]) -> None:
         self._pieces.extend((piece, None) for piece in pieces)
         if pieces:
-            self._fence = _Fence()
+            self._fence, self._table = _Fence(), None
 
     def _lay_next(self) -> None:
         piece, nodes = self._pieces[self._laid]
@@ -114,10 +116,20 @@ class Document:
         fence = self._splitter.open_fence_lines
         if fence is not None:
             self._tail = gap + self._open_code(*fence)
+            return self._tail
+        table = self._splitter.open_table_lines
+        rows = self._open_table(*table) if table is not None else None
+        piece = self._splitter.open_end()
+        if rows is not None:
+            self._tail = gap + rows
         else:
-            piece = self._splitter.open_end()
             self._tail = gap + lay(parse(piece.source, dict(self._links)), self._width) if piece else []
         return self._tail
+
+    def _open_table(self, whole: list[str], unfinished: str) -> list[Line] | None:
+        if self._table is None or not self._table.head.startswith(whole[0] + "\n"):
+            self._table = GrowingTable(whole[0], whole[1], self._width)
+        return self._table.lines(whole[2:], unfinished, self._links)
 
     def _open_code(self, whole: list[str], unfinished: str) -> list[Line]:
         piece = self._splitter.open_end()

@@ -13,8 +13,12 @@ from dataclasses import dataclass
 SOFT_LIMIT = 4_000
 """Characters after which an unbroken piece is cut: what one frame may have to read again."""
 
+TABLE_LIMIT = 400_000
+"""The same for a table: its rows are read one by one, and a part of a table without its head is no table."""
+
 FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})[ \t]*([^`\n]*)$")
 CONTINUATION = re.compile(r"^(?: {2,}|\t)\S")
+DELIMITER = re.compile(r"^ {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
 LIST_ITEM = re.compile(r"^ {0,3}(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)")
 
 
@@ -41,6 +45,7 @@ class Splitter:
         self._fence: re.Match[str] | None = None
         self._blank = False
         self._list = False
+        self._table = False
         self._finished: list[Piece] = []
 
     def feed(self, text: str) -> list[Piece]:
@@ -51,7 +56,7 @@ class Splitter:
             *whole, self._pending = (self._pending + text).split("\n")
             for line in whole:
                 self._take(line)
-        if self._fence is None and len(self._pending) + self._size > SOFT_LIMIT:
+        if self._fence is None and len(self._pending) + self._size > self._limit:
             self._cut_endless()
         finished, self._finished = self._finished, []
         return finished
@@ -68,6 +73,11 @@ class Splitter:
     def open_fence_lines(self) -> tuple[list[str], str] | None:
         """Inside a fence: its whole lines so far (not to be changed) and the unfinished one."""
         return (self._lines, self._pending) if self._fence is not None else None
+
+    @property
+    def open_table_lines(self) -> tuple[list[str], str] | None:
+        """Inside what looks like a table: its whole lines so far (not to be changed) and the unfinished one."""
+        return (self._lines, self._pending) if self._table else None
 
     def finish(self) -> list[Piece]:
         """No more comes: everything left is final."""
@@ -99,13 +109,19 @@ class Splitter:
             self._close()
             self._fence = fence
             return
-        if self._size > SOFT_LIMIT and (not self._list or LIST_ITEM.match(line)):
+        if self._size > self._limit and (not self._list or LIST_ITEM.match(line)):
             self._close(tight=True)
         if not self._lines:
             self._list = LIST_ITEM.match(line) is not None
         self._blank = False
         self._lines.append(line)
         self._size += len(line) + 1
+        if len(self._lines) == 2:
+            self._table = not self._list and "|" in self._lines[0] and DELIMITER.match(line) is not None
+
+    @property
+    def _limit(self) -> int:
+        return TABLE_LIMIT if self._table else SOFT_LIMIT
 
     def _take_code(self, line: str) -> None:
         assert self._fence is not None
@@ -122,7 +138,7 @@ class Splitter:
             self._lines.pop()
         if self._lines:
             self._finished.append(Piece("\n".join(self._lines), tight=tight))
-        self._lines, self._size, self._blank, self._list = [], 0, False, False
+        self._lines, self._size, self._blank, self._list, self._table = [], 0, False, False, False
 
     def _cut_endless(self) -> None:
         """One line without end: cut it at a blank near the limit, or anywhere."""

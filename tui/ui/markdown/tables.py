@@ -12,30 +12,58 @@ GAP: Line = [Run("  ", "rule")]
 
 def lay_table(rows: Sequence[Sequence[Line]], align: Sequence[str], width: int) -> list[Line]:
     """The table's lines: bold head, a thin rule, cells wrapped inside their columns."""
-    columns = max((len(row) for row in rows), default=0)
-    if not columns:
-        return []
-    widths = _widths(rows, columns, width)
-    lines: list[Line] = []
-    for number, row in enumerate(rows):
-        head = number == 0
-        lines.extend(_row(row, widths, align, head=head))
+    return TableLayout(align, width).lines(rows)
+
+
+class TableLayout:
+    """A table that may still grow: rows are laid out once, as long as no later row changes the columns' widths."""
+
+    def __init__(self, align: Sequence[str], width: int) -> None:
+        self._align = align
+        self._width = width
+        self._wanted: list[int] = []
+        self._measured = 0
+        self._widths: list[int] = []
+        self._laid = 0
+        self._lines: list[Line] = []
+
+    def lines(self, rows: Sequence[Sequence[Line]], last: Sequence[Line] | None = None) -> list[Line]:
+        """All lines. ``rows`` are those of the last call and perhaps more; ``last`` is a row not whole yet."""
+        for row in rows[self._measured :]:
+            self._wanted = _wider(self._wanted, row)
+        self._measured = len(rows)
+        wanted = self._wanted if last is None else _wider(self._wanted, last)
+        if not wanted:
+            return []
+        widths = _fitting(wanted, self._width)
+        if widths != self._widths:
+            self._widths, self._laid, self._lines = widths, 0, []
+        for row in rows[self._laid :]:
+            self._lines.extend(self._row(row, head=self._laid == 0))
+            self._laid += 1
+        return self._lines if last is None else self._lines + self._row(last, head=not rows)
+
+    def _row(self, row: Sequence[Line], *, head: bool) -> list[Line]:
+        lines = _row(row, self._widths, self._align, head=head)
         if head:
-            lines.append([Run("  ".join("─" * column for column in widths), "rule")])
-    return lines
+            lines.append([Run("  ".join("─" * column for column in self._widths), "rule")])
+        return lines
 
 
-def _widths(rows: Sequence[Sequence[Line]], columns: int, width: int) -> list[int]:
+def _wider(wanted: Sequence[int], row: Sequence[Line]) -> list[int]:
+    """The columns' natural widths with one more row."""
+    own = [max(MIN_COLUMN, line_width(cell)) for cell in row]
+    shared = min(len(own), len(wanted))
+    return [*map(max, wanted[:shared], own[:shared]), *wanted[shared:], *own[shared:]]
+
+
+def _fitting(wanted: list[int], width: int) -> list[int]:
     """Natural widths if they fit; else the widest columns give way first."""
-    wanted = [
-        max(MIN_COLUMN, max((line_width(row[column]) for row in rows if column < len(row)), default=0))
-        for column in range(columns)
-    ]
+    columns = len(wanted)
     room = max(columns * MIN_COLUMN, width - 2 * (columns - 1))
     if sum(wanted) <= room:
         return wanted
-    limit = max(wanted)
-    low, high = MIN_COLUMN, limit
+    low, high = MIN_COLUMN, max(wanted)
     while low < high:
         middle = (low + high + 1) // 2
         if sum(min(column, middle) for column in wanted) <= room:
@@ -45,9 +73,9 @@ def _widths(rows: Sequence[Sequence[Line]], columns: int, width: int) -> list[in
     widths = [min(column, low) for column in wanted]
     spare = room - sum(widths)
     for column, natural in enumerate(wanted):
-        extra = min(spare, natural - widths[column])
-        widths[column] += max(0, extra)
-        spare -= max(0, extra)
+        extra = max(0, min(spare, natural - widths[column]))
+        widths[column] += extra
+        spare -= extra
     return widths
 
 

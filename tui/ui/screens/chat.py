@@ -136,9 +136,8 @@ class ChatScreen(Screen[None]):
 
     def _show_empty(self, view: SessionView) -> None:
         empty = not view.turns and view.open_turn is None
-        if self._empty.display != empty:
-            self._empty.display = empty
-            self.transcript.display = not empty
+        if (self._empty.display, self.transcript.display) != (empty, not empty):
+            self._empty.display, self.transcript.display = empty, not empty
         if empty:
             self._empty.show(
                 self._desk.keys.findings(), self._desk.problems(), f"{view.spec.provider}/{view.spec.model}"
@@ -176,7 +175,10 @@ class ChatScreen(Screen[None]):
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """The footer follows the focus."""
-        self._keys.focus_on(Place.TRANSCRIPT if event.widget is self.transcript else Place.COMPOSER)
+        if self.sidebar in event.widget.ancestors:
+            self._keys.focus_on(Place.ANYWHERE)
+        else:
+            self._keys.focus_on(Place.TRANSCRIPT if event.widget is self.transcript else Place.COMPOSER)
 
     @on(Transcript.FollowChanged)
     def _follow_changed(self, event: Transcript.FollowChanged) -> None:

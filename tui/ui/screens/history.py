@@ -38,7 +38,6 @@ class HistorySearch(Sheet[str]):
 
     def on_mount(self) -> None:
         """The newest first."""
-        super().on_mount()
         self._field.focus()
         self.call_after_refresh(self._fill)
 

@@ -11,10 +11,12 @@ from textual.widget import Widget
 from tui.engine.state import SessionView
 from tui.ui.screens.sheet import Keys, Sheet
 from tui.ui.widgets.model_picker import ModelPicker
-from tui.ui.widgets.sidebar import Panels
+from tui.ui.widgets.sidebar import Panels, WidePanels
 from tui.ui.widgets.thinking_picker import ThinkingPicker
 
 LOOK_S = 0.2
+TWO_COLUMNS = 72
+"""Columns from which models and thinking stand beside each other."""
 
 
 class ModelSheet(Sheet[None]):
@@ -30,7 +32,8 @@ class ModelSheet(Sheet[None]):
 
     def inside(self) -> Sequence[Widget]:
         """The panels."""
-        self._panels = Panels(self.ponder.desk, self._view)
+        room = self.app.size.width >= TWO_COLUMNS
+        self._panels = (WidePanels if room else Panels)(self.ponder.desk, self._view)
         return (self._panels,)
 
     def on_mount(self) -> None:
@@ -58,4 +61,4 @@ class ModelSheet(Sheet[None]):
     @on(ModelPicker.Failed)
     @on(ThinkingPicker.Failed)
     def _failed(self, event: ModelPicker.Failed | ThinkingPicker.Failed) -> None:
-        self.ponder.complain(event.error)
+        self.complain(event.error)

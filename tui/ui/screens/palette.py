@@ -10,11 +10,12 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, OptionList
 
+from tui.commands.key_words import key_words
 from tui.commands.registry import Command
+from tui.domain.printable import one_line
 from tui.ui.fuzzy import best
 from tui.ui.screens.sheet import Keys, Sheet
 from tui.ui.widgets.field import Field
-from tui.ui.widgets.key_line import key_words
 from tui.ui.widgets.row_list import STEPS, Row, RowList
 
 
@@ -33,13 +34,14 @@ class Palette(Sheet[str]):
 
     def on_mount(self) -> None:
         """All commands."""
-        super().on_mount()
         self._field.focus()
         self.call_after_refresh(self._fill)
 
     def _fill(self) -> None:
         offered = [command for command in self.ponder.registry if command.palette]
-        found = best(self._field.value, offered, lambda command: f"{command.title} /{command.slash} {command.group.value}")
+        found = best(
+            self._field.value, offered, lambda command: f"{command.title} /{command.slash} {command.group.value}"
+        )
         width = self._list.size.width - 2
         self._list.show_rows([self._row(command, width) for command in found], at=found[0].id if found else None)
         self.note(f"{len(found)} of {len(offered)}")
@@ -49,10 +51,13 @@ class Palette(Sheet[str]):
         key = key_words(keys[0]) if keys else ""
         slash = f"/{command.slash}" if command.slash else ""
         left = command.title.ljust(28)
-        help_width = max(0, width - len(left) - 18)
-        middle = (command.help if help_width >= 30 else slash)[: max(help_width, 14)].ljust(max(help_width, 14))
+        room = max(0, width - len(left) - 16)
+        words = command.help if room >= 30 else slash if key else ""
+        middle = one_line(words, room).ljust(room)
         line = Content.styled(left, "$foreground") + Content.styled(middle + "  ", "$muted-text")
-        return Row(command.id, line + Content.styled((key or slash).rjust(14), "bold $foreground" if key else "$muted-text"))
+        return Row(
+            command.id, line + Content.styled((key or slash).rjust(14), "bold $foreground" if key else "$muted-text")
+        )
 
     @on(Input.Changed)
     def _typed(self) -> None:

@@ -14,8 +14,10 @@ from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Static
 
+from tui.commands.key_words import key_words
+from tui.domain.errors import PonderError
+from tui.domain.events import Severity
 from tui.domain.printable import one_line
-from tui.ui.widgets.key_line import key_words
 
 if TYPE_CHECKING:
     from tui.ui.app import PonderApp
@@ -29,7 +31,8 @@ def keys_content(keys: Keys, width: int) -> Content:
     """Keys and what they do, as many as fit."""
     content, used = Content(""), 0
     for key, word in keys:
-        shown = " ".join(key_words(part) for part in key.split(" "))
+        parts = [key_words(part) for part in key.split(" ")]
+        shown = ("" if all(len(part) == 1 for part in parts) else " ").join(parts)
         room = len(shown) + len(word) + 3
         if used + room > width + 2:
             break
@@ -44,6 +47,8 @@ class Sheet(ModalScreen[R], Generic[R]):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "close", show=False)]
     TITLE_WORDS: ClassVar[str] = ""
     KEYS: ClassVar[Keys] = ()
+    ESCAPE: ClassVar[str] = "close"
+    """What escape does here, in a word."""
     SHAPE: ClassVar[str] = "-wide"
     """A class of the style sheet: -wide, -middle, -small, -page."""
 
@@ -73,8 +78,9 @@ class Sheet(ModalScreen[R], Generic[R]):
         return ()
 
     def on_mount(self) -> None:
-        """Title."""
-        self.retitle(self.TITLE_WORDS)
+        """Title. Textual calls this beside a subclass's own ``on_mount``, after it."""
+        if self.TITLE_WORDS:
+            self.retitle(self.TITLE_WORDS)
 
     def retitle(self, words: str) -> None:
         """Another title."""
@@ -87,7 +93,7 @@ class Sheet(ModalScreen[R], Generic[R]):
     def show_keys(self, keys: Keys | None = None) -> None:
         """The foot."""
         width = self._foot.size.width or self.app.size.width
-        self._foot.update(keys_content((*(self.KEYS if keys is None else keys), ("esc", "close")), width))
+        self._foot.update(keys_content((*(self.KEYS if keys is None else keys), ("esc", self.ESCAPE)), width))
 
     def on_resize(self, event: events.Resize) -> None:
         """As many keys as fit."""
@@ -100,3 +106,7 @@ class Sheet(ModalScreen[R], Generic[R]):
     def say(self, words: str) -> None:
         """A toast."""
         self.ponder.say(words)
+
+    def complain(self, error: PonderError) -> None:
+        """What went wrong."""
+        self.ponder.say(error.message, Severity.ERROR, error.advice)

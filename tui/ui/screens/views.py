@@ -1,15 +1,176 @@
-"""Which screen a view is."""
+"""Which screen a view is, and what becomes of what the user chose there."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from tui.commands.context import View
+from tui.commands.registry import Place
 
 if TYPE_CHECKING:
     from tui.ui.app import PonderApp
 
 
 async def open_view(app: PonderApp, view: View, argument: str) -> None:
-    """Open it."""
-    app.say(f"{view.value} {argument}")
+    """Open it. Screens are imported here, so that the first screen need not wait for the others."""
+    match view:
+        case View.MODELS:
+            _models(app, thinking=argument == "thinking")
+        case View.SESSIONS:
+            _sessions(app, argument)
+        case View.PALETTE:
+            _palette(app)
+        case View.HISTORY:
+            _history(app)
+        case View.THEMES:
+            _themes(app)
+        case View.APPROVAL:
+            _approval(app, argument)
+        case _:
+            _page(app, view, argument)
+
+
+def _page(app: PonderApp, view: View, argument: str) -> None:
+    """Screens that give nothing back."""
+    match view:
+        case View.INSPECTOR:
+            from tui.ui.screens.inspector import Inspector
+
+            composer = app.chat.composer
+            app.push_screen(Inspector(app.desk.chat, composer.chips.written_out(composer.text)))
+        case View.SETTINGS:
+            from tui.ui.screens.settings import SettingsSheet
+
+            app.push_screen(SettingsSheet(app.desk.settings, argument))
+        case View.KEY:
+            from tui.ui.screens.key_dialog import KeyDialog
+
+            app.push_screen(KeyDialog(argument, app.desk.keys.key_hint(argument)))
+        case View.TOOLS:
+            from tui.ui.screens.tools import Tools
+
+            app.push_screen(Tools(app.desk.tools))
+        case View.COMPARE:
+            from tui.ui.screens.compare import Compare
+
+            app.push_screen(Compare(app.desk.library, argument))
+        case View.TEXT:
+            from tui.ui.screens.text_page import TextPage
+
+            title, _, text = argument.partition("\n")
+            app.push_screen(TextPage(title, text))
+        case View.FIND:
+            _find(app, argument)
+        case _:
+            _help(app, argument)
+
+
+def _help(app: PonderApp, argument: str) -> None:
+    from tui.ui.screens.help import Help
+
+    chat = app.chat
+    focus = Place.COMPOSER if chat.composer.has_focus else Place.ANYWHERE
+    if chat.transcript.has_focus:
+        focus = Place.TRANSCRIPT
+    keys = argument == "keys"
+    app.push_screen(Help(focus, "" if keys else argument, only_keys=keys))
+
+
+def _find(app: PonderApp, argument: str) -> None:
+    from tui.ui.screens.find import FindBar
+
+    view = app.chat.view()
+    if view is not None:
+        app.push_screen(FindBar(view, argument))
+
+
+def _models(app: PonderApp, *, thinking: bool) -> None:
+    sidebar = app.chat.sidebar
+    if sidebar.display:
+        if thinking:
+            sidebar.thinking.focus()
+        else:
+            sidebar.picker.focus_filter()
+        return
+    from tui.ui.screens.model_sheet import ModelSheet
+
+    view = app.chat.view()
+    if view is not None:
+        app.push_screen(ModelSheet(view, thinking=thinking))
+
+
+def _sessions(app: PonderApp, query: str) -> None:
+    from tui.ui.screens.sessions import Sessions
+
+    async def opened(chosen: str | None) -> None:
+        if chosen is None or chosen == app.desk.chat.session_id:
+            return
+        word, _, session = chosen.partition(" ")
+        if chosen == "new":
+            await app.desk.chat.new_session()
+        else:
+            await app.desk.chat.open_session(session if word == "fork" and session else chosen)
+        app.chat.open()
+        if word == "fork" and session:
+            view, subscription = app.desk.chat.attach()
+            subscription.close()
+            if view.turns:
+                await app.desk.chat.open_session(await app.desk.chat.fork(view.turns[-1].id))
+                app.chat.open()
+        app.chat.composer.focus()
+
+    async def guarded(chosen: str | None) -> None:
+        await app.shell.guarded(opened(chosen))
+
+    app.push_screen(Sessions(app.desk, query), guarded)
+
+
+def _palette(app: PonderApp) -> None:
+    from tui.ui.screens.palette import Palette
+
+    async def chosen(command: str | None) -> None:
+        if command is None:
+            return
+        row = app.registry.by_id(command)
+        if row.argument is not None and row.argument.required:
+            app.chat.composer.put(f"/{row.slash} ")
+            app.chat.composer.focus()
+        else:
+            await app.shell.run_id(command)
+
+    app.push_screen(Palette(), chosen)
+
+
+def _history(app: PonderApp) -> None:
+    from tui.ui.screens.history import HistorySearch
+
+    def chosen(prompt: str | None) -> None:
+        if prompt is not None:
+            app.chat.composer.put(prompt)
+            app.chat.composer.focus()
+
+    app.push_screen(HistorySearch(app.chat.composer.past.prompts), chosen)
+
+
+def _themes(app: PonderApp) -> None:
+    from tui.ui.screens.theme_picker import ThemePicker
+
+    def chosen(name: str | None) -> None:
+        if name is not None:
+            app.choose_theme(name)
+            app.say(f'Theme: {name}. `ui.theme = "{name}"` in config.toml keeps it.')
+
+    app.push_screen(ThemePicker(), chosen)
+
+
+def _approval(app: PonderApp, call_id: str) -> None:
+    from tui.ui.screens.approval import Approval
+
+    def standing(call: str) -> bool:
+        now = app.chat.view()
+        return now is not None and any(asked.call_id == call for asked in now.approvals)
+
+    view = app.chat.view()
+    asked = next((asked for asked in view.approvals if asked.call_id == call_id), None) if view is not None else None
+    if asked is not None:
+        app.push_screen(Approval(asked, standing))

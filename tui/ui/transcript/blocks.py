@@ -327,6 +327,11 @@ class ToolCall(Drawn):
         self._rows: list[Line] = []
         self._width = 0
 
+    @property
+    def is_open(self) -> bool:
+        """Whether more than the one line is shown."""
+        return self._open
+
     def fold(self) -> None:
         """Open or close."""
         self._open = not self._open

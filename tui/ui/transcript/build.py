@@ -135,7 +135,7 @@ def tool_call(block: ToolCallBlock, result: ToolResultBlock | None) -> ToolCall:
     return drawn
 
 
-TELLING = ("command", "path", "file", "pattern", "query", "url", "name")
+TELLING = ("command", "pattern", "query", "url", "path", "file", "name")
 """Arguments that say most about a call, the best first."""
 
 

@@ -17,6 +17,10 @@ MAX_TEXT = 100
 """Prose is not read in longer lines."""
 
 
+BLANK: Line = []
+"""The line between blocks, always the same one."""
+
+
 class Voice(StrEnum):
     """Whose section it is."""
 
@@ -42,10 +46,11 @@ class Section:
         self._guess = guess
         self._blocks: list[Drawn] = []
         self._starts: list[int] = []
+        self._ends: list[int] = []
         self._height = 0
         self._width = 0
         self._dirty = True
-        self._strips: dict[int, Strip] = {}
+        self._strips: dict[int, tuple[Line, Strip]] = {}
 
     @property
     def blocks(self) -> list[Drawn]:
@@ -90,24 +95,27 @@ class Section:
     def height(self, width: int) -> int:
         """Lines at this width, with the blank line below."""
         if width != self._width or self._dirty:
+            if width != self._width:
+                self._strips.clear()
             self._width, self._dirty = width, False
-            self._strips.clear()
-            self._starts = []
+            self._starts, self._ends = [], []
             room = text_width(width)
             at = 0
             for block in self.blocks:
                 at += block.space
                 self._starts.append(at)
                 at += block.height(room)
+                self._ends.append(at)
             self._height = at + 1
+            if len(self._strips) > self._height:
+                self._strips = {number: kept for number, kept in self._strips.items() if number < self._height}
         return self._height
 
     def block_at(self, number: int) -> tuple[int, int] | None:
         """The block a line belongs to, and the line's place in it; None between blocks."""
         for index in range(len(self._starts) - 1, -1, -1):
             if number >= self._starts[index]:
-                inside = number - self._starts[index]
-                return (index, inside) if inside < self._blocks[index].height(text_width(self._width)) else None
+                return (index, number - self._starts[index]) if number < self._ends[index] else None
         return None
 
     def start_of(self, block: int) -> int:
@@ -118,16 +126,18 @@ class Section:
         """A line without margin, its ground, and its block."""
         found = self.block_at(number)
         if found is None:
-            return [], "", None
+            return BLANK, "", None
         index, inside = found
         block = self._blocks[index]
         return block.line(inside), block.ground, index
 
     def strip(self, number: int, ink: Ink, *, cursor: int | None) -> Strip:
         """A line in colours, over the whole width."""
-        if cursor is None and number in self._strips:
-            return self._strips[number]
         line, ground, block = self.line(number)
+        kept = self._strips.get(number)
+        # While text streams, lines that are done stay the very same objects; only new ones are drawn.
+        if kept is not None and kept[0] is line and cursor is None:
+            return kept[1]
         width = self._width
         marked = cursor is not None and block == cursor
         if block is None:
@@ -137,7 +147,7 @@ class Section:
             if strip.cell_length < width:
                 strip = Strip.join([strip, ink.strip([], "", width - strip.cell_length)])
         if cursor is None:
-            self._strips[number] = strip
+            self._strips[number] = (line, strip)
         return strip
 
     def _ground_width(self, ground: str) -> int:

@@ -18,6 +18,9 @@ from tui.ui.transcript.column import Column
 from tui.ui.transcript.ink import Ink
 from tui.ui.transcript.section import MARGIN, Section
 
+MOST_PAINTED = 1_000
+"""Lines kept as they were last painted: a few screens, so that scrolling text is not made anew."""
+
 
 class Transcript(ScrollView, can_focus=True):
     """Sections below each other. Whoever changes one says so to ``column``; once per frame ``settle`` draws it."""
@@ -49,6 +52,7 @@ class Transcript(ScrollView, can_focus=True):
         self._cursor: tuple[int, int] | None = None
         self._moving = False
         self._left_at = 0
+        self._painted: dict[int, tuple[Strip, int, Strip]] = {}
 
     def replace_all(self, sections: Iterable[Section]) -> None:
         """Another conversation (or another path through it), at its end."""
@@ -138,8 +142,17 @@ class Transcript(ScrollView, can_focus=True):
         place, inside = found
         cursor = self._cursor[1] if self._cursor is not None and self._cursor[0] == place and self.has_focus else None
         strip = self.column.sections[place].strip(inside, self._ink, cursor=cursor)
-        strip = self._with_selection(strip, absolute).crop_extend(0, width, self._ink.ground(""))
-        return strip.apply_offsets(0, absolute)
+        if self.text_selection is not None:
+            return self._finished(self._with_selection(strip, absolute), absolute, width)
+        kept = self._painted.get(absolute)
+        if kept is None or kept[0] is not strip or kept[1] != width:
+            if len(self._painted) > MOST_PAINTED:
+                self._painted.clear()
+            kept = self._painted[absolute] = (strip, width, self._finished(strip, absolute, width))
+        return kept[2]
+
+    def _finished(self, strip: Strip, absolute: int, width: int) -> Strip:
+        return strip.crop_extend(0, width, self._ink.ground("")).apply_offsets(0, absolute)
 
     def _with_selection(self, strip: Strip, absolute: int) -> Strip:
         selection = self.text_selection
@@ -198,8 +211,10 @@ class Transcript(ScrollView, can_focus=True):
         self._show_window()
         self.refresh()
 
-    def fold_at_cursor(self) -> None:
-        """Open or close the block under the cursor."""
+    def action_fold_at_cursor(self) -> None:
+        """Open or close the block under the cursor; without a cursor it goes to the last block first."""
+        if self._cursor is None:
+            self.move_cursor(-1)
         if self._cursor is not None:
             self._fold(*self._cursor)
 

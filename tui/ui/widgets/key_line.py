@@ -12,6 +12,7 @@ from tui.commands.registry import Place, Registry
 
 MOST = 7
 
+
 def footer_keys(registry: Registry, keymap: Mapping[str, tuple[str, ...]], place: Place) -> list[tuple[str, str]]:
     """Keys and words for the footer, those of the focused place first."""
     rows = [
@@ -23,6 +24,8 @@ def footer_keys(registry: Registry, keymap: Mapping[str, tuple[str, ...]], place
 
 
 TRANSCRIPT_KEYS = (("space", "fold"), ("j/k", "move"), ("y", "copy"), ("r", "retry"), ("e", "edit"), ("f", "fork"))
+
+SIDEBAR_KEYS = (("↑↓", "move"), ("enter", "take"), ("tab", "thinking"), ("16k", "budget"), ("*", "favourite"))
 
 
 class KeyLine(Static):
@@ -52,6 +55,8 @@ class KeyLine(Static):
         keys = footer_keys(self._registry, self._keymap, self._place)
         if self._place is Place.TRANSCRIPT:
             keys = [*TRANSCRIPT_KEYS, ("esc", "back")]
+        elif self._place is Place.ANYWHERE:
+            keys = [*SIDEBAR_KEYS, ("esc", "back")]
         content = Content("")
         used = 1
         for key, word in keys[:MOST]:
@@ -60,4 +65,4 @@ class KeyLine(Static):
                 break
             used += width
             content = content + Content.styled(key, "bold $foreground") + Content.styled(f" {word}  ", "$muted-text")
-        self.update(content)
+        self.update(content, layout=False)

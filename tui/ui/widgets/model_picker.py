@@ -58,22 +58,25 @@ class ModelPicker(Vertical):
 
     def on_resize(self) -> None:
         """Names are cut to the width."""
-        self.refresh_rows()
+        self._draw_rows()
 
     def focus_filter(self) -> None:
         """Here one begins."""
         self._field.focus()
 
     def show(self, spec: ModelSpec) -> None:
-        """This is the model now."""
+        """Mark the model that is in use now."""
         if spec != self._spec:
             self._spec = spec
             self.refresh_rows(at=key_of(spec))
 
     def refresh_rows(self, at: str | None = None) -> None:
         """Ask for the models again."""
-        models = self._desk.models()
-        self._models = {key_of(model.spec): model for model in models}
+        self._models = {key_of(model.spec): model for model in self._desk.models()}
+        self._draw_rows(at)
+
+    def _draw_rows(self, at: str | None = None) -> None:
+        models = list(self._models.values())
         width = max(10, self._list.size.width - 2)
         self._list.show_rows(model_rows(models, self._field.value, self._spec, width), at=at)
         self._show_facts()

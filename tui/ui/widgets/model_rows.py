@@ -47,7 +47,8 @@ def _groups(models: Sequence[ModelRow]) -> list[tuple[str, list[ModelRow], bool]
     for provider, group in rest.items():
         reasons = {model.reason for model in group if not model.available}
         shared = len(reasons) == 1 and not any(model.available for model in group)
-        groups.append((f"{provider} · {reasons.pop()}" if shared else provider, group, False))
+        # The command that helps stands with the row the bar is on; the heading has room for the cause only.
+        groups.append((f"{provider} · {reasons.pop().partition(':')[0]}" if shared else provider, group, False))
     return [group for group in groups if group[1]]
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rich.segment import Segment
+from rich.style import Style
 from textual.content import Content
+from textual.strip import Strip
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
@@ -44,7 +47,7 @@ class RowList(OptionList):
         """On this row, or the first that can be chosen."""
         places = [number for number, row in enumerate(self._rows) if row.key and row.key == key]
         first = [number for number, row in enumerate(self._rows) if row.key]
-        self.highlighted = (places or first or [None])[0]
+        self.highlighted = next(iter([*places, *first]), None)
 
     @property
     def chosen(self) -> str | None:
@@ -56,6 +59,15 @@ class RowList(OptionList):
     def key_at(self, number: int) -> str:
         """The key of a row by its place."""
         return self._rows[number].key
+
+    def render_line(self, y: int) -> Strip:
+        """Under the bar all words take the bar's own colour: muted ones could not be read there."""
+        strip = super().render_line(y)
+        line = self.scroll_offset.y + y
+        if self.highlighted is None or line >= len(self._lines) or self._lines[line][0] != self.highlighted:
+            return strip
+        colour = self.get_component_rich_style("option-list--option-highlighted").color
+        return Strip(Segment.apply_style(strip, post_style=Style(color=colour)), strip.cell_length)
 
     def step(self, key: str) -> None:
         """What a key means for the bar: up, down, pageup, pagedown, home, end."""

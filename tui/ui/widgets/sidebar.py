@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, ClassVar, cast
+
 from textual import on
 from textual.app import ComposeResult
-from textual.containers import Vertical, VerticalScroll
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
 from tui.commands.context import Desk
+from tui.domain.events import Severity
 from tui.domain.messages import Turn
 from tui.domain.usage import MeterReading
 from tui.engine.state import SessionView
 from tui.ui.widgets.meter_lines import bill_lines, certainty_words, meter_lines
 from tui.ui.widgets.model_picker import ModelPicker
 from tui.ui.widgets.thinking_picker import ThinkingPicker
+
+if TYPE_CHECKING:
+    from tui.ui.app import PonderApp
 
 
 def heading(words: str) -> Content:
@@ -34,6 +41,8 @@ class MeterView(Vertical):
         self._reading: MeterReading | None = None
         self._turns: tuple[Turn, ...] | None = None
         self._width = 0
+        self._rows = -1
+        """Lines of the meter: only when they change must anything else move."""
 
     def compose(self) -> ComposeResult:
         """Meter over bill."""
@@ -56,7 +65,7 @@ class MeterView(Vertical):
             self._draw_bill()
 
     def show_meter(self, reading: MeterReading) -> None:
-        """This is the reading."""
+        """Another reading."""
         if reading is not self._reading and reading != self._reading:
             self._reading = reading
             self._draw_meter()
@@ -65,8 +74,11 @@ class MeterView(Vertical):
         if self._reading is None or not self._width:
             return
         word = Content.styled(f"   {certainty_words(self._reading)}", "$muted-text")
-        self._title.update(heading("CONTEXT") + word)
-        self._meter.update(meter_lines(self._reading, self._width, plain=self._plain))
+        self._title.update(heading("CONTEXT") + word, layout=False)
+        lines = meter_lines(self._reading, self._width, plain=self._plain)
+        rows = lines.plain.count("\n")
+        self._meter.update(lines, layout=rows != self._rows)
+        self._rows = rows
 
     def _draw_bill(self) -> None:
         if self._turns is not None and self._width:
@@ -107,10 +119,47 @@ class Panels(VerticalScroll, can_focus=False):
         self.thinking.focus()
 
 
+class WidePanels(Panels):
+    """The same in two columns: models left, all that depends on the choice right."""
+
+    def compose(self) -> ComposeResult:
+        """Two columns."""
+        with Horizontal(classes="two-columns"):
+            with Vertical(classes="first"):
+                yield Static(heading("MODEL"), markup=False, classes="panel-title")
+                yield self.picker
+            with VerticalScroll(classes="second", can_focus=False):
+                yield Static(heading("THINKING"), markup=False, classes="panel-title")
+                yield self.thinking
+                yield self.meter
+
+
 class Sidebar(Panels):
     """Docked at the right."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "back", show=False)]
 
     def __init__(self, desk: Desk) -> None:
         view, subscription = desk.chat.attach()
         subscription.close()
         super().__init__(desk, view, id="sidebar")
+
+    @property
+    def _ponder(self) -> PonderApp:
+        return cast("PonderApp", self.app)
+
+    def action_leave(self) -> None:
+        """Back to writing."""
+        self._ponder.chat.composer.focus()
+
+    @on(ModelPicker.Picked)
+    @on(ThinkingPicker.Picked)
+    def _say(self, event: ModelPicker.Picked | ThinkingPicker.Picked) -> None:
+        self._ponder.say(event.said)
+        if isinstance(event, ThinkingPicker.Picked):
+            self.action_leave()
+
+    @on(ModelPicker.Failed)
+    @on(ThinkingPicker.Failed)
+    def _failed(self, event: ModelPicker.Failed | ThinkingPicker.Failed) -> None:
+        self._ponder.say(event.error.message, Severity.ERROR, event.error.advice)

@@ -102,7 +102,7 @@ class StatusLine(Static):
         drawn = repr(parts)
         if drawn != self._drawn:
             self._drawn = drawn
-            self.update(_joined(parts))
+            self.update(_joined(parts), layout=False)
 
 
 def _joined(parts: list[tuple[str, str]]) -> Content:

@@ -61,7 +61,7 @@ class ThinkingPicker(Static, can_focus=True):
         self._draw()
 
     def show(self, spec: ModelSpec, plan: ThinkingPlan) -> None:
-        """This is the model, and this is what is sent."""
+        """Another model or level, and what is sent for it."""
         if spec != self._spec or plan is not self._plan:
             self._spec, self._plan = spec, plan
             self._load()
@@ -137,7 +137,7 @@ class ThinkingPicker(Static, can_focus=True):
             self._draw()
 
     def action_take(self) -> None:
-        """This one."""
+        """Take what the bar is on, or what was typed."""
         row = self._row()
         try:
             asked = require_asked(self._typed) if self._typed else row.asked if row is not None else None

@@ -1,0 +1,82 @@
+"""``ponder themes``, ``ponder doctor`` and ``ponder completions``."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tui.cli.main import COMMANDS, main
+
+SECRET = "sk-ant-REDACTED"
+
+
+@pytest.fixture(autouse=True)
+def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PONDER_HOME", str(tmp_path))
+
+
+def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(arguments) == 0
+    return capsys.readouterr().out
+
+
+def test_themes_are_listed_with_the_users_own_and_broken_ones_are_told(tmp_path: Path, capsys) -> None:
+    folder = tmp_path / "config" / "themes"
+    folder.mkdir(parents=True)
+    (folder / "mine.toml").write_text('name = "mine"\nprimary = "#112233"\ndescription = "My own"\n')
+    (folder / "broken.toml").write_text('name = "broken"\nprimary = "red"\n')
+    assert main(["themes", "--json"]) == 0
+    said = capsys.readouterr()
+    rows = {row["name"]: row for row in map(json.loads, said.out.splitlines())}
+    assert rows["mine"] == {"name": "mine", "dark": True, "own": True, "description": "My own"}
+    assert {"dusk", "dawn"} <= set(rows)
+    assert "broken.toml" in said.err
+    assert "yours    My own" in printed(capsys, "themes")
+
+
+def test_the_doctor_names_where_keys_are_and_never_shows_them(monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", SECRET)
+    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
+    text = printed(capsys, "doctor")
+    assert "cannot be reached through the proxy" in text
+    assert "none yet" in text
+    assert "ponder " in text
+    assert "ANTHROPIC_API_KEY" in text
+    assert SECRET not in text
+    assert "sessions.db" in text
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_every_command_and_setting_can_be_completed(shell: str, capsys) -> None:
+    script = printed(capsys, "completions", shell)
+    assert all(name in script for name in COMMANDS)
+    assert "reasoning.stripFromContext=" in script
+    assert "openai-responses" in script
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        (["cont"], ["context"]),
+        (["wire", "d"], ["decode"]),
+        (["context", "--dr"], ["--draft"]),
+        (["completions", "z"], ["zsh"]),
+        (["--set", "reasoning.str"], ["reasoning.stripFromContext="]),
+    ],
+)
+def test_bash_offers_what_fits(typed: list[str], offered: list[str], capsys, tmp_path: Path) -> None:
+    bash = shutil.which("bash")
+    if bash is None:
+        pytest.skip("no bash here")
+    script = tmp_path / "completions.bash"
+    script.write_text(printed(capsys, "completions", "bash"))
+    words = " ".join(f"'{word}'" for word in ["ponder", *typed])
+    ask = (
+        f"source {script}; COMP_WORDS=({words}); COMP_CWORD={len(typed)}; _ponder; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+    )
+    said = subprocess.run([bash, "-c", ask], capture_output=True, text=True, check=True)
+    assert said.stdout.split() == offered

@@ -1,0 +1,76 @@
+"""What a session cost, by model, with thinking as its own line."""
+
+import pytest
+
+from tests.context.aims import CLAUDE, DEEPSEEK, answer, turn, user
+from tui.catalog.facts import Price
+from tui.context.bill import Bill, ModelBill, money, priced, session_bill
+from tui.domain.usage import Usage
+
+PRICE = Price(input=5.0, output=25.0, cache_read=0.5, cache_write=6.25)
+USED = Usage(input=1_000, cache_read=400, output=2_000, thinking=1_500, total=3_000)
+
+
+def said(number, goal=CLAUDE, **more):
+    return turn(f"t{number}", user(f"u{number}", "why?"), answer(goal, f"a{number}", "because", **more))
+
+
+def prices(origin):
+    return PRICE if origin.provider == "anthropic" else None
+
+
+def test_a_session_is_billed_by_model_the_dearest_first():
+    turns = (said(1, DEEPSEEK, usage=USED, cost=0.001), said(2, usage=USED, cost=0.05), said(3, usage=USED, cost=0.03))
+    assert session_bill(turns, prices) == Bill(
+        models=(
+            ModelBill(
+                name="anthropic/claude-opus-5", responses=2, unpriced=0, input=2_000, cached=800, output=4_000,
+                thinking=3_000, dollars=0.08, thinking_dollars=0.0375 + 0.03,
+            ),
+            ModelBill(
+                name="deepseek/deepseek-v4-pro", responses=1, unpriced=0, input=1_000, cached=400, output=2_000,
+                thinking=1_500, dollars=0.001, thinking_dollars=None,
+            ),
+        )
+    )  # fmt: skip
+    assert session_bill(turns, prices).words == "$0.0810"
+
+
+def test_the_thinking_line_never_costs_more_than_the_whole():
+    [row] = session_bill((said(1, usage=USED, cost=0.01),), prices).models
+    assert (row.thinking_dollars, row.thinking_share) == (0.01, 1.0)
+
+
+def test_without_dollars_the_share_of_thinking_is_one_of_tokens():
+    [row] = session_bill((said(1, DEEPSEEK, usage=USED),)).models
+    assert (row.dollars, row.thinking_share) == (None, 0.75)
+
+
+def test_what_is_unknown_is_said_so_and_never_counted_as_nothing():
+    nothing = session_bill((said(1, usage=Usage()),))
+    assert (nothing.words, nothing.models[0].input, nothing.complete) == ("unknown", None, False)
+    partly = session_bill((said(1, usage=Usage()), said(2, usage=USED, cost=0.5)))
+    assert (partly.words, partly.complete) == ("at least $0.5000", False)
+    assert session_bill(()).words == ""
+
+
+def test_an_attempt_that_was_retried_is_paid_for_too():
+    retried = turn("t", user("u", "x"), answer(CLAUDE, "a", "half", usage=USED, cost=0.02, superseded=True))
+    assert session_bill((retried,)).dollars == 0.02
+
+
+def test_where_no_cost_was_kept_todays_price_helps():
+    assert session_bill((said(1, usage=USED),), prices).dollars == pytest.approx(0.0532)
+    assert session_bill((said(1, usage=Usage(input=1, output=1, cost=0.25)),), prices).dollars == 0.25
+
+
+def test_cache_writes_and_reads_have_their_own_prices():
+    usage = Usage(input=1_000, cache_read=400, cache_write=100, output=0)
+    assert priced(usage, PRICE) == pytest.approx((500 * 5 + 400 * 0.5 + 100 * 6.25) / 1e6)
+
+
+@pytest.mark.parametrize(
+    ("dollars", "words"), [(0.0, "$0.00"), (0.00014, "$0.0001"), (0.5, "$0.5000"), (1234.5, "$1,234.50")]
+)
+def test_small_sums_keep_the_digits_that_say_something(dollars, words):
+    assert money(dollars) == words

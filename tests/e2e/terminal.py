@@ -1,0 +1,201 @@
+"""A program on a terminal of its own: a pty, a pyte screen, polled with deadlines; nothing sleeps to be in step."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import termios
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+
+import pyte
+
+PATIENCE_S = 10.0
+"""How long anything may take before a test gives up; the machine may be busy."""
+
+QUERIES = re.compile(rb"\x1b\[(c|0c|>c|6n|\?u|>q|\?\d+\$p)|\x1b\](10|11);\?(?:\x07|\x1b\\)")
+MODES = re.compile(rb"\x1b\[\?([0-9;]+)([hl])")
+MOUSE = {1000, 1002, 1003}
+ALTERNATE, CURSOR, PASTE = 1049, 25, 2004
+
+
+def environment(home: Path, **more: str) -> dict[str, str]:
+    """A new user's: an empty home, no keys, many colours."""
+    values = {
+        "PATH": os.environ.get("PATH", ""),
+        "HOME": str(home),
+        "PONDER_HOME": str(home / "ponder"),
+        "TERM": "xterm-256color",
+        "COLORTERM": "truecolor",
+        "LANG": "C.UTF-8",
+        "PYTHONPATH": str(Path(__file__).parents[2]),
+        "PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring",
+        **more,
+    }
+    return {name: value for name, value in values.items() if value}
+
+
+class Terminal:
+    """Everything the program writes, as bytes and as a screen; everything it reads."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        *,
+        size: tuple[int, int] = (100, 30),
+        background: str = "1111/1111/1111",
+    ) -> None:
+        self.raw = b""
+        self.screen = pyte.Screen(*size)
+        self._stream = pyte.ByteStream(self.screen)
+        self._background = background.encode()
+        self._modes: dict[int, bool] = {CURSOR: True}
+        self._answered = 0
+        self.master, slave = pty.openpty()
+        _set_size(slave, size)
+        self.started = time.perf_counter()
+        self.process = subprocess.Popen(
+            command,
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            env=dict(environment),
+            start_new_session=True,
+            preexec_fn=lambda: _take_terminal(slave),
+        )
+        os.close(slave)
+        self._open = True
+
+    def __enter__(self) -> Terminal:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        self.close()
+
+    # Reading
+
+    def pump(self, seconds: float = 0.02) -> bytes:
+        """Read what is there, waiting at most so long for it; b"" for nothing."""
+        if not self._open or not select.select([self.master], [], [], seconds)[0]:
+            return b""
+        try:
+            data = os.read(self.master, 65_536)
+        except OSError:
+            data = b""
+        if not data:
+            self.close()
+            return b""
+        self.raw += data
+        self._stream.feed(_without_private(data))
+        for found in MODES.finditer(self.raw, max(0, len(self.raw) - len(data) - 12)):
+            for mode in found[1].split(b";"):
+                self._modes[int(mode)] = found[2] == b"h"
+        self._answer()
+        return data
+
+    def until(self, holds: Callable[[], bool], what: str, patience: float = PATIENCE_S) -> None:
+        """Read until something holds; say what the screen showed if it never does."""
+        deadline = time.perf_counter() + patience
+        while not holds():
+            if time.perf_counter() > deadline:
+                raise AssertionError(f"{what} never came to be; the screen says:\n{self.text()}")
+            if not self.pump() and not self._open and not holds():
+                raise AssertionError(f"{what} never came to be, the program has ended; it said:\n{self.text()}")
+
+    def wait_for(self, words: str, patience: float = PATIENCE_S) -> None:
+        """Read until the screen says these words."""
+        self.until(lambda: words in self.text(), f"«{words}»", patience)
+
+    def text(self) -> str:
+        """What the screen says."""
+        return "\n".join(line.rstrip() for line in self.screen.display)
+
+    def is_on(self, mode: int) -> bool:
+        """Whether a private mode is set."""
+        return self._modes.get(mode, False)
+
+    @property
+    def is_clean(self) -> bool:
+        """The terminal is as a shell wants it: main screen, cursor, no mouse, no bracketed paste."""
+        on = {mode for mode, set_ in self._modes.items() if set_}
+        return CURSOR in on and not on & {ALTERNATE, PASTE, *MOUSE}
+
+    def _answer(self) -> None:
+        for query in QUERIES.finditer(self.raw, self._answered):
+            self._answered = query.end()
+            os.write(self.master, self._reply(query))
+
+    def _reply(self, query: re.Match[bytes]) -> bytes:
+        asked, colour = query[1], query[2]
+        if colour:
+            return (
+                b"\x1b]" + colour + b";rgb:" + (self._background if colour == b"11" else b"dddd/dddd/dddd") + b"\x1b\\"
+            )
+        if asked == b"6n":
+            return b"\x1b[1;1R"
+        if asked == b"?u":
+            return b"\x1b[?0u"
+        if asked.endswith(b"$p"):
+            return b"\x1b[" + asked[:-2] + b";0$y"
+        return b"\x1b[?62;22c"
+
+    # Writing
+
+    def type(self, keys: str | bytes) -> None:
+        """Press these keys."""
+        os.write(self.master, keys.encode() if isinstance(keys, str) else keys)
+
+    def resize(self, columns: int, rows: int) -> None:
+        """Another size; the program is told."""
+        _set_size(self.master, (columns, rows))
+        self.screen.resize(rows, columns)
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send a signal to the program."""
+        os.kill(self.process.pid, number)
+
+    def close(self) -> None:
+        """The terminal is gone."""
+        if self._open:
+            self._open = False
+            os.close(self.master)
+
+    def exit_code(self, patience: float = PATIENCE_S) -> int:
+        """Read on until the program has ended; its exit code as a shell gives it."""
+        deadline = time.perf_counter() + patience
+        while self.process.poll() is None:
+            if time.perf_counter() > deadline:
+                raise AssertionError(f"the program did not end; the screen says:\n{self.text()}")
+            if not self.pump():
+                select.select([], [], [], 0.01)
+        while self.pump(0):
+            pass
+        code = self.process.returncode
+        return 128 - code if code < 0 else code
+
+
+def _take_terminal(slave: int) -> None:
+    fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
+
+
+def _set_size(terminal: int, size: tuple[int, int]) -> None:
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
+
+
+def _without_private(data: bytes) -> bytes:
+    """What pyte would print by mistake: kitty's keyboard protocol and sequences with ``>`` or ``<``."""
+    return re.sub(rb"\x1b\[[<>=][0-9;]*[a-zA-Z]", b"", data)

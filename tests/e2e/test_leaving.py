@@ -1,0 +1,151 @@
+"""However the program ends, the shell gets its terminal back and the right exit code."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.terminal import ALTERNATE, Terminal, environment
+from tests.e2e.tmux import Tmux
+
+PONDER = [sys.executable, "-m", "tui"]
+READY = "enter send"
+CLEAN = "0 0 1"
+UP = "1 1"
+"""Alternate screen and mouse are on; the cursor may be either."""
+
+
+def _started(tmux: Tmux, command: list[str] | None = None) -> None:
+    tmux.run(command or PONDER)
+    tmux.wait_for(READY)
+    assert tmux.flags().startswith(UP)
+
+
+def _back_in_the_shell(tmux: Tmux, code: int) -> None:
+    tmux.wait_for(f"code={code}.")
+    assert tmux.flags() == CLEAN
+    tmux.line("echo so$((40+2))it-goes")
+    tmux.wait_for("so42it-goes")
+
+
+def test_quitting_by_key_leaves_a_clean_terminal(tmp_path: Path) -> None:
+    with Tmux(environment(tmp_path)) as tmux:
+        _started(tmux)
+        tmux.keys("C-q")
+        _back_in_the_shell(tmux, 0)
+
+
+def test_ctrl_c_twice_quits_and_leaves_a_clean_terminal(tmp_path: Path) -> None:
+    with Tmux(environment(tmp_path)) as tmux:
+        _started(tmux)
+        tmux.keys("C-c")
+        tmux.wait_for("again to quit")
+        tmux.keys("C-c")
+        _back_in_the_shell(tmux, 0)
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"])
+def test_a_signal_leaves_a_clean_terminal_and_its_exit_code(tmp_path: Path, name: str) -> None:
+    number = signal.Signals[name]
+    with Tmux(environment(tmp_path)) as tmux:
+        _started(tmux)
+        tmux.signal(number)
+        _back_in_the_shell(tmux, 128 + number)
+
+
+def test_an_exception_in_a_widget_leaves_a_clean_terminal_and_a_log(tmp_path: Path) -> None:
+    with Tmux(environment(tmp_path)) as tmux:
+        _started(tmux, [sys.executable, "-m", "tests.e2e.broken_widget"])
+        tmux.keys("F9")
+        _back_in_the_shell(tmux, 1)
+        said = " ".join(tmux.text().split())
+        assert "ponder stopped: ZeroDivisionError" in said
+    log = (tmp_path / "ponder" / "state" / "ponder.log").read_text()
+    assert "ZeroDivisionError: on purpose" in log
+
+
+def test_a_second_signal_ends_what_does_not_end_by_itself(tmp_path: Path) -> None:
+    with Terminal([sys.executable, "-m", "tests.e2e.stubborn"], environment(tmp_path)) as terminal:
+        terminal.wait_for("stubborn")
+        terminal.signal(signal.SIGTERM)
+        terminal.signal(signal.SIGQUIT)
+        # Whichever of the two came first gives the code.
+        assert terminal.exit_code(patience=0.9) in (128 + signal.SIGTERM, 128 + signal.SIGQUIT)
+        assert terminal.is_clean
+
+
+def test_what_does_not_end_by_itself_is_ended_within_two_seconds(tmp_path: Path) -> None:
+    with Terminal([sys.executable, "-m", "tests.e2e.stubborn"], environment(tmp_path)) as terminal:
+        terminal.wait_for("stubborn")
+        terminal.signal(signal.SIGTERM)
+        assert terminal.exit_code(patience=2.5) == 128 + signal.SIGTERM
+        assert terminal.is_clean
+
+
+def test_a_terminal_that_is_gone_ends_the_program_even_with_hup_ignored(tmp_path: Path) -> None:
+    command = ["/bin/sh", "-c", "trap '' HUP; exec \"$0\" -m tui", sys.executable]
+    with Terminal(command, environment(tmp_path)) as terminal:
+        terminal.wait_for(READY)
+        terminal.close()
+        assert terminal.exit_code(patience=3.0) == 128 + signal.SIGHUP
+
+
+def test_a_signal_while_the_terminal_reads_nothing_still_ends_the_program(tmp_path: Path) -> None:
+    with Terminal(PONDER, environment(tmp_path)) as terminal:
+        terminal.wait_for(READY)
+        for number in range(400):
+            terminal.resize(60 + number % 40, 20 + number % 10)
+        terminal.signal(signal.SIGTERM)
+        # Nothing is read from here on: only the process is watched.
+        assert terminal.process.wait(timeout=3.0) == 128 + signal.SIGTERM
+        assert terminal.is_on(ALTERNATE)
+        terminal.exit_code()
+        assert terminal.is_clean
+
+
+def test_ctrl_z_and_fg_bring_back_a_painted_screen(tmp_path: Path) -> None:
+    with Tmux(environment(tmp_path)) as tmux:
+        _started(tmux)
+        tmux.keys("C-z")
+        tmux.wait_for("Stopped")
+        assert tmux.flags() == CLEAN
+        tmux.line("fg")
+        tmux.wait_for(READY)
+        assert tmux.flags().startswith(UP)
+        tmux.line("/quit")
+        _back_in_the_shell(tmux, 0)
+
+
+def test_a_size_changed_while_asleep_is_the_size_it_wakes_with(tmp_path: Path) -> None:
+    with Tmux(environment(tmp_path)) as tmux:
+        _started(tmux)
+        tmux.keys("C-z")
+        tmux.wait_for("Stopped")
+        tmux.resize(64, 20)
+        tmux.line("fg")
+        tmux.wait_for(READY)
+        tmux.until(
+            lambda: any(line.startswith(" ponder") or "ponder" in line for line in tmux.text().split("\n")[:2]),
+            "the title",
+        )
+        assert max(map(len, tmux.text().split("\n"))) <= 64
+        tmux.keys("C-q")
+        _back_in_the_shell(tmux, 0)
+
+
+def test_stopped_from_outside_it_wakes_with_a_working_keyboard(tmp_path: Path) -> None:
+    with Tmux(environment(tmp_path)) as tmux:
+        _started(tmux)
+        tmux.signal(signal.SIGSTOP)
+        tmux.wait_for("Stopped")
+        # The frozen screen still stands there; the one it wakes with has no room for a sidebar.
+        tmux.resize(80, 30)
+        tmux.line("fg")
+        tmux.until(lambda: "MODEL" not in tmux.text() and READY in tmux.text(), "a screen without a sidebar")
+        tmux.keys("x", "y", "z", "z", "y")
+        tmux.wait_for("xyzzy")
+        tmux.keys("C-u", "C-q")
+        _back_in_the_shell(tmux, 0)

@@ -1,0 +1,93 @@
+"""Terminals that can less: no colours, few colours, no UTF-8 locale, no terminal at all."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.terminal import Terminal, environment
+
+PONDER = [sys.executable, "-m", "tui"]
+READY = "enter send"
+COLOUR = re.compile(rb"\x1b\[(?:[0-9;]*;)?(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])(?:;[0-9;]*)?m")
+MANY_COLOURS = re.compile(rb"\x1b\[[0-9;]*[34]8;[25];")
+
+
+def _first_screen(home: Path, **more: str) -> Terminal:
+    with Terminal(PONDER, environment(home, **more), size=(80, 24)) as terminal:
+        terminal.wait_for(READY)
+        terminal.type("zqx")
+        terminal.wait_for("zqx")
+        return terminal
+
+
+def test_no_color_draws_without_colours(tmp_path: Path) -> None:
+    assert COLOUR.findall(_first_screen(tmp_path, NO_COLOR="1").raw) == []
+
+
+def test_sixteen_colours_are_enough(tmp_path: Path) -> None:
+    terminal = _first_screen(tmp_path, TERM="xterm", COLORTERM="")
+    assert MANY_COLOURS.findall(terminal.raw) == []
+    assert COLOUR.search(terminal.raw)
+
+
+def test_the_c_locale_draws_the_same_screen(tmp_path: Path) -> None:
+    plain = _first_screen(tmp_path / "c", LANG="C", LC_ALL="C", PYTHONUTF8="0")
+    usual = _first_screen(tmp_path / "utf8")
+    assert plain.text() == usual.text()
+
+
+@pytest.mark.parametrize(("background", "light"), [("ffff/ffff/ffff", True), ("1c1c/1c1c/1c1c", False)])
+def test_the_theme_follows_the_terminals_background(tmp_path: Path, background: str, light: bool) -> None:
+    with Terminal(PONDER, environment(tmp_path), size=(80, 24), background=background) as terminal:
+        terminal.wait_for(READY)
+        grounds = re.findall(rb"48;2;(\d+);\d+;\d+", terminal.raw)
+    assert (int(max(set(grounds), key=grounds.count)) > 128) == light
+
+
+def test_what_is_typed_before_the_screen_stands_is_not_lost(tmp_path: Path) -> None:
+    with Terminal(PONDER, environment(tmp_path), size=(80, 24)) as terminal:
+        terminal.until(lambda: b"\x1b]11;?" in terminal.raw, "the first question to the terminal")
+        terminal.type("early")
+        terminal.wait_for("early")
+        terminal.type(" bird")
+        terminal.wait_for("early bird")
+
+
+@pytest.mark.parametrize("size", [(1, 1), (20, 5), (5, 40), (300, 3)])
+def test_no_size_is_too_small(tmp_path: Path, size: tuple[int, int]) -> None:
+    with Terminal(PONDER, environment(tmp_path), size=size) as terminal:
+        terminal.until(lambda: b"\x1b[?2004h" in terminal.raw, "a screen")
+        terminal.resize(100, 30)
+        terminal.wait_for(READY)
+
+
+def test_a_dumb_terminal_is_refused_with_a_way_out(tmp_path: Path) -> None:
+    with Terminal(PONDER, environment(tmp_path, TERM="dumb")) as terminal:
+        assert terminal.exit_code() == 2
+        assert "ponder -p" in terminal.text()
+        assert b"\x1b" not in terminal.raw
+
+
+def test_no_terminal_is_refused_with_a_way_out(tmp_path: Path) -> None:
+    done = subprocess.run(
+        PONDER, env=environment(tmp_path), stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "needs a terminal" in done.stderr
+    assert "ponder -p" in done.stderr
+
+
+def test_stray_words_of_threads_children_and_tasks_go_to_the_log(tmp_path: Path) -> None:
+    with Terminal([sys.executable, "-m", "tests.e2e.noisy"], environment(tmp_path), size=(80, 24)) as terminal:
+        terminal.wait_for(READY)
+        log = tmp_path / "ponder" / "state" / "ponder.log"
+        words = ("from a thread", "from a child", "from a task", "from descriptor 1", "from another loop")
+        terminal.until(lambda: log.exists() and all(word in log.read_text() for word in words), "all of it in the log")
+        assert not any(word.encode() in terminal.raw for word in words)
+        terminal.type("still fine")
+        terminal.wait_for("still fine")

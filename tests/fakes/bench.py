@@ -1,0 +1,117 @@
+"""A real workbench over a folder of its own, a user whose answers are scripted, and a record of what was asked."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tui.domain.blocks import ImageBlock, TextBlock, ToolCallBlock, ToolResultBlock
+from tui.tools.box import Workbench
+from tui.tools.permissions import Policy
+from tui.tools.workbench import Surroundings, build_workbench
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One approval sheet."""
+
+    tool: str
+    summary: str
+    detail: str
+    patterns: tuple[str, ...]
+
+
+@dataclass
+class ScriptedUser:
+    """Answers from ``answers``, and ``no`` when there are none left."""
+
+    answers: list[str] = field(default_factory=list)
+    asked: list[Asked] = field(default_factory=list)
+
+    async def ask(self, call: ToolCallBlock, summary: str, detail: str, patterns: tuple[str, ...]) -> str:
+        self.asked.append(Asked(call.name, summary, detail, patterns))
+        return self.answers.pop(0) if self.answers else "no"
+
+
+@dataclass
+class FakeRun:
+    """The surroundings of a call."""
+
+    approver: ScriptedUser
+    tainted: bool = False
+    said: list[str] = field(default_factory=list)
+
+    def progress(self, text: str) -> None:
+        self.said.append(text)
+
+
+@dataclass
+class Bench:
+    """``folder`` is the working folder; its parent holds what lies outside."""
+
+    folder: Path
+    box: Workbench
+    user: ScriptedUser
+    permissions_file: Path
+    ids: itertools.count[int] = field(default_factory=itertools.count)
+
+    async def call(self, tool: str, *answers: str, tainted: bool = False, **arguments: object) -> ToolResultBlock:
+        """Run a call; the user says ``answers``."""
+        self.user.answers = list(answers)
+        self.user.asked = []
+        block = ToolCallBlock(call_id=f"c{next(self.ids)}", name=tool, arguments=json.dumps(arguments))
+        return await self.box.run(block, FakeRun(self.user, tainted))
+
+    def write(self, name: str, text: str | bytes) -> Path:
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode() if isinstance(text, str) else text)
+        return path
+
+
+def open_bench(
+    around: Path,
+    *,
+    policy: Policy | None = None,
+    permissions: Mapping[str, object] | None = None,
+    mcp: Mapping[str, object] | None = None,
+    limit_s: float | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> Bench:
+    """A bench whose working folder is ``around/ws``."""
+    folder = around / "ws"
+    folder.mkdir(exist_ok=True)
+    file = around / "person" / "config" / "permissions.toml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    box = build_workbench(
+        Surroundings(
+            folder=folder,
+            home=around / "person",
+            environment={"PATH": "/usr/local/bin:/usr/bin:/bin", **(environment or {})},
+            permissions_file=file,
+            protected=(file.parent,),
+            permissions=permissions or {},
+            mcp=mcp or {},
+            policy=policy or Policy(),
+            call_limit_s=lambda: limit_s,
+        )
+    )
+    return Bench(folder.resolve(), box, ScriptedUser(), file)
+
+
+def words(result: ToolResultBlock) -> str:
+    """The text of a result."""
+    return "\n".join(block.text for block in result.content if isinstance(block, TextBlock))
+
+
+def outcome(result: ToolResultBlock) -> tuple[bool, str]:
+    """Whether it went well, and its text."""
+    return not result.failed, words(result)
+
+
+def pictures(result: ToolResultBlock) -> list[ImageBlock]:
+    """The pictures of a result."""
+    return [block for block in result.content if isinstance(block, ImageBlock)]

@@ -1,0 +1,160 @@
+"""``ponder -p`` as scripts run it: a process of its own, its streams and its exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.providers.more_strangers import Cutting
+from tests.providers.strangers import Claudelike, serving
+
+PONDER = (sys.executable, "-m", "tui")
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    return {**os.environ, "PONDER_HOME": str(tmp_path), "PYTHONPATH": str(ROOT), "MY_KEY": "key-of-mine-9876"}
+
+
+def _ponder(environment: dict[str, str], *arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [*PONDER, *arguments], input=stdin, env=environment, capture_output=True, timeout=9, check=False
+    )
+
+
+def _configure(environment: dict[str, str], row: str) -> None:
+    folder = Path(environment["PONDER_HOME"]) / "config"
+    folder.mkdir()
+    (folder / "config.toml").write_text(f"[providers.mine]\n{row}\n", "utf-8")
+
+
+def test_an_answer_is_all_there_is_on_stdout_and_0(environment: dict[str, str]) -> None:
+    done = _ponder(environment, "-p", "Hello", "-m", "demo/fast")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.startswith(b"## Welcome to ponder\n")
+    assert done.stdout.endswith(b"\n")
+    assert not done.stdout.endswith(b"\n\n")
+
+
+def test_what_the_provider_refuses_is_1_and_stdout_stays_clean(environment: dict[str, str]) -> None:
+    done = _ponder(environment, "-p", "error quota", "-m", "demo/fast")
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert done.stderr.startswith(b"ponder: You exceeded your current quota")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("-m", "claude-opos-5"), "Did you mean anthropic/claude-opus-5,"),
+        (("--set", "reasoning.effort=hihg"), "Did you mean high"),
+        (("-m", "demo/fast", "--thinking-budget", "lots"), "`lots` is neither a level nor a budget."),
+        (("--profile", "nope"), "There is no profile `nope`."),
+        (("--json", "--jsonl"), "not allowed with argument"),
+    ],
+)
+def test_a_wrong_word_is_2_with_the_nearest_right_one(
+    arguments: tuple[str, ...], said: str, environment: dict[str, str]
+) -> None:
+    done = _ponder(environment, "-p", "Hello", *arguments)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert said in done.stderr.decode()
+
+
+def test_a_missing_key_is_3_and_says_what_to_do(environment: dict[str, str]) -> None:
+    done = _ponder(environment, "-p", "Hello", "-m", "claude-opus-5", "--json")
+    error = json.loads(done.stdout)["error"]
+    assert (done.returncode, done.stderr, error["kind"]) == (3, b"", "no_key")
+    assert error["advice"].startswith("Set `ANTHROPIC_API_KEY` or run `ponder auth set anthropic`.")
+
+
+def test_an_answer_that_is_cut_is_4_and_what_came_is_there(environment: dict[str, str]) -> None:
+    with serving(Cutting) as (url, _):
+        _configure(environment, f'wire = "openai-chat"\nbase_url = "{url}/v1"\nauth = "none"')
+        done = _ponder(environment, "-p", "Hello", "-m", "mine/m")
+    assert (done.returncode, done.stdout) == (4, b"Half of\n")
+    assert b"cut by the output limit" in done.stderr
+
+
+@pytest.fixture
+def slow(environment: dict[str, str]) -> Iterator[subprocess.Popen[bytes]]:
+    arguments = [*PONDER, "-p", "show me markdown", "-m", "demo/demo/none", "--jsonl"]
+    pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(arguments, env=environment, **pipes) as process:
+        yield process
+        process.kill()
+
+
+def test_ctrl_c_is_130_at_once_and_the_session_keeps_what_came(
+    slow: subprocess.Popen[bytes], environment: dict[str, str]
+) -> None:
+    assert slow.stdout is not None
+    lines = []
+    while "".join(line["text"] for line in lines if line["type"] == "text")[:16] != "# What an answer":
+        lines.append(json.loads(slow.stdout.readline()))
+    began = time.monotonic()
+    slow.send_signal(signal.SIGINT)
+    rest, said = slow.communicate(timeout=5)
+    result = json.loads(rest.splitlines()[-1])
+    assert (slow.returncode, said) == (130, b"")
+    assert time.monotonic() - began < 1.5
+    assert (result["type"], result["finish"]) == ("result", "cancelled")
+    assert result["answer"].startswith("# What an answer")
+    shown = _ponder(environment, "sessions", "show", lines[0].get("session") or result["session"])
+    assert "# What an answer" in shown.stdout.decode()
+
+
+def test_a_reader_that_leaves_is_130_and_nothing_is_said(slow: subprocess.Popen[bytes]) -> None:
+    assert slow.stdout is not None
+    slow.stdout.readline()
+    slow.stdout.close()
+    assert slow.stderr is not None
+    assert (slow.wait(timeout=5), slow.stderr.read()) == (130, b"")
+
+
+def test_stdin_is_context_whatever_bytes_it_holds(environment: dict[str, str]) -> None:
+    with serving(Claudelike) as (url, server):
+        _configure(environment, f'wire = "anthropic"\nbase_url = "{url}"\nkey_env = ["MY_KEY"]')
+        done = _ponder(environment, "-p", "What is this?", "-m", "mine/m", stdin=b"caf\xe9 \xff" + b"long " * 100_000)
+    sent = server.seen[0]["messages"][0]["content"]
+    assert (done.returncode, done.stdout) == (0, b"Fine, then.\n")
+    assert [part["text"][:6] for part in sent] == ["caf\ufffd \ufffd", "What i"]
+
+
+def test_without_a_question_stdin_is_the_question(environment: dict[str, str]) -> None:
+    done = _ponder(environment, "-p", "-m", "demo/fast", "--json", stdin="Grüße".encode())
+    assert (done.returncode, json.loads(done.stdout)["thinking"][:24]) == (0, 'The user says: "Grüße".\n')
+
+
+def test_a_locale_without_letters_changes_nothing(environment: dict[str, str]) -> None:
+    bare = {**environment, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    done = _ponder(bare, "-p", "Grüße", "-m", "demo/fast", "--show-thinking")
+    assert done.returncode == 0
+    assert 'The user says: "Grüße".' in done.stderr.decode()
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", ">/dev/full"])
+def test_closed_streams_are_no_traceback(closed: str, environment: dict[str, str]) -> None:
+    command = f"{sys.executable} -m tui -p Hello -m demo/fast {closed}"
+    done = subprocess.run(["sh", "-c", command], env=environment, capture_output=True, timeout=9, check=False)
+    assert b"Traceback" not in done.stderr
+    assert done.returncode == (1 if "full" in closed else 0)
+
+
+def test_a_session_goes_on_in_another_process_and_by_other_words(environment: dict[str, str]) -> None:
+    with serving(Claudelike) as (url, server):
+        _configure(environment, f'wire = "anthropic"\nbase_url = "{url}"\nkey_env = ["MY_KEY"]')
+        first = json.loads(_ponder(environment, "-p", "One", "-m", "mine/m", "--json").stdout)
+        _ponder(environment, "-p", "Two", "--session", first["session"])
+        last = _ponder(environment, "-p", "Three", "-c", "-m", "mine/n", "--json")
+    assert json.loads(last.stdout)["session"] == first["session"]
+    assert [body["model"] for body in server.seen] == ["m", "m", "n"]
+    assert [len(body["messages"]) for body in server.seen] == [1, 3, 5]

@@ -1,0 +1,251 @@
+"""What leaves the store is readable, harmless and without keys; what comes in is checked."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.store.stage import Stage, a_turn, answer, open_stage, prompt, rich_turn, thought
+from tui.domain.blocks import OpaqueBlock, TextBlock, ThinkingBlock, ToolCallBlock
+from tui.domain.compression import CompressionView
+from tui.domain.errors import UsageError
+from tui.domain.messages import Turn
+from tui.domain.thinking import ModelSpec, ThinkingForm
+from tui.store.codec import dumps
+from tui.store.redaction import MARK, redacted
+
+TURN = Turn(
+    id="t",
+    messages=(
+        prompt("p", "Sort *this* <b>now</b>"),
+        answer(
+            "a",
+            ThinkingBlock(text="First\nthen", form=ThinkingForm.SUMMARY, tokens=1200, seconds=3.2),
+            "```py\nsorted(x)\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |",
+            ToolCallBlock(call_id="c", name="shell", arguments='{"cmd": "ls ```"}'),
+        ),
+    ),
+)
+
+
+async def test_markdown_has_prompts_and_answers(stage: Stage) -> None:
+    await stage.keep("s", TURN)
+    assert await stage.library.export("s", "md", "answers") == (
+        "# Sort *this* <b>now</b>\n\n## You\n\nSort *this* <b>now</b>\n\n## anthropic/claude-opus-5\n\n"
+        "```py\nsorted(x)\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n"
+    )
+
+
+async def test_markdown_has_thinking_and_tools_where_asked_for(stage: Stage) -> None:
+    await stage.keep("s", TURN)
+    thinking = await stage.library.export("s", "md", "thinking")
+    whole = await stage.library.export("s", "md", "all")
+    assert "> **Thinking (3 s, 1,200 tokens, summary)**\n>\n> First\n> then\n" in thinking
+    assert "shell" not in thinking
+    assert '**Tool: shell**\n\n````\n{\n  "cmd": "ls ```"\n}\n````\n' in whole
+
+
+async def test_a_page_loads_nothing_and_runs_nothing(stage: Stage) -> None:
+    nasty = '<script>alert(1)</script> [x](javascript:alert(1)) ![p](https://spy.example/p.png) <img src="https://spy">'
+    await stage.keep("s", TURN, a_turn(1, nasty, nasty))
+    page = await stage.library.export("s", "html", "all")
+    assert '<code class="language-py">sorted(x)\n</code>' in page
+    assert "<td>1</td>" in page
+    assert (
+        '<details class="thinking"><summary>Thinking (3 s, 1,200 tokens, summary)</summary><pre>First\nthen</pre>'
+        in page
+    )
+    for bad in ("<script", "<img", 'href="javascript', 'src="'):
+        assert bad not in page.lower()
+
+
+async def test_controls_are_shown_and_not_written(stage: Stage) -> None:
+    await stage.keep("s", a_turn(1, "\x1b]52;c;aGk=\x07 \u202e a\tb\r\n", "\x9b31m"))
+    for form in ("md", "html"):
+        text = await stage.library.export("s", form, "all")  # type: ignore[arg-type]
+        assert not {c for c in text if not c.isprintable()} - {"\n", "\t"}
+        assert "a\tb" in text
+
+
+async def test_retried_attempts_are_exported_only_with_everything(stage: Stage) -> None:
+    await stage.keep("s", rich_turn())
+    assert "(cancelled, retried)" not in await stage.library.export("s", "md", "thinking")
+    assert "(cancelled, retried)" in await stage.library.export("s", "md", "all")
+
+
+KEYS = [
+    "sk-ant-api03-abcdefghijklmnopqrstuv",
+    "AIza" + "a" * 35,
+    "AKIA" + "A" * 16,
+    "ghp_" + "a" * 36,
+    "xoxb-123456789012",
+    "-----BEGIN RSA PRIVATE KEY-----\nMII\n-----END RSA PRIVATE KEY-----",
+]
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_what_looks_like_a_key_is_taken_out(key: str) -> None:
+    assert redacted(f"a {key} b") == f"a {MARK} b"
+
+
+def test_passwords_and_bearer_tokens_are_taken_out_and_words_stay() -> None:
+    assert redacted("https://me:secret@host/x and Bearer abcdefghijklmnop.q") == (
+        f"https://me:{MARK}@host/x and Bearer {MARK}"
+    )
+    for harmless in ("task-sk-1", "Bearer of news", "http://host:8080/a@b", "task-management-system-overview"):
+        assert redacted(harmless) == harmless
+
+
+@pytest.mark.parametrize("form", ["md", "html", "json"])
+async def test_no_key_leaves_in_any_form(tmp_path: Path, form: str) -> None:
+    stage = open_stage(tmp_path, conceal=lambda text: text.replace("hunter2", "•"))
+    call = ToolCallBlock(call_id="c", name="shell", arguments=json.dumps({"key": KEYS[5], "own": "hunter2"}))
+    await stage.keep("s", Turn(id="t", messages=(prompt("p", *KEYS), answer("a", thought(" ".join(KEYS)), call))))
+    text = await stage.library.export("s", form, "all")  # type: ignore[arg-type]
+    assert not [key for key in (*KEYS, "hunter2", "MII") if key in text]
+    if form == "json":
+        json.loads(text)
+    stage.database.close()
+
+
+async def test_json_brings_back_branches_summary_and_model(stage: Stage, tmp_path: Path) -> None:
+    await stage.keep("s", rich_turn(), a_turn(1), a_turn(2))
+    await stage.journal.history_replaced("s", (rich_turn(), a_turn(1)))
+    await stage.keep("s", a_turn(3))
+    view = CompressionView(summary="sum", folded=frozenset({"rich"}), shortened={("rich-r", "c1"): "cut"})
+    await stage.journal.compressed("s", view)
+    await stage.conversations.remember("s", ModelSpec(provider="x", model="y/z"), {"reasoning.effort": "low"})
+    path = tmp_path / "s.json"
+    path.write_text(await stage.library.export("s", "json", "all"), encoding="ascii")
+    new = await stage.library.bring_in(path)
+    before, after = await stage.conversations.load("s"), await stage.conversations.load(new)
+    assert (after.turns, after.view, after.spec, after.settings) == (before.turns, view, before.spec, before.settings)
+    assert await stage.conversations.siblings(new, "t3") == ("t2", "t3")
+    assert (await stage.conversations.activate(new, "t2")).turns == (rich_turn(), a_turn(1), a_turn(2))
+
+
+async def test_json_of_answers_holds_no_thinking(stage: Stage, tmp_path: Path) -> None:
+    await stage.keep("s", TURN)
+    path = tmp_path / "s.json"
+    path.write_text(await stage.library.export("s", "json", "answers"), encoding="ascii")
+    loaded = await stage.conversations.load(await stage.library.bring_in(path))
+    kinds = [[block.kind for block in message.blocks] for turn in loaded.turns for message in turn.messages]
+    assert kinds == [["text"], ["text"]]
+
+
+HOLOGRAM = {"kind": "hologram", "depth": 3, "text": "x", "$blob": "00"}
+
+
+async def test_a_block_of_a_later_version_survives(stage: Stage, tmp_path: Path) -> None:
+    path = tmp_path / "s.json"
+    path.write_text(dumps(own(blocks=[HOLOGRAM, {"kind": "text", "text": "known"}])), encoding="ascii")
+    first = await stage.library.bring_in(path)
+    second = await stage.conversations.fork(first)
+    path.write_text(await stage.library.export(second, "json", "all"), encoding="ascii")
+    last = await stage.library.bring_in(path)
+    ((message,),) = [turn.messages for turn in (await stage.conversations.load(last)).turns]
+    unread, known = message.blocks
+    assert isinstance(unread, OpaqueBlock)
+    assert (unread.label, unread.unread, json.loads(unread.raw)) == ("hologram", True, HOLOGRAM)
+    assert known == TextBlock(text="known")
+    await stage.journal.message_added(last, "t", message)
+    assert (
+        json.loads(await stage.library.export(last, "json", "all"))["turns"][0]["messages"][0]["blocks"][0] == HOLOGRAM
+    )
+
+
+def own(**message: object) -> dict[str, object]:
+    """A session file with one message."""
+    only = {"id": "m", "role": "assistant", "meta": {}, "blocks": [], **message}
+    return {
+        "format": "ponder-session",
+        "version": 1,
+        "title": "T",
+        "turns": [{"id": "t", "parent": None, "messages": [only]}],
+    }
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\xff\xfe",
+        b"PK\x03\x04",
+        b"[]",
+        b"{}",
+        b"null",
+        b"[" * 100_000,
+        b'{"a": ' + b"9" * 5000 + b"}",
+        dumps(own() | {"version": 2}).encode(),
+        dumps(own() | {"turns": "many"}).encode(),
+        dumps(own() | {"turns": [{"id": "t", "parent": "none", "messages": []}]}).encode(),
+        dumps(own(role="system")).encode(),
+        dumps(own(blocks=[{"kind": "text", "text": 5}])).encode(),
+        dumps(own(blocks=[{"kind": "thinking", "text": "x", "form": "odd"}])).encode(),
+        dumps(own(blocks=[{"kind": "tool_result", "call_id": "c", "name": "n", "content": {"$blob": "0"}}])).encode(),
+        dumps(own(meta={"usage": {"input": "many"}})).encode(),
+        dumps(own(id="half \ud83d")).encode(),
+        dumps(own() | {"view": {"shortened": [["a"]]}}).encode(),
+        dumps(own() | {"turns": [*own()["turns"], *own()["turns"]]}).encode(),  # type: ignore[misc]
+        b'[{"mapping": {"a": {"parent": "a"}}, "current_node": "a"}, {"what": 1}]',
+    ],
+)
+async def test_a_hostile_file_is_refused_in_a_sentence(stage: Stage, tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "bad.json"
+    path.write_bytes(content)
+    with pytest.raises(UsageError):
+        await stage.library.bring_in(path)
+    assert await stage.titles() == []
+
+
+async def test_odd_but_legal_words_of_a_file_do_no_harm(stage: Stage, tmp_path: Path) -> None:
+    odd = own(
+        blocks=[{"kind": "half \ud83d"}],
+        meta={"origin": {"provider": "\ud83d", "wire": "gemini", "host": "", "model": "\0"}},
+    )
+    odd["settings"] = {"tools.policy": "allow", "reasoning.effort": "low"}
+    odd["title"] = "\x1b[31m\ud83d\n"
+    path = tmp_path / "odd.json"
+    path.write_text(dumps(odd), encoding="ascii")
+    session = await stage.library.bring_in(path)
+    assert (await stage.conversations.load(session)).settings == {"reasoning.effort": "low"}
+    assert await stage.titles() == ["[31m"]
+
+
+async def test_an_export_of_chatgpt_is_read_along_its_last_path(stage: Stage, tmp_path: Path) -> None:
+    def node(parent: str | None, role: str, content: dict[str, object]) -> dict[str, object]:
+        return {"parent": parent, "message": {"author": {"role": role}, "create_time": 1.7e9, "content": content}}
+
+    def text(*parts: object) -> dict[str, object]:
+        return {"content_type": "text", "parts": list(parts)}
+
+    mapping = {
+        "root": {"parent": None, "message": None},
+        "sys": node("root", "system", text("")),
+        "u": node("sys", "user", {"content_type": "multimodal_text", "parts": [{"asset": 1}, "Hello"]}),
+        "left": node("u", "assistant", text("not this")),
+        "think": node("u", "assistant", {"content_type": "thoughts", "thoughts": [{"content": "hm"}]}),
+        "a": node("think", "assistant", text("Hi!")),
+    }
+    path = tmp_path / "conversations.json"
+    path.write_text(json.dumps([{"title": "Greeting", "mapping": mapping, "current_node": "a"}]))
+    loaded = await stage.conversations.load(await stage.library.bring_in(path))
+    said = [[block.text for block in m.blocks] for turn in loaded.turns for m in turn.messages]  # type: ignore[union-attr]
+    assert (loaded.title, len(loaded.turns), said) == ("Greeting", 1, [["Hello"], ["hm"], ["Hi!"]])
+
+
+async def test_an_export_of_claude_is_read_with_its_thinking(stage: Stage, tmp_path: Path) -> None:
+    messages = [
+        {"sender": "human", "text": "Hello", "created_at": "2026-01-02T03:04:05Z"},
+        {"sender": "assistant", "content": [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "Hi!"}]},
+        {"sender": "human", "content": [{"type": "text", "text": "Bye"}]},
+    ]
+    path = tmp_path / "conversations.json"
+    path.write_text(json.dumps([{"name": "Greeting", "chat_messages": messages}]))
+    loaded = await stage.conversations.load(await stage.library.bring_in(path))
+    assert [[block.kind for m in turn.messages for block in m.blocks] for turn in loaded.turns] == [
+        ["text", "thinking", "text"],
+        ["text"],
+    ]

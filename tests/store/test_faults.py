@@ -1,0 +1,259 @@
+"""Disks that are full, read-only, far away or broken; databases of later versions; other programs in the way."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import stat
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.store.stage import Stage, a_turn, open_stage, rich_turn
+from tui.domain.errors import StoreBusy, StoreError, StoreFull, StoreReadOnly
+from tui.domain.messages import Turn
+from tui.store.database import Database
+from tui.store.faults import store_error
+from tui.store.migrate import migrations
+from tui.store.opening import file_system_of
+
+
+async def test_a_full_disk_is_told_and_what_was_there_stays(stage: Stage) -> None:
+    await stage.keep("s", a_turn(1))
+    await stage.database.run(_limit_to_what_is_there)
+    with pytest.raises(StoreFull, match="The disk is full"):
+        await stage.keep("s", rich_turn())
+    assert (await stage.conversations.turns("s"))[0] == a_turn(1)
+    await stage.database.run(lambda connection: connection.execute("PRAGMA max_page_count = 1073741823").fetchall())
+    await stage.keep("s", rich_turn())
+    assert (await stage.conversations.load("s")).turns == (a_turn(1), rich_turn())
+
+
+def _limit_to_what_is_there(connection: sqlite3.Connection) -> None:
+    (pages,) = connection.execute("PRAGMA page_count").fetchone()
+    connection.execute(f"PRAGMA max_page_count = {pages}").fetchall()
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="mounting a small disk takes root")
+async def test_a_real_small_disk_fills_up_and_is_whole_afterwards(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(disk)], check=False)
+    if mounted.returncode:
+        pytest.skip("nothing may be mounted here: a full file system is not tried")
+    stage = open_stage(disk)
+    try:
+        kept: list[Turn] = []
+        with pytest.raises(StoreFull):
+            await _keep_until_it_fails(stage, kept)
+        loaded = await stage.conversations.turns("s")
+        assert list(loaded[: len(kept)]) == kept
+        subprocess.run(["mount", "-o", "remount,size=8m", str(disk)], check=True)
+        await stage.keep("s", a_turn("last"))
+        checked = await stage.database.read(lambda connection: connection.execute("PRAGMA integrity_check").fetchall())
+        assert checked == [("ok",)]
+    finally:
+        stage.database.close()
+        subprocess.run(["umount", str(disk)], check=True)
+
+
+async def _keep_until_it_fails(stage: Stage, kept: list[Turn]) -> None:
+    for number in range(500):
+        turn = a_turn(number, "word " * 500)
+        await stage.keep("s", turn)
+        kept.append(turn)
+
+
+@contextmanager
+def disk_that_can_be_frozen(folder: Path) -> Iterator[Callable[[], None]]:
+    """For root a mounted disk that becomes read-only, for others a folder that loses its permissions."""
+    folder.mkdir()
+    if os.geteuid() != 0:
+        yield lambda: [path.chmod(0o500) for path in (folder, folder / "data", *(folder / "data").iterdir())] and None
+        (folder / "data").chmod(0o700)
+        folder.chmod(0o700)
+        return
+    if subprocess.run(["mount", "-t", "tmpfs", "tmpfs", str(folder)], check=False).returncode:
+        pytest.skip("nothing may be mounted here: a read-only file system is not tried")
+    try:
+        yield lambda: subprocess.run(["mount", "-o", "remount,ro", str(folder)], check=True) and None
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="no such permissions here")
+async def test_a_folder_that_cannot_be_written_is_read(tmp_path: Path) -> None:
+    with disk_that_can_be_frozen(tmp_path / "disk") as freeze:
+        stage = open_stage(tmp_path / "disk")
+        await stage.keep("s", a_turn(1, "findable"))
+        stage.database.close()
+        freeze()
+        frozen = open_stage(tmp_path / "disk")
+        assert await frozen.titles("findable") == ["findable"]
+        assert (await frozen.conversations.load("s")).turns == (a_turn(1, "findable"),)
+        with pytest.raises(StoreReadOnly, match="cannot be written"):
+            await frozen.keep("s", a_turn(2))
+        assert len(frozen.database.notices) == 1
+        frozen.database.close()
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="no such permissions here")
+async def test_what_a_crash_left_in_the_log_is_read_from_a_read_only_folder_too(tmp_path: Path) -> None:
+    stage = open_stage(tmp_path)
+    await stage.keep("s", a_turn(1))
+    with disk_that_can_be_frozen(tmp_path / "disk") as freeze:
+        shutil.copytree(tmp_path / "data", tmp_path / "disk" / "data")
+        (tmp_path / "disk" / "data" / "sessions.db-shm").unlink()
+        assert (tmp_path / "disk" / "data" / "sessions.db-wal").stat().st_size
+        freeze()
+        frozen = open_stage(tmp_path / "disk")
+        assert await frozen.conversations.turns("s") == (a_turn(1),)
+        frozen.database.close()
+    stage.database.close()
+
+
+async def test_a_place_that_is_no_folder_leaves_an_empty_store_that_refuses(tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("a file")
+    stage = open_stage(tmp_path)
+    assert await stage.titles() == []
+    with pytest.raises(StoreReadOnly, match=r"cannot be written: (Not a directory|File exists)"):
+        await stage.keep("s", a_turn(1))
+    assert len(stage.database.notices) == 1
+    stage.database.close()
+
+
+async def test_a_database_of_a_later_version_is_read_and_never_written(tmp_path: Path) -> None:
+    stage = open_stage(tmp_path)
+    await stage.keep("s", a_turn(1))
+    await stage.database.run(lambda connection: connection.execute(f"PRAGMA user_version = {len(migrations()) + 1}"))
+    stage.database.close()
+    before = stage.database.path.read_bytes()
+    later = open_stage(tmp_path)
+    assert (await later.conversations.load("s")).turns == (a_turn(1),)
+    with pytest.raises(StoreReadOnly, match=f"schema {len(migrations()) + 1}, this one knows {len(migrations())}"):
+        await later.keep("s", a_turn(2))
+    later.database.close()
+    assert later.database.path.read_bytes() == before
+
+
+async def test_a_network_disk_is_written_without_a_shared_log(tmp_path: Path) -> None:
+    database = Database(tmp_path / "sessions.db", file_system=lambda _: "nfs4")
+    stage = Stage(database)
+    await stage.keep("s", a_turn(1))
+    mode = await database.read(lambda connection: connection.execute("PRAGMA journal_mode").fetchone())
+    assert mode == ("delete",)
+    assert ["network file system (nfs4)" in notice for notice in database.notices] == [True]
+    assert (await stage.conversations.load("s")).turns == (a_turn(1),)
+    database.close()
+
+
+@pytest.mark.skipif(not Path("/proc/self/mounts").exists(), reason="only Linux tells what is mounted")
+def test_the_kernel_says_which_file_system_a_path_is_on() -> None:
+    assert file_system_of(Path("/proc/self/status")) == "proc"
+
+
+async def test_another_program_in_the_way_is_told(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    await stage.keep("s", a_turn(1))
+    await stage.database.run(lambda connection: None)
+    other = sqlite3.connect(stage.database.path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    assert stage.database._connection is not None
+    stage.database._connection.execute("PRAGMA busy_timeout = 20")
+    with pytest.raises(StoreBusy):
+        await stage.keep("s", a_turn(2))
+    other.execute("ROLLBACK")
+    other.close()
+    await stage.keep("s", a_turn(2))
+
+
+async def test_only_the_owner_can_read(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        stage = open_stage(tmp_path)
+        await stage.keep("s", a_turn(1))
+        modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "data").iterdir()}
+    finally:
+        os.umask(before)
+    assert {"sessions.db", "sessions.db-wal", "sessions.db-shm"} <= set(modes)
+    assert set(modes.values()) == {0o600}
+    assert stat.S_IMODE((tmp_path / "data").stat().st_mode) == 0o700
+    stage.database.close()
+
+
+async def test_a_file_that_others_can_read_is_closed_to_them(tmp_path: Path) -> None:
+    stage = open_stage(tmp_path)
+    await stage.keep("s", a_turn(1))
+    stage.database.close()
+    stage.database.path.chmod(0o644)
+    again = open_stage(tmp_path)
+    await again.keep("s", a_turn(2))
+    assert stat.S_IMODE(again.database.path.stat().st_mode) == 0o600
+    again.database.close()
+
+
+async def test_the_log_is_cut_when_there_is_nothing_to_do(stage: Stage) -> None:
+    log = stage.database.path.with_name("sessions.db-wal")
+    for number in range(12):
+        await stage.keep("s", a_turn(number, "word " * 20_000))
+    stage.database.submit(lambda _: None).result()
+    stage.database.submit(lambda _: None).result()
+    assert log.stat().st_size <= 4 << 20
+    stage.database.close()
+    assert not log.exists()
+
+
+async def test_work_that_fails_is_undone(stage: Stage) -> None:
+    await stage.keep("s", a_turn(1))
+
+    def half(connection: sqlite3.Connection) -> None:
+        connection.execute("DELETE FROM block")
+        raise LookupError("not so")
+
+    with pytest.raises(LookupError):
+        await stage.database.run(half)
+    assert (await stage.conversations.load("s")).turns == (a_turn(1),)
+
+
+async def test_a_closed_store_says_so(stage: Stage) -> None:
+    stage.database.close()
+    stage.database.close()
+    with pytest.raises(StoreError, match="closed"):
+        await stage.titles()
+
+
+def test_nothing_is_opened_before_it_is_needed(tmp_path: Path) -> None:
+    Database(tmp_path / "data" / "sessions.db").close()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        (sqlite3.SQLITE_FULL, StoreFull),
+        (sqlite3.SQLITE_BUSY | 2 << 8, StoreBusy),
+        (sqlite3.SQLITE_READONLY, StoreReadOnly),
+        (sqlite3.SQLITE_CANTOPEN, StoreReadOnly),
+        (sqlite3.SQLITE_CORRUPT, StoreError),
+        (sqlite3.SQLITE_IOERR, StoreError),
+    ],
+)
+def test_every_fault_is_a_sentence_with_advice(code: int, kind: type[StoreError]) -> None:
+    fault = sqlite3.OperationalError("no idea")
+    fault.sqlite_errorcode = code
+    told = store_error(fault, Path("s.db"))
+    assert type(told) is kind
+    assert told.message.endswith(".")
+    assert told.advice
+
+
+async def test_a_copy_of_the_folder_is_a_whole_store(tmp_path: Path, stage: Stage) -> None:
+    await stage.keep("s", rich_turn())
+    copy = tmp_path / "copy"
+    shutil.copytree(tmp_path / "data", copy / "data")
+    copied = open_stage(copy)
+    assert await copied.conversations.turns("s") == (rich_turn(),)
+    copied.database.close()

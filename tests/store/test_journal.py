@@ -1,0 +1,146 @@
+"""What the engine writes is there, exactly, and nothing of it twice."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.histories import histories
+from tests.store.stage import CLAUDE, GPT, Stage, a_turn, answer, open_stage, prompt, rich_turn, thought
+from tui.domain.compression import CompressionView
+from tui.domain.messages import Turn
+from tui.store.blocks import join, split
+from tui.store.codec import block_from, block_object, dumps, loads
+from tui.store.leases import this_process
+
+
+async def test_every_field_of_every_block_comes_back(stage: Stage) -> None:
+    await stage.keep("s", rich_turn())
+    assert (await stage.conversations.load("s")).turns == (rich_turn(),)
+
+
+async def test_a_conversation_is_the_same_after_a_restart(tmp_path: Path) -> None:
+    before = open_stage(tmp_path)
+    await before.keep("s", rich_turn(), a_turn(1), a_turn(2))
+    before.database.close()
+    after = open_stage(tmp_path)
+    assert (await after.conversations.load("s")).turns == (rich_turn(), a_turn(1), a_turn(2))
+    after.database.close()
+
+
+@settings(max_examples=25)
+@given(st.data())
+async def test_any_history_is_stored_and_loaded_equal(tmp_path_factory, data) -> None:
+    history = data.draw(histories((CLAUDE, GPT)))
+    stage = open_stage(tmp_path_factory.mktemp("round"))
+    try:
+        await stage.journal.history_replaced("s", history)
+        loaded = (await stage.conversations.load("s")).turns
+        assert loaded == tuple(replace(turn, open=False) for turn in history)
+        exported = await stage.library.export("s", "json", "all")
+        path = stage.database.path.with_name("s.json")
+        path.write_text(exported, encoding="ascii")
+        brought = await stage.library.bring_in(path)
+        assert (await stage.conversations.load(brought)).turns == loaded
+    finally:
+        stage.database.close()
+
+
+@given(histories((CLAUDE, GPT)))
+def test_any_block_survives_its_json(history: tuple[Turn, ...]) -> None:
+    for turn in history:
+        for message in turn.messages:
+            for block in message.blocks:
+                found = loads(dumps(block_object(block)))
+                assert isinstance(found, dict)
+                assert block_from(found) == block
+
+
+ANY_TEXT = st.text(
+    st.characters(categories=("L", "N", "P", "Z", "C", "S", "M")) | st.sampled_from("\0\ud83d\udc00\x1b")
+)
+
+
+@given(ANY_TEXT, ANY_TEXT, st.integers(), st.floats(allow_nan=False, allow_infinity=False))
+def test_any_text_and_any_number_survive_as_a_row(words: str, opaque: str, tokens: int, seconds: float) -> None:
+    block = replace(thought(words, opaque), tokens=tokens, seconds=seconds)
+    row = split(block_object(block))
+    assert block_from(join(row.kind, row.text, row.payload, row.blobs)) == block
+
+
+async def test_writing_the_same_again_changes_nothing(stage: Stage) -> None:
+    turn = a_turn(1, cost=0.5)
+    await stage.keep("s", turn)
+    await stage.keep("s", turn)
+    loaded = await stage.conversations.load("s")
+    (row,) = await stage.library.sessions("because")
+    assert (loaded.turns, row.turns, row.cost) == ((turn,), 1, 0.5)
+
+
+async def test_a_checkpoint_is_replaced_by_the_whole_message(stage: Stage) -> None:
+    turn = a_turn(1)
+    await stage.journal.turn_started("s", Turn(id="t1", messages=turn.messages[:1], open=True))
+    await stage.journal.checkpoint("s", "t1", answer("a1", thought("tho", None)))
+    await stage.journal.message_added("s", "t1", turn.messages[1])
+    await stage.journal.checkpoint("s", "t1", answer("a1", thought("late", None)))
+    await stage.journal.turn_finished("s", turn)
+    assert (await stage.conversations.load("s")).turns == (turn,)
+
+
+async def test_what_a_crash_cut_off_is_there_and_says_so(tmp_path: Path) -> None:
+    crashed = open_stage(tmp_path, holder=replace(this_process("first"), process_start="earlier"))
+    await crashed.journal.turn_started("s", Turn(id="t1", messages=(prompt("p1", "Why?"),), open=True))
+    await crashed.journal.checkpoint("s", "t1", answer("a1", thought("as far as", None), "half an ans"))
+    crashed.database.close()
+    stage = open_stage(tmp_path, holder=this_process("second"))
+    partial = replace(answer("a1", thought("as far as", None), "half an ans"), interrupted="crashed")
+    assert (await stage.conversations.load("s")).turns == (Turn(id="t1", messages=(prompt("p1", "Why?"), partial)),)
+    assert [row.id for row in await stage.library.sessions("half")] == ["s"]
+    stage.database.close()
+
+
+async def test_a_checkpoint_of_what_never_came_is_dropped_with_the_turn(stage: Stage) -> None:
+    turn = a_turn(1)
+    await stage.journal.turn_started("s", Turn(id="t1", messages=turn.messages[:1], open=True))
+    await stage.journal.checkpoint("s", "t1", answer("gone", "never mind"))
+    await stage.journal.message_added("s", "t1", turn.messages[1])
+    await stage.journal.turn_finished("s", turn)
+    assert (await stage.conversations.load("s")).turns == (turn,)
+
+
+async def test_a_message_whose_turn_was_never_saved_is_kept_all_the_same(stage: Stage) -> None:
+    turn = a_turn(1)
+    await stage.journal.message_added("s", "t1", turn.messages[1])
+    await stage.journal.turn_finished("s", turn)
+    assert (await stage.conversations.load("s")).turns == (turn,)
+
+
+async def test_a_compression_is_a_view_that_can_be_lifted(stage: Stage) -> None:
+    await stage.keep("s", a_turn(1), a_turn(2))
+    view = CompressionView(
+        summary="sum \ud83d", folded=frozenset({"t1"}), verbatim=("w\0",), shortened={("a1", "c1"): "cut"}
+    )
+    await stage.journal.compressed("s", view)
+    folded = await stage.conversations.load("s")
+    await stage.journal.compressed("s", None)
+    lifted = await stage.conversations.load("s")
+    assert (folded.view, folded.turns) == (view, (a_turn(1), a_turn(2)))
+    assert (lifted.view, lifted.turns) == (None, folded.turns)
+
+
+async def test_a_summary_of_turns_that_left_the_path_is_dropped(stage: Stage) -> None:
+    await stage.keep("s", a_turn(1), a_turn(2), a_turn(3))
+    await stage.journal.compressed("s", CompressionView(summary="sum", folded=frozenset({"t1", "t2"})))
+    await stage.journal.history_replaced("s", (a_turn(1),))
+    assert (await stage.conversations.load("s")).view is None
+
+
+async def test_order_is_that_of_writing_when_the_clock_goes_back(stage: Stage) -> None:
+    await stage.keep("old", a_turn(1, "first asked"))
+    stage.time.at -= 86_400
+    await stage.keep("new", a_turn(1, "asked later"), a_turn(2))
+    assert await stage.titles() == ["asked later", "first asked"]
+    assert (await stage.conversations.load("new")).turns == (a_turn(1, "asked later"), a_turn(2))

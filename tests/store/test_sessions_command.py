@@ -1,0 +1,109 @@
+"""``ponder sessions``: what scripts and bug reports see."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from tests.store.stage import Stage, a_turn, rich_turn
+from tui.cli.main import main
+from tui.settings.paths import find_paths
+from tui.store.database import Database
+
+
+@pytest.fixture
+def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two sessions in the user's own place; the folder for files."""
+    monkeypatch.setenv("PONDER_HOME", str(tmp_path / "home"))
+    stage = Stage(Database(find_paths(os.environ).database))
+
+    async def fill() -> None:
+        await stage.keep("01SKY", a_turn(1, "Why is the sky blue?", "Rayleigh \x1b[31m scattering", cost=0.5))
+        await stage.keep("01TOOLS", rich_turn(), a_turn(2))
+
+    asyncio.run(fill())
+    stage.database.close()
+    return tmp_path
+
+
+def printed(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    assert main(["sessions", *words]) == 0
+    return capsys.readouterr().out
+
+
+def test_the_list_shows_the_newest_first(shelf: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    first, second = printed(capsys, "list").splitlines()
+    assert first.split()[0] == "01TOOLS"
+    assert second.split()[0] == "01SKY"
+    assert second.endswith("1    $0.50  Why is the sky blue?  anthropic/claude-opus-5")
+    found = [json.loads(line) for line in printed(capsys, "list", "--json", "--limit", "1").splitlines()]
+    assert [(row["id"], row["turns"]) for row in found] == [("01TOOLS", 2)]
+
+
+def test_a_search_shows_where_it_found_something(shelf: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    line, snippet = printed(capsys, "search", "in:answers", "rayleigh").splitlines()
+    assert (line.split()[0], snippet) == ("01SKY", "    Rayleigh ␛[31m scattering")
+    assert printed(capsys, "search", "nothing like it") == ""
+
+
+def test_a_session_is_shown_safely(shelf: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shown = printed(capsys, "show", "SKY")
+    assert "## anthropic/claude-opus-5\n\nRayleigh ␛[31m scattering\n" in shown
+    assert "> thought 1" in shown
+
+
+def test_an_export_is_private_and_comes_back(shelf: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = shelf / "tools.json"
+    printed(capsys, "export", "01TOOLS", "--format", "json", "-o", str(path))
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    new = printed(capsys, "import", str(path)).strip()
+    again = printed(capsys, "export", new, "--format", "json")
+    assert json.loads(again)["turns"] == json.loads(path.read_text())["turns"]
+
+
+def test_the_keys_of_the_environment_do_not_leave(
+    shelf: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MISTRAL_API_KEY", "Rayleigh")
+    assert "Rayleigh" not in printed(capsys, "show", "01SKY") + printed(capsys, "export", "01SKY", "--format", "json")
+
+
+def test_a_deleted_session_comes_back_until_it_is_deleted_for_good(
+    shelf: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    printed(capsys, "delete", "01SKY")
+    assert [line.split()[0] for line in printed(capsys, "list").splitlines()] == ["01TOOLS"]
+    assert [line.split()[0] for line in printed(capsys, "list", "--deleted").splitlines()] == ["01SKY"]
+    printed(capsys, "delete", "--undo", "01SKY")
+    assert len(printed(capsys, "list").splitlines()) == 2
+    printed(capsys, "delete", "--forever", "01SKY")
+    assert main(["sessions", "delete", "--undo", "01SKY"]) == 2
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("show", "nothing"),
+        ("search", "in:nowhere"),
+        ("import", "missing.json"),
+        ("export", "01SKY", "-o", "/dev/null/file.md"),
+    ],
+)
+def test_a_wrong_word_is_a_sentence_and_code_2(
+    shelf: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
+) -> None:
+    assert main(["sessions", *words]) == 2
+    told = capsys.readouterr()
+    assert (told.out, told.err.count("\n")) == ("", 1)
+
+
+def test_without_any_session_there_is_nothing_to_list(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PONDER_HOME", str(tmp_path / "nowhere"))
+    assert printed(capsys, "list") == ""

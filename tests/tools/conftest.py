@@ -1,0 +1,14 @@
+"""A workbench for every test that wants one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.bench import Bench, open_bench
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return open_bench(tmp_path)

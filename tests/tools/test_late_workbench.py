@@ -1,0 +1,53 @@
+"""What stands in for the workbench until a tool is called."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from tests.fakes.bench import Bench, FakeRun, words
+from tui.domain.blocks import ToolCallBlock
+from tui.tools.box import Workbench
+from tui.tools.late_workbench import DEFINITIONS, LateWorkbench, definitions
+
+
+def test_the_packaged_definitions_are_those_of_the_tools() -> None:
+    # After a change to a tool's words or arguments: python -m tui.tools.late_workbench
+    assert DEFINITIONS.read_text(encoding="utf-8") == definitions()
+
+
+def test_before_the_first_call_it_offers_what_the_workbench_would(bench: Bench) -> None:
+    assert LateWorkbench(lambda: bench.box).schemas() == bench.box.schemas()
+
+
+async def test_it_is_put_together_once_by_the_first_call(bench: Bench) -> None:
+    bench.write("a.txt", "hello")
+    built: list[Workbench] = []
+
+    def build() -> Workbench:
+        built.append(bench.box)
+        return bench.box
+
+    late = LateWorkbench(build)
+    await late.ready()
+    late.schemas()
+    await late.close()
+    assert built == []
+    call = ToolCallBlock(call_id="c1", name="read_file", arguments='{"path": "a.txt"}')
+    assert [words(await late.run(call, FakeRun(bench.user))) for _ in range(2)] == ["1\thello"] * 2
+    assert built == [bench.box]
+
+
+def test_a_tool_switched_off_is_not_offered(bench: Bench) -> None:
+    late = LateWorkbench(lambda: bench.box)
+    late.enable("shell", enabled=False)
+    assert [schema.name for schema in late.schemas()] == [row.name for row in late.rows() if row.name != "shell"]
+
+
+def test_offering_loads_neither_pydantic_nor_any_tool() -> None:
+    probe = (
+        "import sys; from tui.tools.late_workbench import built_in_schemas; built_in_schemas()\n"
+        "print(*sorted(name for name in sys.modules if name == 'pydantic' or name.startswith('tui.tools.')))"
+    )
+    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["tui.tools.late_workbench"]

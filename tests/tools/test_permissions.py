@@ -1,0 +1,125 @@
+"""Answers become rules, files are read warily, and a run without anybody to ask allows nothing by itself."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.bench import Bench, open_bench, outcome
+from tui.domain.errors import ConfigError
+from tui.tools.permissions import DENIED, NOBODY, Policy
+
+EDIT = {"path": "a.txt", "old_text": "one", "new_text": "two"}
+
+
+async def test_once_is_once(bench: Bench) -> None:
+    asked = [(await bench.call("shell", "once", command="true"), len(bench.user.asked)) for _ in range(2)]
+    assert [(outcome(result), sheets) for result, sheets in asked] == [((True, "(no output, exit code 0)"), 1)] * 2
+    assert not bench.permissions_file.exists()
+
+
+async def test_a_session_answer_holds_for_the_same_command_only(bench: Bench) -> None:
+    await bench.call("shell", "session", command="echo a && echo b")
+    again = outcome(await bench.call("shell", command="echo a && echo b"))
+    other = outcome(await bench.call("shell", command="echo a && echo c"))
+    assert (again, other) == ((True, "a\nb"), (False, DENIED))
+
+
+async def test_a_session_answer_to_an_edit_opens_the_working_folder_but_not_its_guarded_places(bench: Bench) -> None:
+    bench.write("a.txt", "one one-and-a-half")
+    bench.write(".git/config", "one")
+    refused = await bench.call("edit_file", "session", **EDIT)
+    await bench.call("edit_file", "session", path="a.txt", old_text="one one", new_text="two")
+    silent = await bench.call("write_file", path="new/b.txt", content="x")
+    guarded = await bench.call("edit_file", path=".git/config", old_text="one", new_text="two")
+    assert [result.failed for result in (refused, silent, guarded)] == [True, False, True]
+    assert (bench.user.asked[0].patterns, bench.user.asked[0].detail.split("\n")[0]) == ((), "This place always asks.")
+
+
+async def test_always_is_written_to_the_file_and_holds_for_the_next_program(bench: Bench, tmp_path: Path) -> None:
+    await bench.call("shell", "shell(echo hello)", command="echo hello world")
+    assert bench.user.asked[0].patterns == ("shell(echo hello world)", "shell(echo hello)")
+    assert tomllib.loads(bench.permissions_file.read_text()) == {"allow": ["shell(echo hello)"]}
+    assert bench.permissions_file.stat().st_mode & 0o777 == 0o600
+    later = open_bench(tmp_path)
+    assert outcome(await later.call("shell", command="echo hello you")) == (True, "hello you")
+    assert outcome(await later.call("shell", command="echo bye")) == (False, DENIED)
+
+
+@pytest.mark.parametrize("answer", ["", "yes", "always", "shell", "shell(rm)", "*", "ONCE", "no", "no: "])
+async def test_an_answer_that_was_not_offered_is_no(bench: Bench, answer: str) -> None:
+    assert outcome(await bench.call("shell", answer, command="echo hi")) == (False, DENIED)
+    assert not bench.permissions_file.exists()
+
+
+async def test_the_users_reason_reaches_the_model(bench: Bench) -> None:
+    result = await bench.call("shell", "no: use make instead", command="gcc a.c")
+    assert outcome(result) == (False, f"{DENIED} The user says: use make instead")
+
+
+async def test_a_denial_by_rule_names_the_rule_and_asks_nobody(tmp_path: Path) -> None:
+    bench = open_bench(tmp_path, permissions={"deny": ["shell(rm)"]})
+    result = await bench.call("shell", "once", command="rm -rf .")
+    assert outcome(result) == (False, "Denied by the user's rule `shell(rm)`. Not executed.")
+    assert bench.user.asked == []
+
+
+async def test_after_words_of_others_an_allowed_command_asks_and_offers_no_always(bench: Bench) -> None:
+    await bench.call("shell", "shell(echo hi)", command="echo hi")
+    result = await bench.call("shell", "once", command="echo hi", tainted=True)
+    assert (outcome(result), bench.user.asked[0].patterns) == ((True, "hi"), ())
+    assert bench.user.asked[0].detail.startswith("Words of others have entered this conversation")
+
+
+BROKEN = ["allow = [", "allow = 3", 'allow = ["shell"]\ndeny = [3]', 'deny = ["shell(rm"]', "\x00", 'sudo = ["shell"]']
+
+
+@pytest.mark.parametrize("text", BROKEN)
+async def test_a_broken_rules_file_means_ask(tmp_path: Path, text: str) -> None:
+    bench = open_bench(tmp_path)
+    bench.permissions_file.write_text(text)
+    bench = open_bench(tmp_path)
+    bench.write("a.txt", "x")
+    assert [type(problem) for problem in bench.box.problems] == [ConfigError]
+    assert [row.policy for row in bench.box.rows()] == ["ask"] * 8
+    await bench.call("read_file", path="a.txt")
+    assert bench.user.asked[0].detail.startswith("Your permission rules could not be read")
+
+
+async def test_a_wrong_rule_that_allows_is_dropped_and_the_others_hold(tmp_path: Path) -> None:
+    bench = open_bench(tmp_path, permissions={"allow": ["*", "read(/**)", "shell(pwd)"]})
+    assert len(bench.box.problems) == 2
+    assert [(row.name, row.policy) for row in bench.box.rows()][:2] == [("read_file", "allow"), ("list_dir", "allow")]
+    assert not (await bench.call("shell", command="pwd")).failed
+
+
+async def test_a_rule_is_not_added_to_a_file_that_was_broken_meanwhile(bench: Bench) -> None:
+    bench.permissions_file.write_text("allow = [")
+    result = await bench.call("shell", "shell(echo hi)", command="echo hi")
+    assert (outcome(result), bench.permissions_file.read_text()) == ((True, "hi"), "allow = [")
+    assert [type(problem) for problem in bench.box.problems] == [ConfigError]
+
+
+async def test_files_of_the_working_folder_grant_nothing(bench: Bench, tmp_path: Path) -> None:
+    for name in ("permissions.toml", ".ponder/permissions.toml", "config.toml", "ponder.toml"):
+        bench.write(name, 'allow = ["shell"]\n[permissions]\nallow = ["shell"]\n')
+    later = open_bench(tmp_path)
+    assert outcome(await later.call("shell", command="echo hi")) == (False, DENIED)
+
+
+async def test_headless_denies_what_asks_and_runs_what_the_command_line_allows(tmp_path: Path) -> None:
+    policy = Policy(interactive=False, allow=("shell(echo *)", "write"))
+    bench = open_bench(tmp_path, policy=policy)
+    assert outcome(await bench.call("shell", command="echo hi")) == (True, "hi")
+    assert outcome(await bench.call("shell", command="echo hi; id")) == (False, NOBODY)
+    assert outcome(await bench.call("shell", command="echo hi", tainted=True)) == (False, NOBODY)
+    assert not (await bench.call("write_file", path="x.txt", content="x")).failed
+    assert outcome(await bench.call("write_file", path="../x.txt", content="x")) == (False, NOBODY)
+    assert bench.user.asked == []
+
+
+def test_a_wrong_allow_on_the_command_line_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError):
+        open_bench(tmp_path, policy=Policy(allow=("*",)))

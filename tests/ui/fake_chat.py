@@ -1,0 +1,171 @@
+"""A session that does what a test says: events are published by hand, what the screen asks is written down."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from tests.ui import scenes
+from tui.bus.bus import Bus, Subscription
+from tui.bus.fold import fold
+from tui.catalog.load import packaged_catalog
+from tui.commands.context import Exchange
+from tui.domain.blocks import Block, ThinkingBlock
+from tui.domain.events import AppEvent, ApprovalSettled, HistoryChanged, Stamped
+from tui.domain.messages import Role, Turn
+from tui.domain.request import ChatRequest, Outgoing, OutgoingMessage, Reason, ToolSchema, Verdict
+from tui.domain.usage import MeterReading
+from tui.engine.ports import Target
+from tui.engine.session import Preview
+from tui.engine.state import SessionState, SessionView
+
+BODY: dict[str, object] = {
+    "model": "claude-opus-5",
+    "max_tokens": 32_000,
+    "stream": True,
+    "thinking": {"type": "adaptive"},
+    "system": [{"type": "text", "text": "You are terse."}],
+    "messages": [
+        {"role": "user", "content": [{"type": "text", "text": "How would you estimate it?"}]},
+        {"role": "assistant", "content": [{"type": "text", "text": "With the Drake equation."}]},
+    ],
+}
+
+
+class FakeChat:
+    """Implements ``ChatDesk``."""
+
+    def __init__(self, turns: Sequence[Turn] = (), *, meter: MeterReading | None = scenes.METER) -> None:
+        self.asked: list[tuple[str, object]] = []
+        self.bus: Bus[Stamped] = Bus(fold)
+        self.seq = 0
+        self.state = SessionState(
+            SessionView(
+                session="s1",
+                seq=0,
+                spec=scenes.OPUS,
+                plan=scenes.PLAN,
+                turns=tuple(turns),
+                meter=meter,
+                title="Explain the Fermi paradox" if turns else "",
+            )
+        )
+        self.exchange: Exchange | None = None
+
+    def publish(self, *events: AppEvent) -> None:
+        """The engine said this."""
+        for event in events:
+            self.seq += 1
+            self.state.apply(event)
+            self.bus.publish(Stamped("s1", self.seq, event))
+
+    def attach(self) -> tuple[SessionView, Subscription[Stamped]]:
+        return self.state.view(self.seq), self.bus.subscribe()
+
+    @property
+    def session_id(self) -> str:
+        return "s1"
+
+    async def submit(self, blocks: tuple[Block, ...]) -> None:
+        self.asked.append(("submit", blocks))
+
+    async def cancel(self) -> None:
+        self.asked.append(("cancel", None))
+
+    async def skip_wait(self) -> None:
+        self.asked.append(("skip_wait", None))
+
+    async def consent(self, *, agree: bool) -> None:
+        self.asked.append(("consent", agree))
+
+    async def answer_approval(self, call_id: str, answer: str) -> bool:
+        self.asked.append(("approval", (call_id, answer)))
+        self.publish(ApprovalSettled("live", call_id, not answer.startswith("no")))
+        return True
+
+    async def retry(self, turn_id: str, name: str = "") -> None:
+        self.asked.append(("retry", (turn_id, name)))
+
+    async def edit(self, turn_id: str, blocks: tuple[Block, ...]) -> None:
+        self.asked.append(("edit", (turn_id, blocks)))
+
+    async def fork(self, turn_id: str) -> str:
+        self.asked.append(("fork", turn_id))
+        return "s9"
+
+    async def replay(self, turn_id: str, name: str) -> str:
+        self.asked.append(("replay", (turn_id, name)))
+        return "s2"
+
+    async def compress(self, instruction: str) -> None:
+        self.asked.append(("compress", instruction))
+
+    async def uncompress(self) -> bool:
+        return False
+
+    async def preview(self, draft: str) -> Preview:
+        catalog = packaged_catalog()
+        view = self.state.view(self.seq)
+        outgoing = Outgoing(messages=tuple(_outgoing(view.turns)), verdicts=tuple(_verdicts(view.turns)))
+        request = ChatRequest(
+            model="claude-opus-5",
+            outgoing=outgoing,
+            plan=view.plan,
+            system="You are terse.",
+            tools=(ToolSchema(name="grep", description="Search files.", parameters={"type": "object"}),),
+        )
+        target = Target(
+            provider=catalog.provider("anthropic"),
+            facts=catalog.find("anthropic", "claude-opus-5"),
+            origin=scenes.ORIGIN,
+        )
+        return Preview(target=target, request=request, meter=await self.weigh(draft))
+
+    async def wire_preview(self, draft: str) -> Mapping[str, object]:
+        return {
+            "method": "POST",
+            "url": "https://api.anthropic.com/v1/messages",
+            "headers": {"x-api-key": "sk-…masked", "content-type": "application/json"},
+            "body": BODY,
+        }
+
+    def last_exchange(self) -> Exchange | None:
+        return self.exchange
+
+    async def count_exactly(self) -> int | None:
+        return 61_950
+
+    async def weigh(self, draft: str) -> MeterReading:
+        meter = self.state.view(self.seq).meter or scenes.METER
+        return replace(meter, effective=meter.effective + len(draft) // 4)
+
+    async def new_session(self) -> None:
+        self.asked.append(("new", None))
+        self.publish(HistoryChanged(()))
+
+    async def open_session(self, session: str) -> None:
+        self.asked.append(("open", session))
+
+
+def _verdicts(turns: Sequence[Turn]) -> list[Verdict]:
+    return [
+        Verdict(
+            message_id=message.id,
+            block=index,
+            kind=block.kind,
+            sent=not isinstance(block, ThinkingBlock),
+            reason=Reason.POLICY if isinstance(block, ThinkingBlock) else Reason.SENT,
+        )
+        for turn in turns
+        for message in turn.messages
+        for index, block in enumerate(message.blocks)
+    ]
+
+
+def _outgoing(turns: Sequence[Turn]) -> list[OutgoingMessage]:
+    return [
+        OutgoingMessage(role=message.role, blocks=message.blocks, source_id=message.id)
+        for turn in turns
+        for message in turn.messages
+        if message.role is not Role.TOOL
+    ]

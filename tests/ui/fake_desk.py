@@ -1,0 +1,336 @@
+"""A desk without a program behind it: scripted models, levels, sessions and findings, real settings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal
+
+from tests.ui import scenes
+from tests.ui.fake_chat import FakeChat
+from tui.commands.context import Finding, LevelRow, ModelRow, ServerRow, SessionRow, ToolRow
+from tui.domain.blocks import Block, TextBlock
+from tui.domain.errors import UsageError
+from tui.domain.events import ModelChanged, SettingsChanged
+from tui.domain.messages import Turn
+from tui.domain.thinking import Asked, ModelSpec, ThinkingLevel, ThinkingPlan
+from tui.settings.assign import parse
+from tui.settings.layers import Layer, Layers
+
+NO_KEY = "no key: /key openai"
+
+
+def _model(provider: str, title: str, model: str, **more: object) -> ModelRow:
+    row = ModelRow(spec=ModelSpec(provider=provider, model=model), provider=title, available=True)
+    return replace(row, **more)  # type: ignore[arg-type]  # fields of ModelRow by name
+
+
+MODELS = (
+    _model(
+        *("anthropic", "Anthropic", "claude-opus-5"),
+        window=200_000,
+        price=(5.0, 25.0),
+        thinking="effort",
+        favourite=True,
+        recent=True,
+    ),
+    _model(
+        "deepseek", "DeepSeek", "deepseek-v4-pro", window=128_000, price=(0.28, 0.42), thinking="on/off", recent=True
+    ),
+    _model("anthropic", "Anthropic", "claude-haiku-4-5", window=200_000, price=(1.0, 5.0), thinking="budget"),
+    _model("anthropic", "Anthropic", "claude-sonnet-4-5", window=1_000_000, price=(3.0, 15.0), thinking="budget"),
+    _model("google", "Google", "gemini-3.8-flash", window=1_048_576, price=(0.3, 2.5), thinking="level"),
+    _model("google", "Google", "gemini-2.5-pro", window=1_048_576, price=(1.25, 10.0), thinking="budget, always on"),
+    _model("ollama", "Ollama", "qwen3:8b", window=40_960, price=(0.0, 0.0), thinking="on/off"),
+    _model("demo", "Demo", "thinker", window=64_000, price=(0.0, 0.0), thinking="effort", note="demo"),
+    _model(
+        *("openai", "OpenAI", "gpt-6-sol"),
+        available=False,
+        reason=NO_KEY,
+        window=400_000,
+        price=(2.0, 16.0),
+        thinking="effort, always on",
+    ),
+    _model("openai", "OpenAI", "gpt-6-luna-mini", available=False, reason=NO_KEY, window=400_000, thinking="effort"),
+)
+
+
+class FakeModels:
+    """Implements ``ModelDesk``."""
+
+    def __init__(self, chat: FakeChat) -> None:
+        self._chat = chat
+        self.rows: tuple[ModelRow, ...] = MODELS
+        self.chosen: list[str] = []
+
+    def _spec(self) -> ModelSpec:
+        return self._chat.state.view(0).spec
+
+    async def set_model(self, name: str) -> str:
+        self.chosen.append(name)
+        row = next((row for row in self.rows if name.startswith(str(row.spec))), None)
+        if row is None:
+            raise UsageError(f"There is no model `{name}`.")
+        spec = replace(row.spec, asked=self._spec().asked)
+        self._chat.publish(ModelChanged(spec, scenes.PLAN, ""))
+        return f"{spec}: thinking high."
+
+    async def set_level(self, asked: Asked) -> str:
+        self.chosen.append(str(asked))
+        self._chat.publish(ModelChanged(replace(self._spec(), asked=asked), scenes.PLAN, ""))
+        return f"Thinking: {asked}."
+
+    async def step_level(self, step: int, *, wrap: bool) -> str:
+        levels = [row.asked for row in self.levels()]
+        now = self._spec().asked
+        place = levels.index(now) if now in levels else 0
+        place = (place + step) % len(levels) if wrap else min(max(place + step, 0), len(levels) - 1)
+        return await self.set_level(levels[place])
+
+    async def step_model(self, step: int) -> str:
+        return await self.set_model(str(self.rows[1].spec))
+
+    def models(self) -> Sequence[ModelRow]:
+        return self.rows
+
+    def levels(self) -> Sequence[LevelRow]:
+        spec = self._spec()
+        natives = {
+            "none": "off",
+            "low": "adaptive, effort low",
+            "med": "adaptive, effort medium",
+            "high": "effort high",
+        }
+        if "2.5-pro" in spec.model:
+            natives = {"low": "11,008 tokens", "med": "21,888 tokens", "high": "32,768 tokens"}
+        rows = [
+            LevelRow(
+                asked=ThinkingLevel(word),
+                label=word,
+                native=native,
+                current=spec.asked == word,
+                warning="It may still think a little." if word == "none" else "",
+            )
+            for word, native in natives.items()
+        ]
+        if isinstance(spec.asked, int):
+            rows.append(
+                LevelRow(asked=spec.asked, label=f"{spec.asked:,}", native=f"{spec.asked:,} tokens", current=True)
+            )
+        return rows
+
+    def plan_for(self, name: str) -> ThinkingPlan:
+        return scenes.PLAN
+
+    def model_info(self, name: str = "") -> str:
+        return f"# {name or self._spec()}\n\nA model."
+
+    async def toggle_favourite(self, spec: ModelSpec) -> bool:
+        now = not next(row.favourite for row in self.rows if row.spec == spec)
+        self.rows = tuple(replace(row, favourite=now) if row.spec == spec else row for row in self.rows)
+        return now
+
+    async def refresh_models(self) -> int:
+        return len(self.rows)
+
+
+class FakeSettings:
+    """Implements ``SettingsDesk`` on the real schema."""
+
+    def __init__(self, chat: FakeChat, values: dict[str, object] | None = None) -> None:
+        self._chat = chat
+        self._layers = Layers().with_layer(Layer.CONFIG, values or {})
+
+    def layers(self) -> Layers:
+        return self._layers
+
+    async def assign(self, key: str, words: str) -> str:
+        name, value = parse(key, words)
+        self._layers = self._layers.with_value(Layer.SESSION, name, value)
+        self._chat.publish(SettingsChanged({name: value}))
+        return f"{name} is {words} now."
+
+    async def unassign(self, key: str) -> str:
+        self._layers = self._layers.without(Layer.SESSION, key)
+        self._chat.publish(SettingsChanged({key: self._layers.value(key)}))
+        return f"{key} is {self._layers.value(key)} again."
+
+    def profiles(self) -> Sequence[tuple[str, str]]:
+        return [("kimi", "Kimi K2 with its thinking sent back"), ("quick", "no thinking")]
+
+    async def load_profile(self, name: str) -> str:
+        return f"Profile {name}."
+
+    async def save_profile(self, name: str) -> str:
+        return f"Saved {name}."
+
+    async def delete_profile(self, name: str) -> str:
+        return f"Deleted {name}."
+
+    def show_profile(self, name: str) -> str:
+        return 'model = "moonshot/kimi-k2"'
+
+
+class FakeKeys:
+    """Implements ``KeyDesk``."""
+
+    def __init__(self) -> None:
+        self.saved: list[tuple[str, str, bool]] = []
+        self.rows: tuple[Finding, ...] = (
+            Finding(
+                provider="anthropic", title="Anthropic", ready=True, detail="ANTHROPIC_API_KEY found", spec=scenes.OPUS
+            ),
+            Finding(provider="ollama", title="Ollama", ready=True, detail="3 models"),
+            Finding(provider="openai", title="OpenAI", ready=False, detail=NO_KEY),
+        )
+
+    def findings(self) -> Sequence[Finding]:
+        return self.rows
+
+    async def save_key(self, provider: str, key: str, *, keep: bool) -> str:
+        self.saved.append((provider, key, keep))
+        return f"The key for {provider} works from now on."
+
+    def key_hint(self, provider: str) -> str:
+        return f"{provider.upper()}_API_KEY, or a key from platform.{provider}.example/keys"
+
+
+class FakeTools:
+    """Implements ``ToolDesk``."""
+
+    def __init__(self) -> None:
+        self.rows = [
+            ToolRow(
+                name="read_file", source="built in", enabled=True, policy="allow", tokens=120, description="Reads."
+            ),
+            ToolRow(name="shell", source="built in", enabled=True, policy="ask", tokens=210, description="Runs."),
+            ToolRow(name="search", source="web", enabled=False, policy="ask", tokens=95, description="Search the web."),
+        ]
+
+    def tools(self) -> Sequence[ToolRow]:
+        return self.rows
+
+    async def enable_tool(self, name: str, *, enabled: bool) -> None:
+        self.rows = [replace(row, enabled=enabled) if row.name == name else row for row in self.rows]
+
+    def servers(self) -> Sequence[ServerRow]:
+        return [ServerRow(name="web", state="running", tools=1)]
+
+
+class FakeDrafts:
+    """Implements ``DraftDesk``."""
+
+    def __init__(self) -> None:
+        self.history = ["What is a monad?", "Explain the Fermi paradox", "Write a haiku about tokens"]
+        self.draft = ""
+
+    def prompt_history(self) -> Sequence[str]:
+        return self.history
+
+    def keep_draft(self, text: str) -> None:
+        self.draft = text
+
+    def kept_draft(self) -> str:
+        return self.draft
+
+    def complete_path(self, start: str) -> Sequence[str]:
+        return [path for path in ("src/drake.py", "src/fermi.py", "README.md") if path.startswith(start)]
+
+    def read_attachment(self, path: str) -> Block:
+        if path.startswith("missing"):
+            raise UsageError(f"There is no file `{path}`.")
+        return TextBlock(text=f"content of {path}")
+
+
+class FakeLibrary:
+    """Implements ``Library``."""
+
+    def __init__(self, now: float) -> None:
+        self.done: list[tuple[str, ...]] = []
+        self.stored: dict[str, tuple[Turn, ...]] = {"s2": (scenes.turn("How many?", "About ten.", 1, "Short."),)}
+        self.rows = [
+            SessionRow(id="s1", title="Explain the Fermi idea", model="claude-opus-5", turns=4, cost=1.12, updated=now),
+            SessionRow(
+                id="s2", title="Why is the sky dark?", model="gpt-6-sol", turns=2, cost=0.04, updated=now - 7_200
+            ),
+            SessionRow(
+                id="s3",
+                title="Refactor [bold]drake.py",
+                model="qwen3:8b",
+                turns=11,
+                cost=None,
+                updated=now - 259_200,
+            ),
+        ]
+
+    async def sessions(self, query: str = "", limit: int = 200) -> Sequence[SessionRow]:
+        rows = [row for row in self.rows if not row.deleted and query.lower() in row.title.lower()]
+        if query:
+            rows = [replace(row, snippet=f"… asked about \x02{query}\x03 and more") for row in rows]
+        return sorted(rows, key=lambda row: not row.pinned)[:limit]
+
+    async def preview(self, session: str) -> str:
+        return f"**You** about {session}\n\nThe first words of the answer."
+
+    async def turns(self, session: str) -> Sequence[Turn]:
+        return self.stored.get(session, ())
+
+    def _change(self, session: str, **changes: object) -> None:
+        self.rows = [
+            replace(row, **changes) if row.id == session else row  # type: ignore[arg-type]  # fields by name
+            for row in self.rows
+        ]
+
+    async def rename(self, session: str, title: str) -> None:
+        self.done.append(("rename", session, title))
+        self._change(session, title=title)
+
+    async def pin(self, session: str, *, pinned: bool) -> None:
+        self.done.append(("pin", session, str(pinned)))
+        self._change(session, pinned=pinned)
+
+    async def delete(self, session: str) -> None:
+        self.done.append(("delete", session))
+        self._change(session, deleted=True)
+
+    async def undelete(self, session: str) -> None:
+        self.done.append(("undelete", session))
+        self._change(session, deleted=False)
+
+    async def export(self, session: str, form: Literal["md", "json", "html"], parts: str) -> str:
+        self.done.append(("export", session, form, parts))
+        return f"# {session}"
+
+    async def bring_in(self, path: Path) -> str:
+        return "s9"
+
+
+@dataclass
+class FakeDesk:
+    """Implements ``Desk``."""
+
+    chat: FakeChat = field(default_factory=FakeChat)
+    values: dict[str, object] = field(default_factory=dict)
+    now: float = 1_795_000_000.0
+    wrong: Sequence[tuple[str, str]] = ()
+
+    def __post_init__(self) -> None:
+        self.models = FakeModels(self.chat)
+        self.settings = FakeSettings(self.chat, self.values)
+        self.keys = FakeKeys()
+        self.tools = FakeTools()
+        self.drafts = FakeDrafts()
+        self.library = FakeLibrary(self.now)
+
+    async def look_deeper(self) -> None:
+        """Nothing more is found."""
+
+    def status(self) -> str:
+        return "- model **anthropic/claude-opus-5**\n- store: ok"
+
+    async def doctor(self) -> str:
+        return "All is well."
+
+    def problems(self) -> Sequence[tuple[str, str]]:
+        return self.wrong

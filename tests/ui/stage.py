@@ -1,0 +1,75 @@
+"""The real application over a fake desk, what its screen says as text, and a picture of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from textual import events
+from textual.keys import _character_to_key
+from textual.pilot import Pilot
+
+from tests.ui.fake_chat import FakeChat
+from tests.ui.fake_desk import FakeDesk
+from tui.commands.keymap import default_keymap
+from tui.commands.table import registry
+from tui.domain.messages import Turn
+from tui.ui.app import PonderApp
+from tui.ui.theming import Theming
+
+SNAPSHOTS = Path(__file__).parent / "snapshots"
+Sizes = tuple[int, int]
+
+
+def make_app(desk: FakeDesk, theme: str = "dusk") -> PonderApp:
+    return PonderApp(desk, registry(), default_keymap(registry()), Theming(None, theme, {"COLORTERM": "truecolor"}))
+
+
+@asynccontextmanager
+async def on_stage(
+    *turns: Turn, size: Sizes = (120, 40), theme: str = "dusk", values: dict[str, object] | None = None
+) -> AsyncIterator[tuple[PonderApp, FakeDesk, Pilot[int]]]:
+    """A running program; it stands still when this is entered."""
+    desk = FakeDesk(chat=FakeChat(turns), values={"ui.motion": False, **(values or {})})
+    app = make_app(desk, theme)
+    async with app.run_test(size=size, tooltips=False, notifications=True) as pilot:
+        app.chat.composer.cursor_blink = False
+        await pilot.pause()
+        yield app, desk, pilot
+
+
+async def until(pilot: Pilot[int], holds: Callable[[], bool]) -> None:
+    """Let the program go on until something holds."""
+    for _ in range(400):
+        if holds():
+            return
+        await pilot.pause(0.03)
+    raise AssertionError("it never came to that")
+
+
+async def type_in(pilot: Pilot[int], text: str) -> None:
+    """Type fast: all letters are on their way before the first is looked at."""
+    for character in text:
+        pilot.app.post_message(events.Key(_character_to_key(character), character))
+    await pilot.pause()
+
+
+def screen_text(app: PonderApp) -> str:
+    """What the screen says, line by line; the one place that reads the compositor."""
+    width, height = app.size
+    screen = app.screen
+    strips = screen._compositor.render_strips()
+    lines = ["".join(segment.text for segment in strip).ljust(width)[:width].rstrip() for strip in strips[:height]]
+    return "\n".join(lines) + "\n"
+
+
+def compare_snapshot(name: str, text: str) -> None:
+    """Compare with the kept text; ``PONDER_UPDATE_SNAPSHOTS=1`` keeps the new one."""
+    path = SNAPSHOTS / f"{name}.txt"
+    if os.environ.get("PONDER_UPDATE_SNAPSHOTS"):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8", newline="\n")
+    assert path.exists(), f"no snapshot {path.name}: PONDER_UPDATE_SNAPSHOTS=1 makes it, then look at it"
+    assert text == path.read_text(encoding="utf-8")

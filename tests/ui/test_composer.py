@@ -1,0 +1,178 @@
+"""The composer: sends, breaks lines, remembers, completes, and never loses a draft."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from textual.events import Paste
+
+from tests.ui import scenes
+from tests.ui.stage import on_stage, screen_text, type_in, until
+from tui.domain.blocks import ImageBlock, TextBlock
+from tui.domain.errors import UsageError
+from tui.ui.composer.chips import MAX_PASTE, Chips
+from tui.ui.composer.history import PromptHistory
+from tui.ui.composer.mentions import mention_at, with_mention
+
+
+def words(text: str) -> tuple[TextBlock, ...]:
+    return (TextBlock(text=text),)
+
+
+async def test_enter_sends_ctrl_j_breaks_the_line_and_the_arrows_leaf_through_the_past() -> None:
+    async with on_stage(size=(80, 24)) as (app, desk, pilot):
+        composer = app.chat.composer
+        await type_in(pilot, "one")
+        await pilot.press("ctrl+j")
+        await type_in(pilot, "two")
+        await pilot.press("enter")
+        await until(pilot, lambda: desk.chat.asked == [("submit", words("one\ntwo"))])
+        assert composer.text == ""
+        await type_in(pilot, "draft")
+        await pilot.press("up")
+        assert composer.text == "one\ntwo"
+        await pilot.press("up", "up")
+        assert composer.text == "Write a haiku about tokens"
+        await pilot.press("down", "down", "down")
+        assert composer.text == "draft"
+
+
+async def test_an_empty_composer_sends_nothing() -> None:
+    async with on_stage(size=(80, 24)) as (_, desk, pilot):
+        await pilot.press("enter", "space", "enter")
+        assert desk.chat.asked == []
+
+
+async def test_it_grows_with_its_text_and_the_draft_is_kept() -> None:
+    async with on_stage(size=(80, 24)) as (app, desk, pilot):
+        app.chat.composer.post_message(Paste("x\n" * 11))
+        await until(pilot, lambda: app.chat.composer.size.height == 10)
+        assert desk.drafts.draft == "x\n" * 11
+
+
+async def test_a_slash_offers_commands_tab_takes_one_and_values_follow() -> None:
+    async with on_stage(size=(100, 30)) as (app, desk, pilot):
+        await type_in(pilot, "/thi")
+        await until(pilot, lambda: "/thinking LEVEL|N" in screen_text(app))
+        await pilot.press("tab")
+        assert app.chat.composer.text == "/thinking "
+        await until(pilot, lambda: app.chat.popup.is_open)
+        await pilot.press("l", "tab", "enter")
+        await until(pilot, lambda: desk.models.chosen == ["low"])
+        assert app.chat.composer.text == ""
+
+
+async def test_a_wrong_command_says_the_nearest() -> None:
+    async with on_stage(size=(100, 30)) as (app, desk, pilot):
+        await type_in(pilot, "/modle")
+        await pilot.press("enter")
+        await until(pilot, lambda: "Did you mean `/model`" in screen_text(app))
+        assert desk.chat.asked == []
+
+
+async def test_an_at_sign_attaches_files_and_escape_closes_the_popup_only() -> None:
+    async with on_stage(size=(100, 30)) as (app, _, pilot):
+        await type_in(pilot, "see @src")
+        await until(pilot, lambda: "src/drake.py" in screen_text(app))
+        await pilot.press("escape")
+        assert not app.chat.popup.is_open
+        assert app.chat.composer.text == "see @src"
+        await pilot.press("backspace", "c", "tab")
+        await until(pilot, lambda: "⟦drake.py⟧" in app.chat.composer.text)
+
+
+async def test_a_long_paste_is_a_chip_and_is_sent_whole() -> None:
+    pasted = "\n".join(f"line {number}" for number in range(200))
+    async with on_stage(size=(100, 30)) as (app, desk, pilot):
+        app.chat.composer.post_message(Paste(pasted))
+        await until(pilot, lambda: app.chat.composer.text == "⟦pasted 200 lines⟧")
+        await pilot.press("enter")
+        await until(pilot, lambda: desk.chat.asked == [("submit", words(pasted))])
+
+
+async def test_ctrl_c_clears_the_draft_which_can_be_recalled_and_then_asks_before_it_quits() -> None:
+    async with on_stage(size=(80, 24)) as (app, _, pilot):
+        await type_in(pilot, "precious")
+        await pilot.press("ctrl+c")
+        assert app.chat.composer.text == ""
+        await pilot.press("up")
+        assert app.chat.composer.text == "precious"
+        await pilot.press("ctrl+c", "ctrl+c")
+        await until(pilot, lambda: "ctrl+c again to quit" in screen_text(app))
+
+
+async def test_escape_stops_what_runs_before_anything_else() -> None:
+    async with on_stage(size=(80, 24)) as (app, desk, pilot):
+        desk.chat.publish(*scenes.begun(), *scenes.words("On and on", index=0))
+        await until(pilot, lambda: "On and on" in screen_text(app))
+        await type_in(pilot, "draft")
+        await pilot.press("escape")
+        await until(pilot, lambda: desk.chat.asked == [("cancel", None)])
+        assert app.chat.composer.text == "draft"
+
+
+async def test_two_escapes_put_the_last_prompt_back_and_sending_replaces_it() -> None:
+    async with on_stage(scenes.turn("First?", "Yes."), size=(80, 24)) as (app, desk, pilot):
+        await pilot.press("escape", "escape")
+        await until(pilot, lambda: app.chat.composer.text == "First?")
+        await pilot.press("!", "enter")
+        await until(pilot, lambda: desk.chat.asked == [("edit", ("t1", words("First?!")))])
+
+
+async def test_a_prompt_the_desk_refuses_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with on_stage(size=(80, 24)) as (app, desk, pilot):
+
+        async def refuse(blocks: object) -> None:
+            raise UsageError("No model.", advice="/model")
+
+        desk.chat.submit = refuse  # type: ignore[method-assign]  # a desk that refuses
+        await type_in(pilot, "lost?")
+        await pilot.press("enter")
+        await until(pilot, lambda: app.chat.composer.text == "lost?" and "No model." in screen_text(app))
+
+
+def test_history_keeps_the_draft_and_stops_at_its_ends() -> None:
+    history = PromptHistory(["a", "b"])
+    assert [history.earlier("draft"), history.earlier("b"), history.earlier("a")] == ["b", "a", None]
+    assert [history.later(), history.later(), history.later()] == ["b", "draft", None]
+
+
+def test_the_same_prompt_twice_is_remembered_once() -> None:
+    history = PromptHistory(["a"])
+    history.remember("a")
+    history.remember(" ")
+    assert history.prompts == ["a"]
+
+
+def test_chips_have_different_words_and_are_sent_in_place() -> None:
+    chips = Chips()
+    first, _ = chips.paste("x\n" * 20)
+    second, _ = chips.paste("y\n" * 20)
+    image = chips.attach("a.png", ImageBlock(media_type="image/png", data="aGk="))
+    assert first != second
+    assert chips.blocks(f"look {image} {first}|{second}") == (
+        ImageBlock(media_type="image/png", data="aGk="),
+        TextBlock(text=f"look  {'x' + chr(10)}" + "x\n" * 19 + "|" + "y\n" * 19 + "y"),
+    )
+
+
+def test_a_paste_beyond_all_measure_is_cut_and_that_is_said() -> None:
+    word, cut = Chips().paste("x" * (MAX_PASTE + 1))
+    assert (word, cut) == (f"⟦pasted {MAX_PASTE:,} characters⟧", True)
+
+
+@given(st.text(alphabet="ab ⟦⟧\n@", max_size=40))
+def test_text_without_chips_is_sent_as_it_stands(text: str) -> None:
+    assert Chips().blocks(text) == (words(text.strip()) if text.strip() else ())
+
+
+@pytest.mark.parametrize(
+    ("text", "mention"), [("@a", "a"), ("see @src/x", "src/x"), ("mail a@b", None), ("@a b", None), ("x @", "")]
+)
+def test_a_mention_is_an_at_sign_at_the_start_of_a_word(text: str, mention: str | None) -> None:
+    assert mention_at(text, len(text), 0) == mention
+
+
+def test_taking_a_mention_removes_what_was_typed_of_it() -> None:
+    assert with_mention("see @sr now", 7, 0, "src/a.py") == ("see  now", "src/a.py")

@@ -1,0 +1,94 @@
+"""The wire inspector shows the very request, what stays behind and why."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+
+from tests.ui import scenes
+from tests.ui.fake_chat import BODY
+from tests.ui.stage import on_stage, screen_text, until
+from tui.commands.context import Exchange
+from tui.ui.markdown.runs import plain
+from tui.ui.screens.wire_text import as_curl, diff_lines
+from tui.ui.widgets.json_view import first_folds, nodes
+
+
+async def test_parts_say_what_goes_what_stays_and_why() -> None:
+    async with on_stage(*scenes.CONVERSATION, size=(140, 50)) as (app, _, pilot):
+        await pilot.press("f12")
+        await until(pilot, lambda: "Turn 2" in screen_text(app))
+        said = screen_text(app)
+        assert "62.4k tokens sent   ≈ estimated; 74.8k stored" in said
+        line = next(line for line in said.splitlines() if "assistant thinking" in line)
+        assert "✗ stays" in line
+        assert "left out by your settings" in line
+        assert "Thinking: high (adaptive, effort high)" in said
+
+
+async def test_the_request_folds_and_its_keys_are_masked() -> None:
+    async with on_stage(*scenes.CONVERSATION, size=(120, 50)) as (app, _, pilot):
+        await app.shell.run_line("/context")
+        await until(pilot, lambda: "Turn 2" in screen_text(app))
+        await pilot.press("2")
+        await until(pilot, lambda: '"max_tokens": 32000' in screen_text(app))
+        assert '"x-api-key": "sk-…masked"' in screen_text(app)
+        await pilot.press("down", "down", "down", "space")
+        await until(pilot, lambda: '▸ "headers": { 2 fields },' in screen_text(app))
+        assert "x-api-key" not in screen_text(app)
+
+
+async def test_the_last_exchange_and_the_difference_are_pages_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    async with on_stage(*scenes.CONVERSATION, size=(120, 40)) as (app, desk, pilot):
+        desk.chat.exchange = Exchange(
+            request={"method": "POST", "url": "https://x.example/v1", "body": {**BODY, "max_tokens": 1}},
+            events=("message_start", "message_stop"),
+            seconds=4.2,
+        )
+        await app.shell.run_line("/context")
+        await until(pilot, lambda: "Turn 2" in screen_text(app))
+        await pilot.press("3")
+        await until(pilot, lambda: "took 4.2 s" in screen_text(app) and "message_stop" in screen_text(app))
+        await pilot.press("tab")
+        await until(pilot, lambda: '+  "max_tokens": 32000' in screen_text(app))
+        await pilot.press("s")
+        await until(pilot, lambda: (tmp_path / "ponder-request.json").exists())
+        saved = tmp_path / "ponder-request.json"
+        assert json.loads(saved.read_text())["body"] == BODY
+        assert saved.stat().st_mode & 0o777 == 0o600
+
+
+def test_curl_says_the_same_request_to_a_shell() -> None:
+    body = {"text": "it's $HOME `x`"}
+    words = shlex.split(
+        as_curl({"method": "POST", "url": "https://x.example/?a=1&b=2", "headers": {"A": "b c"}, "body": body}).replace(
+            "\\\n", ""
+        )
+    )
+    assert words[words.index("-H") + 1] == "A: b c"
+    assert json.loads(words[words.index("--data-binary") + 1]) == body
+    assert "https://x.example/?a=1&b=2" in words
+
+
+def test_the_same_request_twice_differs_in_nothing() -> None:
+    assert diff_lines(BODY, dict(BODY)) == []
+
+
+def test_long_lists_start_folded_but_for_their_end() -> None:
+    value = {"messages": [{"n": number} for number in range(20)]}
+    folded = first_folds(value)
+    assert folded == {("messages", number) for number in range(16)}
+    shown = [plain(node.runs) for node in nodes(value, folded)]
+    assert shown.count("{ 1 fields },") == 16
+    assert shown[-5:] == ["{", '"n": 19', "}", "]", "}"]
+
+
+@pytest.mark.parametrize("value", [{}, [], "", 0, None, True, {"a": [[], {}]}, [1, "x", None]])
+def test_unfolded_the_tree_is_the_json(value: object) -> None:
+    assert json.loads("".join(plain(node.runs) for node in nodes(value, set()))) == value

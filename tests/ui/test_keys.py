@@ -1,0 +1,109 @@
+"""Keys come from the table: what the sheet of keys promises happens, and what the user changes is changed."""
+
+from __future__ import annotations
+
+import pytest
+from textual.pilot import Pilot
+
+from tests.ui import scenes
+from tests.ui.fake_chat import FakeChat
+from tests.ui.fake_desk import FakeDesk
+from tests.ui.stage import on_stage, screen_text, until
+from tui.commands.keymap import read_keymap
+from tui.commands.registry import Place
+from tui.commands.table import registry
+from tui.ui.app import PonderApp
+from tui.ui.theming import Theming
+from tui.ui.widgets.key_line import MOST, footer_keys
+
+OPENS = {
+    "f1": "Help",
+    "f12": "Wire inspector",
+    "ctrl+s": "Sessions",
+    "ctrl+r": "Earlier prompts",
+    "ctrl+p": "Commands",
+    "ctrl+f": "find in this conversation",
+}
+
+
+async def test_keys_open_what_the_table_says() -> None:
+    async with on_stage(*scenes.CONVERSATION, size=(110, 30)) as (app, _, pilot):
+        for key, words in OPENS.items():
+            await pilot.press(key)
+            await until(pilot, lambda words=words: words in screen_text(app))  # type: ignore[misc]  # bound now
+            await pilot.press("escape")
+            await until(pilot, lambda: app.screen is app.chat)
+
+
+async def test_a_question_mark_opens_help_only_in_an_empty_composer() -> None:
+    async with on_stage(size=(110, 30)) as (app, _, pilot):
+        await pilot.press("question_mark")
+        await until(pilot, lambda: app.screen is not app.chat)
+        await pilot.press("escape", "x", "question_mark")
+        assert app.chat.composer.text == "x?"
+
+
+@pytest.mark.parametrize(("key", "asked"), [("r", ("retry", ("t1", ""))), ("f", ("fork", "t1"))], ids=["retry", "fork"])
+async def test_letters_in_the_conversation_act_on_the_turn_under_the_cursor(key: str, asked: object) -> None:
+    async with on_stage(scenes.turn("One?", "1.", 1), scenes.turn("Two?", "2.", 2), size=(100, 40)) as (
+        app,
+        desk,
+        pilot,
+    ):
+        await pilot.press(*["alt+up"] * 4)
+        assert screen_text(app)
+        await pilot.press(*["alt+up"] * 2, key)
+        await until(pilot, lambda: asked in desk.chat.asked)
+
+
+async def test_the_footer_follows_the_focus_and_is_never_cut() -> None:
+    async with on_stage(*scenes.CONVERSATION, size=(80, 24)) as (app, _, pilot):
+        assert "enter send" in screen_text(app).splitlines()[-1]
+        await pilot.press("alt+up")
+        await until(pilot, lambda: "space fold" in screen_text(app).splitlines()[-1])
+        assert len(screen_text(app).splitlines()[-1]) <= 80
+        await pilot.press("escape")
+        await pilot.resize_terminal(120, 30)
+        await pilot.press("ctrl+t")
+        await until(pilot, lambda: "* favourite  esc back" in screen_text(app).splitlines()[-1])
+
+
+@pytest.mark.parametrize("place", list(Place))
+def test_the_footer_has_few_keys(place: Place) -> None:
+    keymap = read_keymap(registry(), "").keys
+    assert 0 < len(footer_keys(registry(), keymap, place)[:MOST]) <= MOST
+
+
+async def test_what_the_users_file_changes_is_changed() -> None:
+    keymap = read_keymap(registry(), '"view.sidebar" = "f3"\n"session.list" = ""\n"block.fold" = "z"')
+    desk = FakeDesk(chat=FakeChat(scenes.CONVERSATION))
+    app = PonderApp(desk, registry(), keymap, Theming(None, "dusk", {}))
+    async with app.run_test(size=(120, 30)) as pilot:
+        await pilot.press("f3")
+        await until(pilot, lambda: not app.chat.sidebar.display)
+        await pilot.press("ctrl+b", "ctrl+s")
+        assert not app.chat.sidebar.display
+        assert app.screen is app.chat
+        await pilot.press(*["alt+up"] * 6, "z")
+        await until(pilot, lambda: "Look first." in screen_text(app) and "▾ Thought" in screen_text(app))
+
+
+async def test_the_sidebar_goes_and_comes_with_a_key_and_with_the_room() -> None:
+    async with on_stage(*scenes.CONVERSATION, size=(120, 30)) as (app, _, pilot):
+        assert app.chat.sidebar.display
+        await pilot.press("ctrl+b")
+        assert not app.chat.sidebar.display
+        assert "≈62.4k/200k" in screen_text(app)
+        await pilot.press("ctrl+b")
+        assert app.chat.sidebar.display
+
+
+async def quits(pilot: Pilot[int], app: PonderApp) -> None:
+    await until(pilot, lambda: not app.is_running or app._exit)
+
+
+@pytest.mark.parametrize("keys", [("ctrl+q",), ("ctrl+d",), ("ctrl+c", "ctrl+c")])
+async def test_three_ways_out(keys: tuple[str, ...]) -> None:
+    async with on_stage(size=(80, 24)) as (app, _, pilot):
+        await pilot.press(*keys)
+        await quits(pilot, app)

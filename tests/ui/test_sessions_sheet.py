@@ -1,0 +1,91 @@
+"""The session list: searched by typing, acted on by letters."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.ui import scenes
+from tests.ui.stage import on_stage, screen_text, type_in, until
+from tui.ui.screens.session_rows import age, session_row, snippet
+
+
+async def test_typing_searches_and_shows_where_it_was_found() -> None:
+    async with on_stage(*scenes.CONVERSATION, size=(120, 30)) as (app, _, pilot):
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: "3 sessions" in screen_text(app))
+        await until(pilot, lambda: "The first words of the answer." in screen_text(app))
+        await type_in(pilot, "sky")
+        await until(pilot, lambda: "1 session" in screen_text(app) and "asked about sky and more" in screen_text(app))
+
+
+async def test_enter_opens_what_the_bar_is_on() -> None:
+    async with on_stage(*scenes.CONVERSATION, size=(100, 30)) as (app, desk, pilot):
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: "3 sessions" in screen_text(app))
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: desk.chat.asked == [("open", "s2")])
+
+
+async def test_letters_act_once_the_list_has_the_focus_and_deleting_is_taken_back() -> None:
+    async with on_stage(*scenes.CONVERSATION, size=(100, 30)) as (app, desk, pilot):
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: "3 sessions" in screen_text(app))
+        await pilot.press("tab", "down", "d")
+        await until(pilot, lambda: "2 sessions" in screen_text(app))
+        await pilot.press("u")
+        await until(pilot, lambda: "3 sessions" in screen_text(app))
+        await pilot.press("space")
+        await until(pilot, lambda: "pinned" in screen_text(app))
+        assert desk.library.done == [("delete", "s2"), ("undelete", "s2"), ("pin", "s2", "True")]
+
+
+async def test_renaming_happens_in_the_search_line() -> None:
+    async with on_stage(*scenes.CONVERSATION, size=(100, 30)) as (app, desk, pilot):
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: "3 sessions" in screen_text(app))
+        await pilot.press("tab", "r")
+        await pilot.pause()
+        await pilot.press("ctrl+a", "ctrl+k")
+        await type_in(pilot, "Alone?")
+        await pilot.press("enter")
+        await until(pilot, lambda: desk.library.done == [("rename", "s1", "Alone?")])
+        await until(pilot, lambda: "● Alone?" in screen_text(app))
+
+
+@pytest.mark.parametrize(
+    ("key", "asked"), [("n", [("new", None)]), ("f", [("open", "s2"), ("fork", "t1"), ("open", "s9")])]
+)
+async def test_new_and_fork_leave_the_list(key: str, asked: list[tuple[str, object]]) -> None:
+    async with on_stage(scenes.CONVERSATION[0], size=(100, 30)) as (app, desk, pilot):
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: "3 sessions" in screen_text(app))
+        await pilot.press("tab", "down", key)
+        await until(pilot, lambda: desk.chat.asked == asked)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(0, "0 min"), (3_599, "59 min"), (7_200, "2 h"), (90_000, "1 d"), (9_000_000, "3 mon")]
+)
+def test_how_long_ago(seconds: float, words: str) -> None:
+    assert age(seconds) == words
+
+
+def test_hits_stand_out_and_what_marks_them_is_not_seen() -> None:
+    line = snippet("you asked \x02Drake\x03 about\nthe \x02equation\x03", 60)
+    assert line.plain == "  you asked Drake about the equation"
+    marked = [line.plain[span.start : span.end] for span in line.spans if "underline" in str(span.style)]
+    assert marked == ["Drake", "equation"]
+
+
+def test_a_row_says_what_is_unknown() -> None:
+    from tests.ui.fake_desk import FakeLibrary
+
+    row = replace(FakeLibrary(0.0).rows[2], pinned=True)
+    assert session_row(row, 60, 0.0, current=False).content.plain.splitlines()[1].split(" · ") == [
+        "  qwen3:8b",
+        "11 turns",
+        "cost unknown",
+        "pinned",
+    ]

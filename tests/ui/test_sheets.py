@@ -1,0 +1,266 @@
+"""Sheets: each opens over the chat, does its one thing by keys, and closes with escape."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.ui import scenes
+from tests.ui.stage import on_stage, screen_text, type_in, until
+from tui.domain.events import ApprovalAsked, ApprovalSettled
+from tui.ui.screens.approval import DEAF_S, Approval
+
+LINES = (
+    "/sessions",
+    "/context",
+    "/settings",
+    "/theme",
+    "/help",
+    "/keys",
+    "/tools",
+    "/status",
+    "/key openai",
+    "/find x",
+)
+
+
+async def test_every_sheet_closes_with_escape_and_gives_the_focus_back_to_the_composer() -> None:
+    async with on_stage(*scenes.CONVERSATION, size=(80, 24)) as (app, _, pilot):
+        for line in LINES:
+            await app.shell.run_line(line)
+            await until(pilot, lambda: app.screen is not app.chat)
+            await pilot.press("escape")
+            await until(pilot, lambda: app.screen is app.chat)
+            assert app.focused is app.chat.composer, line
+
+
+async def test_the_palette_finds_a_command_by_a_few_letters_shows_its_key_and_runs_it() -> None:
+    async with on_stage(size=(120, 30)) as (app, _, pilot):
+        await pilot.press("ctrl+p")
+        await type_in(pilot, "sidebr")
+        await until(pilot, lambda: "Sidebar" in screen_text(app) and "ctrl+b" in screen_text(app))
+        await pilot.press("enter")
+        await until(pilot, lambda: app.screen is app.chat)
+        await until(pilot, lambda: not app.chat.sidebar.display)
+
+
+async def test_a_command_that_needs_words_is_put_into_the_composer() -> None:
+    async with on_stage(size=(120, 30)) as (app, _, pilot):
+        await pilot.press("ctrl+p")
+        await type_in(pilot, "replay")
+        await pilot.press("enter")
+        await until(pilot, lambda: app.chat.composer.text == "/replay ")
+
+
+async def test_an_old_prompt_is_found_and_put_into_the_composer() -> None:
+    async with on_stage(size=(80, 24)) as (app, _, pilot):
+        await pilot.press("ctrl+r")
+        await until(pilot, lambda: "Write a haiku about tokens" in screen_text(app))
+        await type_in(pilot, "monad")
+        await pilot.press("enter")
+        await until(pilot, lambda: app.chat.composer.text == "What is a monad?")
+
+
+async def test_help_begins_with_what_has_the_focus_and_is_searched_by_typing() -> None:
+    async with on_stage(*scenes.CONVERSATION, size=(100, 40)) as (app, _, pilot):
+        await pilot.press("f1")
+        await until(pilot, lambda: "The composer: write here." in screen_text(app))
+        await type_in(pilot, "inspector")
+        await until(pilot, lambda: "Wire inspector" in screen_text(app) and "/context" in screen_text(app))
+        assert "Rename" not in screen_text(app)
+        await pilot.press("escape", "alt+up", "f1")
+        await until(pilot, lambda: "j and k move from block to block" in screen_text(app))
+
+
+async def test_a_key_is_masked_used_and_kept_only_if_wished() -> None:
+    async with on_stage(size=(80, 24)) as (app, desk, pilot):
+        await app.shell.run_line("/key openai")
+        await until(pilot, lambda: "OPENAI_API_KEY" in screen_text(app))
+        assert "[x] keep it" in screen_text(app)
+        await type_in(pilot, "sk-secret")
+        await pilot.press("tab")
+        assert "[ ] keep it" in screen_text(app)
+        assert "secret" not in screen_text(app)
+        await pilot.press("enter")
+        await until(pilot, lambda: app.screen is app.chat)
+        assert desk.keys.saved == [("openai", "sk-secret", False)]
+
+
+async def test_a_tool_is_switched_off_and_on() -> None:
+    async with on_stage(size=(80, 24)) as (app, _desk, pilot):
+        await app.shell.run_line("/tools")
+        await until(pilot, lambda: "[x] shell" in screen_text(app))
+        assert "[ ] search" in screen_text(app)
+        await pilot.press("down", "space")
+        await until(pilot, lambda: "[ ] shell" in screen_text(app))
+        assert "1 of 3 on" in screen_text(app)
+
+
+async def test_a_setting_is_found_changed_in_place_and_taken_back() -> None:
+    async with on_stage(size=(120, 30)) as (app, desk, pilot):
+        await app.shell.run_line("/settings")
+        await type_in(pilot, "strip")
+        await until(pilot, lambda: "Which finished turns lose their thinking" in screen_text(app))
+        await pilot.press("enter", "tab", "enter")
+        await until(pilot, lambda: desk.settings.layers().value("reasoning.stripFromContext") == "allButLast")
+        await until(pilot, lambda: "/set" in screen_text(app))
+        await pilot.press("ctrl+u")
+        await until(pilot, lambda: desk.settings.layers().value("reasoning.stripFromContext") == "none")
+
+
+async def test_a_wrong_value_is_told_and_the_field_stays() -> None:
+    async with on_stage(size=(120, 30)) as (app, _desk, pilot):
+        await app.shell.run_line("/set context.compressAt")
+        await pilot.pause()
+        await pilot.press("enter", "ctrl+a", "ctrl+k")
+        await type_in(pilot, "7")
+        await pilot.press("enter")
+        await until(pilot, lambda: "out of range" in screen_text(app))
+        assert "Settings › context.compressAt" in screen_text(app)
+        await pilot.press("escape", "escape")
+        await until(pilot, lambda: app.screen is app.chat)
+
+
+async def test_themes_are_tried_on_while_moving_and_put_back_on_escape() -> None:
+    async with on_stage(*scenes.CONVERSATION, size=(100, 30)) as (app, _, pilot):
+        await app.shell.run_line("/theme")
+        await until(pilot, lambda: "Contrast at least" in screen_text(app))
+        await pilot.press("down")
+        await until(pilot, lambda: app.theme == "ember")
+        await pilot.press("escape")
+        await until(pilot, lambda: app.theme == "dusk")
+        await app.shell.run_line("/theme")
+        await pilot.pause()
+        await pilot.press("up", "enter")
+        await until(pilot, lambda: app.screen is app.chat and app.theme == "dawn")
+
+
+async def test_words_are_found_in_folded_thinking_which_opens_and_stepped_through() -> None:
+    async with on_stage(*scenes.CONVERSATION, size=(100, 30)) as (app, _, pilot):
+        await pilot.press("ctrl+f")
+        await type_in(pilot, "dishonest")
+        await until(pilot, lambda: "1 of 1" in screen_text(app) and "dishonest." in screen_text(app))
+        assert app.chat.selections[app.chat.transcript].start is not None
+        await pilot.press(*(["backspace"] * 9))
+        await type_in(pilot, "drake")
+        await until(pilot, lambda: " of 3" in screen_text(app))
+        await pilot.press("enter", "n", "n", "N")
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is app.chat)
+
+
+async def test_nothing_found_is_said() -> None:
+    async with on_stage(*scenes.CONVERSATION, size=(100, 30)) as (app, _, pilot):
+        await app.shell.run_line("/find xyzzy")
+        await until(pilot, lambda: "nothing found" in screen_text(app))
+
+
+async def test_two_answers_stand_side_by_side_with_their_figures() -> None:
+    async with on_stage(*scenes.CONVERSATION, size=(150, 40)) as (app, _desk, pilot):
+        await app.shell.run_line("/replay openai/gpt-6-sol/high")
+        await until(pilot, lambda: "About ten." in screen_text(app))
+        said = screen_text(app)
+        assert "With L = 10,000 the product" in said
+        head = next(line for line in said.splitlines() if "thinking" in line and "cost" in line)
+        assert head.split() == ["time", "in", "out", "thinking", "cost"]
+        assert [line.split()[0] for line in said.splitlines() if line.strip().startswith(("left", "right"))] == [
+            "left",
+            "right",
+        ]
+
+
+async def test_without_room_the_answers_stand_below_each_other() -> None:
+    async with on_stage(*scenes.CONVERSATION, size=(80, 40)) as (app, _, pilot):
+        await app.shell.run_line("/replay openai/gpt-6-sol/high")
+        await until(pilot, lambda: "About ten." in screen_text(app))
+        lines = screen_text(app).splitlines()
+        ten = next(place for place, line in enumerate(lines) if "About ten." in line)
+        assert any("With L = 10,000" in line for line in lines[ten:])
+
+
+ASKED = ApprovalAsked(
+    "live",
+    "c9",
+    "edit_file",
+    "edit_file wants to change src/drake.py",
+    "--- src/drake.py\n+++ src/drake.py\n@@ -1 +1 @@\n-L = 1000\n+L = 10_000\n",
+    ("edit_file src/**",),
+)
+
+
+@pytest.mark.parametrize(
+    ("keys", "answer"),
+    [
+        (("y",), "once"),
+        (("s",), "session"),
+        (("n",), "no"),
+        (("escape",), "no"),
+        (("down", "down", "enter"), "edit_file src/**"),
+        (("end", "enter", *"why", "enter"), "no: why"),
+    ],
+)
+async def test_a_tool_call_is_answered_by_keys(keys: tuple[str, ...], answer: str) -> None:
+    async with on_stage(size=(100, 40)) as (app, desk, pilot):
+        desk.chat.publish(*scenes.begun("Do it"), ASKED)
+        await until(pilot, lambda: "ponder asks" in screen_text(app))
+        screen = app.screen
+        assert isinstance(screen, Approval)
+        screen._since -= DEAF_S
+        await pilot.press(*keys)
+        await until(pilot, lambda: app.screen is app.chat)
+        assert desk.chat.asked == [("approval", ("c9", answer))]
+
+
+async def test_the_answers_are_in_sight_however_long_the_question_is() -> None:
+    async with on_stage(size=(80, 24)) as (app, desk, pilot):
+        detail = "\n".join(f"+line {number}" for number in range(200))
+        desk.chat.publish(*scenes.begun("Do it"), replace(ASKED, detail=f"--- a\n+++ b\n@@ -1 +1 @@\n{detail}"))
+        await until(pilot, lambda: "ponder asks" in screen_text(app))
+        assert "No, and tell the model why…" in screen_text(app)
+        screen = app.screen
+        assert isinstance(screen, Approval)
+        screen._since -= DEAF_S
+        await pilot.press("pagedown")
+        await until(pilot, lambda: "+line 4" in screen_text(app))
+
+
+async def test_keys_typed_before_the_question_was_seen_answer_nothing() -> None:
+    async with on_stage(size=(100, 40)) as (app, desk, pilot):
+        desk.chat.publish(*scenes.begun("Do it"), ASKED)
+        await until(pilot, lambda: "ponder asks" in screen_text(app))
+        screen = app.screen
+        assert isinstance(screen, Approval)
+        screen._since += 60
+        await pilot.press("y", "enter", "escape", "n", "space")
+        assert desk.chat.asked == []
+        assert "+L = 10_000" in screen_text(app)
+
+
+async def test_the_question_goes_away_when_it_is_settled_elsewhere() -> None:
+    async with on_stage(size=(100, 40)) as (app, desk, pilot):
+        desk.chat.publish(*scenes.begun("Do it"), ASKED)
+        await until(pilot, lambda: isinstance(app.screen, Approval))
+        desk.chat.publish(ApprovalSettled("live", "c9", False))
+        await until(pilot, lambda: app.screen is app.chat)
+        assert desk.chat.asked == []
+
+
+async def test_a_question_that_waits_when_a_session_is_opened_is_asked() -> None:
+    from tests.ui.fake_chat import FakeChat
+    from tests.ui.fake_desk import FakeDesk
+    from tests.ui.stage import make_app
+
+    desk = FakeDesk(chat=FakeChat())
+    desk.chat.publish(*scenes.begun("Do it"), ASKED)
+    app = make_app(desk)
+    async with app.run_test(size=(100, 40)) as pilot:
+        await until(pilot, lambda: isinstance(app.screen, Approval))
+
+
+async def test_a_page_of_markdown_scrolls(tmp_path: Path) -> None:
+    async with on_stage(size=(80, 24)) as (app, _, pilot):
+        await app.shell.run_line("/profile show kimi")
+        await until(pilot, lambda: 'model = "moonshot/kimi-k2"' in screen_text(app))
+        assert "Profile kimi" in screen_text(app)

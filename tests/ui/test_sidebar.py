@@ -1,0 +1,194 @@
+"""The sidebar says what will be asked and what it weighs, and takes other wishes by keys."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.ui import scenes
+from tests.ui.stage import on_stage, screen_text, type_in, until
+from tui.domain.events import MeterChanged, ModelChanged
+from tui.domain.thinking import ThinkingLevel
+from tui.domain.usage import Certainty, MeterReading, Part
+from tui.ui.widgets.meter_lines import bill_lines, meter_lines
+from tui.ui.widgets.row_list import RowList
+from tui.ui.widgets.thinking_picker import ThinkingPicker
+
+
+async def test_the_picker_marks_the_model_in_use_groups_the_rest_and_tells_why_some_cannot_be_asked() -> None:
+    async with on_stage(size=(120, 50)) as (app, _, pilot):
+        lines = [line[87:].strip() for line in screen_text(app).splitlines()]
+        listed = lines[: lines.index("THINKING")]
+        assert listed[:8] == [
+            "",
+            "MODEL",
+            "filter…",
+            "favourites",
+            "● anthropic/claude-opus-5 ★",
+            "recent",
+            "deepseek/deepseek-v4-pro",
+            "Anthropic",
+        ]
+        assert "OpenAI · no key" in listed
+        await pilot.press("ctrl+t")
+        await type_in(pilot, "sol")
+        await pilot.pause()
+        said = screen_text(app)
+        assert "400k · $2/$16 · effort" in said
+        assert "✗ no key: /key openai" in said
+
+
+async def test_typing_filters_enter_takes_and_goes_on_to_thinking_then_back_to_writing() -> None:
+    async with on_stage(*scenes.CONVERSATION, size=(120, 40)) as (app, desk, pilot):
+        await pilot.press("ctrl+t")
+        await type_in(pilot, "gem25")
+        await pilot.press("enter")
+        await until(pilot, lambda: bool(desk.models.chosen))
+        assert desk.models.chosen == ["google/gemini-2.5-pro"]
+        await until(pilot, lambda: isinstance(app.focused, ThinkingPicker))
+        await until(pilot, lambda: "none" not in screen_text(app))
+        await pilot.press("left", "enter")
+        await until(pilot, lambda: len(desk.models.chosen) == 2)
+        assert desk.models.chosen[1] == "med"
+        await until(pilot, lambda: app.focused is app.chat.composer)
+        await until(pilot, lambda: "gemini-2.5-pro/med" in screen_text(app))
+
+
+async def test_only_levels_the_model_takes_stand_there_with_what_is_sent() -> None:
+    async with on_stage(*scenes.CONVERSATION, size=(120, 40)) as (app, desk, pilot):
+        assert "none  low  med ‹high›" in screen_text(app)
+        assert "→ effort high" in screen_text(app)
+        desk.chat.publish(
+            ModelChanged(replace(scenes.OPUS, provider="google", model="gemini-2.5-pro"), scenes.PLAN, "")
+        )
+        await until(pilot, lambda: "low  med ‹high›" in screen_text(app) and "none" not in screen_text(app))
+        assert "→ 32,768 tokens" in screen_text(app)
+
+
+async def test_a_number_is_a_budget() -> None:
+    async with on_stage(*scenes.CONVERSATION, size=(120, 40)) as (app, desk, pilot):
+        await app.shell.run_line("/thinking")
+        await type_in(pilot, "16k")
+        assert "budget 16k" in screen_text(app)
+        await pilot.press("enter")
+        await until(pilot, lambda: desk.models.chosen == ["16000"])
+        await until(pilot, lambda: "‹16,000›" in screen_text(app))
+
+
+async def test_what_is_half_typed_is_forgotten_on_escape_and_a_second_escape_leaves() -> None:
+    async with on_stage(*scenes.CONVERSATION, size=(120, 40)) as (app, desk, pilot):
+        await app.shell.run_line("/thinking")
+        await pilot.press("9", "escape")
+        assert "budget" not in screen_text(app).replace("a budget", "")
+        await pilot.press("escape")
+        assert app.focused is app.chat.composer
+        assert desk.models.chosen == []
+
+
+async def test_a_star_marks_a_favourite_and_takes_the_mark_away() -> None:
+    async with on_stage(size=(120, 40)) as (app, _desk, pilot):
+        await pilot.press("ctrl+t")
+        await type_in(pilot, "haiku")
+        await pilot.press("asterisk")
+        await until(pilot, lambda: "claude-haiku-4-5 ★" in screen_text(app))
+        await pilot.press("asterisk")
+        await until(pilot, lambda: "claude-haiku-4-5 ★" not in screen_text(app))
+
+
+async def test_the_mouse_takes_models_and_levels_too() -> None:
+    async with on_stage(size=(120, 40)) as (_app, desk, pilot):
+        await pilot.click(RowList, offset=(4, 3))
+        await until(pilot, lambda: desk.models.chosen == ["deepseek/deepseek-v4-pro"])
+        await pilot.click(ThinkingPicker, offset=(7, 0))
+        await until(pilot, lambda: desk.models.chosen[1:] == ["low"])
+
+
+async def test_without_room_the_same_panels_open_as_a_sheet() -> None:
+    async with on_stage(*scenes.CONVERSATION, size=(80, 24)) as (app, desk, pilot):
+        assert "MODEL" not in screen_text(app)
+        await pilot.press("ctrl+t")
+        await until(pilot, lambda: "Model and thinking" in screen_text(app))
+        await type_in(pilot, "flash")
+        await pilot.press("enter")
+        await until(pilot, lambda: desk.models.chosen == ["google/gemini-3.8-flash"])
+        await until(pilot, lambda: "● gemini-3.8-flash" in screen_text(app))
+        await pilot.press("left", "enter")
+        await until(pilot, lambda: app.screen is app.chat)
+        assert desk.models.chosen[1] == "med"
+
+
+async def test_the_meter_follows_events_and_the_draft() -> None:
+    async with on_stage(*scenes.CONVERSATION, size=(120, 40)) as (app, desk, pilot):
+        desk.chat.publish(MeterChanged(replace(scenes.METER, effective=101_000, certainty=Certainty.REPORTED)))
+        await until(pilot, lambda: "101k sent of 200k" in screen_text(app))
+        assert "CONTEXT   reported" in screen_text(app)
+        await type_in(pilot, "four more words to weigh here")
+        await until(pilot, lambda: "101k sent" in screen_text(app) and app.chat.composer.text.endswith("here"))
+
+
+async def test_nothing_is_drawn_again_when_nothing_changed() -> None:
+    async with on_stage(*scenes.CONVERSATION, size=(120, 40)) as (app, desk, _pilot):
+        drawn: list[object] = []
+        view = desk.chat.state.view(0)
+        app.chat.sidebar.show(view)
+        for panel in app.chat.sidebar.query("Static"):
+            panel.update = drawn.append  # type: ignore[method-assign]  # counts what is drawn
+        for _ in range(3):
+            app.chat.sidebar.show(view)
+        assert drawn == []
+
+
+READING = MeterReading(
+    effective=50_000,
+    raw=60_000,
+    limit=100_000,
+    reserved=10_000,
+    trigger=80_000,
+    certainty=Certainty.ESTIMATED,
+    parts={Part.SYSTEM: 25_000, Part.THINKING_SENT: 25_000, Part.THINKING_STRIPPED: 10_000},
+)
+
+
+def test_the_bar_shows_each_part_what_is_free_and_where_compression_starts() -> None:
+    assert meter_lines(READING, 25).plain.splitlines() == [
+        "▰▰▰▰▰▰▰▰▰▰▱▱▱▱▱▱┊▱▱▱ 50 %",
+        "50k sent of 100k",
+        "60k stored",
+        "▪ system              25k",
+        "▪ thinking sent       25k",
+        "  stripped            10k",
+        "compress at           80k",
+    ]
+
+
+def test_without_box_drawing_the_bar_is_plain_characters() -> None:
+    assert meter_lines(READING, 25, plain=True).plain.isascii()
+
+
+@pytest.mark.parametrize("effective", [0, 1, 99_999, 100_000, 250_000])
+@pytest.mark.parametrize("width", [1, 8, 31])
+def test_the_bar_is_never_wider_than_its_place(effective: int, width: int) -> None:
+    line = meter_lines(replace(READING, effective=effective), width).plain.splitlines()[0]
+    assert len(line) <= max(width, 4 + len(" 250 %"))
+
+
+def test_an_unknown_window_is_said() -> None:
+    said = meter_lines(replace(READING, limit=None, trigger=None), 30).plain
+    assert "50k sent, window unknown" in said
+
+
+def test_unknown_prices_are_said_and_known_ones_summed() -> None:
+    priced, free = scenes.answer("a", 1, "t", cost=0.25), scenes.answer("b", 2, cost=None)
+    turn = replace(scenes.turn("q", "a"), messages=(priced, free))
+    assert bill_lines((turn,), 30).plain.splitlines() == [
+        "1 turn       $0.25 + 1 unknown",
+        "thinking        43 % of output",
+    ]
+    assert bill_lines((), 30).plain == "0 turns          nothing spent"
+
+
+async def test_levels_step_with_a_key_from_the_composer() -> None:
+    async with on_stage(size=(120, 40)) as (_, desk, pilot):
+        await pilot.press("shift+tab")
+        await until(pilot, lambda: desk.models.chosen == [ThinkingLevel.NONE.value])

@@ -1,0 +1,110 @@
+"""Themes: every packaged one can be read and worn; a bad one of the user's is told and does no harm."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.ui import scenes
+from tests.ui.fake_chat import FakeChat
+from tests.ui.fake_desk import FakeDesk
+from tests.ui.stage import on_stage, screen_text, until
+from tui.commands.keymap import default_keymap
+from tui.commands.table import registry
+from tui.ui.app import PonderApp
+from tui.ui.contrast import contrast
+from tui.ui.themes import read_themes, theme_variables
+from tui.ui.theming import Theming, has_light_background
+
+THEMES, PROBLEMS = read_themes(None)
+MEASURED = [name for name in THEMES if name != "ansi"]
+ON_BACKGROUND = (
+    *("answer-text", "muted-text", "heading", "link", "inline-code", "accent", "warning", "error", "success", "focus"),
+    *("tool-waiting", "tool-running", "tool-done", "tool-failed", "user-bar"),
+)
+PAIRS = (
+    *((role, "background") for role in ON_BACKGROUND),
+    *((role, "surface") for role in ("answer-text", "muted-text", "heading", "accent", "warning", "error", "success")),
+    *((f"syntax-{kind}", "code-tint") for kind in ("keyword", "string", "comment", "number", "function", "type")),
+    *(("user-text", "user-tint"), ("thinking-text", "thinking-tint"), ("code-text", "code-tint")),
+    *(("diff-added", "code-tint"), ("diff-removed", "code-tint")),
+    *(("block-cursor-foreground", "block-cursor-background"), ("muted-text", "user-tint")),
+)
+
+
+def test_there_are_enough_and_of_every_kind() -> None:
+    assert PROBLEMS == ()
+    assert len(THEMES) >= 10
+    assert sum(not file.theme.dark for file in THEMES.values()) >= 3
+    assert {"ansi", "contrast", "dusk", "dawn"} <= THEMES.keys()
+
+
+@pytest.mark.parametrize("name", MEASURED)
+def test_every_text_can_be_read_on_its_ground(name: str) -> None:
+    theme = THEMES[name].theme
+    colours = {**theme_variables(theme), "surface": theme.surface or theme_variables(theme)["background"]}
+    least = 7.0 if name == "contrast" else 4.5
+    weak = {
+        f"{text} on {ground}": round(ratio, 2)
+        for text, ground in PAIRS
+        if text in colours and (ratio := contrast(colours[text], colours[ground])) is not None and ratio < least
+    }
+    assert weak == {}
+
+
+async def test_all_are_worn_one_after_the_other() -> None:
+    async with on_stage(*scenes.CONVERSATION, size=(110, 30)) as (app, _, pilot):
+        for name in app.theming.names():
+            app.choose_theme(name)
+            await pilot.pause()
+            assert app.theme == name
+            assert "claude-opus-5" in screen_text(app)
+
+
+async def test_a_theme_that_is_none_is_one_notice_and_the_others_work(tmp_path: Path) -> None:
+    (tmp_path / "bad.toml").write_text('name = "bad"\nprimary = "[bold]red"\n')
+    (tmp_path / "mine.toml").write_text('name = "mine"\nprimary = "#336699"\nbackground = "#000000"\n')
+    desk = FakeDesk(chat=FakeChat(scenes.CONVERSATION))
+    app = PonderApp(desk, registry(), default_keymap(registry()), Theming(tmp_path, "mine", {}))
+    async with app.run_test(size=(110, 30), notifications=True) as pilot:
+        await until(pilot, lambda: "`primary` is not a colour" in screen_text(app))
+        assert screen_text(app).count("is not a colour") == 1
+        assert app.theme == "mine"
+
+
+async def test_a_theme_is_read_again_while_it_is_edited(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text('name = "mine"\nprimary = "#336699"\nbackground = "#000000"\n')
+    app = PonderApp(FakeDesk(), registry(), default_keymap(registry()), Theming(tmp_path, "mine", {}))
+    async with app.run_test(size=(80, 24)) as pilot:
+        path.write_text('name = "mine"\nprimary = "#336699"\nbackground = "#123456"\n')
+        app.theming._look(app)
+        await until(pilot, lambda: app.theme_variables["background"].lower() == "#123456")
+
+
+@pytest.mark.parametrize(
+    ("environment", "theme"),
+    [
+        ({"COLORTERM": "truecolor"}, "dusk"),
+        ({"COLORTERM": "truecolor", "COLORFGBG": "0;15"}, "dawn"),
+        ({"NO_COLOR": "1", "COLORTERM": "truecolor"}, "ansi"),
+        ({"TERM": "xterm"}, "ansi"),
+        ({"TERM": "xterm-256color"}, "dusk"),
+    ],
+)
+def test_auto_follows_the_terminal(environment: dict[str, str], theme: str) -> None:
+    assert Theming(None, "auto", environment).resolve("auto") == theme
+
+
+@pytest.mark.parametrize(("said", "light"), [("15;0", False), ("0;15", True), ("0;default;7", True), ("", False)])
+def test_what_terminals_say_of_their_background(said: str, light: bool) -> None:
+    assert has_light_background({"COLORFGBG": said}) is light
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "ratio"),
+    [("#000000", "#ffffff", 21.0), ("#777777", "#777777", 1.0), ("ansi_red", "#000000", None)],
+)
+def test_contrast_is_that_of_wcag(first: str, second: str, ratio: float | None) -> None:
+    assert contrast(first, second) == (pytest.approx(ratio) if ratio is not None else None)

@@ -1,0 +1,184 @@
+"""What is seen while an answer arrives."""
+
+from __future__ import annotations
+
+import pytest
+from textual.pilot import Pilot
+
+from tests.ui import scenes
+from tests.ui.stage import on_stage, screen_text, until
+from tui.domain.blocks import TextBlock, ToolResultBlock
+from tui.domain.errors import ErrorKind, ProviderError
+from tui.domain.events import (
+    AttemptReset,
+    HistoryChanged,
+    RequestStarted,
+    RetryScheduled,
+    SettingsChanged,
+    ToolFinished,
+    ToolStarted,
+    TurnFailed,
+)
+from tui.domain.messages import Turn
+from tui.domain.stream import BlockFinished, BlockStarted, ToolArgsDelta
+from tui.ui.app import PonderApp
+from tui.ui.transcript.blocks import Fold, Thinking
+
+LONG = "\n\n".join(f"Thought number {number}." for number in range(30))
+
+
+def seen(app: PonderApp) -> str:
+    return screen_text(app)
+
+
+def thinking_block(app: PonderApp) -> Thinking:
+    blocks = [block for section in app.chat.transcript.column.sections for block in section.blocks]
+    return next(block for block in reversed(blocks) if isinstance(block, Thinking))
+
+
+async def shows(pilot: Pilot[int], app: PonderApp, words: str) -> None:
+    await until(pilot, lambda: words in screen_text(app))
+
+
+async def test_live_thinking_is_open_shows_its_tail_and_folds_at_the_first_word_of_the_answer() -> None:
+    async with on_stage(size=(80, 24)) as (app, desk, pilot):
+        desk.chat.publish(*scenes.begun(), *scenes.thinking(LONG))
+        await shows(pilot, app, "Thought number 29.")
+        assert "▾ Thinking…" in seen(app)
+        assert "Thought number 3." not in seen(app)
+        desk.chat.publish(*scenes.words("The answer."))
+        await shows(pilot, app, "The answer.")
+        assert "▸ Thought" in seen(app)
+        assert "Thought number 29." not in seen(app)
+
+
+async def test_thinking_the_user_touched_stays_as_it_is() -> None:
+    async with on_stage(size=(80, 30)) as (app, desk, pilot):
+        desk.chat.publish(*scenes.begun(), *scenes.thinking(LONG))
+        await shows(pilot, app, "Thought number 29.")
+        await pilot.press("alt+up", "space")
+        assert thinking_block(app).shown is Fold.FULL
+        desk.chat.publish(*scenes.words("The answer."))
+        await pilot.pause(0.1)
+        assert thinking_block(app).shown is Fold.FULL
+
+
+async def test_the_bill_stands_below_a_finished_answer_and_the_status_is_quiet_again() -> None:
+    async with on_stage(size=(80, 24)) as (app, desk, pilot):
+        desk.chat.publish(*scenes.begun(), *scenes.words("Because.", index=0))
+        await shows(pilot, app, "Because.")
+        assert "writing" in seen(app) or "answering" in seen(app)
+        desk.chat.publish(*scenes.ended("Because."))
+        await shows(pilot, app, "in 8.2k (6.1k cached) · out 14.3k · 44 s · $0.36")
+        assert "answering" not in seen(app)
+
+
+async def test_hidden_thinking_shows_that_it_was_and_what_it_cost() -> None:
+    from dataclasses import replace
+
+    from tui.domain.blocks import Seal, ThinkingBlock
+    from tui.domain.thinking import ThinkingForm
+
+    turn = scenes.turn("q", "a")
+    hidden = ThinkingBlock(text="", form=ThinkingForm.HIDDEN, seal=Seal(encrypted="x"), seconds=8.0, tokens=900)
+    answer = replace(turn.messages[1], blocks=(hidden, *turn.messages[1].blocks))
+    async with on_stage(replace(turn, messages=(turn.messages[0], answer)), size=(80, 24)) as (app, _, _pilot):
+        assert "· Thought 8.0 s · 900 tok · encrypted" in seen(app)
+
+
+async def test_an_error_stands_below_what_failed_with_the_way_out() -> None:
+    async with on_stage(size=(80, 24)) as (app, desk, pilot):
+        error = ProviderError(ErrorKind.AUTH, "Anthropic says: invalid x-api-key", advice="/key anthropic")
+        desk.chat.publish(*scenes.begun("Why?"), TurnFailed(Turn(id="live", messages=()), error))
+        await shows(pilot, app, "✗ Anthropic says: invalid x-api-key")
+        lines = [line.strip() for line in seen(app).splitlines()]
+        place = lines.index("✗ Anthropic says: invalid x-api-key")
+        assert "/key anthropic" in lines[place : place + 3]
+        assert "▌ Why?" in lines[:place]
+
+
+async def test_an_attempt_that_is_void_leaves_the_screen_and_the_next_takes_its_place() -> None:
+    async with on_stage(size=(80, 24)) as (app, desk, pilot):
+        error = ProviderError(ErrorKind.OVERLOADED, "overloaded")
+        desk.chat.publish(*scenes.begun(), *scenes.words("Half an ans", index=0))
+        await shows(pilot, app, "Half an ans")
+        desk.chat.publish(AttemptReset("live", 1, 1, error), RetryScheduled("live", 8.0, 2, error))
+        await shows(pilot, app, "retry in")
+        assert "Half an ans" not in seen(app)
+        desk.chat.publish(RequestStarted("live", 1, 2, scenes.OPUS, scenes.PLAN), *scenes.words("Whole.", index=0))
+        await shows(pilot, app, "Whole.")
+
+
+async def test_a_tool_call_says_what_it_does_how_it_went_and_opens() -> None:
+    async with on_stage(size=(100, 30)) as (app, desk, pilot):
+        call = [
+            scenes.streamed(BlockStarted(0, "tool_call", name="grep", call_id="c1")),
+            scenes.streamed(ToolArgsDelta(0, '{"pattern": "class Drake"}')),
+            scenes.streamed(BlockFinished(0)),
+        ]
+        desk.chat.publish(*scenes.begun(), *call)
+        await shows(pilot, app, "◌ grep  class Drake")
+        desk.chat.publish(*scenes.ended("")[:1], ToolStarted("live", "c1", "grep", "{}"))
+        await shows(pilot, app, "◐ grep  class Drake  running")
+        result = ToolResultBlock(call_id="c1", name="grep", content=(TextBlock(text="drake.py:4"),))
+        desk.chat.publish(ToolFinished("live", "c1", result, 0.4))
+        await shows(pilot, app, "● grep  class Drake  0.4 s")
+        await pilot.press("alt+up", "alt+up", "space")
+        await until(pilot, lambda: "drake.py:4" in seen(app) and '"pattern"' in seen(app))
+
+
+async def test_scrolling_up_lets_go_of_the_tail_and_end_takes_hold_again() -> None:
+    async with on_stage(*scenes.CONVERSATION, size=(80, 24)) as (app, desk, pilot):
+        desk.chat.publish(*scenes.begun(), *scenes.words("First line.\n\n", index=0))
+        await shows(pilot, app, "First line.")
+        await pilot.press("pageup")
+        before = [line[:78].rstrip() for line in seen(app).splitlines()[1:12]]
+        desk.chat.publish(*[scenes.streamed(event.event) for event in scenes.words(*["More.\n\n"] * 20, index=0)[1:]])
+        await shows(pilot, app, "new lines")
+        assert [line[:78].rstrip() for line in seen(app).splitlines()[1:12]] == before
+        await pilot.press("ctrl+end")
+        await until(pilot, lambda: "new lines" not in seen(app) and "More." in seen(app))
+
+
+async def test_the_view_of_all_thinking_steps_with_one_key() -> None:
+    async with on_stage(scenes.turn("q", "a", 1, LONG), size=(100, 60)) as (app, _, pilot):
+        assert "Thought number 1." not in seen(app)
+        await pilot.press("ctrl+o")
+        assert "Thought number 1." in seen(app)
+        assert "… 49 more lines" in seen(app)
+        await pilot.press("ctrl+o")
+        assert "Thought number 12." in seen(app)
+        await pilot.press("ctrl+o")
+        assert "Thought number 1." not in seen(app)
+
+
+async def test_thinking_can_be_taken_off_the_screen_and_comes_back() -> None:
+    async with on_stage(scenes.turn("q", "a", 1, LONG), size=(100, 30)) as (app, desk, pilot):
+        assert "Thought 38 s" in seen(app)
+        await desk.settings.assign("reasoning.includeInResponse", "false")
+        await until(pilot, lambda: "Thought 38 s" not in seen(app))
+        await desk.settings.assign("reasoning.includeInResponse", "true")
+        await shows(pilot, app, "Thought 38 s")
+
+
+async def test_another_history_is_drawn_anew() -> None:
+    async with on_stage(*scenes.CONVERSATION, size=(100, 30)) as (app, desk, pilot):
+        desk.chat.publish(HistoryChanged((scenes.turn("Only this", "is left."),)))
+        await shows(pilot, app, "is left.")
+        assert "L = 10,000" not in seen(app)
+
+
+@pytest.mark.parametrize("size", [(1, 1), (20, 5), (40, 12), (250, 70)])
+async def test_no_size_is_too_small_or_too_large(size: tuple[int, int]) -> None:
+    async with on_stage(*scenes.CONVERSATION, size=size) as (app, desk, pilot):
+        desk.chat.publish(*scenes.begun(), *scenes.thinking(LONG), *scenes.words(scenes.ANSWER))
+        await pilot.pause(0.1)
+        await pilot.resize_terminal(80, 24)
+        await shows(pilot, app, "where the numbers come")
+
+
+async def test_settings_heard_of_do_not_disturb_a_running_answer() -> None:
+    async with on_stage(size=(100, 30)) as (app, desk, pilot):
+        desk.chat.publish(*scenes.begun(), *scenes.words("Still ", index=0), SettingsChanged({"context.limit": 9}))
+        desk.chat.publish(*scenes.words("here.", index=0)[1:])
+        await shows(pilot, app, "Still here.")

@@ -1,0 +1,91 @@
+"""The whole program around the embedded demo, in a folder of its own, without a screen."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tui.domain.blocks import TextBlock
+from tui.domain.events import AppEvent, TurnFailed, TurnFinished
+from tui.domain.messages import Turn
+from tui.domain.usage import MeterReading
+from tui.engine.state import SessionView
+from tui.wiring.desk import LiveDesk
+from tui.wiring.findings import Findings
+from tui.wiring.open_session import DEMO, OpenSession, first_spec
+from tui.wiring.program import Program, build_program
+from tui.wiring.storage import KeptInMemory, Stored
+from tui.wiring.wishes import Wishes
+
+FAST = "demo/fast/low"
+
+
+@dataclass
+class House:
+    """The desk, and what stands behind it."""
+
+    program: Program
+    current: OpenSession
+    findings: Findings
+    desk: LiveDesk
+
+    def view(self) -> SessionView:
+        view, subscription = self.desk.chat.attach()
+        subscription.close()
+        return view
+
+    async def meter(self, draft: str = "") -> MeterReading:
+        return await self.desk.chat.weigh(draft)
+
+    async def say(self, text: str) -> list[AppEvent]:
+        """Submit a prompt; all that was heard until the turn's end."""
+        _, subscription = self.desk.chat.attach()
+        await self.desk.chat.submit((TextBlock(text=text),))
+        return await heard_until(subscription, TurnFinished, TurnFailed)
+
+
+async def heard_until(subscription: object, *kinds: type) -> list[AppEvent]:
+    heard: list[AppEvent] = []
+    async with asyncio.timeout(20):
+        async for batch in subscription.batches(0):
+            heard += [stamped.event for stamped in batch]
+            if any(isinstance(event, kinds) for event in heard):
+                break
+    subscription.close()
+    return heard
+
+
+def config(home: Path, text: str) -> None:
+    (home / "config").mkdir(parents=True, exist_ok=True)
+    (home / "config" / "config.toml").write_text(text, encoding="utf-8")
+
+
+@asynccontextmanager
+async def house(
+    home: Path,
+    *,
+    environment: Mapping[str, str] | None = None,
+    model: str | None = FAST,
+    stored: Sequence[Turn] = (),
+    **wishes: object,
+) -> AsyncIterator[House]:
+    """The program as ``ponder`` starts it, with a session open."""
+    around = {"PONDER_HOME": str(home), **(environment or {})}
+    program = build_program(around, Wishes(model=model, folder=home, demo_speed=0.0, **wishes))
+    findings = Findings(program)
+    findings.look_for_keys(stored=False)
+    storage = KeptInMemory()
+    program.engine.start()
+    try:
+        current = OpenSession(program, storage, interactive=True)
+        left = Stored(id="left", title="", spec=None, turns=tuple(stored)) if stored else None
+        spec = first_spec(program, findings.ready())
+        current.chosen_by_default = spec == DEMO
+        current.start(spec, left)
+        yield House(program, current, findings, LiveDesk(current, findings, storage))
+        await current.close()
+    finally:
+        await asyncio.to_thread(program.close)

@@ -1,0 +1,88 @@
+"""``ponder models --refresh``: asks providers which models they have, all at once, and keeps what they say."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import time
+from collections.abc import Iterable, Mapping, Sequence
+
+from tui.catalog.facts import AuthStyle, ProviderFacts
+from tui.catalog.load import Catalog
+from tui.domain.errors import PonderError
+from tui.providers.auth import Keys
+from tui.providers.discovery import Discovery
+from tui.providers.list_cache import ListCache, Listing
+from tui.providers.opening import transport_maker
+from tui.settings.paths import find_paths
+
+EVERYTHING = "all"
+MODELS_DEV = "models.dev"
+WORDS = (EVERYTHING, MODELS_DEV)
+"""What may stand where a provider's name may. Nothing but these fetches models.dev."""
+
+
+def refresh_lists(catalog: Catalog, asked: str) -> bool:
+    """Ask one provider, or ("") those that can be asked; what came of it goes to stderr. True where a list came."""
+    return asyncio.run(_refresh(catalog, asked))
+
+
+async def _refresh(catalog: Catalog, asked: str) -> bool:
+    paths = find_paths(os.environ)
+    keys, cache = Keys(paths.credentials_file), ListCache(paths.cache)
+    make_transport = transport_maker(environ=os.environ)
+    discovery = Discovery(keys, make_transport, cache, time.time)
+    providers: Sequence[ProviderFacts] = []
+    if asked not in WORDS and asked:
+        providers = [catalog.provider(asked)]
+    elif asked != MODELS_DEV:
+        providers = await asyncio.to_thread(_askable, catalog, keys)
+    found: dict[str, Listing | PonderError] = {}
+    if asked in WORDS:
+        found[MODELS_DEV] = await _models_dev(catalog, cache)
+    for provider in providers:
+        if provider.discovery is None:
+            found[provider.id] = PonderError(f"{provider.title} has no list of models to ask for.")
+    found |= await discovery.ask_all(providers)
+    named = asked and asked not in WORDS
+    _tell(found, () if named else frozenset(provider.id for provider in providers if provider.key_optional))
+    return any(isinstance(answer, Listing) for answer in found.values())
+
+
+async def _models_dev(catalog: Catalog, cache: ListCache) -> Listing | PonderError:
+    from tui.providers.refresh import refresh
+
+    transport = transport_maker(environ=os.environ)()
+    try:
+        return await refresh(transport, cache, frozenset(catalog.providers()), time.time)
+    except PonderError as error:
+        return error
+    finally:
+        await transport.aclose()
+
+
+def _askable(catalog: Catalog, keys: Keys) -> list[ProviderFacts]:
+    """Those with a list and with a key, or without need of one."""
+    return [provider for provider in catalog.providers().values() if provider.discovery and _is_open(provider, keys)]
+
+
+def _is_open(provider: ProviderFacts, keys: Keys) -> bool:
+    if provider.auth is AuthStyle.NONE or provider.key_optional:
+        return True
+    try:
+        return keys.find(provider) is not None
+    except PonderError:
+        return False
+
+
+def _tell(found: Mapping[str, Listing | PonderError], quiet: Iterable[str]) -> None:
+    """One line each; a server of this machine that does not run is no news, unless it was asked for by name."""
+    for source, answer in found.items():
+        if isinstance(answer, Listing):
+            count = sum(map(len, answer.rows.values()))
+            print(f"{source}: {count} {'model' if count == 1 else 'models'}", file=sys.stderr)
+        elif source not in quiet:
+            print(f"{source}: {answer.message} {answer.advice}".rstrip(), file=sys.stderr)
+    if not any(isinstance(answer, Listing) for answer in found.values()):
+        print("No list came: there is no key that works, and no server on this machine answers.", file=sys.stderr)

@@ -1,0 +1,268 @@
+"""The lossless form of a session: versioned JSON with every branch, seal and unknown block, out and in again.
+
+What comes in is checked against the schema; it runs nothing, brings no settings but how to think, and its
+unfinished turns are finished.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
+
+from tui.domain.errors import UsageError
+from tui.domain.thinking import ModelSpec
+from tui.domain.value import dataclass
+from tui.store import branches, sessions
+from tui.store.blocks import encodable, read_blocks
+from tui.store.codec import (
+    Json,
+    Unreadable,
+    checked_block,
+    dumps,
+    loads,
+    message_from,
+    number_of,
+    spec_from,
+    text_of,
+    to_object,
+)
+from tui.store.export import Parts
+from tui.store.turns import Place, close_turn, write_objects
+
+FORMAT = "ponder-session"
+VERSION = 1
+KEPT_SETTINGS = ("reasoning.", "context.")
+"""Settings an import may bring: nothing that decides what tools may do or where requests go."""
+_EXACT = frozenset({"signature", "encrypted", "data"})
+"""Opaque bytes: no pattern of a key means anything in them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchivedMessage:
+    """A message as its objects."""
+
+    id: str
+    role: str
+    meta: Mapping[str, object]
+    blocks: Sequence[Mapping[str, object]]
+    created: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchivedTurn:
+    """A turn and the one before it."""
+
+    id: str
+    parent: str | None
+    messages: tuple[ArchivedMessage, ...]
+    created: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Archived:
+    """A session outside the store."""
+
+    title: str
+    turns: tuple[ArchivedTurn, ...]
+    head: str | None
+    """The last turn of the active path."""
+    spec: ModelSpec | None = None
+    settings: Mapping[str, object] = field(default_factory=dict)
+    view: Mapping[str, object] | None = None
+    created: float | None = None
+
+
+def exported(connection: sqlite3.Connection, session: int, parts: Parts, conceal: Callable[[str], str]) -> str:
+    """A session as JSON. All parts: everything there is. Fewer: the active path without the rest."""
+    identity, title, created, updated = connection.execute(
+        "SELECT id, title, created, updated FROM session WHERE seq = ?", (session,)
+    ).fetchone()
+    spec, settings = sessions.settings_of(connection, session)
+    view = sessions.view_of(connection, session)
+    head = branches.head_of(connection, session)
+    if parts is Parts.ALL:
+        numbers = [
+            row[0] for row in connection.execute("SELECT seq FROM turn WHERE session = ? ORDER BY seq", (session,))
+        ]
+    else:
+        numbers = branches.path_to(connection, head)
+    found: dict[str, object] = {
+        "format": FORMAT,
+        "version": VERSION,
+        "parts": parts.value,
+        "id": identity,
+        "title": title,
+        "created": created,
+        "updated": updated,
+        "spec": None if spec is None else to_object(spec),
+        "settings": settings,
+        "view": None if view is None else sessions.view_object(view),
+        "head": None if head is None else branches.names_of(connection, [head])[0],
+        "turns": [_turn_object(connection, number, parts) for number in numbers],
+    }
+    return dumps(_concealed(found, conceal))
+
+
+def _turn_object(connection: sqlite3.Connection, turn: int, parts: Parts) -> dict[str, object]:
+    identity, created, parent = connection.execute(
+        "SELECT turn.id, turn.created, parent.id FROM turn LEFT JOIN turn AS parent ON parent.seq = turn.parent"
+        " WHERE turn.seq = ?",
+        (turn,),
+    ).fetchone()
+    heads = connection.execute(
+        "SELECT seq, id, role, meta, created FROM message WHERE turn = ? ORDER BY position, seq", (turn,)
+    ).fetchall()
+    blocks = read_blocks(connection, [head[0] for head in heads])
+    messages = []
+    for seq, name, role, meta_text, when in heads:
+        meta = _meta(meta_text)
+        kept = [block for block in blocks[seq] if _wanted(block, parts)]
+        if kept or parts is Parts.ALL:
+            messages.append({"id": name, "role": role, "created": when, "meta": meta, "blocks": kept})
+    return {"id": identity, "parent": parent, "created": created, "messages": messages}
+
+
+def _meta(text: str) -> object:
+    try:
+        return loads(text)
+    except Unreadable:
+        return {}
+
+
+def _wanted(block: Json, parts: Parts) -> bool:
+    kinds = {Parts.ANSWERS: ("text", "image"), Parts.THINKING: ("text", "image", "thinking")}
+    return parts is Parts.ALL or block.get("kind") in kinds[parts]
+
+
+def _concealed(value: object, conceal: Callable[[str], str]) -> object:
+    match value:
+        case str():
+            return conceal(value)
+        case list():
+            return [_concealed(item, conceal) for item in value]
+        case dict():
+            return {name: item if name in _EXACT else _concealed(item, conceal) for name, item in value.items()}
+        case _:
+            return value
+
+
+def parsed(content: bytes, foreign: Callable[[object], tuple[Archived, ...]]) -> tuple[Archived, ...]:
+    """The conversations in a file; ``foreign`` reads what other programs export. Raises UsageError."""
+    try:
+        found = loads(content.decode("utf-8-sig"))
+        if isinstance(found, dict) and found.get("format") == FORMAT:
+            conversations: tuple[Archived, ...] = (_own(found),)
+        else:
+            conversations = foreign(found)
+    except UnicodeDecodeError:
+        raise UsageError("This file is not text.", advice="Import a JSON file; unpack a zip first.") from None
+    except (Unreadable, RecursionError) as fault:
+        raise UsageError(f"This is not a conversation that can be read: {fault}.") from None
+    if not conversations:
+        raise UsageError("There is no conversation in this file.")
+    return conversations
+
+
+def _own(found: Json) -> Archived:
+    version = found.get("version")
+    if not isinstance(version, int) or version > VERSION:
+        raise Unreadable(f"version {version}, and this program knows {VERSION}")
+    turns = tuple(_own_turn(item) for item in objects(found, "turns"))
+    names = {turn.id for turn in turns}
+    messages = [message.id for turn in turns for message in turn.messages]
+    if len(names) < len(turns) or len(set(messages)) < len(messages):
+        raise Unreadable("a turn or a message is there twice")
+    head = found.get("head")
+    before: set[str | None] = {None}
+    for turn in turns:
+        if turn.parent not in before:
+            raise Unreadable("a turn comes before the one it follows")
+        before.add(turn.id)
+    spec, view, settings = found.get("spec"), found.get("view"), found.get("settings")
+    if isinstance(view, dict):
+        sessions.view_from(view)
+    return Archived(
+        title=text_of(found, "title", ""),
+        turns=turns,
+        head=head if isinstance(head, str) and head in names else (turns[-1].id if turns else None),
+        spec=spec_from(spec) if isinstance(spec, dict) else None,
+        settings=_kept(settings) if isinstance(settings, dict) else {},
+        view=view if isinstance(view, dict) else None,
+        created=number_of(found, "created"),
+    )
+
+
+def _kept(settings: Json) -> dict[str, object]:
+    return {name: value for name, value in settings.items() if name.startswith(KEPT_SETTINGS)}
+
+
+def _own_turn(found: Json) -> ArchivedTurn:
+    parent = found.get("parent")
+    if parent is not None and not isinstance(parent, str):
+        raise Unreadable("`parent` is not a text")
+    return ArchivedTurn(
+        id=_name(found),
+        parent=parent,
+        messages=tuple(_own_message(item) for item in objects(found, "messages")),
+        created=number_of(found, "created"),
+    )
+
+
+def _name(found: Json) -> str:
+    name = text_of(found, "id")
+    if not encodable(name):
+        raise Unreadable("an `id` is not text")
+    return name
+
+
+def _own_message(found: Json) -> ArchivedMessage:
+    meta = found.get("meta", {})
+    if not isinstance(meta, dict):
+        raise Unreadable("`meta` is not an object")
+    blocks = objects(found, "blocks")
+    message = message_from(_name(found), text_of(found, "role"), meta, tuple(map(checked_block, blocks)))
+    return ArchivedMessage(
+        id=message.id, role=message.role.value, meta=meta, blocks=blocks, created=number_of(found, "created")
+    )
+
+
+def objects(found: Json, name: str) -> list[dict[str, object]]:
+    """A list of objects. Raises Unreadable."""
+    items = found.get(name)
+    if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+        raise Unreadable(f"`{name}` is not a list of objects")
+    return items
+
+
+def store(connection: sqlite3.Connection, archived: Archived, identity: str, now: float) -> str:
+    """Put it into the store as a new session; its id."""
+    beginning = sessions.Beginning(id=identity, spec=archived.spec, settings=archived.settings, title=archived.title)
+    session = sessions.ensure(connection, beginning, archived.created or now)
+    numbers: dict[str, int] = {}
+    for turn in archived.turns:
+        created = turn.created or now
+        numbers[turn.id] = number = _add_turn(connection, session, turn, numbers, created)
+        for message in turn.messages:
+            head = (message.id, message.role, message.meta)
+            write_objects(connection, Place(session, number, message.created or created), head, message.blocks)
+        close_turn(connection, session, number)
+    path = branches.path_to(connection, numbers.get(archived.head or ""))
+    branches.set_head(connection, session, path[-1] if path else None, len(path))
+    if archived.view is not None:
+        sessions.set_view(connection, session, sessions.view_from(archived.view))
+    sessions.touch(connection, session, now)
+    return identity
+
+
+def _add_turn(
+    connection: sqlite3.Connection, session: int, turn: ArchivedTurn, numbers: Mapping[str, int], created: float
+) -> int:
+    parent = None if turn.parent is None else numbers[turn.parent]
+    number = connection.execute(
+        "INSERT INTO turn (id, session, parent, created) VALUES (?, ?, ?, ?)", (turn.id, session, parent, created)
+    ).lastrowid
+    assert number is not None
+    if parent is not None:
+        connection.execute("UPDATE turn SET chosen = ? WHERE seq = ?", (number, parent))
+    return number

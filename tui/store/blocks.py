@@ -1,0 +1,197 @@
+"""Blocks as rows: words in a column of their own, large contents apart under the hash of what they are."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+
+from tui.domain.value import dataclass
+from tui.store.codec import UNREADABLE, Json, Unreadable, dumps, loads
+
+APART_FROM = 64 << 10
+"""Characters: a longer piece of a tool result, a picture or an unknown item is kept apart."""
+PICTURE_APART_FROM = 4 << 10
+APART = "$blob"
+ROOM = 1 << 20
+"""Places for the blocks of one message."""
+OF_MESSAGE = f"(block.place >= message.seq * {ROOM} AND block.place < (message.seq + 1) * {ROOM})"
+"""SQL: the block is one of the message's."""
+_WITH_WORDS = frozenset({"text", "thinking"})
+_WITH_CONTENTS = frozenset({"tool_result", "image", "opaque"})
+
+
+@dataclass(slots=True)
+class BlockRow:
+    """One block as it is stored."""
+
+    kind: str
+    text: str | None
+    payload: str
+    blobs: dict[str, bytes] = field(default_factory=dict)
+
+
+def split(block: Mapping[str, object]) -> BlockRow:
+    """An object of the codec as a row."""
+    rest = dict(block)
+    kind = rest.pop("kind", UNREADABLE)
+    if not isinstance(kind, str) or not encodable(kind):
+        return BlockRow(UNREADABLE, None, dumps(block))
+    if kind == UNREADABLE and isinstance(rest.get("row"), str):
+        return BlockRow(kind, None, str(rest["row"]))
+    text = None
+    if kind in _WITH_WORDS:
+        words = rest.get("text")
+        # SQLite's own functions stop at NUL, and UTF-8 has no lone surrogates: such words stay in the JSON.
+        if isinstance(words, str) and "\0" not in words and encodable(words):
+            text = words
+            del rest["text"]
+    row = BlockRow(kind, text, "")
+    if kind in _WITH_CONTENTS:
+        limit = PICTURE_APART_FROM if kind == "image" else APART_FROM
+        rest = {name: _apart(value, limit, row.blobs) for name, value in rest.items()}
+    row.payload = dumps(rest)
+    return row
+
+
+def join(kind: str, text: str | None, payload: str, blobs: Mapping[str, bytes]) -> dict[str, object]:
+    """The object again. What is damaged says so and keeps what it was."""
+    try:
+        found = loads(payload)
+        if not isinstance(found, dict) or kind == UNREADABLE:
+            raise Unreadable("not an object")
+        if kind in _WITH_CONTENTS:
+            found = {name: _together(value, blobs) for name, value in found.items()}
+    except Unreadable:
+        return {"kind": UNREADABLE, "row": payload}
+    found["kind"] = kind
+    if text is not None:
+        found["text"] = text
+    return found
+
+
+def write_blocks(connection: sqlite3.Connection, message: int, rows: Sequence[BlockRow]) -> None:
+    """All blocks of a message that has none."""
+    connection.executemany(
+        "INSERT INTO block (place, kind, text, payload) VALUES (?, ?, ?, ?)",
+        [(message * ROOM + position, row.kind, row.text, row.payload) for position, row in enumerate(rows)],
+    )
+    for row in rows:
+        for name, content in row.blobs.items():
+            connection.execute("INSERT OR IGNORE INTO blob (hash, content) VALUES (?, ?)", (name, content))
+            connection.execute("INSERT OR IGNORE INTO block_blob (message, hash) VALUES (?, ?)", (message, name))
+
+
+def stored_rows(connection: sqlite3.Connection, message: int) -> list[tuple[str, str | None, str]]:
+    """Kind, words and payload of a message's blocks as they stand."""
+    return connection.execute(
+        "SELECT kind, text, payload FROM block WHERE place >= ? AND place < ? ORDER BY place",
+        (message * ROOM, (message + 1) * ROOM),
+    ).fetchall()
+
+
+def clear_blocks(connection: sqlite3.Connection, message: int) -> None:
+    """Make room for other blocks."""
+    connection.execute("DELETE FROM block WHERE place >= ? AND place < ?", (message * ROOM, (message + 1) * ROOM))
+    connection.execute("DELETE FROM block_blob WHERE message = ?", (message,))
+
+
+def copy_blocks(connection: sqlite3.Connection, message: int, into: int) -> None:
+    """The same blocks for another message; large contents are shared."""
+    connection.execute(
+        "INSERT INTO block (place, kind, text, payload) SELECT place + ?, kind, text, payload FROM block"
+        " WHERE place >= ? AND place < ?",
+        ((into - message) * ROOM, message * ROOM, (message + 1) * ROOM),
+    )
+    connection.execute(
+        "INSERT INTO block_blob (message, hash) SELECT ?, hash FROM block_blob WHERE message = ?", (into, message)
+    )
+
+
+def read_blocks(connection: sqlite3.Connection, messages: Sequence[int]) -> dict[int, list[dict[str, object]]]:
+    """The objects of several messages, by message."""
+    found: dict[int, list[dict[str, object]]] = {message: [] for message in messages}
+    for start in range(0, len(messages), 500):
+        some = messages[start : start + 500]
+        marks = ",".join("?" * len(some))
+        contents: dict[int, dict[str, bytes]] = {}
+        for message, name, content in connection.execute(
+            f"SELECT message, hash, content FROM block_blob JOIN blob USING (hash) WHERE message IN ({marks})", some
+        ):
+            contents.setdefault(message, {})[name] = content
+        for message, kind, text, payload in connection.execute(
+            f"SELECT message.seq, kind, text, payload FROM message JOIN block ON {OF_MESSAGE}"
+            f" WHERE message.seq IN ({marks}) ORDER BY place",
+            some,
+        ):
+            found[message].append(join(kind, text, str(payload), contents.get(message, {})))
+    return found
+
+
+def encodable(words: str) -> bool:
+    """Whether UTF-8 can hold it."""
+    try:
+        words.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _apart(value: object, limit: int, blobs: dict[str, bytes]) -> object:
+    match value:
+        case str() if len(value) > limit:
+            content = value.encode("utf-8", "surrogatepass")
+            name = hashlib.sha256(content).hexdigest()
+            blobs[name] = content
+            return {APART: name}
+        case list():
+            return [_apart(item, limit, blobs) for item in value]
+        case dict():
+            return {name: _apart(item, limit, blobs) for name, item in value.items()}
+        case _:
+            return value
+
+
+def _together(value: object, blobs: Mapping[str, bytes]) -> object:
+    match value:
+        case {"$blob": str(name)}:
+            if name not in blobs:
+                raise Unreadable("a large content is missing")
+            return blobs[name].decode("utf-8", "surrogatepass")
+        case list():
+            return [_together(item, blobs) for item in value]
+        case dict():
+            return {name: _together(item, blobs) for name, item in value.items()}
+        case _:
+            return value
+
+
+def words_of(role: str, blocks: Sequence[Json]) -> tuple[str, str, str, str]:
+    """What can be searched for in a message: prompts, answers, thinking, tools (of a long result its beginning)."""
+    prompts: list[str] = []
+    answers: list[str] = []
+    thinking: list[str] = []
+    tools: list[str] = []
+    for block in blocks:
+        match block.get("kind"):
+            case "text":
+                (prompts if role == "user" else answers).append(_said(block, "text"))
+            case "thinking":
+                thinking.append(_said(block, "text"))
+            case "tool_call":
+                tools += [_said(block, "name"), _said(block, "arguments")[:APART_FROM]]
+            case "tool_result":
+                items = block.get("content")
+                found = items if isinstance(items, list) else []
+                tools += [_said(item, "text")[:APART_FROM] for item in found if isinstance(item, dict)]
+            case "image":
+                prompts.append(_said(block, "name"))
+            case _:
+                pass
+    return "\n".join(prompts), "\n".join(answers), "\n".join(thinking), "\n".join(tools)
+
+
+def _said(found: Json, name: str) -> str:
+    value = found.get(name)
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,233 @@
+"""The database: one thread that writes, one that reads, whole transactions only.
+
+``run(work)`` calls ``work(connection)`` between BEGIN IMMEDIATE and COMMIT; when it returns, it is on the disk.
+``read(work)`` sees one state of the database from its first line to its last. Both may be called from any loop and
+any thread. Nothing is opened before the first call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import TypeVar
+
+from tui.domain.errors import StoreError, StoreReadOnly
+from tui.store.faults import is_damage, is_damage_of_index, store_error
+from tui.store.opening import (
+    BUSY_TIMEOUT_S,
+    Reading,
+    check,
+    file_system_of,
+    make_private,
+    one_at_a_time,
+    open_reader,
+    open_writer,
+)
+from tui.store.recovery import recover
+from tui.store.words import index_all
+
+IDLE_WAL = 1 << 20
+"""Bytes: a longer write-ahead log is taken in and cut when nothing waits to be written."""
+
+Result = TypeVar("Result")
+Work = Callable[[sqlite3.Connection], Result]
+
+
+class Database:
+    """All sessions of a user, in one file."""
+
+    def __init__(self, path: Path, *, file_system: Callable[[Path], str] = file_system_of) -> None:
+        self.path = path
+        self._file_system = file_system
+        self._writing = ThreadPoolExecutor(1, thread_name_prefix="ponder-store-write")
+        self._reading = ThreadPoolExecutor(1, thread_name_prefix="ponder-store-read")
+        self._connection: sqlite3.Connection | None = None
+        self._reader: Reading | None = None
+        self._file: int | None = None
+        """The file as it was opened."""
+        self._tried = False
+        """Opening for writing was tried: readers need not wait for it any more."""
+        self._waiting = 0
+        self._lock = threading.Lock()
+        self._closed = False
+        self._notices: list[str] = []
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What the user should hear about how the database was opened: damage, a network disk, read-only."""
+        return tuple(self._notices)
+
+    async def run(self, work: Work[Result]) -> Result:
+        """Write, all or nothing. Raises StoreError; what ``work`` raises undoes it and comes out as it is."""
+        return await asyncio.wrap_future(self.submit(work))
+
+    async def read(self, work: Work[Result]) -> Result:
+        """Read. Raises StoreError."""
+        return await asyncio.wrap_future(self.submit_read(work))
+
+    def submit(self, work: Work[Result]) -> Future[Result]:
+        """As ``run``, for callers without a loop."""
+        self._must_be_open()
+        with self._lock:
+            self._waiting += 1
+        future = self._writing.submit(self._write, work)
+        future.add_done_callback(self._written)
+        return future
+
+    def submit_read(self, work: Work[Result]) -> Future[Result]:
+        """As ``read``, for callers without a loop."""
+        self._must_be_open()
+        return self._reading.submit(self._read, work)
+
+    def close(self) -> None:
+        """Finish what waits, take in the write-ahead log, let go of the file. From any thread."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+        self._reading.shutdown(wait=True)
+        self._close_reader()
+        self._writing.shutdown(wait=True)
+        if self._connection is not None:
+            self._truncate_log()
+            self._connection.close()
+            self._connection = None
+
+    def _must_be_open(self) -> None:
+        if self._closed:
+            raise StoreError("The session store is closed.")
+
+    def _write(self, work: Work[Result]) -> Result:
+        try:
+            try:
+                return _transaction(self._writable(), work, "BEGIN IMMEDIATE")
+            except sqlite3.Error as fault:
+                if not is_damage(fault):
+                    raise
+                self._repair(fault)
+                return _transaction(self._writable(), work, "BEGIN IMMEDIATE")
+        except sqlite3.Error as fault:
+            raise store_error(fault, self.path) from fault
+
+    def _writable(self) -> sqlite3.Connection:
+        if self._connection is None:
+            try:
+                make_private(self.path)
+                with one_at_a_time(self.path):
+                    self._file = _identity(self.path)
+                    opened = open_writer(self.path, self._file_system)
+            except StoreReadOnly as refusal:
+                self._notice(f"{refusal.message} {refusal.advice}")
+                raise
+            except sqlite3.Error as fault:
+                told = store_error(fault, self.path)
+                if isinstance(told, StoreReadOnly):
+                    self._notice(f"{told.message} {told.advice}")
+                raise
+            finally:
+                self._tried = True
+            self._connection = opened.connection
+            for notice in opened.notices:
+                self._notice(notice)
+        return self._connection
+
+    def _repair(self, fault: sqlite3.Error) -> None:
+        if is_damage_of_index(fault):
+            _transaction(self._writable(), index_all, "BEGIN IMMEDIATE")
+            return
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+        with one_at_a_time(self.path):
+            if _identity(self.path) == self._file:  # else another process was faster
+                self._notice(recover(self.path, self._file_system))
+
+    def _notice(self, sentence: str) -> None:
+        if sentence not in self._notices:
+            self._notices.append(sentence)
+
+    def _written(self, _: Future[Result]) -> None:
+        with self._lock:
+            self._waiting -= 1
+            if self._waiting == 0 and not self._closed and self._log_size() > IDLE_WAL:
+                self._writing.submit(self._truncate_log)
+
+    def _log_size(self) -> int:
+        try:
+            return self.path.with_name(self.path.name + "-wal").stat().st_size
+        except OSError:
+            return 0
+
+    def _truncate_log(self) -> None:
+        """Not being able to is no fault: a reader may be in the way, and the next time comes."""
+        if self._connection is None or self._waiting:
+            return
+        with suppress(sqlite3.Error):
+            # Whoever wants to write next should not wait for a reader.
+            self._connection.execute("PRAGMA busy_timeout = 50")
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        with suppress(sqlite3.Error):
+            self._connection.execute(f"PRAGMA busy_timeout = {int(BUSY_TIMEOUT_S * 1000)}")
+
+    def _read(self, work: Work[Result]) -> Result:
+        if not self._tried:
+            self._writing.submit(self._try_opening).result()
+        try:
+            try:
+                return _transaction(self._readable(), work, "BEGIN")
+            except sqlite3.Error as fault:
+                if not is_damage(fault):
+                    raise
+                self._close_reader()
+                # The writer meets the same damage, repairs it, and has nothing else to do.
+                look = index_all if is_damage_of_index(fault) else _look_at_everything
+                self._writing.submit(self._write, look).result()
+                return _transaction(self._readable(), work, "BEGIN")
+        except sqlite3.Error as fault:
+            raise store_error(fault, self.path) from fault
+
+    def _try_opening(self) -> None:
+        """Readers come after the writer: it makes, migrates and repairs. What it cannot do they live with."""
+        try:
+            self._write(lambda _: None)
+        except StoreError:
+            return
+
+    def _readable(self) -> sqlite3.Connection:
+        if self._reader is None:
+            self._reader = open_reader(self.path)
+        return self._reader.connection
+
+    def _close_reader(self) -> None:
+        if self._reader is not None:
+            self._reader.close()
+            self._reader = None
+
+
+def _identity(path: Path) -> int | None:
+    """Tells a file from another one that took its place."""
+    try:
+        return path.stat().st_ino
+    except OSError:
+        return None
+
+
+def _transaction(connection: sqlite3.Connection, work: Work[Result], begin: str) -> Result:
+    connection.execute(begin)
+    try:
+        result = work(connection)
+        connection.execute("COMMIT")
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+    return result
+
+
+def _look_at_everything(connection: sqlite3.Connection) -> None:
+    connection.execute("PRAGMA shrink_memory")  # what the cache remembers says nothing of the disk
+    check(connection)

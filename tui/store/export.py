@@ -1,0 +1,218 @@
+"""Sessions as markdown and as one self-contained HTML page. Pure. The lossless form is ``archive``'s.
+
+Control characters are shown, not written: an exported file is safe to print to a terminal.
+"""
+
+from __future__ import annotations
+
+import html as html_entities
+import json
+from collections.abc import Callable, Iterator, Sequence
+from enum import StrEnum
+from typing import assert_never
+
+from tui.domain.blocks import (
+    Block,
+    ImageBlock,
+    OpaqueBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolCallBlock,
+    ToolResultBlock,
+)
+from tui.domain.messages import Message, Role, Turn
+from tui.domain.printable import one_line, printable
+from tui.domain.value import dataclass
+
+PREVIEW_LENGTH = 2_000
+
+
+class Parts(StrEnum):
+    """How much of a conversation leaves the store."""
+
+    ANSWERS = "answers"
+    """Prompts and answers."""
+    THINKING = "thinking"
+    """And the thinking."""
+    ALL = "all"
+    """And tools, attempts that were retried, models and costs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """What is exported."""
+
+    title: str
+    turns: tuple[Turn, ...]
+    conceal: Callable[[str], str]
+    """Takes keys out of a text."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Section:
+    """One stretch of an export."""
+
+    kind: str
+    """prompt, answer, thinking or tool: also its class in HTML."""
+    label: str
+    text: str
+    code: bool = False
+    """Shown as it is, not as markdown."""
+
+
+def markdown(shown: Shown, parts: Parts) -> str:
+    """The active path as markdown."""
+    pieces = [f"# {one_line(shown.conceal(shown.title), 200) or 'Untitled'}"]
+    for section in _sections(shown, parts):
+        match section.kind:
+            case "prompt" | "answer":
+                pieces += [f"## {section.label}", section.text]
+            case "thinking":
+                quoted = "\n".join(f"> {line}".rstrip() for line in section.text.split("\n"))
+                pieces.append(f"> **{section.label}**\n>\n{quoted}")
+            case _:
+                pieces.append(f"**{section.label}**\n\n{_fenced(section.text)}")
+    return "\n\n".join(piece.rstrip("\n") for piece in pieces) + "\n"
+
+
+def html(shown: Shown, parts: Parts) -> str:
+    """The active path as a page without scripts, pictures or addresses to load."""
+    from markdown_it import MarkdownIt  # only exports pay for it
+
+    renderer = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
+    title = html_entities.escape(one_line(shown.conceal(shown.title), 200) or "Untitled")
+    body = []
+    for section in _sections(shown, parts):
+        label = html_entities.escape(section.label)
+        content = f"<pre>{html_entities.escape(section.text)}</pre>" if section.code else renderer.render(section.text)
+        if section.kind in ("thinking", "tool"):
+            body.append(f'<details class="{section.kind}"><summary>{label}</summary>{content}</details>')
+        else:
+            body.append(f'<section class="{section.kind}"><h2>{label}</h2>{content}</section>')
+    return _PAGE.replace("{title}", title).replace("{body}", "\n".join(body))
+
+
+def preview(turns: Sequence[Turn], left_out: int) -> str:
+    """The first and last words of a session."""
+    pieces: list[str] = []
+    for number, turn in enumerate(turns):
+        if number and left_out:
+            pieces.append(f"*… {left_out} more …*")
+        said = Shown(title="", turns=(turn,), conceal=str)
+        for section in _sections(said, Parts.ANSWERS):
+            words = section.text[:PREVIEW_LENGTH]
+            pieces.append(f"**{section.label}**\n\n{words}{'…' if len(words) < len(section.text) else ''}")
+    return "\n\n".join(pieces)
+
+
+def _sections(shown: Shown, parts: Parts) -> Iterator[_Section]:
+    for turn in shown.turns:
+        for message in turn.messages:
+            if message.superseded and parts is not Parts.ALL:
+                continue
+            for block in message.blocks:
+                section = _section(message, block, shown.conceal)
+                if section is not None and _wanted(section, parts):
+                    yield section
+
+
+def _wanted(section: _Section, parts: Parts) -> bool:
+    match parts:
+        case Parts.ANSWERS:
+            return section.kind in ("prompt", "answer")
+        case Parts.THINKING:
+            return section.kind != "tool"
+        case Parts.ALL:
+            return True
+        case _:
+            assert_never(parts)
+
+
+def _section(message: Message, block: Block, conceal: Callable[[str], str]) -> _Section | None:
+    user = message.role is Role.USER
+    match block:
+        case TextBlock(text=text):
+            label = "You" if user else _speaker(message)
+            return _Section("prompt" if user else "answer", label, _safe(conceal(text))) if text.strip() else None
+        case ThinkingBlock(text=text):
+            words = text if text.strip() else "(hidden by the provider)"
+            return _Section("thinking", _thinking_label(block), _safe(conceal(words)), code=True)
+        case ToolCallBlock(name=name, arguments=arguments):
+            return _Section("tool", f"Tool: {_safe(name)}", _safe(conceal(_pretty(arguments))), code=True)
+        case ToolResultBlock(name=name):
+            label = f"{'Failed' if block.failed else 'Result'}: {_safe(name)}"
+            return _Section("tool", label, _safe(conceal(_result_text(block))), code=True)
+        case ImageBlock():
+            return _Section("prompt" if user else "answer", "Picture", f"*({_safe(_picture(block))})*")
+        case OpaqueBlock(label=label):
+            return _Section("tool", _safe(label), _safe(conceal(_pretty(block.raw))), code=True)
+        case _:
+            assert_never(block)
+
+
+def _speaker(message: Message) -> str:
+    name = "Answer" if message.origin is None else f"{message.origin.provider}/{message.origin.model}"
+    notes = [note for note in (message.interrupted, "retried" if message.superseded else None) if note]
+    return _safe(f"{name} ({', '.join(notes)})" if notes else name)
+
+
+def _thinking_label(block: ThinkingBlock) -> str:
+    facts = [
+        f"{block.seconds:.0f} s" if block.seconds is not None else "",
+        f"{block.tokens:,} tokens" if block.tokens is not None else "",
+        "summary" if block.form == "summary" else "",
+    ]
+    known = ", ".join(fact for fact in facts if fact)
+    return f"Thinking ({known})" if known else "Thinking"
+
+
+def _result_text(block: ToolResultBlock) -> str:
+    return "\n".join(item.text if isinstance(item, TextBlock) else f"({_picture(item)})" for item in block.content)
+
+
+def _picture(image: ImageBlock) -> str:
+    return f"picture {image.name}" if image.name else f"picture, {image.media_type}"
+
+
+def _pretty(text: str) -> str:
+    try:
+        return json.dumps(json.loads(text), indent=2, ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _safe(text: str) -> str:
+    return "\t".join(printable(piece) for piece in text.split("\t"))
+
+
+def _fenced(text: str) -> str:
+    longest = max((len(run) for run in "".join(c if c == "`" else " " for c in text).split()), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}\n{text}\n{fence}"
+
+
+_PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>
+:root { color-scheme: light dark; }
+body { font: 16px/1.6 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem; }
+h2 { font-size: .85rem; opacity: .7; margin: 2rem 0 .25rem; }
+.prompt { border-left: 3px solid #888; padding-left: 1rem; }
+details { margin: .75rem 0; opacity: .85; }
+summary { cursor: pointer; font-size: .85rem; }
+pre { white-space: pre-wrap; overflow-wrap: anywhere; font-size: .9rem; }
+table { border-collapse: collapse; }
+td, th { border: 1px solid #8888; padding: .2rem .5rem; }
+</style>
+</head>
+<body>
+<h1>{title}</h1>
+{body}
+</body>
+</html>
+"""

@@ -1,0 +1,51 @@
+"""What SQLite says → what the user is told. The only place that knows SQLite's error codes."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+from tui.domain.errors import StoreBusy, StoreError, StoreFull, StoreReadOnly
+
+FULL = frozenset({sqlite3.SQLITE_FULL})
+BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
+READ_ONLY = frozenset({sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH})
+DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+
+
+def code_of(fault: sqlite3.Error) -> int:
+    """The primary code; -1 where Python itself complains."""
+    return int(getattr(fault, "sqlite_errorcode", -1)) & 0xFF
+
+
+def is_damage(fault: sqlite3.Error) -> bool:
+    """Whether the file is not what SQLite wrote."""
+    return code_of(fault) in DAMAGED
+
+
+def is_damage_of_index(fault: sqlite3.Error) -> bool:
+    """Whether only the full-text index is wrong, which can be built anew."""
+    return getattr(fault, "sqlite_errorcode", -1) == sqlite3.SQLITE_CORRUPT_VTAB
+
+
+def store_error(fault: sqlite3.Error, path: Path) -> StoreError:
+    """The same in the program's words."""
+    code = code_of(fault)
+    if code in FULL:
+        return StoreFull(
+            "The disk is full: the conversation is not saved.",
+            advice=f"Free some space where `{path}` is; saving is tried again every few seconds.",
+        )
+    if code in BUSY:
+        return StoreBusy(
+            "Another program holds the sessions.",
+            advice="Close the other program, or wait: saving is tried again.",
+        )
+    if code in READ_ONLY:
+        return StoreReadOnly(
+            f"`{path}` cannot be written.",
+            advice="Check who may write there, or set PONDER_HOME to another folder. `/export` still works.",
+        )
+    if code in DAMAGED:
+        return StoreError(f"`{path}` is damaged.", advice="It is repaired at the next start; nothing of it is deleted.")
+    return StoreError(f"The sessions cannot be kept: {fault}.", advice=f"Is the disk of `{path}` all right?")

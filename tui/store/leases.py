@@ -1,0 +1,105 @@
+"""Who has which session open: noticed, so that two windows do not write one conversation."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sqlite3
+from pathlib import Path
+
+from tui.domain.value import dataclass
+
+STALE_AFTER_S = 120.0
+"""A holder on another machine that has not been heard of for this long is gone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holder:
+    """A process that may hold sessions."""
+
+    id: str
+    """Different for every start of the program."""
+    pid: int
+    host: str
+    boot: str
+    process_start: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """Somebody else has the session open."""
+
+    pid: int
+    host: str
+    here: bool
+    """On this machine."""
+
+
+def this_process(identity: str) -> Holder:
+    """The running process, told apart from others with its number before and after."""
+    pid = os.getpid()
+    return Holder(id=identity, pid=pid, host=platform.node(), boot=_boot(), process_start=_start_of(pid))
+
+
+def acquire(connection: sqlite3.Connection, session: int, holder: Holder, now: float) -> Held | None:
+    """Take the session; None when it is ours now, else who has it."""
+    held = held_by_other(connection, session, holder, now)
+    if held is None:
+        connection.execute(
+            "INSERT OR REPLACE INTO lease (session, holder, pid, host, boot, process_start, heartbeat)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (session, holder.id, holder.pid, holder.host, holder.boot, holder.process_start, now),
+        )
+    return held
+
+
+def held_by_other(connection: sqlite3.Connection, session: int, holder: Holder, now: float) -> Held | None:
+    """Who else has it open and is alive."""
+    row = connection.execute(
+        "SELECT holder, pid, host, boot, process_start, heartbeat FROM lease WHERE session = ?", (session,)
+    ).fetchone()
+    if row is None or row[0] == holder.id:
+        return None
+    _, pid, host, boot, start, heartbeat = row
+    here = host == holder.host
+    # Signal 0 is a question on POSIX only; elsewhere it interrupts.
+    can_ask = here and os.name == "posix"
+    alive = boot == holder.boot and _runs(pid, start) if can_ask else abs(now - heartbeat) < STALE_AFTER_S
+    return Held(pid=pid, host=host, here=here) if alive else None
+
+
+def beat(connection: sqlite3.Connection, holder: Holder, now: float) -> None:
+    """Still here."""
+    connection.execute("UPDATE lease SET heartbeat = ? WHERE holder = ?", (now, holder.id))
+
+
+def release(connection: sqlite3.Connection, session: int, holder: Holder) -> None:
+    """Not open here any more."""
+    connection.execute("DELETE FROM lease WHERE session = ? AND holder = ?", (session, holder.id))
+
+
+def _runs(pid: int, start: str) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        pass  # somebody else's process: it runs
+    return not start or _start_of(pid) in ("", start)
+
+
+def _boot() -> str:
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except OSError:
+        return ""
+
+
+def _start_of(pid: int) -> str:
+    """When the process started, in the kernel's ticks; "" where nobody says."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return ""
+    fields = stat.rpartition(")")[2].split()
+    return fields[19] if len(fields) > 19 else ""

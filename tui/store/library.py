@@ -1,0 +1,150 @@
+"""All sessions of a user: what lists, pickers and ``ponder sessions`` work with."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Literal
+
+from tui.domain.errors import UsageError
+from tui.store import archive, branches, export, sessions
+from tui.store.database import Database
+from tui.store.export import Parts
+from tui.store.foreign import foreign_conversations
+from tui.store.query import parse
+from tui.store.redaction import redacted
+from tui.store.search import found_sessions
+from tui.store.sessions import SessionRow
+from tui.store.surroundings import Surroundings
+from tui.store.turns import read_turns
+
+MAX_IMPORT = 256 << 20
+"""Bytes of a file to bring in."""
+
+
+class StoredLibrary:
+    """Sessions to choose from, to name, to put away, to take out and to bring in."""
+
+    def __init__(self, database: Database, surroundings: Surroundings) -> None:
+        self._database = database
+        self._around = surroundings
+
+    async def sessions(self, query: str = "", limit: int = 200) -> Sequence[SessionRow]:
+        """Pinned ones first, then the newest; with a query those in which it is found, the best first."""
+        asked = parse(query)
+        if asked.is_empty:
+            return await self._database.read(lambda connection: sessions.listed(connection, limit))
+        return await self._database.read(lambda connection: found_sessions(connection, asked, limit))
+
+    async def put_away(self, limit: int = 200) -> Sequence[SessionRow]:
+        """Deleted sessions that can still be brought back."""
+        return await self._database.read(lambda connection: sessions.listed(connection, limit, deleted=True))
+
+    async def newest(self) -> SessionRow | None:
+        """The session last changed, pinned or not."""
+        return await self._database.read(sessions.newest)
+
+    async def resolve(self, name: str, *, put_away: bool = False) -> str:
+        """The id of a session named by the start or end of it, or by its title. Raises UsageError.
+
+        With ``put_away`` deleted sessions have names too.
+        """
+        found = await self._database.read(lambda connection: sessions.resolve(connection, name, put_away=put_away))
+        if found is None:
+            raise UsageError(f"No one session is `{name}`.", advice="`ponder sessions list` shows all with their ids.")
+        return found
+
+    async def preview(self, session: str) -> str:
+        """The first and last words of a session, as markdown."""
+
+        def read(connection: sqlite3.Connection) -> str:
+            number = branches.session_number(connection, session)
+            path = branches.path_to(connection, branches.head_of(connection, number))
+            ends = path if len(path) <= 2 else [path[0], path[-1]]
+            return export.preview(read_turns(connection, ends), left_out=len(path) - len(ends))
+
+        return await self._database.read(read)
+
+    async def rename(self, session: str, title: str) -> None:
+        """Give it another title."""
+        await self._change(session, lambda connection, number: sessions.rename(connection, number, title))
+
+    async def pin(self, session: str, *, pinned: bool) -> None:
+        """Keep it at the top, or not."""
+        await self._set(session, "pinned", pinned)
+
+    async def delete(self, session: str) -> None:
+        """Put it away; ``undelete`` brings it back."""
+        await self._set(session, "deleted", self._around.now())
+
+    async def undelete(self, session: str) -> None:
+        """Bring it back."""
+        await self._set(session, "deleted", None)
+
+    async def purge(self, session: str) -> None:
+        """Delete it for good."""
+        await self._change(session, lambda connection, number: sessions.purge(connection, [number]))
+
+    async def purge_put_away(self, before: float) -> int:
+        """Delete for good what was put away before a time; how many."""
+        return await self._database.run(lambda connection: sessions.purge_put_away(connection, before))
+
+    async def export(self, session: str, form: Literal["md", "json", "html"], parts: str = "answers") -> str:
+        """Its text; ``parts`` is answers, thinking or all. Keys are redacted."""
+        extent = _extent(parts)
+        around = self._around
+
+        def conceal(text: str) -> str:
+            return redacted(around.conceal(text))
+
+        def read(connection: sqlite3.Connection) -> str:
+            number = branches.session_number(connection, session)
+            if form == "json":
+                return archive.exported(connection, number, extent, conceal)
+            path = branches.path_to(connection, branches.head_of(connection, number))
+            title = sessions.one(connection, number).title
+            shown = export.Shown(title=title, turns=read_turns(connection, path), conceal=conceal)
+            return export.html(shown, extent) if form == "html" else export.markdown(shown, extent)
+
+        return await self._database.read(read)
+
+    async def bring_in(self, path: Path) -> str:
+        """Import a file; the id of the (last) new session. Raises UsageError when it is not one."""
+        content = await asyncio.to_thread(_read_file, path)
+        conversations = await asyncio.to_thread(archive.parsed, content, foreign_conversations)
+
+        def write(connection: sqlite3.Connection) -> str:
+            now = self._around.now()
+            made = [archive.store(connection, one, self._around.new_id(), now) for one in conversations]
+            return made[-1]
+
+        return await self._database.run(write)
+
+    async def _set(self, session: str, column: Literal["pinned", "deleted"], value: float | None) -> None:
+        statement = f"UPDATE session SET {column} = ? WHERE seq = ?"
+        await self._change(session, lambda connection, number: connection.execute(statement, (value, number)))
+
+    async def _change(self, session: str, change: Callable[[sqlite3.Connection, int], object]) -> None:
+        await self._database.run(
+            lambda connection: change(connection, branches.session_number(connection, session)) and None
+        )
+
+
+def _extent(parts: str) -> Parts:
+    try:
+        return Parts(parts)
+    except ValueError:
+        raise UsageError(f"`{parts}` cannot be exported.", advice="answers, thinking or all.") from None
+
+
+def _read_file(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            content = file.read(MAX_IMPORT + 1)
+    except OSError as fault:
+        raise UsageError(f"`{path}` cannot be read: {fault.strerror}.") from None
+    if len(content) > MAX_IMPORT:
+        raise UsageError(f"`{path}` is larger than {MAX_IMPORT >> 20} MB.")
+    return content

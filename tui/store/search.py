@@ -1,0 +1,120 @@
+"""Finding sessions by what was said in them: the index, ranking, filters, snippets."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import replace
+
+from tui.store.blocks import OF_MESSAGE, read_blocks, words_of
+from tui.store.query import Query
+from tui.store.sessions import SessionRow, one
+from tui.store.snippets import fold, snippet
+
+RANKED = 5_000
+"""Hits that are weighed against each other: the newest. Of a word that occurs everywhere older ones do not count."""
+COLUMN_ORDER = ("prompts", "answers", "thinking", "tools")
+WEIGHTS = "4.0, 2.0, 1.0, 0.5"
+"""What a hit in each column counts, in the order of the columns."""
+
+
+def found_sessions(connection: sqlite3.Connection, query: Query, limit: int) -> list[SessionRow]:
+    """Sessions in which something fits, the best first; those whose title fits come before the others."""
+    best = _hits(connection, query)
+    rows: list[SessionRow] = []
+    titled = _titled(connection, query) if query.terms and not query.columns else []
+    for session in dict.fromkeys((*titled, *best)):
+        if len(rows) == limit:
+            break
+        row = one(connection, session)
+        if session in best:
+            row = _with_snippet(connection, row, best[session], query)
+        rows.append(row)
+    return rows
+
+
+def _hits(connection: sqlite3.Connection, query: Query) -> dict[int, int]:
+    """Session → its best message, the best session first."""
+    expression = query.expression()
+    where, values = _filters(query)
+    if expression:
+        statement = (
+            "SELECT message.session, hit.rowid FROM ("
+            "   SELECT words.rowid AS rowid, words.rank AS rank FROM words"
+            "   JOIN message ON message.seq = words.rowid JOIN session ON session.seq = message.session"
+            f"   WHERE words MATCH ? AND words.rank MATCH 'bm25({WEIGHTS})' AND {where}"
+            f"   ORDER BY words.rowid DESC LIMIT {RANKED}"
+            ") AS hit JOIN message ON message.seq = hit.rowid ORDER BY hit.rank, hit.rowid DESC"
+        )
+        rows = connection.execute(statement, (expression, *values))
+    elif query.terms:
+        return _scan(connection, query)
+    else:
+        rows = connection.execute(
+            "SELECT message.session, message.seq FROM message JOIN session ON session.seq = message.session"
+            f" WHERE {where} ORDER BY message.seq DESC LIMIT {RANKED}",
+            values,
+        )
+    best: dict[int, int] = {}
+    for session, message in rows:
+        best.setdefault(session, message)
+    return best
+
+
+def _scan(connection: sqlite3.Connection, query: Query) -> dict[int, int]:
+    """Terms without a letter or digit are not in the index: look through the newest messages."""
+    where, values = _filters(query)
+    likes = "".join(" AND block.text LIKE ? ESCAPE '\\'" for _ in query.terms)
+    patterns = [f"%{_escaped(term)}%" for term in query.terms]
+    rows = connection.execute(
+        "SELECT message.session, message.seq FROM message JOIN session ON session.seq = message.session"
+        f" JOIN block ON {OF_MESSAGE} WHERE {where}{likes} ORDER BY message.seq DESC LIMIT 200",
+        (*values, *patterns),
+    )
+    best: dict[int, int] = {}
+    for session, message in rows:
+        best.setdefault(session, message)
+    return best
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+
+
+def _filters(query: Query) -> tuple[str, list[object]]:
+    clauses = ["session.deleted IS NULL"]
+    values: list[object] = []
+    for model in query.models:
+        clauses.append(
+            "EXISTS (SELECT 1 FROM message AS answer WHERE answer.turn = message.turn"
+            " AND answer.model LIKE ? ESCAPE '\\')"
+        )
+        values.append(f"%{_escaped(model)}%")
+    if query.after is not None:
+        clauses.append("message.created >= ?")
+        values.append(query.after)
+    if query.before is not None:
+        clauses.append("message.created < ?")
+        values.append(query.before)
+    return " AND ".join(clauses), values
+
+
+def _titled(connection: sqlite3.Connection, query: Query) -> list[int]:
+    if query.models or query.after is not None or query.before is not None:
+        return []
+    terms = [fold(term) for term in query.terms]
+    rows = connection.execute("SELECT seq, title FROM session WHERE deleted IS NULL ORDER BY touched DESC")
+    return [seq for seq, title in rows if all(term in fold(title) for term in terms)]
+
+
+def _with_snippet(connection: sqlite3.Connection, row: SessionRow, message: int, query: Query) -> SessionRow:
+    identity, role, turn = connection.execute(
+        "SELECT message.id, message.role, turn.id FROM message JOIN turn ON turn.seq = message.turn"
+        " WHERE message.seq = ?",
+        (message,),
+    ).fetchone()
+    said = dict(zip(COLUMN_ORDER, words_of(role, read_blocks(connection, [message])[message]), strict=True))
+    texts = [said[column] for column in (query.columns or COLUMN_ORDER)]
+    found = snippet(texts, query.terms)
+    if not found and not query.terms:
+        found = " ".join(next((text for text in texts if text.strip()), "")[:120].split())
+    return replace(row, snippet=found, hit_message=identity, hit_turn=turn)

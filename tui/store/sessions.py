@@ -1,0 +1,297 @@
+"""Sessions as rows: made, listed, named, pinned, put away, forked. Plain functions of a connection."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+
+from tui.domain.blocks import TextBlock
+from tui.domain.compression import CompressionView
+from tui.domain.messages import Role, Turn
+from tui.domain.thinking import ModelSpec
+from tui.domain.value import dataclass
+from tui.store.branches import names_of
+from tui.store.codec import Unreadable, dumps, loads, spec_from, text_of, to_object
+from tui.store.words import unindex
+
+TITLE_LENGTH = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionRow:
+    """A stored session, for lists."""
+
+    id: str
+    title: str
+    model: str
+    turns: int
+    cost: float | None
+    updated: float
+    """Seconds since the epoch."""
+    pinned: bool = False
+    deleted: bool = False
+    snippet: str = ""
+    """Where the search found something; hits stand between \x02 and \x03."""
+    hit_message: str | None = None
+    hit_turn: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beginning:
+    """What a session starts from."""
+
+    id: str
+    spec: ModelSpec | None = None
+    settings: Mapping[str, object] = field(default_factory=dict)
+    title: str = ""
+
+
+_ROW = "id, title, model, turns, cost, updated, pinned, deleted IS NOT NULL"
+
+
+def row_of(values: Sequence[object]) -> SessionRow:
+    """A row of ``listed``'s columns."""
+    identity, title, model, turns, cost, updated, pinned, deleted = values
+    return SessionRow(
+        id=str(identity),
+        title=str(title),
+        model=str(model),
+        turns=turns if isinstance(turns, int) else 0,
+        cost=cost if isinstance(cost, float | int) else None,
+        updated=float(updated) if isinstance(updated, float | int) else 0.0,
+        pinned=bool(pinned),
+        deleted=bool(deleted),
+    )
+
+
+def listed(connection: sqlite3.Connection, limit: int, *, deleted: bool = False) -> list[SessionRow]:
+    """Pinned ones first, then the ones last changed; those without a turn only when the user made something of them."""
+    rows = connection.execute(
+        f"SELECT {_ROW} FROM session WHERE (deleted IS NOT NULL) = ? AND (turns > 0 OR titled OR pinned)"
+        " ORDER BY pinned DESC, touched DESC LIMIT ?",
+        (deleted, limit),
+    )
+    return [row_of(row) for row in rows]
+
+
+def one(connection: sqlite3.Connection, session: int) -> SessionRow:
+    """The row of one session."""
+    return row_of(connection.execute(f"SELECT {_ROW} FROM session WHERE seq = ?", (session,)).fetchone())
+
+
+def resolve(connection: sqlite3.Connection, name: str, *, put_away: bool = False) -> str | None:
+    """A session by its id, by the unambiguous start or end of it, or by its whole title."""
+    name = name.encode("utf-8", "replace").decode()
+    for where, value in (
+        ("id = ?", name),
+        ("id LIKE ? ESCAPE '\\'", _escaped(name) + "%"),
+        ("id LIKE ? ESCAPE '\\'", "%" + _escaped(name)),
+        ("title = ? COLLATE NOCASE", name),
+    ):
+        found = connection.execute(
+            f"SELECT id FROM session WHERE {where} AND (deleted IS NULL OR ?) LIMIT 2", (value, put_away)
+        ).fetchall()
+        if len(found) == 1:
+            return str(found[0][0])
+    return None
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+
+
+def ensure(connection: sqlite3.Connection, beginning: Beginning, now: float) -> int:
+    """The session's row, made if it is not there."""
+    found = find(connection, beginning.id)
+    if found is not None:
+        return found
+    cursor = connection.execute(
+        "INSERT INTO session (id, title, titled, spec, settings, created, updated, touched)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, (SELECT coalesce(max(touched), 0) + 1 FROM session))",
+        (
+            beginning.id,
+            _in_one_line(beginning.title),
+            bool(beginning.title),
+            None if beginning.spec is None else dumps(to_object(beginning.spec)),
+            dumps(dict(beginning.settings)),
+            now,
+            now,
+        ),
+    )
+    assert cursor.lastrowid is not None
+    return cursor.lastrowid
+
+
+def find(connection: sqlite3.Connection, session: str) -> int | None:
+    """The row of a session, if it is stored."""
+    row = connection.execute("SELECT seq FROM session WHERE id = ?", (session,)).fetchone()
+    return None if row is None else int(row[0])
+
+
+def newest(connection: sqlite3.Connection) -> SessionRow | None:
+    """The session last changed, pinned or not."""
+    row = connection.execute(
+        f"SELECT {_ROW} FROM session WHERE deleted IS NULL AND turns > 0 ORDER BY touched DESC LIMIT 1"
+    ).fetchone()
+    return None if row is None else row_of(row)
+
+
+def remember(
+    connection: sqlite3.Connection, session: str, spec: ModelSpec | None, settings: Mapping[str, object]
+) -> None:
+    """Model and settings in use, for the next time it is opened."""
+    connection.execute(
+        "UPDATE session SET spec = ?, settings = ? WHERE id = ?",
+        (None if spec is None else dumps(to_object(spec)), dumps(dict(settings)), session),
+    )
+
+
+def touch(connection: sqlite3.Connection, session: int, now: float) -> None:
+    """Something happened in it: to the top of the list."""
+    connection.execute(
+        "UPDATE session SET updated = ?, touched = (SELECT max(touched) + 1 FROM session) WHERE seq = ?",
+        (now, session),
+    )
+
+
+def title_from(turn: Turn) -> str:
+    """The first words of a prompt."""
+    said = " ".join(
+        block.text
+        for message in turn.messages
+        if message.role is Role.USER
+        for block in message.blocks
+        if isinstance(block, TextBlock)
+    )[: 8 * TITLE_LENGTH]
+    words = _in_one_line(said).split()
+    title = ""
+    for word in words:
+        longer = f"{title} {word}".strip()
+        if len(longer) > TITLE_LENGTH:
+            return (title or longer[: TITLE_LENGTH - 1]) + "…"
+        title = longer
+    return title
+
+
+def _in_one_line(text: str) -> str:
+    """Titles hold nothing that moves a cursor, and nothing UTF-8 cannot write."""
+    return " ".join("".join(c if c.isprintable() or c == "\u200d" else " " for c in text).split())
+
+
+def name_untitled(connection: sqlite3.Connection, session: int, title: str) -> None:
+    """The automatic title: never over one the user gave, and never a second time."""
+    if title:
+        connection.execute("UPDATE session SET title = ? WHERE seq = ? AND title = '' AND NOT titled", (title, session))
+
+
+def rename(connection: sqlite3.Connection, session: int, title: str) -> None:
+    """The user's own title; an empty one makes room for an automatic one."""
+    clean = _in_one_line(title)
+    connection.execute("UPDATE session SET title = ?, titled = ? WHERE seq = ?", (clean, bool(clean), session))
+
+
+def settings_of(connection: sqlite3.Connection, session: int) -> tuple[ModelSpec | None, dict[str, object]]:
+    """Model and settings in use when it was last open; what is unreadable is left out."""
+    spec_text, settings_text = connection.execute(
+        "SELECT spec, settings FROM session WHERE seq = ?", (session,)
+    ).fetchone()
+    spec = None
+    settings: dict[str, object] = {}
+    try:
+        found = loads(settings_text)
+        settings = found if isinstance(found, dict) else {}
+        if spec_text is not None:
+            asked = loads(spec_text)
+            spec = spec_from(asked) if isinstance(asked, dict) else None
+    except Unreadable:
+        pass
+    return spec, settings
+
+
+def view_of(connection: sqlite3.Connection, session: int) -> CompressionView | None:
+    """How finished turns are looked at; None where they are not folded, or that cannot be read."""
+    (text,) = connection.execute("SELECT view FROM session WHERE seq = ?", (session,)).fetchone()
+    if text is None:
+        return None
+    try:
+        found = loads(text)
+        return view_from(found) if isinstance(found, dict) else None
+    except Unreadable:
+        return None
+
+
+def view_object(view: CompressionView) -> dict[str, object]:
+    """A view as JSON."""
+    return {
+        "summary": view.summary,
+        "folded": sorted(view.folded),
+        "verbatim": list(view.verbatim),
+        "shortened": [[message, call, text] for (message, call), text in view.shortened.items()],
+    }
+
+
+def view_from(found: Mapping[str, object]) -> CompressionView:
+    """Back again. Raises Unreadable."""
+    shortened = {}
+    for entry in _list(found, "shortened"):
+        if not isinstance(entry, list) or len(entry) != 3 or not all(isinstance(item, str) for item in entry):
+            raise Unreadable("`shortened` holds something else")
+        shortened[(entry[0], entry[1])] = entry[2]
+    return CompressionView(
+        summary=text_of(found, "summary", ""),
+        folded=frozenset(_texts(found, "folded")),
+        verbatim=tuple(_texts(found, "verbatim")),
+        shortened=shortened,
+    )
+
+
+def _list(found: Mapping[str, object], name: str) -> list[object]:
+    value = found.get(name, [])
+    if not isinstance(value, list):
+        raise Unreadable(f"`{name}` is not a list")
+    return value
+
+
+def _texts(found: Mapping[str, object], name: str) -> list[str]:
+    texts = [item for item in _list(found, name) if isinstance(item, str)]
+    if len(texts) != len(_list(found, name)):
+        raise Unreadable(f"`{name}` does not hold texts")
+    return texts
+
+
+def set_view(connection: sqlite3.Connection, session: int, view: CompressionView | None) -> None:
+    """Look at finished turns through this from now on."""
+    text = None if view is None else dumps(view_object(view))
+    connection.execute("UPDATE session SET view = ? WHERE seq = ?", (text, session))
+
+
+def drop_view_of_others(connection: sqlite3.Connection, session: int, path: Sequence[int]) -> None:
+    """A summary of turns that are not on the path speaks of what has not happened there."""
+    view = view_of(connection, session)
+    if view is not None and not view.folded <= set(names_of(connection, path)):
+        set_view(connection, session, None)
+
+
+def purge(connection: sqlite3.Connection, sessions: Sequence[int]) -> None:
+    """Gone for good, from the index too, and large contents nobody else needs."""
+    for session in sessions:
+        messages = [
+            row[0]
+            for row in connection.execute(
+                "SELECT message.seq FROM turn JOIN message ON message.turn = turn.seq"
+                " WHERE turn.session = ? AND indexed",
+                (session,),
+            )
+        ]
+        unindex(connection, messages)
+        connection.execute("UPDATE turn SET parent = NULL WHERE session = ?", (session,))
+        connection.execute("DELETE FROM session WHERE seq = ?", (session,))
+    connection.execute("DELETE FROM blob WHERE hash NOT IN (SELECT hash FROM block_blob)")
+
+
+def purge_put_away(connection: sqlite3.Connection, before: float) -> int:
+    """Delete for good what was put away before a time; how many."""
+    rows = connection.execute("SELECT seq FROM session WHERE deleted < ?", (before,)).fetchall()
+    purge(connection, [row[0] for row in rows])
+    return len(rows)

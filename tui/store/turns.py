@@ -1,0 +1,234 @@
+"""Turns and messages as rows. Everything here is a plain function of a connection inside somebody's transaction."""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from tui.domain.blocks import OpaqueBlock
+from tui.domain.messages import Message, Role, Turn
+from tui.domain.value import dataclass
+from tui.store.blocks import clear_blocks, read_blocks, split, stored_rows, write_blocks
+from tui.store.codec import UNREADABLE, Unreadable, block_from, block_object, dumps, loads, message_from, message_meta
+from tui.store.words import index_turn, unindex
+
+CRASHED = "crashed"
+"""Why a message is incomplete whose end was never written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a message belongs, and when it is written."""
+
+    session: int
+    turn: int
+    now: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """What is there of a message already."""
+
+    seq: int
+    meta: str
+    open: bool
+
+
+def write_message(connection: sqlite3.Connection, place: Place, message: Message, *, open_: bool = False) -> int:
+    """Insert or replace by id; writing the same again changes nothing. A late checkpoint never undoes a whole one."""
+    objects = [block_object(block) for block in message.blocks]
+    return write_objects(
+        connection, place, (message.id, message.role.value, message_meta(message)), objects, open_=open_
+    )
+
+
+def write_objects(
+    connection: sqlite3.Connection,
+    place: Place,
+    head: tuple[str, str, Mapping[str, object]],
+    blocks: Sequence[Mapping[str, object]],
+    *,
+    open_: bool = False,
+) -> int:
+    """The same, of the codec's objects; ``head`` is id, role and meta."""
+    identity, role, meta_object = head
+    meta = dumps(meta_object)
+    stored = _find(connection, place.turn, identity)
+    if stored is not None and open_ and not stored.open:
+        return stored.seq
+    rows = [split(block) for block in blocks]
+    cost = _finite(meta_object.get("cost"))
+    if stored is None:
+        seq = _insert(connection, place, (identity, role, meta, _model(meta_object)), cost=cost, open_=open_)
+    elif _same(connection, stored, meta, [(row.kind, row.text, row.payload) for row in rows], open_=open_):
+        return stored.seq
+    else:
+        seq = stored.seq
+        unindex(connection, [seq])
+        clear_blocks(connection, seq)
+        connection.execute(
+            "UPDATE message SET meta = ?, model = ?, cost = ?, open = ? WHERE seq = ?",
+            (meta, _model(meta_object), cost, open_, seq),
+        )
+    write_blocks(connection, seq, rows)
+    return seq
+
+
+def _find(connection: sqlite3.Connection, turn: int, identity: str) -> _Stored | None:
+    row = connection.execute(
+        "SELECT seq, meta, open FROM message WHERE turn = ? AND id = ?", (turn, identity)
+    ).fetchone()
+    return None if row is None else _Stored(row[0], row[1], bool(row[2]))
+
+
+def _insert(
+    connection: sqlite3.Connection,
+    place: Place,
+    head: tuple[str, str, str, str | None],
+    *,
+    cost: float | None,
+    open_: bool,
+) -> int:
+    identity, role, meta, model = head
+    position = connection.execute(
+        "SELECT coalesce(max(position) + 1, 0) FROM message WHERE turn = ?", (place.turn,)
+    ).fetchone()[0]
+    cursor = connection.execute(
+        "INSERT INTO message (id, session, turn, position, role, meta, model, cost, open, created)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (identity, place.session, place.turn, position, role, meta, model, cost, open_, place.now),
+    )
+    assert cursor.lastrowid is not None
+    return cursor.lastrowid
+
+
+def _same(
+    connection: sqlite3.Connection,
+    stored: _Stored,
+    meta: str,
+    rows: list[tuple[str, str | None, str]],
+    *,
+    open_: bool,
+) -> bool:
+    if stored.open != open_ or stored.meta != meta:
+        return False
+    return stored_rows(connection, stored.seq) == rows
+
+
+def close_turn(connection: sqlite3.Connection, session: int, turn: int) -> None:
+    """What is not needed to keep a message safe and is done once per turn: costs, the model's name, the index."""
+    (new,) = connection.execute("SELECT sum(cost) FROM message WHERE turn = ?", (turn,)).fetchone()
+    (old,) = connection.execute("SELECT cost FROM turn WHERE seq = ?", (turn,)).fetchone()
+    if new != old:
+        spent = (new or 0.0) - (old or 0.0)
+        connection.execute("UPDATE session SET cost = coalesce(cost, 0) + ? WHERE seq = ?", (spent, session))
+        connection.execute("UPDATE turn SET cost = ? WHERE seq = ?", (new, turn))
+    last = connection.execute(
+        "SELECT model FROM message WHERE turn = ? AND model IS NOT NULL ORDER BY position DESC LIMIT 1", (turn,)
+    ).fetchone()
+    if last is not None:
+        connection.execute("UPDATE session SET model = ? WHERE seq = ? AND model != ?", (last[0], session, last[0]))
+    index_turn(connection, turn)
+
+
+def _model(meta: Mapping[str, object]) -> str | None:
+    origin = meta.get("origin")
+    if not isinstance(origin, dict):
+        return None
+    return f"{origin.get('provider')}/{origin.get('model')}".encode("utf-8", "replace").decode()
+
+
+def _finite(cost: object) -> float | None:
+    return float(cost) if isinstance(cost, int | float) and math.isfinite(cost) else None
+
+
+def settle_turn(connection: sqlite3.Connection, place: Place, turn: Turn) -> None:
+    """Make a turn be exactly this: what is missing is written, checkpoints of what never came are dropped."""
+    for message in turn.messages:
+        write_message(connection, place, message)
+    connection.execute("UPDATE turn SET open = ? WHERE seq = ? AND open != ?", (turn.open, place.turn, turn.open))
+    stored = connection.execute(
+        "SELECT seq, id, open FROM message WHERE turn = ? ORDER BY position, seq", (place.turn,)
+    ).fetchall()
+    wanted = [message.id for message in turn.messages]
+    if [identity for _, identity, _ in stored] != wanted:
+        _reorder(connection, place, stored, wanted)
+    close_turn(connection, place.session, place.turn)
+
+
+def _reorder(
+    connection: sqlite3.Connection, place: Place, stored: Sequence[tuple[int, str, int]], wanted: Sequence[str]
+) -> None:
+    drop_messages(connection, [seq for seq, identity, unfinished in stored if unfinished and identity not in wanted])
+    for position, identity in enumerate(wanted):
+        connection.execute(
+            "UPDATE message SET position = ? WHERE turn = ? AND id = ?", (position, place.turn, identity)
+        )
+
+
+def drop_messages(connection: sqlite3.Connection, messages: Sequence[int]) -> None:
+    """Remove messages and all that hangs on them."""
+    unindex(connection, messages)
+    connection.executemany("DELETE FROM message WHERE seq = ?", [(message,) for message in messages])
+
+
+def finish_crashed(connection: sqlite3.Connection, session: int) -> None:
+    """What a crash left open is closed: as far as it came, marked, and findable."""
+    turns = connection.execute("SELECT seq FROM turn WHERE session = ? AND open", (session,)).fetchall()
+    for (turn,) in turns:
+        _mark_open(connection, turn)
+        connection.execute("UPDATE turn SET open = 0 WHERE seq = ?", (turn,))
+        close_turn(connection, session, turn)
+
+
+def _mark_open(connection: sqlite3.Connection, turn: int) -> None:
+    rows = connection.execute("SELECT seq, meta FROM message WHERE turn = ? AND open", (turn,)).fetchall()
+    for seq, meta in rows:
+        try:
+            found = loads(meta)
+        except Unreadable:
+            found = {}
+        known = found if isinstance(found, dict) else {}
+        known.setdefault("interrupted", CRASHED)
+        connection.execute("UPDATE message SET open = 0, meta = ? WHERE seq = ?", (dumps(known), seq))
+
+
+def read_turns(connection: sqlite3.Connection, turns: Sequence[int]) -> tuple[Turn, ...]:
+    """Turns by row number, in the order asked for. Damaged parts show as such; the rest is there."""
+    names: dict[int, tuple[str, bool]] = {}
+    messages: dict[int, list[Message]] = {turn: [] for turn in turns}
+    for start in range(0, len(turns), 500):
+        some = turns[start : start + 500]
+        marks = ",".join("?" * len(some))
+        for seq, identity, is_open in connection.execute(
+            f"SELECT seq, id, open FROM turn WHERE seq IN ({marks})", some
+        ):
+            names[seq] = (identity, bool(is_open))
+        heads = connection.execute(
+            f"SELECT seq, turn, id, role, meta, open FROM message WHERE turn IN ({marks}) ORDER BY turn, position, seq",
+            some,
+        ).fetchall()
+        blocks = read_blocks(connection, [head[0] for head in heads])
+        for seq, turn, identity, role, meta, unfinished in heads:
+            message = _message(identity, role, meta, blocks[seq])
+            if unfinished and message.interrupted is None:
+                message = replace(message, interrupted=CRASHED)
+            messages[turn].append(message)
+    return tuple(
+        Turn(id=names[turn][0], messages=tuple(messages[turn]), open=names[turn][1]) for turn in turns if turn in names
+    )
+
+
+def _message(identity: str, role: str, meta: str, blocks: Sequence[Mapping[str, object]]) -> Message:
+    read = tuple(block_from(block) for block in blocks)
+    try:
+        found = loads(meta)
+        if not isinstance(found, dict):
+            raise Unreadable("not an object")
+        return message_from(identity, role, found, read)
+    except Unreadable:
+        known = role if role in set(Role) else Role.ASSISTANT
+        note = OpaqueBlock(label=UNREADABLE, raw=dumps({"kind": UNREADABLE, "row": meta}), unread=True)
+        return Message(id=identity, role=Role(known), blocks=(*read, note))

@@ -1,0 +1,93 @@
+"""Runs by itself as a program (standard library only): searches files and writes matches as ripgrep's JSON does.
+
+Files are opened through their folder's descriptor without following links.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+import os
+import re
+import stat
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+MAX_FILE = 16 * 1024 * 1024
+MAX_SCANNED_LINE = 20_000
+
+
+def main() -> None:
+    """Read the order from stdin, write matches to stdout."""
+    order = json.load(sys.stdin)
+    find = re.compile(order["pattern"], re.IGNORECASE if order["ignore_case"] else 0).search
+    left = int(order["max_matches"])
+    for path, data in files(Path(order["path"]), order):
+        if b"\0" in data[:8192]:
+            continue
+        for number, line in enumerate(data.decode(errors="replace").split("\n"), 1):
+            if find(line[:MAX_SCANNED_LINE]):
+                print(json.dumps(_match(path, number, line)), flush=True)  # noqa: T201 - stdout is what it is for
+                left -= 1
+                if left <= 0:
+                    return
+
+
+def files(root: Path, order: dict[str, list[str]]) -> Iterator[tuple[str, bytes]]:
+    """Regular files below a folder, or the one file, with their first 16 MB."""
+    if not root.is_dir():
+        folder = os.open(root.parent, os.O_RDONLY)
+        data = read(root.name, folder)
+        if data is not None:
+            yield str(root), data
+        return
+    for place, folders, names, folder in os.fwalk(root, follow_symlinks=False):
+        folders[:] = sorted(name for name in folders if name not in order["skipped"])
+        for name in sorted(names):
+            if any(fnmatch.fnmatchcase(name.lower(), one) for one in order["secret"]):
+                continue
+            path = Path(place, name)
+            if order["globs"] and not any(fits(path.relative_to(root).as_posix(), one) for one in order["globs"]):
+                continue
+            data = read(name, folder)
+            if data is not None:
+                yield str(path), data
+
+
+def fits(path: str, pattern: str) -> bool:
+    """Whether a relative path fits a glob; ``**`` stands for any number of folders."""
+    return _fits(path.split("/"), pattern.strip("/").split("/"))
+
+
+def _fits(parts: list[str], pattern: list[str]) -> bool:
+    reached = {0}
+    for segment in pattern:
+        if segment == "**":
+            reached = set(range(min(reached), len(parts) + 1))
+        else:
+            reached = {at + 1 for at in reached if at < len(parts) and fnmatch.fnmatchcase(parts[at], segment)}
+        if not reached:
+            return False
+    return len(parts) in reached
+
+
+def read(name: str, folder: int) -> bytes | None:
+    """A file's first 16 MB; None for anything but a regular file that can be read."""
+    try:
+        handle = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
+    except OSError:
+        return None
+    with os.fdopen(handle, "rb") as file:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            return None
+        return file.read(MAX_FILE)
+
+
+def _match(path: str, number: int, line: str) -> dict[str, object]:
+    data = {"path": {"text": path}, "lines": {"text": line[:4000]}, "line_number": number}
+    return {"type": "match", "data": data}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,296 @@
+"""MCP servers through the official SDK, which is imported when the first server is started and not before.
+
+Each server lives in a task of its own on the loop that asked for it first: it is started when needed, watched while
+it starts, and started again by the next use after it died.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib
+import logging
+import os
+import secrets
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tui.domain.errors import ToolError
+from tui.domain.printable import one_line, printable
+from tui.domain.request import ToolSchema
+from tui.tools.box import ServerRow
+from tui.tools.mcp_config import ServerConfig
+from tui.tools.mcp_tools import ForeignTool, joined, outcome_of, tools_of
+from tui.tools.output_ends import OutputEnds
+from tui.tools.permissions import offered
+from tui.tools.ports import Intent, Job, Outcome, Prepared
+from tui.tools.processes import MARK, ProcessTree, proc_is_there
+from tui.tools.rules import Access, Wish
+
+if TYPE_CHECKING:
+    from mcp.client._transport import Transport
+    from mcp.client.client import Client
+
+MAX_PAGES = 20
+GRACE_S = 0.5
+"""What a server gets to end by itself when its input was closed; then its processes are killed."""
+WAITING = "not started"
+READY = "ready"
+STARTING = "starting"
+OFF = "off"
+
+
+@dataclass(slots=True)
+class Server:
+    """One server. ``tools`` are the last it told, also when it is not running: the next use starts it."""
+
+    name: str
+    config: ServerConfig
+    folder: Path
+    state: str = WAITING
+    tools: tuple[ForeignTool, ...] = ()
+    remarks: tuple[str, ...] = ()
+    _client: Client | None = None
+    _life: asyncio.Task[None] | None = None
+    _stop: asyncio.Event = field(default_factory=asyncio.Event)
+    _settled: asyncio.Event = field(default_factory=asyncio.Event)
+    _tree: ProcessTree | None = None
+    _stale: bool = False
+    _stderr: OutputEnds = field(default_factory=lambda: OutputEnds(0, 4096))
+
+    async def up(self) -> Client:
+        """The running server, started if need be; raises ToolError when it does not come up."""
+        if self._client is not None and self._is_dead():
+            await self.down("it ended")
+        if self._life is None or self._life.done():
+            self.state, self._stop, self._settled = STARTING, asyncio.Event(), asyncio.Event()
+            self._life = asyncio.get_running_loop().create_task(self._live(), name=f"mcp {self.name}")
+        await self._settled.wait()
+        if self._client is None:
+            raise ToolError(f"The MCP server `{self.name}` is not available: {self.state}.")
+        if self._stale:
+            self._stale = False
+            await self._list(self._client)
+        return self._client
+
+    async def down(self, why: str) -> None:
+        """End it and wait until it has ended."""
+        if self._life is None:
+            return
+        self._stop.set()
+        await asyncio.wait({self._life})
+        self.state = why
+
+    async def call(self, tool: ForeignTool, arguments: Mapping[str, object], tell: Callable[[str], None]) -> Outcome:
+        """Call a tool that the user agreed to in exactly this form."""
+        client = await self.up()
+        if tool not in self.tools:
+            raise ToolError(f"`{tool.schema.name}` changed or went away since it was offered. Not executed.")
+        from mcp.shared.exceptions import MCPError
+        from mcp_types import CONNECTION_CLOSED
+
+        async def told(progress: float, total: float | None, message: str | None) -> None:
+            tell(one_line(message or f"{progress:g}" + (f" of {total:g}" if total else ""), 200))
+
+        try:
+            result = await client.call_tool(tool.theirs, dict(arguments), progress_callback=told)
+        except MCPError as error:
+            if error.code == CONNECTION_CLOSED:
+                await self.down("it ended during a call")
+                raise ToolError(
+                    f"The MCP server `{self.name}` ended during this call: it may have run. The next use restarts it."
+                ) from None
+            raise ToolError(f"The MCP server `{self.name}` refused: {printable(error.message)[:2000]}") from None
+        except ValueError:
+            raise ToolError(f"The MCP server `{self.name}` answered something that is no result.") from None
+        return outcome_of(self.name, tool.theirs, result.model_dump(mode="json", by_alias=True, exclude_none=True))
+
+    def row(self) -> ServerRow:
+        """For lists."""
+        words = self._stderr.last_line() if self.state not in (READY, WAITING, OFF) else ""
+        detail = joined([*self.remarks, *([f"it said: {words}"] if words else [])])
+        return ServerRow(name=self.name, state=self.state, tools=len(self.tools), detail=detail)
+
+    def _is_dead(self) -> bool:
+        return self._tree is not None and proc_is_there() and not self._tree.alive()
+
+    async def _live(self) -> None:
+        """From start to end. Whatever goes wrong becomes the state; nobody awaits the task for its result."""
+        limit = self.config.start_timeout
+        clock = asyncio.get_running_loop()
+        tree = ProcessTree(None, secrets.token_hex(16))
+        self._tree = tree if self.config.command else None
+        try:
+            async with AsyncExitStack() as stack:
+                # The SDK winds a hanging server down politely, which takes seconds: killed first, it takes none.
+                deadline = clock.call_later(limit, tree.kill)
+                stack.callback(deadline.cancel)
+                async with asyncio.timeout(limit):
+                    client = await self._connected(tree.mark, stack)
+                    await self._list(client)
+                deadline.cancel()
+                self._client, self.state = client, READY
+                self._settled.set()
+                try:
+                    await self._stop.wait()
+                finally:
+                    self._client = None
+                    stack.callback(clock.call_later(GRACE_S, tree.kill).cancel)
+        except TimeoutError:
+            self.state = f"it did not start within {limit:g} s"
+        except Exception as error:  # noqa: BLE001 - a foreign program's fault is a state, and may be of any class
+            self.state = _why(error)
+        finally:
+            tree.kill()
+            self._client = None
+            self._settled.set()
+
+    async def _connected(self, mark: str, stack: AsyncExitStack) -> Client:
+        try:
+            await asyncio.to_thread(importlib.import_module, "mcp.client.client")
+        except ImportError:
+            raise ToolError("MCP support is not installed: install the extra `mcp`") from None
+        for name in ("mcp", "client", "httpx2"):
+            # Without a handler the SDK's remarks would go to stderr, which is the screen.
+            logging.getLogger(name).addHandler(logging.NullHandler())
+        from mcp.client.client import Client
+
+        transport = self._program(mark, stack) if self.config.command else await self._address(stack)
+        return await stack.enter_async_context(Client(transport, message_handler=self._heard, cache=None))
+
+    def _program(self, mark: str, stack: AsyncExitStack) -> Transport:
+        from mcp.client.stdio import StdioServerParameters, stdio_client
+
+        parameters = StdioServerParameters(
+            command=self.config.command,
+            args=list(self.config.args),
+            env={**self.config.env, MARK: mark},
+            cwd=self.folder,
+            encoding_error_handler="replace",
+        )
+        handle = stack.enter_context(_kept_words(self._stderr))
+        return stdio_client(parameters, errlog=stack.enter_context(os.fdopen(handle, "w", encoding="utf-8")))
+
+    async def _address(self, stack: AsyncExitStack) -> Transport:
+        import httpx2
+        from mcp.client.streamable_http import streamable_http_client
+
+        waits = httpx2.Timeout(30.0, read=300.0)
+        client = httpx2.AsyncClient(headers=dict(self.config.headers), timeout=waits)
+        return streamable_http_client(self.config.url, http_client=await stack.enter_async_context(client))
+
+    async def _heard(self, message: object) -> None:
+        if getattr(message, "method", "") == "notifications/tools/list_changed":
+            self._stale = True
+
+    async def _list(self, client: Client) -> None:
+        rows: list[Mapping[str, object]] = []
+        cursor: str | None = None
+        for _ in range(MAX_PAGES):
+            page = await client.list_tools(cursor=cursor)
+            rows += [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in page.tools]
+            cursor = page.next_cursor
+            if not cursor:
+                break
+        self.tools, self.remarks = tools_of(self.name, rows)
+
+
+@dataclass(slots=True)
+class McpServers:
+    """Implements ``ForeignTools`` over the servers of the config."""
+
+    servers: Sequence[Server]
+
+    def schemas(self) -> Mapping[str, tuple[str, ToolSchema]]:
+        """By name: the server's name and the definition, of all that have told their tools."""
+        return {tool.schema.name: (server.name, tool.schema) for server in self.servers for tool in server.tools}
+
+    async def prepare(self, name: str, arguments: Mapping[str, object]) -> Prepared:
+        """Look at a call; raises ToolError."""
+        server, tool = self._find(name)
+
+        async def perform(job: Job) -> Outcome:
+            return await server.call(tool, arguments, job.progress)
+
+        shown = "\n".join(f"{key}: {_shown(value)}" for key, value in arguments.items())
+        intent = Intent(
+            wish=Wish(tool=name, access=Access.MCP, target=tool.fingerprint),
+            summary=f"Call {one_line(tool.theirs, 60)} of the MCP server {server.name}",
+            detail=f"{shown or '(no arguments)'}\n\nWhat it says it does:\n{tool.schema.description}",
+            patterns=offered(name, (tool.fingerprint,)),
+        )
+        return Prepared(intents=(intent,), perform=perform)
+
+    def rows(self) -> Sequence[ServerRow]:
+        """For /mcp."""
+        return [server.row() for server in self.servers]
+
+    async def ready(self) -> None:
+        """Start all that are enabled, side by side; returns when each is up or has failed."""
+        await asyncio.gather(*(_try_up(server) for server in self.servers if server.state != OFF))
+
+    async def close(self) -> None:
+        """End all."""
+        await asyncio.gather(*(server.down(WAITING) for server in self.servers))
+
+    def _find(self, name: str) -> tuple[Server, ForeignTool]:
+        for server in self.servers:
+            for tool in server.tools:
+                if tool.schema.name == name:
+                    return server, tool
+        raise ToolError(f"There is no tool `{name}`.")
+
+
+def open_servers(configs: Mapping[str, ServerConfig], folder: Path) -> McpServers:
+    """The servers of the config; none is started yet."""
+    return McpServers(
+        [
+            Server(name=name, config=config, folder=folder, state=WAITING if config.enabled else OFF)
+            for name, config in configs.items()
+        ]
+    )
+
+
+async def _try_up(server: Server) -> None:
+    with contextlib.suppress(ToolError):
+        await server.up()
+
+
+@contextlib.contextmanager
+def _kept_words(ends: OutputEnds) -> Iterator[int]:
+    """A descriptor to write to; of what is written only the end is kept, however much it is."""
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+    loop = asyncio.get_running_loop()
+
+    def readable() -> None:
+        with contextlib.suppress(OSError):
+            data = os.read(reading, 65536)
+            if data:
+                ends.add(data)
+            else:
+                loop.remove_reader(reading)
+
+    loop.add_reader(reading, readable)
+    try:
+        yield writing
+    finally:
+        readable()
+        loop.remove_reader(reading)
+        os.close(reading)
+
+
+def _why(error: BaseException) -> str:
+    if isinstance(error, ToolError):
+        return error.message
+    if isinstance(error, BaseExceptionGroup):
+        return _why(error.exceptions[0])
+    words = error.strerror if isinstance(error, OSError) else getattr(error, "message", None)
+    return f"it could not be started ({one_line(str(words or type(error).__name__), 100)})"
+
+
+def _shown(value: object) -> str:
+    return printable(value if isinstance(value, str) else repr(value))

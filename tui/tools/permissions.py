@@ -1,0 +1,116 @@
+"""Who allows a call: the rules first, then the user; answers become rules of the session or of the file."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tui.domain.blocks import ToolCallBlock
+from tui.domain.errors import ConfigError, ToolError
+from tui.tools.ports import Intent, Run
+from tui.tools.rules import Access, RuleBook, Verdict, read_rule
+from tui.tools.rules_file import add_allowed, rules_allowed, rules_of_file, rules_of_table
+
+DENIED = "Denied by the user. Not executed."
+NOBODY = "Denied: this needs approval and nobody can be asked in this run. Not executed."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """How a run stands to approvals: who can be asked, and what its command line allows."""
+
+    interactive: bool = True
+    allow: tuple[str, ...] = ()
+    """Rules of ``--allow``, for this run only."""
+
+
+@dataclass(slots=True)
+class Permissions:
+    """The rules in force. ``problems`` are what was wrong with the files; nothing wrong ever allows."""
+
+    book: RuleBook
+    home: str
+    file: Path
+    policy: Policy
+    problems: list[ConfigError] = field(default_factory=list)
+
+    async def permit(self, call: ToolCallBlock, intent: Intent, run: Run) -> None:
+        """Return when the call may run; raises ToolError with the words for the model when it may not."""
+        ruling = self.book.decide(intent.wish, tainted=run.tainted)
+        if ruling.verdict is Verdict.ALLOW:
+            return
+        if ruling.verdict is Verdict.DENY:
+            raise ToolError(f"Denied by the user's rule `{ruling.rule}`. Not executed.")
+        if not self.policy.interactive:
+            raise ToolError(NOBODY)
+        detail = f"{ruling.why}\n\n{intent.detail}" if ruling.why else intent.detail
+        patterns = () if ruling.why else self._offers(intent)
+        answer = await run.approver.ask(call, intent.summary, detail, patterns)
+        await self._heed(answer, intent, patterns)
+
+    def standing(self, tool: str, access: Access) -> str:
+        """The verdict for a tool as such; for lists."""
+        return self.book.standing(tool, access).value
+
+    def _offers(self, intent: Intent) -> tuple[str, ...]:
+        """Only rules that would be accepted are offered."""
+        return tuple(pattern for pattern in intent.patterns if self._valid(pattern))
+
+    def _valid(self, pattern: str) -> bool:
+        try:
+            read_rule(Verdict.ALLOW, pattern, home=self.home)
+        except ConfigError:
+            return False
+        return True
+
+    async def _heed(self, answer: str, intent: Intent, patterns: tuple[str, ...]) -> None:
+        if answer == "once":
+            return
+        if answer == "session":
+            rule = intent.session or next(iter(patterns), "")
+            if rule:
+                self._add(rule)
+            return
+        if answer not in patterns:
+            raise ToolError(_refusal(answer))
+        self._add(answer)
+        try:
+            await asyncio.to_thread(add_allowed, self.file, answer)
+        except ConfigError as problem:
+            self.problems.append(problem)
+
+    def _add(self, text: str) -> None:
+        self.book = self.book.plus((read_rule(Verdict.ALLOW, text, home=self.home),))
+
+
+def open_permissions(
+    folder: Path,
+    file: Path,
+    table: Mapping[str, object],
+    *,
+    home: Path,
+    policy: Policy,
+) -> Permissions:
+    """Read what is allowed. Only the user's own files and command line are asked, never the working folder's."""
+    found = rules_of_file(file, home=str(home)).plus(
+        rules_of_table(table, where="config.toml [permissions]", home=str(home))
+    )
+    book = RuleBook(
+        str(folder), found.rules, session=rules_allowed(policy.allow, home=str(home)), cautious=found.cautious
+    )
+    return Permissions(book=book, home=str(home), file=file, policy=policy, problems=list(found.problems))
+
+
+def _refusal(answer: str) -> str:
+    said, _, reason = answer.partition(":")
+    words = reason.strip()
+    if said.strip() == "no" and words.startswith("nobody can be asked"):
+        return NOBODY
+    return f"{DENIED} The user says: {words}" if said.strip() == "no" and words else DENIED
+
+
+def offered(subject: str, patterns: Sequence[str]) -> tuple[str, ...]:
+    """Rules to offer, from bare patterns."""
+    return tuple(f"{subject}({pattern})" for pattern in patterns)

@@ -1,0 +1,82 @@
+"""Builds the workbench: the one place that knows which tools there are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tui.tools.box import NoForeignTools, Workbench
+from tui.tools.fetch_url import FetchUrl
+from tui.tools.grep import Grep, find_ripgrep
+from tui.tools.list_dir import Glob, ListDir
+from tui.tools.mcp import open_servers
+from tui.tools.mcp_config import read_servers
+from tui.tools.permissions import Policy, open_permissions
+from tui.tools.ports import Tool
+from tui.tools.read_file import ReadFile
+from tui.tools.seen_files import SeenFiles
+from tui.tools.shell import Shell, child_environment
+from tui.tools.workspace import Workspace
+from tui.tools.write_file import EditFile, WriteFile
+
+
+def _as_it_is(text: str) -> str:
+    return text
+
+
+def _no_limit() -> float | None:
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What the tools need to know of the program."""
+
+    folder: Path
+    """The working folder."""
+    home: Path
+    environment: Mapping[str, str]
+    permissions_file: Path
+    protected: tuple[Path, ...] = ()
+    """The program's own folders: writing there always asks."""
+    permissions: Mapping[str, object] = field(default_factory=dict)
+    """``[permissions]`` of config.toml: rules, and ``environment``: more variables that commands see."""
+    mcp: Mapping[str, object] = field(default_factory=dict)
+    """``[mcp]`` of config.toml."""
+    policy: Policy = field(default_factory=Policy)
+    call_limit_s: Callable[[], float | None] = _no_limit
+    """Seconds the engine gives a call at most (``tools.timeout``)."""
+    redact: Callable[[str], str] = _as_it_is
+
+
+def build_workbench(around: Surroundings) -> Workbench:
+    """Everything that can be called. Raises ConfigError for a wrong ``--allow``."""
+    folder, home = around.folder.resolve(), around.home.resolve()
+    workspace = Workspace(folder, home, tuple(path.resolve() for path in around.protected))
+    rules = dict(around.permissions)
+    environment = child_environment(around.environment, _names(rules.pop("environment", ())))
+    seen = SeenFiles()
+    tools: tuple[Tool, ...] = (
+        ReadFile(workspace, seen),
+        ListDir(workspace),
+        Glob(workspace),
+        Grep(workspace, environment, find_ripgrep(environment)),
+        WriteFile(workspace, seen),
+        EditFile(workspace, seen),
+        Shell(workspace, environment, around.call_limit_s),
+        FetchUrl(),
+    )
+    permissions = open_permissions(folder, around.permissions_file, rules, home=home, policy=around.policy)
+    servers, problems = read_servers(around.mcp, around.environment)
+    permissions.problems += problems
+    return Workbench(
+        tools={tool.name: tool for tool in tools},
+        permissions=permissions,
+        foreign=open_servers(servers, folder) if servers else NoForeignTools(),
+        redact=around.redact,
+    )
+
+
+def _names(listed: object) -> frozenset[str]:
+    return frozenset(name for name in listed if isinstance(name, str)) if isinstance(listed, list) else frozenset()

@@ -1,0 +1,192 @@
+"""The working folder and its border: what a path really is, what lies there, and opening it without being led astray.
+
+A path is resolved once; what is opened afterwards is walked from the root folder by folder without following a
+single link, so a link slipped in after the decision is an error, not an escape.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from tui.domain.errors import ToolError
+from tui.domain.printable import printable
+from tui.tools.rules import Guard
+
+_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
+_NO_BLOCK = getattr(os, "O_NONBLOCK", 0)
+_FOLDER = getattr(os, "O_DIRECTORY", 0)
+_CLOSE = getattr(os, "O_CLOEXEC", 0)
+
+SECRET_NAMES = (".env*", "*.pem", "id_*", "credentials*", ".netrc", "_netrc", ".pgpass", ".npmrc", ".pypirc", "*.key")
+"""Files that may hold secrets: reading them asks."""
+SECRET_FOLDERS = (".aws", ".ssh", ".gnupg", ".kube", ".docker")
+_SHELL_FILES = re.compile(
+    r"\.(?:(?:bash|zsh|ksh|csh|tcsh|xinit|login|input)rc|(?:bash_|z|x)?profile|bash_(?:login|logout|aliases)"
+    r"|zshenv|zlog(?:in|out)|login|xsession|gitconfig|envrc)|config\.fish"
+)
+"""Files a shell runs by itself: writing them always asks."""
+PROTECTED_FOLDERS = frozenset({".git", ".hg", ".svn", ".ssh", ".gnupg", "autostart", "launchagents", "systemd"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """A path after all its links."""
+
+    real: Path
+    inside: bool
+    shown: str
+    """Relative to the working folder where it lies inside, else absolute; safe to draw."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stamp:
+    """What tells one state of a file from another."""
+
+    device: int
+    inode: int
+    size: int
+    changed_ns: int
+    mode: int
+
+    @classmethod
+    def of(cls, status: os.stat_result) -> Stamp:
+        """From a stat."""
+        return cls(
+            device=status.st_dev,
+            inode=status.st_ino,
+            size=status.st_size,
+            changed_ns=status.st_mtime_ns,
+            mode=status.st_mode,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """``root`` is a real path. ``protected`` are folders nothing writes to without asking (the program's own)."""
+
+    root: Path
+    home: Path
+    protected: tuple[Path, ...] = ()
+
+    def place(self, text: str) -> Place:
+        """Where a path leads; raises ToolError for one that leads nowhere."""
+        if not text or "\0" in text:
+            raise ToolError("`path` is empty or holds a NUL character.")
+        try:
+            path = self.home / text[2:] if text.startswith("~/") else Path(text)
+            real = (self.root / path).resolve()
+            str(real).encode()
+        except (OSError, RuntimeError, UnicodeEncodeError, ValueError) as error:
+            raise ToolError(f"`{printable(text[:200])}` is no path: {_words(error)}.") from None
+        inside = real == self.root or self.root in real.parents
+        shown = str(real.relative_to(self.root)) if inside else str(real)
+        return Place(real=real, inside=inside, shown=printable(shown, keep_newlines=False))
+
+    def read_guard(self, place: Place) -> Guard:
+        """Whether a file's name says that it may hold secrets."""
+        parts = [part.lower() for part in place.real.parts]
+        if any(fnmatchcase(parts[-1], name) for name in SECRET_NAMES):
+            return Guard.SECRET
+        if any(part in SECRET_FOLDERS for part in parts[1:]) or self._is_ours(place.real):
+            return Guard.SECRET
+        return Guard.NONE
+
+    def write_guard(self, place: Place) -> Guard:
+        """Whether writing there could change what other programs, or this one, do by themselves."""
+        parts = {part.lower() for part in place.real.parts}
+        if parts & PROTECTED_FOLDERS or any(map(_SHELL_FILES.fullmatch, parts)) or self._is_ours(place.real):
+            return Guard.ALWAYS_ASKS
+        return self.read_guard(place)
+
+    def _is_ours(self, real: Path) -> bool:
+        return any(real == folder or folder in real.parents for folder in self.protected)
+
+
+@contextmanager
+def opened_folder(folder: Path, *, create: bool = False) -> Iterator[int]:
+    """A descriptor of a resolved folder, reached without following any link; made on the way with ``create``."""
+    handle = os.open(folder.anchor, os.O_RDONLY | _FOLDER | _CLOSE)
+    try:
+        for part in folder.parts[1:]:
+            if create:
+                _make(part, handle)
+            deeper = os.open(part, os.O_RDONLY | _FOLDER | _NO_FOLLOW | _CLOSE, dir_fd=handle)
+            os.close(handle)
+            handle = deeper
+        yield handle
+    except OSError as error:
+        raise _told(folder, error) from None
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def opened_file(real: Path) -> Iterator[tuple[int, os.stat_result]]:
+    """A descriptor of a resolved regular file and its stat; nothing but a regular file is read."""
+    with opened_folder(real.parent) as folder:
+        try:
+            handle = os.open(real.name, os.O_RDONLY | _NO_FOLLOW | _NO_BLOCK | _CLOSE, dir_fd=folder)
+        except OSError as error:
+            raise _told(real, error) from None
+        try:
+            status = os.fstat(handle)
+            if not stat.S_ISREG(status.st_mode):
+                raise ToolError(f"`{real.name}` is {_kind(status.st_mode)}, not a regular file.")
+            yield handle, status
+        finally:
+            os.close(handle)
+
+
+def read_whole(real: Path, limit: int) -> tuple[bytes, Stamp]:
+    """All bytes of a file and its stamp; raises ToolError for one larger than ``limit``."""
+    with opened_file(real) as (handle, status):
+        if status.st_size > limit:
+            raise ToolError(f"`{real.name}` has {status.st_size:,} bytes; the limit is {limit:,}.")
+        with os.fdopen(os.dup(handle), "rb") as file:
+            data = file.read(limit + 1)
+        if len(data) > limit:
+            raise ToolError(f"`{real.name}` has more than {limit:,} bytes.")
+        return data, Stamp.of(os.fstat(handle))
+
+
+def stamp_of(real: Path) -> Stamp | None:
+    """The state of what lies at a resolved path; None where nothing does."""
+    try:
+        return Stamp.of(real.lstat())
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise _told(real, error) from None
+
+
+def _make(part: str, parent: int) -> None:
+    try:
+        os.mkdir(part, 0o777, dir_fd=parent)
+    except FileExistsError:
+        return
+
+
+def _told(path: Path, error: OSError) -> ToolError:
+    return ToolError(f"`{printable(str(path), keep_newlines=False)}`: {_words(error)}.")
+
+
+def _words(error: Exception) -> str:
+    return error.strerror if isinstance(error, OSError) and error.strerror else type(error).__name__
+
+
+def _kind(mode: int) -> str:
+    kinds = (
+        (stat.S_ISDIR, "a folder"),
+        (stat.S_ISFIFO, "a pipe"),
+        (stat.S_ISSOCK, "a socket"),
+        (stat.S_ISCHR, "a device"),
+        (stat.S_ISBLK, "a device"),
+    )
+    return next((words for test, words in kinds if test(mode)), "something else")

@@ -1,0 +1,127 @@
+"""Leaving on signals and on a terminal that is gone: in order if there is time, by force if there is not.
+
+Textual gives the terminal back only when its own loop ends in peace. That loop stands still while a terminal reads
+nothing, and its output thread dies with the terminal, so nothing here waits for it: whoever asks a second time, or
+waits longer than ``GRACE_S``, gets the terminal back and an end to the process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from types import FrameType, TracebackType
+from typing import NoReturn
+
+if sys.platform != "win32":
+    import termios
+
+SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
+GRACE_S = 1.0
+"""What leaving in order may take before the engine is stopped from outside."""
+LAST_S = 0.7
+"""What stopping the engine from outside may take before the process ends."""
+GONE = 129
+"""The exit code of a program whose terminal went away: that of SIGHUP."""
+
+RESTORE = (
+    b"\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1015l\x1b[?1016l\x1b[?2004l\x1b[?1004l\x1b[?2048l"
+    b"\x1b[?7h\x1b[<u\x1b[0m\x1b[?1049l\x1b[?25h"
+)
+"""Mouse, paste, focus and resize reports off, wrapping on, kitty's keyboard off, main screen, cursor."""
+
+
+class Departure:
+    """One program's end. Entered before anything touches the terminal."""
+
+    def __init__(self, terminal: int = 0, *, last: Callable[[], object] = lambda: None) -> None:
+        self._terminal = terminal
+        self._last = last
+        self._leave: Callable[[int], object] | None = None
+        self._code: int | None = None
+        self._over = threading.Event()
+        self._modes = _modes_of(terminal)
+
+    def __enter__(self) -> Departure:
+        for name in SIGNALS:
+            number = getattr(signal, name, None)
+            # Whoever starts us with HUP ignored (nohup) means it.
+            if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
+                signal.signal(number, self._signalled)
+        if sys.platform != "win32" and os.isatty(self._terminal):
+            threading.Thread(target=self._watch, name="terminal", daemon=True).start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._leave = None
+
+    def attend(self, leave: Callable[[int], object]) -> None:
+        """Someone is there to leave in order; ``leave`` is called with the exit code, from any thread."""
+        self._leave = leave
+
+    def _signalled(self, number: int, frame: FrameType | None) -> None:
+        if self._code is not None:
+            self._force()
+        self._begin(128 + number)
+        if self._leave is None:
+            raise SystemExit(128 + number)
+        self._leave(128 + number)
+
+    def _watch(self) -> None:
+        """Wait, without cost, until the terminal is gone."""
+        poll = select.poll()
+        poll.register(self._terminal, 0)
+        seen = poll.poll()
+        if any(what & select.POLLHUP for _, what in seen):
+            self._begin(GONE)
+            if self._leave is None:
+                self._force()
+            else:
+                self._leave(GONE)
+
+    def _begin(self, code: int) -> None:
+        if self._code is None:
+            self._code = code
+            threading.Thread(target=self._wait, name="departure", daemon=True).start()
+
+    def _wait(self) -> None:
+        if self._over.wait(GRACE_S):
+            return
+        stopping = threading.Thread(target=self._last, name="last", daemon=True)
+        stopping.start()
+        stopping.join(LAST_S)
+        self._force()
+
+    def _force(self) -> NoReturn:
+        restore_terminal(self._terminal, self._modes)
+        os._exit(self._code if self._code is not None else 1)
+
+
+def restore_terminal(terminal: int, modes: list[object] | None) -> None:
+    """Give the terminal back from any thread, without waiting for a terminal that reads nothing."""
+    if sys.platform == "win32" or modes is None:
+        return
+    with contextlib.suppress(OSError, termios.error):
+        # What is still queued will never be read in time; it would keep ours from going out.
+        termios.tcflush(terminal, termios.TCOFLUSH)
+        os.set_blocking(terminal, False)
+        try:
+            os.write(terminal, RESTORE)
+        finally:
+            os.set_blocking(terminal, True)
+            termios.tcsetattr(terminal, termios.TCSANOW, modes)  # type: ignore[arg-type]  # as tcgetattr gave it
+
+
+def _modes_of(terminal: int) -> list[object] | None:
+    if sys.platform == "win32":
+        return None
+    try:
+        return list(termios.tcgetattr(terminal))
+    except (termios.error, OSError):
+        return None

@@ -1,0 +1,83 @@
+"""Links in what a model wrote: shown in full, opened only when clicked again, and only http and https."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import webbrowser
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from tui.domain.errors import UsageError
+from tui.domain.printable import one_line
+
+if TYPE_CHECKING:
+    from tui.ui.app import PonderApp
+
+AGAIN_S = 6.0
+"""How long the second click may take."""
+LONGEST = 2_000
+SCHEMES = ("http", "https")
+
+
+class Links:
+    """The first click says where a link leads, the second goes there."""
+
+    def __init__(self, app: PonderApp, now: Callable[[], float] = time.monotonic) -> None:
+        self._app = app
+        self._now = now
+        self._offered: tuple[str, float] = ("", float("-inf"))
+
+    def clicked(self, href: str) -> None:
+        """A link was clicked."""
+        address = safe_address(href)
+        if address is None:
+            self._app.say(f"Only http and https links are opened, not `{one_line(href, 200)}`.")
+            return
+        offered, when = self._offered
+        if address == offered and self._now() - when < AGAIN_S:
+            self._offered = ("", float("-inf"))
+            self._open(address)
+            return
+        self._offered = (address, self._now())
+        self._app.say(f"{address}\nClick again to {'open' if self._can_open() else 'copy'} it.")
+
+    def _open(self, address: str) -> None:
+        if self._app.is_web:
+            self._app.open_url(address)
+        elif self._can_open():
+            self._app.run_worker(lambda: webbrowser.open(address), thread=True, group="links", exit_on_error=False)
+        else:
+            try:
+                how = self._app.copying.put(address)
+            except UsageError as error:
+                self._app.say(f"{error.message} {error.advice}")
+                return
+            self._app.say(f"Copied the address{how}.")
+
+    def _can_open(self) -> bool:
+        return self._app.is_web or has_browser(os.environ)
+
+
+def safe_address(href: str) -> str | None:
+    """The address if it may be opened: http or https, a host, nothing that is not seen."""
+    shown = one_line(href, LONGEST)
+    if shown != href or any(character.isspace() for character in href):
+        return None
+    try:
+        parts = urlsplit(href)
+        host = parts.hostname
+    except ValueError:
+        return None
+    return href if parts.scheme in SCHEMES and host else None
+
+
+def has_browser(environment: Mapping[str, str]) -> bool:
+    """Whether a browser with a window of its own can be opened from here: one in the terminal would paint over us."""
+    if environment.get("SSH_CONNECTION") or environment.get("SSH_TTY"):
+        return False
+    if sys.platform in ("darwin", "win32"):
+        return True
+    return bool(environment.get("DISPLAY") or environment.get("WAYLAND_DISPLAY"))

@@ -1,0 +1,153 @@
+"""The approval sheet: reserved, so that no message can imitate it; deaf for a moment, so that no typing answers it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from textual import events, on, work
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Input, OptionList, Static
+
+from tui.domain.errors import PonderError
+from tui.domain.events import ApprovalAsked
+from tui.domain.printable import one_line, printable
+from tui.ui.markdown.highlight import highlight
+from tui.ui.markdown.layout import code_lines
+from tui.ui.markdown.runs import Line
+from tui.ui.screens.sheet import Keys, Sheet
+from tui.ui.widgets.field import Field
+from tui.ui.widgets.page import Lines, Page
+from tui.ui.widgets.row_list import Row, RowList
+
+DEAF_S = 0.3
+"""Keys typed before the eyes have seen the question are not answers."""
+LOOK_S = 0.2
+MOST_LINES = 2_000
+AROUND = 11
+"""Rows of frame, title, question, reason and keys."""
+
+Standing = Callable[[str], bool]
+"""Whether a call still waits for its answer."""
+
+
+def detail_lines(detail: str) -> Lines:
+    """What would be done; a diff in its colours."""
+    rows = printable(detail.rstrip("\n")).split("\n")
+    language = "diff" if detail.startswith(("--- ", "diff ")) or "\n@@ " in detail[:2_000] else ""
+
+    def lines(width: int) -> Sequence[Line]:
+        shown = code_lines(highlight(rows[:MOST_LINES], language), width)
+        return shown if len(rows) <= MOST_LINES else [*shown, []]
+
+    return lines
+
+
+class Approval(Sheet[None]):
+    """once, for this session, always for a pattern, no, no with a reason."""
+
+    SHAPE: ClassVar[str] = "-ask"
+    ESCAPE = "no"
+    KEYS: ClassVar[Keys] = (
+        ("y", "once"),
+        ("s", "session"),
+        ("n", "no"),
+        ("pagedown", "more"),
+        ("up down", "move"),
+        ("enter", "choose"),
+    )
+
+    def __init__(self, asked: ApprovalAsked, standing: Standing, now: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._asked = asked
+        self._standing = standing
+        self._now = now
+        self._since = now()
+        self._answered = False
+
+    def inside(self) -> Sequence[Widget]:
+        """What is asked, in full, and the answers."""
+        summary = Static(Content(one_line(self._asked.summary, 400)), markup=False, classes="prompt")
+        self._page = Page(self.ponder.theming.ink(self.ponder))
+        self._list = RowList()
+        self._reason = Field("why not? (the model reads it)")
+        self._reason.display = False
+        return (summary, self._page, self._list, self._reason)
+
+    def on_mount(self) -> None:
+        """Ask."""
+        self._head.update(
+            Content.styled(" ASKS ", "reverse bold $warning")
+            + Content.styled(f"  {one_line(self._asked.tool, 60)}", "bold $foreground")
+        )
+        self.note("ponder asks, not the model")
+        self._page.show(detail_lines(self._asked.detail))
+        self._page.can_focus = False
+        self._fit(len(self._asked.patterns) + 4)
+        rows = [("once", "Yes, once"), ("session", "Yes, for this session")]
+        rows += [(pattern, f"Always for {one_line(pattern, 70)}") for pattern in self._asked.patterns]
+        rows += [("no", "No"), ("no:", "No, and tell the model why…")]
+        self._list.show_rows([Row(key, Content(f"  {words}")) for key, words in rows], at="once")
+        self._list.focus()
+        self._since = self._now()
+        self.set_interval(LOOK_S, self._look)
+
+    def _fit(self, answers: int) -> None:
+        """Answers are always in sight; what would be done scrolls in the rows that are left."""
+        self._page.styles.max_height = max(2, self.app.size.height * 9 // 10 - answers - AROUND)
+
+    def _look(self) -> None:
+        if not self._answered and not self._standing(self._asked.call_id):
+            self._answered = True
+            self.dismiss(None)
+
+    def _is_deaf(self) -> bool:
+        return self._now() - self._since < DEAF_S
+
+    async def _on_key(self, event: events.Key) -> None:
+        if self._is_deaf():
+            event.stop()
+            event.prevent_default()
+            return
+        if self.focused is self._list and event.key in ("pageup", "pagedown"):
+            (self._page.scroll_page_up if event.key == "pageup" else self._page.scroll_page_down)(animate=False)
+        elif self.focused is self._list and event.key in ("y", "s", "n"):
+            event.stop()
+            self._answer({"y": "once", "s": "session", "n": "no"}[event.key])
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Nothing is chosen in the deaf moment."""
+        return not self._is_deaf() if action == "leave" else super().check_action(action, parameters)
+
+    @on(OptionList.OptionSelected)
+    def _chosen(self, event: OptionList.OptionSelected) -> None:
+        if self._is_deaf():
+            return
+        key = self._list.key_at(event.option_index)
+        if key == "no:":
+            self._reason.display = True
+            self._reason.focus()
+        else:
+            self._answer(key)
+
+    @on(Input.Submitted)
+    def _reasoned(self) -> None:
+        reason = self._reason.value.strip()
+        self._answer(f"no: {reason}" if reason else "no")
+
+    def action_leave(self) -> None:
+        """Escape means no."""
+        self._answer("no")
+
+    @work(exclusive=True)
+    async def _answer(self, answer: str) -> None:
+        if self._answered:
+            return
+        self._answered = True
+        try:
+            await self.ponder.desk.chat.answer_approval(self._asked.call_id, answer)
+        except PonderError as error:
+            self.complain(error)
+        self.dismiss(None)

@@ -1,0 +1,194 @@
+"""All sessions: typing searches, enter opens; rename, pin, fork, export, delete with undo."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from textual import on, work
+from textual.containers import Horizontal
+from textual.widget import Widget
+from textual.widgets import Input, OptionList
+
+from tui.commands.context import Desk, SessionRow
+from tui.domain.errors import PonderError
+from tui.ui.screens.session_rows import session_row
+from tui.ui.screens.sheet import Keys, Sheet
+from tui.ui.widgets.field import Field
+from tui.ui.widgets.page import Page, markdown_lines
+from tui.ui.widgets.row_list import STEPS, RowList
+
+NARROW = 100
+SEARCH_KEYS = (("up down", "move"), ("enter", "open"), ("tab", "actions"))
+LIST_KEYS = (
+    *(("enter", "open"), ("n", "new"), ("r", "rename"), ("d", "delete"), ("u", "undo"), ("f", "fork")),
+    *(("e", "export"), ("space", "pin"), ("tab", "search")),
+)
+
+
+class Sessions(Sheet[str]):
+    """Gives the session to open, "new" for a new one."""
+
+    TITLE_WORDS = "Sessions"
+    SHAPE: ClassVar[str] = "-wide has-field"
+    KEYS: ClassVar[Keys] = SEARCH_KEYS
+
+    def __init__(self, desk: Desk, query: str = "") -> None:
+        super().__init__()
+        self._desk = desk
+        self._query = query
+        self._rows: dict[str, SessionRow] = {}
+        self._renaming: str | None = None
+        self._gone: list[str] = []
+
+    def inside(self) -> Sequence[Widget]:
+        """Search over list and preview."""
+        self._field = Field(
+            "search (in:thinking, model:opus, after:2026-01)", value=self._query, handed_on=STEPS | {"tab"}
+        )
+        self._list = RowList()
+        self._page = Page(self.ponder.theming.sheet_ink(self.ponder))
+        self._page.can_focus = False
+        return (self._field, Horizontal(self._list, self._page, classes="columns"))
+
+    def on_mount(self) -> None:
+        """All of them, the newest first."""
+        self.set_class(self.app.size.width < NARROW, "-narrow")
+        self._field.focus()
+        self.call_after_refresh(self._search)
+
+    @work(exclusive=True, group="search")
+    async def _search(self, at: str | None = None) -> None:
+        try:
+            found = await self._desk.library.sessions(self._field.value if self._renaming is None else self._query)
+        except PonderError as error:
+            self.note(error.message, "$error")
+            return
+        self._rows = {row.id: row for row in found}
+        width = max(20, self._list.size.width - 2)
+        here, now = self._desk.chat.session_id, time.time()
+        self._list.show_rows([session_row(row, width, now, current=row.id == here) for row in found], at=at)
+        self.note(f"{len(found)} session{'s' if len(found) != 1 else ''}")
+        self._preview()
+
+    @work(exclusive=True, group="preview")
+    async def _preview(self) -> None:
+        chosen = self._list.chosen
+        if chosen is None:
+            self._page.show(markdown_lines("Nothing found." if self._field.value else "No sessions yet."))
+            return
+        try:
+            self._page.show(markdown_lines(await self._desk.library.preview(chosen)))
+        except PonderError as error:
+            self._page.show(markdown_lines(error.message))
+
+    # Searching
+
+    @on(Input.Changed)
+    def _typed(self) -> None:
+        if self._renaming is None:
+            self._query = self._field.value
+            self._search()
+
+    @on(OptionList.OptionHighlighted)
+    def _moved(self) -> None:
+        self._preview()
+
+    @on(OptionList.OptionSelected)
+    def _clicked(self, event: OptionList.OptionSelected) -> None:
+        self.dismiss(self._list.key_at(event.option_index))
+
+    @on(Field.Pressed)
+    def _pressed(self, event: Field.Pressed) -> None:
+        if event.key == "tab":
+            self._list.focus()
+        else:
+            self._list.step(event.key)
+
+    @on(Input.Submitted)
+    def _entered(self) -> None:
+        if self._renaming is not None:
+            self._rename(self._renaming, self._field.value)
+        elif self._list.chosen is not None:
+            self.dismiss(self._list.chosen)
+
+    def on_descendant_focus(self) -> None:
+        """The keys that work now."""
+        self.show_keys(LIST_KEYS if self.focused is self._list else SEARCH_KEYS)
+
+    # Doing things to the one the bar is on
+
+    def key_tab(self) -> None:
+        """Between list and search."""
+        self._field.focus()
+
+    def on_key(self, event: object) -> None:
+        """Letters act while the list has the focus."""
+        key = getattr(event, "key", "")
+        chosen = self._list.chosen
+        if self.focused is not self._list:
+            return
+        if key == "n":
+            self.dismiss("new")
+        elif key == "u":
+            self._undo()
+        elif key == "r" and chosen is not None:
+            self._begin_rename(chosen)
+        elif key in ("d", "f", "e", "space") and chosen is not None:
+            self._act(key, chosen)
+
+    def _begin_rename(self, session: str) -> None:
+        self._renaming = session
+        self._query = self._field.value
+        self.note("a new title, enter keeps it")
+        self._field.value = self._rows[session].title
+        self._field.focus()
+
+    @work(group="act")
+    async def _rename(self, session: str, title: str) -> None:
+        self._renaming = None
+        try:
+            if title.strip():
+                await self._desk.library.rename(session, title.strip())
+        except PonderError as error:
+            self.complain(error)
+        self._field.value = self._query
+        self._list.focus()
+        self._search(session)
+
+    @work(group="act")
+    async def _undo(self) -> None:
+        if not self._gone:
+            self.note("nothing to undo")
+            return
+        session = self._gone.pop()
+        await self._desk.library.undelete(session)
+        self._search(session)
+
+    @work(group="act")
+    async def _act(self, key: str, session: str) -> None:
+        try:
+            await self._do(key, session)
+        except PonderError as error:
+            self.complain(error)
+
+    async def _do(self, key: str, session: str) -> None:
+        library = self._desk.library
+        if key == "d":
+            await library.delete(session)
+            self._gone.append(session)
+            self.say("Deleted. u brings it back.")
+        elif key == "space":
+            await library.pin(session, pinned=not self._rows[session].pinned)
+        elif key == "e":
+            path = Path.cwd() / f"ponder-{session[-8:]}.md"
+            path.write_text(await library.export(session, "md", "answers"), encoding="utf-8")
+            path.chmod(0o600)
+            self.say(f"Written to {path.name}.")
+        else:
+            turns = await library.turns(session)
+            self.dismiss(f"fork {session}" if turns else None)
+            return
+        self._search(session if key != "d" else None)

@@ -1,0 +1,88 @@
+"""What models may call, and which servers offer it; space switches one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual import on, work
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import OptionList, Static
+
+from tui.commands.context import ToolDesk, ToolRow
+from tui.domain.errors import PonderError
+from tui.domain.printable import one_line, printable
+from tui.ui.screens.sheet import Keys, Sheet
+from tui.ui.transcript.figures import tokens
+from tui.ui.widgets.row_list import Row, RowList
+
+
+class Tools(Sheet[None]):
+    """A list of switches."""
+
+    TITLE_WORDS = "Tools"
+    SHAPE: ClassVar[str] = "-middle"
+    KEYS: ClassVar[Keys] = (("up down", "move"), ("space", "on or off"))
+
+    def __init__(self, desk: ToolDesk) -> None:
+        super().__init__()
+        self._desk = desk
+
+    def inside(self) -> Sequence[Widget]:
+        """List over description."""
+        self._list = RowList()
+        self._about = Static("", markup=False, classes="detail")
+        return (self._list, self._about)
+
+    def on_mount(self) -> None:
+        """All of them."""
+        self._list.focus()
+        self.call_after_refresh(self._fill)
+
+    def _fill(self) -> None:
+        rows = self._desk.tools()
+        self._list.show_rows([_row(row) for row in rows])
+        on_ = [row for row in rows if row.enabled]
+        self.note(f"{len(on_)} of {len(rows)} on · {tokens(sum(row.tokens for row in on_))} tokens")
+        if not rows:
+            self._about.update(Content.styled("This model is offered no tools.", "$muted-text"))
+        self._explain()
+
+    def _explain(self) -> None:
+        row = next((row for row in self._desk.tools() if row.name == self._list.chosen), None)
+        servers = "\n".join(
+            f"{server.name}: {server.state}, {server.tools} tools {server.detail}" for server in self._desk.servers()
+        )
+        about = printable(row.description) if row is not None else ""
+        self._about.update(Content.styled(one_line(about, 300), "$foreground") + Content(f"\n{printable(servers)}"))
+
+    @on(OptionList.OptionHighlighted)
+    def _moved(self) -> None:
+        self._explain()
+
+    @on(OptionList.OptionSelected)
+    def _chosen(self) -> None:
+        self.switch()
+
+    def key_space(self) -> None:
+        """Switch the one the bar is on."""
+        self.switch()
+
+    @work(exclusive=True)
+    async def switch(self) -> None:
+        """On to off, off to on."""
+        row = next((row for row in self._desk.tools() if row.name == self._list.chosen), None)
+        if row is not None:
+            try:
+                await self._desk.enable_tool(row.name, enabled=not row.enabled)
+            except PonderError as error:
+                self.complain(error)
+            self._fill()
+
+
+def _row(row: ToolRow) -> Row:
+    mark = "[x] " if row.enabled else "[ ] "
+    name = Content.styled(mark + one_line(row.name, 26).ljust(27), "$foreground" if row.enabled else "$muted-text")
+    facts = f"{one_line(row.policy, 8).ljust(8)}{one_line(row.source, 16).ljust(17)}{tokens(row.tokens).rjust(6)}"
+    return Row(row.name, name + Content.styled(facts, "$muted-text"))

@@ -1,0 +1,101 @@
+"""While the screen is up nothing but the screen writes to the terminal: everything else goes to the log file.
+
+Children, C libraries and stray tracebacks write to descriptors 1 and 2, so those are led away, and Textual gets a
+descriptor of its own. The log holds what went wrong, never prompts or keys: exceptions are written without locals.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import sys
+import threading
+from pathlib import Path
+from types import TracebackType
+from typing import TextIO
+
+MOST_BYTES = 1_000_000
+"""A log longer than this is put aside, as ``.1``, at the next start."""
+
+LOG = logging.getLogger("tui")
+
+
+class StrayWords:
+    """Entered around the screen."""
+
+    def __init__(self, log_file: Path) -> None:
+        self.log_file = log_file
+        self._log = -1
+        self._kept: tuple[int, int] | None = None
+        self._streams: tuple[TextIO | None, TextIO | None] = (None, None)
+        self._screen: TextIO | None = None
+        self._handler: logging.StreamHandler[TextIO] | None = None
+
+    def __enter__(self) -> StrayWords:
+        self._log = _opened(self.log_file)
+        self._streams = (sys.__stdout__, sys.__stderr__)
+        # Textual writes to what it finds here; a pipe (textual serve) stays what it is.
+        if os.isatty(1):
+            self._screen = open(os.dup(1), "w", encoding="utf-8", errors="replace", newline="")
+            sys.__stdout__ = sys.__stderr__ = self._screen  # type: ignore[misc]  # where Textual looks
+            self.lead_away()
+        self._listen()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        threading.excepthook = threading.__excepthook__
+        sys.unraisablehook = sys.__unraisablehook__
+        if self._handler is not None:
+            logging.getLogger().removeHandler(self._handler)
+            self._handler.stream.close()
+        self.lead_back()
+        sys.__stdout__, sys.__stderr__ = self._streams  # type: ignore[misc,assignment]  # as they were
+        if self._screen is not None:
+            with contextlib.suppress(OSError):
+                self._screen.close()
+        os.close(self._log)
+
+    def lead_away(self) -> None:
+        """Descriptors 1 and 2 are the log."""
+        if self._kept is None and self._screen is not None:
+            self._kept = (os.dup(1), os.dup(2))
+            os.dup2(self._log, 1)
+            os.dup2(self._log, 2)
+
+    def lead_back(self) -> None:
+        """As before: another program gets the terminal for a while, or ours is over."""
+        for descriptor, kept in enumerate(self._kept or (), start=1):
+            os.dup2(kept, descriptor)
+            os.close(kept)
+        self._kept = None
+
+    def _listen(self) -> None:
+        self._handler = logging.StreamHandler(os.fdopen(os.dup(self._log), "a", encoding="utf-8", errors="replace"))
+        self._handler.setLevel(logging.WARNING)
+        self._handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+        logging.getLogger().addHandler(self._handler)
+        threading.excepthook = _thread_died
+        sys.unraisablehook = _passed_over
+
+
+def _thread_died(found: threading.ExceptHookArgs) -> None:
+    if found.exc_value is not None:
+        LOG.error("a thread died", exc_info=found.exc_value)
+
+
+def _passed_over(found: sys.UnraisableHookArgs) -> None:
+    LOG.error("passed over: %s", found.err_msg or "an exception nobody could be told of", exc_info=found.exc_value)
+
+
+def _opened(path: Path) -> int:
+    """The log, or nowhere if it cannot be written."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.exists() and path.stat().st_size > MOST_BYTES:
+            path.replace(path.with_suffix(".log.1"))
+        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    except OSError:
+        return os.open(os.devnull, os.O_WRONLY)

@@ -1,0 +1,59 @@
+"""What ``doctor`` looks at beside what is known already: the database's pages, and whether providers can be reached."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from tui.catalog.facts import ProviderFacts
+from tui.domain.errors import PonderError
+
+REACH_WITHIN_S = 3.0
+PROXIES = ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")
+
+
+def database_health(path: Path) -> str:
+    """How the database does, in a few words; nothing is written. Blocks: in a thread."""
+    if not path.exists():
+        return "none yet"
+    import sqlite3
+
+    from tui.store.opening import check, open_reader
+
+    try:
+        reading = open_reader(path)
+        try:
+            check(reading.connection)
+            count = reading.connection.execute("SELECT count(*) FROM session").fetchone()[0]
+        finally:
+            reading.close()
+    except PonderError as problem:
+        return problem.message
+    except (OSError, sqlite3.Error) as fault:
+        return f"cannot be read: {fault}"
+    return f"whole, {count:,} sessions, {path.stat().st_size / 1_000_000:.1f} MB"
+
+
+async def reachability(providers: Sequence[ProviderFacts], environment: Mapping[str, str]) -> dict[str, str]:
+    """By provider: whether its host takes connections. Nothing is said to it."""
+    proxy = next((environment[name] for name in PROXIES if environment.get(name)), None)
+    tries = [_reach(provider.base_url_for(provider.wire), proxy) for provider in providers]
+    return dict(zip((provider.id for provider in providers), await asyncio.gather(*tries), strict=True))
+
+
+async def _reach(url: str, proxy: str | None) -> str:
+    local = (urlsplit(url).hostname or "") in ("127.0.0.1", "localhost", "::1")
+    through = " through the proxy" if proxy and not local else ""
+    place = urlsplit(proxy if proxy and not local else url)
+    port = place.port or (80 if place.scheme == "http" else 443)
+    try:
+        async with asyncio.timeout(REACH_WITHIN_S):
+            _, writer = await asyncio.open_connection(place.hostname or "", port)
+    except TimeoutError:
+        return f"does not answer{through}"
+    except OSError as fault:
+        return f"cannot be reached{through} ({fault.strerror or fault})"
+    writer.close()
+    return f"can be reached{through}"

@@ -1,0 +1,22 @@
+"""Which storage there is: the database, or memory where nothing can be kept at all."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from tui.domain.errors import StoreError
+from tui.wiring.storage import KeptInMemory, Storage
+
+if TYPE_CHECKING:
+    from tui.wiring.program import Program
+
+
+def open_storage(program: Program) -> Storage:
+    """The database in the data folder. Whether it can be written shows with the first prompt."""
+    if not program.paths.data.is_absolute():
+        program.problems.append(StoreError("There is no home folder: sessions of this run are not kept."))
+        return KeptInMemory()
+    from tui.wiring.kept_in_store import KeptInStore
+
+    return KeptInStore(program.paths.database, time.time, program.keys.redactor.clean)

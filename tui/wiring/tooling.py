@@ -1,0 +1,51 @@
+"""The tools of a run: put together late where only the built-in ones are wanted, at once where rules ask for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tui.settings.config_file import ConfigFile
+from tui.settings.paths import Paths
+from tui.tools.late_workbench import LateWorkbench
+from tui.wiring.wishes import Wishes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from tui.tools.box import Workbench
+
+
+def open_tools(
+    paths: Paths,
+    config: ConfigFile,
+    wishes: Wishes,
+    environment: Mapping[str, str],
+    redact: Callable[[str], str],
+    call_limit_s: Callable[[], float | None],
+) -> LateWorkbench | Workbench:
+    """Raises ConfigError for a wrong ``--allow``."""
+
+    def build() -> Workbench:
+        from tui.tools.permissions import Policy
+        from tui.tools.workbench import Surroundings, build_workbench
+
+        return build_workbench(
+            Surroundings(
+                folder=wishes.folder,
+                home=Path(environment.get("HOME") or "/"),
+                environment=environment,
+                permissions_file=paths.permissions_file,
+                protected=(paths.config, paths.data, paths.state, paths.cache),
+                permissions=config.tables.get("permissions", {}),
+                mcp=config.tables.get("mcp", {}),
+                policy=Policy(interactive=not wishes.headless, allow=tuple(wishes.allow)),
+                call_limit_s=call_limit_s,
+                redact=redact,
+            )
+        )
+
+    at_once = (
+        wishes.allow or "permissions" in config.tables or "mcp" in config.tables or paths.permissions_file.exists()
+    )
+    return build() if at_once else LateWorkbench(build)
