@@ -41,7 +41,7 @@ LATEST_S = 0.06
 ONE_WORD = {"say": "text", "text": "word "}
 THOUGHT = {"say": "thinking", "text": "a thought "}
 CALLING = [THOUGHT, {"send": 3}, ONE_WORD, {"call": "echo", "args": {"say": "hi"}}, {"end": 1}]
-SPEAKING = [{"wait": 0.01}, THOUGHT, *[ONE_WORD, {"wait": 0.004}] * 8, {"end": 1}]
+SPEAKING = [{"sleep": 0.01}, THOUGHT, *[ONE_WORD, {"sleep": 0.004}] * 8, {"end": 1}]
 VALIDATORS: dict[str, Callable[[dict[str, object]], list[str]]] = {
     "anthropic": anthropic.problems,
     "openai-responses": responses.problems,

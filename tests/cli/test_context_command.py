@@ -48,9 +48,10 @@ def weighed(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict:
 
 def test_an_empty_conversation_weighs_its_system_prompt_and_draft(home: Path, capsys) -> None:
     said = weighed(capsys, "-m", HERE, "--set", "generation.system=Be brief.", "--draft", "How are you today?")
+    parts = said["parts"]
     assert (said["model"], said["certainty"], said["blocks"]) == (HERE, "estimated", [])
-    assert {name for name, count in said["parts"].items() if count} == {"system", "draft", "reserved for output"}
-    assert said["effective"] == said["raw"] == said["parts"]["system"] + said["parts"]["draft"]
+    assert {name for name, count in parts.items() if count} == {"system", "tools", "draft", "reserved for output"}
+    assert said["effective"] == said["raw"] == parts["system"] + parts["tools"] + parts["draft"]
     assert said["trigger"] == int((said["limit"] - said["reserved"]) * 0.85)
     assert said["cost"] == {"dollars": None, "thinking_dollars": None, "complete": True, "models": []}
 

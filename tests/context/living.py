@@ -106,7 +106,7 @@ class Living:
         return heard
 
     async def meter(self, draft: str = "") -> MeterReading:
-        return await self.session.weigh(draft)
+        return await self.session.outlook.weigh(draft)
 
     def shown(self) -> MeterReading:
         """What a screen shows."""

@@ -53,7 +53,9 @@ class Terminal:
         *,
         size: tuple[int, int] = (100, 30),
         background: str = "1111/1111/1111",
+        parsed: bool = True,
     ) -> None:
+        self._parsed = parsed
         self.raw = b""
         self.screen = pyte.Screen(*size)
         self._stream = pyte.ByteStream(self.screen)
@@ -100,7 +102,8 @@ class Terminal:
             self.close()
             return b""
         self.raw += data
-        self._stream.feed(_without_private(data))
+        if self._parsed:
+            self._stream.feed(_without_private(data))
         for found in MODES.finditer(self.raw, max(0, len(self.raw) - len(data) - 12)):
             for mode in found[1].split(b";"):
                 self._modes[int(mode)] = found[2] == b"h"

@@ -35,6 +35,9 @@ class ScriptedUser:
         self.asked.append(Asked(call.name, summary, detail, patterns))
         return self.answers.pop(0) if self.answers else "no"
 
+    def settle(self, call: ToolCallBlock) -> None:
+        """This user answers at once, so nothing ever stands open."""
+
 
 @dataclass
 class FakeRun:

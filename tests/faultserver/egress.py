@@ -110,6 +110,7 @@ def own_ca(folder: Path, *, expired: bool = False) -> OwnCa:
             .not_valid_after(end)
             .add_extension(x509.BasicConstraints(ca=ca, path_length=None), critical=True)
             .add_extension(x509.SubjectKeyIdentifier.from_public_key(public), critical=False)
+            .add_extension(_usage(ca=ca), critical=True)
             .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(ca_key.public_key()), critical=False)
         )
         if not ca:
@@ -128,3 +129,13 @@ def own_ca(folder: Path, *, expired: bool = False) -> OwnCa:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(folder / "leaf.pem", folder / "leaf.key")
     return OwnCa(folder / "ca.pem", context)
+
+
+def _usage(*, ca: bool) -> object:
+    """What Python 3.13 wants to see said."""
+    from cryptography import x509
+
+    never = dict.fromkeys(
+        ("content_commitment", "data_encipherment", "key_agreement", "encipher_only", "decipher_only"), False
+    )
+    return x509.KeyUsage(digital_signature=True, key_encipherment=not ca, key_cert_sign=ca, crl_sign=ca, **never)

@@ -179,7 +179,8 @@ async def test_the_demo_needs_no_key_and_no_network(client: Client) -> None:
 
     catalog = packaged_catalog()
     backend = open_backend(client.keys, environ={}, demo_speed=0.0)
-    events = [e async for e in backend.stream(Where(catalog.provider("demo"), catalog.find("demo", "fast")), request())]
+    place = Where(catalog.provider("demo"), catalog.find("demo", "fast"))
+    events = [event async for event in backend.stream(place, request(model="fast"))]
     await backend.aclose()
     assert len(events) > 20
 

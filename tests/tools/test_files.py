@@ -150,6 +150,9 @@ class _Meddler:
         self._path.write_text(self._text)
         return "once"
 
+    def settle(self, call: object) -> None:
+        """Never left waiting."""
+
 
 @pytest.mark.parametrize("existed", [True, False])
 async def test_what_changed_while_the_user_looked_is_not_overwritten(bench: Bench, existed: bool) -> None:

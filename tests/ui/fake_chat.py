@@ -11,12 +11,13 @@ from tui.bus.fold import fold
 from tui.catalog.load import packaged_catalog
 from tui.commands.context import Exchange
 from tui.domain.blocks import Block, ThinkingBlock
+from tui.domain.compression import CompressionPreview
 from tui.domain.events import AppEvent, ApprovalSettled, HistoryChanged, Stamped
 from tui.domain.messages import Role, Turn
 from tui.domain.request import ChatRequest, Outgoing, OutgoingMessage, Reason, ToolSchema, Verdict
 from tui.domain.usage import MeterReading
+from tui.engine.outlook import Preview
 from tui.engine.ports import Target
-from tui.engine.session import Preview
 from tui.engine.state import SessionState, SessionView
 
 BODY: dict[str, object] = {
@@ -102,6 +103,9 @@ class FakeChat:
 
     async def uncompress(self) -> bool:
         return False
+
+    async def compression_preview(self) -> CompressionPreview | None:
+        return None
 
     async def preview(self, draft: str) -> Preview:
         catalog = packaged_catalog()

@@ -142,7 +142,12 @@ async def test_words_are_found_in_folded_thinking_which_opens_and_stepped_throug
         await pilot.press("ctrl+f")
         await type_in(pilot, "dishonest")
         await until(pilot, lambda: "1 of 1" in screen_text(app) and "dishonest." in screen_text(app))
-        assert app.chat.selections[app.chat.transcript].start is not None
+        transcript = app.chat.transcript
+        marked = app.chat.selections[transcript]
+        assert marked.start is not None
+        line = transcript.render_line(marked.start.y - transcript.column.top)
+        ground = app.chat.get_component_rich_style("screen--selection").bgcolor
+        assert [part.text for part in line if part.style is not None and part.style.bgcolor == ground] == ["dishonest"]
         await pilot.press(*(["backspace"] * 9))
         await type_in(pilot, "drake")
         await until(pilot, lambda: " of 3" in screen_text(app))

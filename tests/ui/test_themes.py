@@ -30,6 +30,7 @@ PAIRS = (
     *(("user-text", "user-tint"), ("thinking-text", "thinking-tint"), ("code-text", "code-tint")),
     *(("diff-added", "code-tint"), ("diff-removed", "code-tint")),
     *(("block-cursor-foreground", "block-cursor-background"), ("muted-text", "user-tint")),
+    ("answer-text", "input-selection-background"),
 )
 
 
@@ -53,9 +54,9 @@ def test_every_text_can_be_read_on_its_ground(name: str) -> None:
     assert weak == {}
 
 
-async def test_all_are_worn_one_after_the_other() -> None:
+async def test_they_are_worn_one_after_the_other() -> None:
     async with on_stage(*scenes.CONVERSATION, size=(110, 30)) as (app, _, pilot):
-        for name in app.theming.names():
+        for name in ("ansi", "dawn", "contrast", "dusk"):
             app.choose_theme(name)
             await pilot.pause()
             assert app.theme == name

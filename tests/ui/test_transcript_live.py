@@ -109,6 +109,20 @@ async def test_an_attempt_that_is_void_leaves_the_screen_and_the_next_takes_its_
         await shows(pilot, app, "Whole.")
 
 
+async def test_an_attempt_that_said_nothing_leaves_no_head_behind() -> None:
+    async with on_stage(size=(80, 24)) as (app, desk, pilot):
+        error = ProviderError(ErrorKind.RATE_LIMIT, "slow down")
+        desk.chat.publish(*scenes.begun())
+        await shows(pilot, app, "claude-opus-5 · high")
+        desk.chat.publish(RetryScheduled("live", 8.0, 2, error))
+        await until(pilot, lambda: "claude-opus-5 · high" not in seen(app))
+        desk.chat.publish(RequestStarted("live", 1, 2, scenes.OPUS, scenes.PLAN))
+        await shows(pilot, app, "claude-opus-5 · high")
+        desk.chat.publish(TurnFailed(Turn(id="live", messages=()), error))
+        await shows(pilot, app, "✗ slow down")
+        assert "claude-opus-5 · high" not in seen(app)
+
+
 async def test_a_tool_call_says_what_it_does_how_it_went_and_opens() -> None:
     async with on_stage(size=(100, 30)) as (app, desk, pilot):
         call = [

@@ -12,6 +12,7 @@ from tui.domain.blocks import TextBlock
 from tui.domain.events import AppEvent, TurnFailed, TurnFinished
 from tui.domain.messages import Turn
 from tui.domain.usage import MeterReading
+from tui.engine.ports import NoTools
 from tui.engine.state import SessionView
 from tui.wiring.desk import LiveDesk
 from tui.wiring.findings import Findings
@@ -75,6 +76,7 @@ async def house(
     """The program as ``ponder`` starts it, with a session open."""
     around = {"PONDER_HOME": str(home), **(environment or {})}
     program = build_program(around, Wishes(model=model, folder=home, demo_speed=0.0, **wishes))
+    program.toolbox = NoTools()
     findings = Findings(program)
     findings.look_for_keys(stored=False)
     storage = KeptInMemory()

@@ -13,7 +13,7 @@ from tui.domain.compression import CompressionView
 from tui.domain.events import CompressionFinished, MeterChanged, TurnFailed, TurnFinished
 from tui.domain.messages import Turn
 from tui.domain.usage import Certainty, Part
-from tui.engine.session import DRAFT_ID
+from tui.engine.outlook import DRAFT_ID
 
 
 def plain(turn: Turn) -> str:
@@ -54,11 +54,11 @@ async def test_where_nobody_counts_there_is_no_number(tmp_path: Path) -> None:
 
 async def test_compressing_is_previewed_done_and_undone(tmp_path: Path) -> None:
     async with house(tmp_path, assignments=("context.keepTurns=1",)) as h:
-        assert await h.desk.chat.compression_preview() is None
+        assert (await h.desk.chat.preview("")).compression is None
         for prompt in ("Show me a table", "Show me code", "Why?"):
             await h.say(prompt)
         before = await h.meter()
-        preview = await h.desk.chat.compression_preview()
+        preview = (await h.desk.chat.preview("")).compression
         assert preview.prompts == ("Show me a table", "Show me code")
         assert preview.verbatim == ("Show me a table", "Show me code")
         assert (preview.before, preview.writer) == (before.effective, "demo/fast")

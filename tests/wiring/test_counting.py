@@ -8,7 +8,9 @@ import pytest
 
 from tests.faultserver.server import FaultServer
 from tests.wiring.stage import house
-from tui.domain.errors import ErrorKind, ProviderError
+from tui.domain.blocks import TextBlock
+from tui.domain.errors import ErrorKind, ProviderError, UsageError
+from tui.domain.messages import Message, Role, Turn
 
 KEYS = dict.fromkeys(
     ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "DEEPSEEK_API_KEY"), "sk-0123456789abcdef0123456789"
@@ -30,6 +32,10 @@ async def counted(tmp_path: Path, model: str, script: list[dict]):
         h.program.planner.catalog = h.program.catalog.with_base_url(provider, server.url)
         await h.desk.models.set_model(model)
         await h.desk.settings.assign("generation.system", "Be brief.")
+        asked = Turn(
+            id="t", messages=(Message(id="u", role=Role.USER, blocks=(TextBlock(text="How many tokens is this?"),)),)
+        )
+        h.current.session._conversation.turns = (asked,)
         return await h.desk.chat.count_exactly(), server.seen
 
 
@@ -41,6 +47,12 @@ async def test_a_provider_that_counts_is_asked_with_what_would_be_sent(tmp_path:
     assert all(field in seen.json for field in fields)
     assert not {"stream", "max_tokens", "max_output_tokens"} & set(seen.json)
     assert "Be brief." in seen.body.decode()
+
+
+async def test_before_the_first_prompt_there_is_nothing_to_count(tmp_path: Path) -> None:
+    async with house(tmp_path) as h:
+        with pytest.raises(UsageError, match="nothing to count"):
+            await h.desk.chat.count_exactly()
 
 
 async def test_nobody_else_is_asked(tmp_path: Path) -> None:

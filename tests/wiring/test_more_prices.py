@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from types import ModuleType
@@ -47,13 +48,13 @@ def stand_in() -> ModuleType:
 
 
 @pytest.fixture(params=["there", "missing"])
-def installed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+def installed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[bool]:
     there = request.param == "there"
     monkeypatch.setitem(sys.modules, "genai_prices", stand_in() if there else None)
     more_prices._package.cache_clear()
     more_prices._looked_up.cache_clear()
-    request.addfinalizer(more_prices._package.cache_clear)
-    return there
+    yield there
+    more_prices._package.cache_clear()
 
 
 def test_a_model_the_catalogue_does_not_price_is_looked_up_and_nothing_is_guessed(installed: bool) -> None:

@@ -17,11 +17,9 @@ from tui.cli.conversation_file import read_conversation
 from tui.cli.user_catalog import say
 from tui.cli.wire_encode import Stamps
 from tui.context.bill import session_bill
-from tui.domain.compression import CompressionPreview
 from tui.domain.errors import ConfigError, PonderError, StoreError, UsageError
 from tui.domain.request import ToolSchema
 from tui.engine.ports import NoTools
-from tui.engine.session import Preview
 from tui.settings.assign import checked
 from tui.settings.layers import Layer, Layers
 from tui.settings.schema import keys
@@ -85,11 +83,7 @@ def _weighed(args: argparse.Namespace) -> Weighed:
     current = OpenSession(program, KeptInMemory(), interactive=False)
     current.start(first_spec(program, findings.ready()), stored)
     session = current.session
-
-    async def look() -> tuple[Preview, CompressionPreview | None]:
-        return await session.preview(args.draft), await session.compression_preview()
-
-    preview, compression = asyncio.run(look())
+    preview = asyncio.run(session.preview(args.draft))
     view, subscription = session.attach()
     subscription.close()
     return Weighed(
@@ -97,7 +91,6 @@ def _weighed(args: argparse.Namespace) -> Weighed:
         spec=str(current.spec),
         preview=preview,
         turns=view.turns,
-        compression=compression,
         bill=session_bill(view.turns, lambda origin: program.catalog.find(origin.provider, origin.model).price),
     )
 

@@ -23,7 +23,6 @@ class Weighed:
     spec: str
     preview: Preview
     turns: tuple[Turn, ...]
-    compression: CompressionPreview | None
     bill: Bill
 
 
@@ -46,7 +45,7 @@ def as_object(weighed: Weighed) -> dict[str, object]:
         "messages": len(request.outgoing.messages),
         "blocks": list(_blocks(weighed)),
         "warnings": [*request.plan.warnings, *request.outgoing.warnings],
-        "compression": asdict(weighed.compression) if weighed.compression is not None else None,
+        "compression": asdict(weighed.preview.compression) if weighed.preview.compression is not None else None,
         "cost": {
             "dollars": weighed.bill.dollars,
             "thinking_dollars": weighed.bill.thinking_dollars,
@@ -84,7 +83,7 @@ def as_text(weighed: Weighed) -> str:
         "",
         *_verdict_lines(weighed),
         *(f"! {warning}" for warning in (*request.plan.warnings, *request.outgoing.warnings)),
-        *_compression_lines(weighed.compression),
+        *_compression_lines(weighed.preview.compression),
         *_bill_lines(weighed.bill),
     ]
     return "\n".join(lines).rstrip()

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from tui.bus.bus import Subscription
 from tui.domain.blocks import Block
-from tui.domain.compression import CompressionPreview
 from tui.domain.events import Stamped
 from tui.domain.messages import Turn
 from tui.domain.thinking import Asked, ModelSpec, ThinkingPlan
@@ -118,10 +117,6 @@ class ChatDesk(Protocol):
 
     async def uncompress(self) -> bool:
         """Take the folding back."""
-        ...
-
-    async def compression_preview(self) -> CompressionPreview | None:
-        """What ``compress`` would fold and about how much would be left; None when there is nothing to fold."""
         ...
 
     async def preview(self, draft: str) -> Preview:

@@ -72,6 +72,10 @@ class ApprovalDesk:
         waiting.set_result(answer)
         return True
 
+    def settle(self, call_id: str) -> None:
+        """Nobody needs to answer any more: the call became allowed while it waited."""
+        self.answer(call_id, "once")
+
     async def ask(self, turn_id: str, call: ToolCallBlock, summary: str, detail: str, patterns: tuple[str, ...]) -> str:
         """``once``, ``session``, a pattern, or ``no``; where nobody can be asked it is no."""
         if not self._interactive:

@@ -7,10 +7,10 @@ from dataclasses import field, replace
 
 from tui.context.view import CompressionView
 from tui.domain.blocks import Block
-from tui.domain.events import AppEvent, MessageCompleted, MeterChanged, Notice, Severity
+from tui.domain.events import AppEvent, MessageCompleted, MeterChanged, ModelChanged, Notice, Severity
 from tui.domain.messages import Message, Role, Turn
 from tui.domain.request import ToolSchema
-from tui.domain.thinking import ModelSpec
+from tui.domain.thinking import ModelSpec, ThinkingPlan
 from tui.domain.value import dataclass
 from tui.engine.gate import ApprovalDesk, RetryGate
 from tui.engine.ports import Ask, Ports, Repairs, Target
@@ -38,6 +38,15 @@ class Conversation:
     def repairs(self, target: Target) -> Repairs:
         """What is left out from the start for a model."""
         return self.known.get((target.facts.provider, target.facts.id), Repairs())
+
+    plan: ThinkingPlan | None = None
+    """The last one that was told."""
+
+    def replanned(self, plan: ThinkingPlan) -> ModelChanged:
+        """Thinking will be controlled like this from now on: what everybody is to be told."""
+        self.plan = plan
+        self.remarks.update(plan.warnings)
+        return ModelChanged(self.spec, plan, " ".join((plan.summary, *plan.warnings)).strip())
 
     def ask(self, *, draft: str = "") -> Ask:
         """What the next request would be made from."""

@@ -91,6 +91,10 @@ class Approver(Protocol):
         """``once``, ``session``, one of ``patterns``, or ``no`` (optionally ``no: reason``)."""
         ...
 
+    def settle(self, call: ToolCallBlock) -> None:
+        """A call that waits for an answer needs none any more: it is allowed now."""
+        ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolRun:

@@ -12,18 +12,16 @@ from dataclasses import field, replace
 
 from tui.bus.bus import Subscription
 from tui.context.view import CompressionView
-from tui.domain.blocks import Block, TextBlock
-from tui.domain.compression import CompressionPreview
+from tui.domain.blocks import Block
 from tui.domain.errors import UsageError
-from tui.domain.events import HistoryChanged, MeterChanged, ModelChanged, SettingsChanged, Stamped
-from tui.domain.messages import Message, Role, Turn
-from tui.domain.request import ChatRequest
+from tui.domain.events import HistoryChanged, MeterChanged, SettingsChanged, Stamped
+from tui.domain.messages import Role, Turn
 from tui.domain.thinking import ModelSpec, ThinkingPlan
-from tui.domain.usage import MeterReading
 from tui.domain.value import dataclass
 from tui.engine.channel import Channel
 from tui.engine.open_turn import Conversation
-from tui.engine.ports import Ports, Target
+from tui.engine.outlook import Outlook, Preview
+from tui.engine.ports import Ports
 from tui.engine.runner import Compress, Prompt, Runner
 from tui.engine.saving import Saver
 from tui.engine.settings import EngineSettings
@@ -32,8 +30,7 @@ from tui.engine.state import SessionView
 END_WITHIN_S = 1.0
 """What the running turn gets to be kept when the session closes."""
 
-DRAFT_ID = "draft"
-"""Names the turn and message of words that were not sent yet."""
+__all__ = ["Opening", "Preview", "Session"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,15 +45,6 @@ class Opening:
     title: str = ""
     values: Mapping[str, object] = field(default_factory=dict)
     """Settings by the user's keys, for those who show them."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Preview:
-    """The next request as it would go out now."""
-
-    target: Target
-    request: ChatRequest
-    meter: MeterReading
 
 
 class Session:
@@ -77,14 +65,14 @@ class Session:
         ask = self._conversation.ask()
         if opening.turns:
             ports.planner.resume(ask)
-        self._plan = ports.planner.plan(ask)
-        self._conversation.remarks.update(self._plan.warnings)
+        plan = ports.planner.plan(ask)
+        self._conversation.replanned(plan)
         self._channel = Channel(
             SessionView(
                 session=opening.session,
                 seq=0,
                 spec=opening.spec,
-                plan=self._plan,
+                plan=plan,
                 turns=opening.turns,
                 meter=ports.planner.meter(ask),
                 settings=dict(opening.values),
@@ -93,6 +81,8 @@ class Session:
         )
         self._saver = Saver(ports.journal, ports.clock, self._channel.publish)
         self._runner = Runner(ports, self._conversation, self._saver, self._channel.publish)
+        self.outlook = Outlook(ports.planner, self._runner)
+        """What would happen next."""
         self._closing = asyncio.Event()
         self._tasks: asyncio.TaskGroup | None = None
 
@@ -159,18 +149,19 @@ class Session:
         conversation.spec = spec if spec.asked is not None else replace(spec, asked=conversation.spec.asked)
         conversation.target = target
         plan = self._ports.planner.plan(conversation.ask())
-        self._tell_plan(plan)
-        self._tell_meter()
+        self._channel.publish(conversation.replanned(plan))
+        self._channel.publish(MeterChanged(await self.outlook.weigh("")))
         return plan
 
     async def assign(self, settings: EngineSettings, changed: Mapping[str, object]) -> None:
         """New settings, from the next turn on; ``changed`` are those with new values, by the user's keys."""
-        self._conversation.settings = settings
+        conversation = self._conversation
+        conversation.settings = settings
         self._channel.publish(SettingsChanged(dict(changed)))
-        plan = self._ports.planner.plan(self._conversation.ask())
-        if plan != self._plan:
-            self._tell_plan(plan)
-        self._tell_meter()
+        plan = self._ports.planner.plan(conversation.ask())
+        if plan != conversation.plan:
+            self._channel.publish(conversation.replanned(plan))
+        self._channel.publish(MeterChanged(await self.outlook.weigh("")))
 
     async def compress_now(self, instruction: str = "") -> None:
         """Fold finished turns; waits in line while a turn runs."""
@@ -180,28 +171,9 @@ class Session:
         """Look at the whole history again; False when it was not folded."""
         return await self._runner.compaction.undo(self._channel.publish)
 
-    async def compression_preview(self) -> CompressionPreview | None:
-        """What ``compress_now`` would fold and about how much would be left; None when there is nothing to fold."""
-        return self._runner.compaction.preview(self._conversation.ask())
-
     async def preview(self, draft: str) -> Preview:
         """What the next request would be, and what it would weigh with the draft in it."""
-        ask = self._runner.ask(draft)
-        planner = self._ports.planner
-        return Preview(target=ask.target, request=planner.request(ask), meter=planner.meter(ask))
-
-    async def weigh(self, draft: str) -> MeterReading:
-        """The meter with these words in it; cheap enough for every keystroke."""
-        return self._ports.planner.meter(self._runner.ask(draft))
-
-    async def spoken(self, draft: str) -> Preview:
-        """The same as ``preview``, but with the draft as the prompt it would be, unless a turn runs before it."""
-        ask = self._runner.ask("")
-        if draft.strip() and not self._runner.busy:
-            said = Message(id=DRAFT_ID, role=Role.USER, blocks=(TextBlock(text=draft),))
-            ask = replace(ask, turns=(*ask.turns, Turn(id=DRAFT_ID, messages=(said,), open=True)))
-        planner = self._ports.planner
-        return Preview(target=ask.target, request=planner.request(ask), meter=planner.meter(ask))
+        return await self.outlook.preview(draft)
 
     async def close(self) -> None:
         """End the session; ``run`` returns when all is kept."""
@@ -235,16 +207,7 @@ class Session:
         turns = conversation.turns
         await self._saver.save(lambda journal: journal.history_replaced(conversation.session, turns))
         self._channel.publish(HistoryChanged(turns))
-        self._tell_meter()
-
-    def _tell_plan(self, plan: ThinkingPlan) -> None:
-        self._plan = plan
-        self._conversation.remarks.update(plan.warnings)
-        note = " ".join((plan.summary, *plan.warnings)).strip()
-        self._channel.publish(ModelChanged(self._conversation.spec, plan, note))
-
-    def _tell_meter(self) -> None:
-        self._channel.publish(MeterChanged(self._ports.planner.meter(self._runner.ask(""))))
+        self._channel.publish(MeterChanged(await self.outlook.weigh("")))
 
 
 def _turn_of(turns: tuple[Turn, ...], turn_id: str) -> Turn:

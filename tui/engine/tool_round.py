@@ -56,6 +56,9 @@ class _Approver:
             self.limit.reschedule(asyncio.get_running_loop().time() + self.limit_s)
         return answer
 
+    def settle(self, call: ToolCallBlock) -> None:
+        self.turn.approvals.settle(call.call_id)
+
 
 @dataclass(slots=True)
 class ToolRound:

@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Iterator
 from enum import StrEnum
+from pathlib import Path
 from types import FrameType
 from typing import BinaryIO, Protocol, TextIO
 
@@ -114,7 +115,7 @@ def _ready(stream: TextIO | None) -> TextIO:
     A stream that the caller closed swallows everything.
     """
     if stream is None:
-        return open(os.devnull, "w", encoding="utf-8")
+        return Path(os.devnull).open("w", encoding="utf-8")
     if isinstance(stream, io.TextIOWrapper):
         stream.reconfigure(encoding=None if stream.isatty() else "utf-8", errors="replace")
     return stream

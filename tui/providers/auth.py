@@ -24,6 +24,7 @@ class KeyPlace(StrEnum):
     ENVIRONMENT = "environment"
     KEYRING = "keyring"
     FILE = "credentials file"
+    LENT = "memory"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,6 +156,13 @@ class Keys:
         self._file.put(Saved(provider=provider.id, host=host, key=None if in_keyring else secret))
         self._found.pop((provider.id, host), None)
         return KeyPlace.KEYRING if in_keyring else KeyPlace.FILE
+
+    def lend(self, provider: ProviderFacts, text: str) -> None:
+        """Use a key until the program ends, without keeping it."""
+        secret = checked_key(text)
+        self.redactor.remember(secret)
+        place = (provider.id, host_of(provider.base_url))
+        self._found[place] = FoundKey(secret=secret, place=KeyPlace.LENT, source="typed in, not kept")
 
     def forget(self, provider_id: str) -> bool:
         """Remove what was saved for a provider; says whether there was anything."""

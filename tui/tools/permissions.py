@@ -35,6 +35,8 @@ class Permissions:
     file: Path
     policy: Policy
     problems: list[ConfigError] = field(default_factory=list)
+    _asking: list[tuple[ToolCallBlock, Intent, Run]] = field(default_factory=list)
+    """Questions that stand open, of calls that run side by side."""
 
     async def permit(self, call: ToolCallBlock, intent: Intent, run: Run) -> None:
         """Return when the call may run; raises ToolError with the words for the model when it may not."""
@@ -47,7 +49,12 @@ class Permissions:
             raise ToolError(NOBODY)
         detail = f"{ruling.why}\n\n{intent.detail}" if ruling.why else intent.detail
         patterns = () if ruling.why else self._offers(intent)
-        answer = await run.approver.ask(call, intent.summary, detail, patterns)
+        question = (call, intent, run)
+        self._asking.append(question)
+        try:
+            answer = await run.approver.ask(call, intent.summary, detail, patterns)
+        finally:
+            self._asking.remove(question)
         await self._heed(answer, intent, patterns)
 
     def standing(self, tool: str, access: Access) -> str:
@@ -83,6 +90,9 @@ class Permissions:
 
     def _add(self, text: str) -> None:
         self.book = self.book.plus((read_rule(Verdict.ALLOW, text, home=self.home),))
+        for call, intent, run in tuple(self._asking):
+            if self.book.decide(intent.wish, tainted=run.tainted).verdict is Verdict.ALLOW:
+                run.approver.settle(call)
 
 
 def open_permissions(

@@ -19,6 +19,10 @@ class Approver(Protocol):
         """``once``, ``session``, one of ``patterns``, or ``no`` (optionally ``no: reason``)."""
         ...
 
+    def settle(self, call: ToolCallBlock) -> None:
+        """A call that waits for an answer needs none any more: it is allowed now."""
+        ...
+
 
 class Run(Protocol):
     """The surroundings of one call."""

@@ -55,8 +55,16 @@ class Manners:
             app.app_suspend_signal.subscribe(app, lambda _: stray.lead_back(), immediate=True)
             app.app_resume_signal.subscribe(app, lambda _: stray.lead_away(), immediate=True)
         app.app_resume_signal.subscribe(app, lambda _: self._repaint())
+        self._keep_still()
         if self.typed_ahead:
             app.chat.call_after_refresh(app.chat.composer.insert, self.typed_ahead)
+
+    def _keep_still(self) -> None:
+        """Nothing moves by itself where the user wants it so, or listens to the screen instead of looking at it."""
+        layers = self._app.desk.settings.layers()
+        if layers.value("ui.plain") or not layers.value("ui.motion"):
+            self._app.animation_level = "none"
+            self._app.chat.composer.cursor_blink = False
 
     def _leave(self, code: int) -> None:
         self._app.exit(return_code=code)

@@ -32,9 +32,15 @@ class LiveKeys:
     async def save_key(self, provider: str, key: str, *, keep: bool) -> str:
         """Use a key from now on, and keep it if the user wants that."""
         facts = self._current.program.catalog.provider(provider)
-        place = await asyncio.to_thread(self._current.program.keys.save, facts, key)
+        keys = self._current.program.keys
+        if keep:
+            place = await asyncio.to_thread(keys.save, facts, key)
+            said = f"The key for {facts.title} is kept in the {place.value}."
+        else:
+            keys.lend(facts, key)
+            said = f"The key for {facts.title} is used until the program ends."
         await asyncio.to_thread(self._findings.look_for_keys, stored=True)
-        return f"The key for {facts.title} is kept in the {place.value}."
+        return said
 
     def key_hint(self, provider: str) -> str:
         """Which variable it would be in, and where a key is made."""

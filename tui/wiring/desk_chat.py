@@ -2,39 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
-from tui.bus.bus import Subscription
-from tui.catalog.load import effective_quirks
 from tui.catalog.spec import parse_asked, parse_spec
-from tui.commands.context import Exchange
 from tui.domain.blocks import Block, TextBlock
-from tui.domain.compression import CompressionPreview
 from tui.domain.errors import UsageError
-from tui.domain.events import Stamped
 from tui.domain.messages import Role
 from tui.domain.thinking import ModelSpec
-from tui.domain.usage import MeterReading
-from tui.engine.session import Preview
-from tui.engine.state import SessionView
-from tui.wiring.open_session import OpenSession
+from tui.wiring.desk_outlook import LiveOutlook
 
 
-class LiveChat:
+class LiveChat(LiveOutlook):
     """Implements ``ChatDesk``."""
-
-    def __init__(self, current: OpenSession) -> None:
-        self._current = current
-
-    def attach(self) -> tuple[SessionView, Subscription[Stamped]]:
-        """The session as it stands, and what happens from now on."""
-        return self._current.session.attach()
-
-    @property
-    def session_id(self) -> str:
-        """The session that is open."""
-        return self._current.session_id
 
     async def submit(self, blocks: tuple[Block, ...]) -> None:
         """Send a prompt."""
@@ -100,41 +79,6 @@ class LiveChat:
     async def uncompress(self) -> bool:
         """Take the folding back."""
         return await self._current.call(self._current.session.uncompress())
-
-    async def compression_preview(self) -> CompressionPreview | None:
-        """What compressing now would fold."""
-        return await self._current.call(self._current.session.compression_preview())
-
-    async def preview(self, draft: str) -> Preview:
-        """The next request."""
-        return await self._current.call(self._current.session.preview(draft))
-
-    async def wire_preview(self, draft: str) -> Mapping[str, object]:
-        """The next request as it goes on the wire, keys masked."""
-        from tui.providers.request_head import http_request, public_headers
-        from tui.wires.registry import wire_named
-
-        preview = await self._current.call(self._current.session.spoken(draft))
-        target = preview.target
-        quirks = effective_quirks(target.provider, target.facts)
-        encoded = wire_named(target.facts.wire).encode(preview.request, quirks)
-        provider = replace(target.provider, base_url=target.provider.base_url_for(target.facts.wire))
-        sent = http_request(provider, encoded, None)
-        headers = {**public_headers(provider, encoded), "authorization": "***"}
-        return {"method": sent.method, "url": sent.url, "headers": headers, "body": encoded.body}
-
-    def last_exchange(self) -> Exchange | None:
-        """What was said last."""
-        return None
-
-    async def count_exactly(self) -> int | None:
-        """Input tokens by the provider's own count."""
-        preview = await self.preview("")
-        return await self._current.call(self._current.program.backend.count(preview.target, preview.request))
-
-    async def weigh(self, draft: str) -> MeterReading:
-        """The meter with these words in it."""
-        return await self._current.call(self._current.session.weigh(draft))
 
     async def new_session(self) -> None:
         """Leave this one for a new one."""

@@ -42,6 +42,7 @@ def run_prompt(environment: Mapping[str, str], wishes: Wishes, args: argparse.Na
         show_thinking=args.show_thinking,
     )
     program.engine.start()
+    program.engine.call(program.workbench.ready()).result()
     try:
         current = OpenSession(program, storage, interactive=False)
         stored = asyncio.run(_stored(storage, args))

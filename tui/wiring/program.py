@@ -31,13 +31,13 @@ from tui.settings.schema import Network
 from tui.wiring.calibration_file import CalibrationFile
 from tui.wiring.clock import SystemClock
 from tui.wiring.ids import new_id
+from tui.wiring.listening import ListeningBackend
 from tui.wiring.memory import Memory, read_memory
 from tui.wiring.more_prices import price_elsewhere
 from tui.wiring.tooling import open_tools
 from tui.wiring.wishes import Wishes as Wishes
 
 if TYPE_CHECKING:
-    from tui.providers.backend import ProviderBackend
     from tui.tools.box import Workbench
     from tui.tools.late_workbench import LateWorkbench
 
@@ -59,7 +59,7 @@ class Program:
     planner: CataloguePlanner
     calibration: CalibrationFile
     keys: Keys
-    backend: ProviderBackend
+    backend: ListeningBackend
     engine: EngineThread
     memory: Memory
     workbench: LateWorkbench | Workbench
@@ -129,11 +129,13 @@ def build_program(environment: Mapping[str, str], wishes: Wishes) -> Program:
         planner=CataloguePlanner(catalog, scales, keys.account, price_elsewhere),
         calibration=calibration,
         keys=keys,
-        backend=open_backend(
-            keys,
-            limits=_limits(settings.network),
-            environ=environment,
-            demo_speed=wishes.demo_speed,
+        backend=ListeningBackend(
+            open_backend(
+                keys,
+                limits=_limits(settings.network),
+                environ=environment,
+                demo_speed=wishes.demo_speed,
+            )
         ),
         engine=EngineThread(),
         memory=read_memory(paths.state / "memory.json"),

@@ -71,6 +71,7 @@ def _run(
     findings.look_for_keys(stored=False)
     storage: Storage = open_storage(program)
     program.engine.start()
+    program.engine.call(program.workbench.ready())
     current = OpenSession(program, storage, interactive=True)
     try:
         stored = asyncio.run(_stored(storage, resume, latest=latest))

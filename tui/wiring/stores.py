@@ -19,4 +19,4 @@ def open_storage(program: Program) -> Storage:
         return KeptInMemory()
     from tui.wiring.kept_in_store import KeptInStore
 
-    return KeptInStore(program.paths.database, time.time, program.keys.redactor.clean)
+    return KeptInStore(program.paths.database, time.time, program.keys.redactor.clean_content)

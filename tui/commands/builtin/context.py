@@ -15,8 +15,8 @@ async def _inspect(context: CommandContext, _: str) -> None:
 async def _tokens(context: CommandContext, words: str) -> None:
     if words not in ("", "exact"):
         raise UsageError(f"`/tokens` does not know `{words}`.", advice="Alone it estimates, `/tokens exact` asks.")
-    reading = await context.desk.chat.weigh(context.screen.draft())
     if words == "exact":
+        reading = await context.desk.chat.weigh("")
         exact = await context.desk.chat.count_exactly()
         if exact is None:
             raise UsageError(
@@ -24,6 +24,7 @@ async def _tokens(context: CommandContext, words: str) -> None:
             )
         context.screen.say(f"The provider counts {exact:,} tokens; the estimate was {reading.effective:,}.")
         return
+    reading = await context.desk.chat.weigh(context.screen.draft())
     word = "reported" if reading.certainty is Certainty.REPORTED else "estimated"
     context.screen.say(f"{reading.effective:,} tokens would be sent ({word}); {reading.raw:,} are stored.")
 

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from tui.domain.late_pattern import late_pattern
+from tui.providers.demo.errand import errand
 from tui.providers.demo.hearing import Heard
 from tui.providers.demo.script import Break, Call, Piece, Refusal, Say, Script, Think
 from tui.wires.json_text import dumps
@@ -89,6 +90,8 @@ def _pieces(heard: Heard) -> tuple[Piece, ...]:
         return (Say("A walk through ponder"),)
     if _asks_for_summary(heard):
         return (Say(_summary(heard)),)
+    if (step := errand(heard)) is not None:
+        return step
     if heard.results:
         return (Think(_page("reading").format(count=len(heard.results))), Say(_report(heard)))
     if calls := _calls(heard):
@@ -109,8 +112,9 @@ def _calls(heard: Heard) -> tuple[Call, ...]:
     asked, calls = heard.prompt, []
     if re.search(r"\b(list|files|folder|directory|ls)\b", asked, re.I) and (name := _tool(heard, "list", "glob")):
         calls.append(Call(name, _arguments(heard, name, ".")))
-    if re.search(r"\b(read|open|show|cat)\b", asked, re.I) and (name := _tool(heard, "read")):
-        found = _FILE_NAME.search(asked)
+    found = _FILE_NAME.search(asked)
+    wants = re.search(r"\b(read|open|show|cat)\b", asked, re.I) and (found or re.search(r"\bfiles?\b", asked, re.I))
+    if wants and (name := _tool(heard, "read")):
         path = found[0] if found else "README.md"
         calls.append(Call(name, _arguments(heard, name, path if "." in path else f"{path}.md")))
     if re.search(r"\b(run|shell)\b", asked, re.I) and (name := _tool(heard, "shell", "run")):

@@ -7,6 +7,7 @@ closes.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -20,6 +21,13 @@ from tui.ui.markdown.tokens import Code, Node, parse
 
 GROUP = 24
 """Lines of open code highlighted together: enough context for most strings and comments."""
+
+
+UNSURE_END = re.compile(
+    "\r\\Z|[^\x00-\x7f](?:[\u0300-\u036f\u200c\ufe00-\ufe0f\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]|\u200d[^\x00-\x7f]?)*\\Z"
+)
+"""The end of a delta that the next one may belong to: half a line end, or half an emoji made of several."""
+LONGEST_CLUSTER = 40
 
 
 @dataclass(slots=True)
@@ -54,8 +62,9 @@ class Document:
         """More text; made printable here, so nothing foreign reaches the terminal."""
         text = self._held + text
         self._held = ""
-        if text.endswith("\r"):
-            self._held, text = "\r", text[:-1]
+        unsure = UNSURE_END.search(text, max(0, len(text) - LONGEST_CLUSTER))
+        if unsure is not None:
+            self._held, text = unsure[0], text[: unsure.start()]
         self._add(self._splitter.feed(printable(text)))
         self._tail = None
 

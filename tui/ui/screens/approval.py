@@ -29,8 +29,8 @@ MOST_LINES = 2_000
 AROUND = 11
 """Rows of frame, title, question, reason and keys."""
 
-Standing = Callable[[str], bool]
-"""Whether a call still waits for its answer."""
+Waiting = Callable[[], Sequence[ApprovalAsked]]
+"""The questions that stand open, in the order they were asked."""
 
 
 def detail_lines(detail: str) -> Lines:
@@ -59,49 +59,72 @@ class Approval(Sheet[None]):
         ("enter", "choose"),
     )
 
-    def __init__(self, asked: ApprovalAsked, standing: Standing, now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, waiting: Waiting, now: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
-        self._asked = asked
-        self._standing = standing
+        self._waiting = waiting
         self._now = now
         self._since = now()
-        self._answered = False
+        self._asked: ApprovalAsked | None = None
+        self._answered: list[ApprovalAsked] = []
+        self.over = False
+        """It is about to close and shows no further question."""
 
     def inside(self) -> Sequence[Widget]:
         """What is asked, in full, and the answers."""
-        summary = Static(Content(one_line(self._asked.summary, 400)), markup=False, classes="prompt")
+        self._summary = Static("", markup=False, classes="prompt")
         self._page = Page(self.ponder.theming.ink(self.ponder))
+        self._page.can_focus = False
         self._list = RowList()
         self._reason = Field("why not? (the model reads it)")
-        self._reason.display = False
-        return (summary, self._page, self._list, self._reason)
+        return (self._summary, self._page, self._list, self._reason)
 
     def on_mount(self) -> None:
         """Ask."""
+        self._look()
+        self.set_interval(LOOK_S, self._look)
+
+    def _look(self) -> None:
+        """One question after the other; what was settled elsewhere is not asked any more."""
+        left = self._left()
+        if not left:
+            self._close()
+        elif not any(asked is self._asked for asked in left):
+            self._ask(left[0])
+        if left:
+            more = f" · {len(left) - 1} more" if len(left) > 1 else ""
+            self.note(f"ponder asks, not the model{more}")
+
+    def _left(self) -> Sequence[ApprovalAsked]:
+        """Told apart as objects: one call may ask twice, and in the same words."""
+        return [asked for asked in self._waiting() if not any(asked is done for done in self._answered)]
+
+    def _close(self) -> None:
+        if not self.over and self.is_current:
+            self.over = True
+            self.dismiss(None)
+
+    def _ask(self, asked: ApprovalAsked) -> None:
+        self._asked = asked
+        self._since = self._now()
         self._head.update(
             Content.styled(" ASKS ", "reverse bold $warning")
-            + Content.styled(f"  {one_line(self._asked.tool, 60)}", "bold $foreground")
+            + Content.styled(f"  {one_line(asked.tool, 60)}", "bold $foreground")
         )
-        self.note("ponder asks, not the model")
-        self._page.show(detail_lines(self._asked.detail))
-        self._page.can_focus = False
-        self._fit(len(self._asked.patterns) + 4)
+        self._summary.update(Content(one_line(asked.summary, 400)))
+        self._page.show(detail_lines(asked.detail))
+        self._page.scroll_home(animate=False)
+        self._fit(len(asked.patterns) + 4)
         rows = [("once", "Yes, once"), ("session", "Yes, for this session")]
-        rows += [(pattern, f"Always for {one_line(pattern, 70)}") for pattern in self._asked.patterns]
+        rows += [(pattern, f"Always for {one_line(pattern, 70)}") for pattern in asked.patterns]
         rows += [("no", "No"), ("no:", "No, and tell the model why…")]
         self._list.show_rows([Row(key, Content(f"  {words}")) for key, words in rows], at="once")
+        self._reason.display = False
+        self._reason.value = ""
         self._list.focus()
-        self._since = self._now()
-        self.set_interval(LOOK_S, self._look)
 
     def _fit(self, answers: int) -> None:
         """Answers are always in sight; what would be done scrolls in the rows that are left."""
         self._page.styles.max_height = max(2, self.app.size.height * 9 // 10 - answers - AROUND)
-
-    def _look(self) -> None:
-        if not self._answered and not self._standing(self._asked.call_id):
-            self._answered = True
-            self.dismiss(None)
 
     def _is_deaf(self) -> bool:
         return self._now() - self._since < DEAF_S
@@ -143,11 +166,14 @@ class Approval(Sheet[None]):
 
     @work(exclusive=True)
     async def _answer(self, answer: str) -> None:
-        if self._answered:
+        asked = self._asked
+        if asked is None or any(asked is done for done in self._answered):
             return
-        self._answered = True
+        self._answered.append(asked)
         try:
-            await self.ponder.desk.chat.answer_approval(self._asked.call_id, answer)
+            await self.ponder.desk.chat.answer_approval(asked.call_id, answer)
         except PonderError as error:
             self.complain(error)
-        self.dismiss(None)
+        if not self._left():
+            self._close()
+        # Otherwise the next look asks the next question: this answer may have settled it too.

@@ -10,7 +10,7 @@ from tui.domain.messages import Message, Turn
 from tui.domain.printable import one_line
 from tui.domain.request import Verdict
 from tui.domain.usage import MeterReading
-from tui.engine.session import Preview
+from tui.engine.outlook import Preview
 from tui.ui.markdown.runs import Line, Look, Run, width_of
 from tui.ui.transcript.figures import tokens
 from tui.ui.widgets.meter_lines import certainty_words

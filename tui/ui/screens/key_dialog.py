@@ -16,8 +16,8 @@ from tui.ui.screens.sheet import Keys, Sheet
 from tui.ui.widgets.field import Field
 
 
-class KeyDialog(Sheet[None]):
-    """The key never leaves the field but to the desk."""
+class KeyDialog(Sheet[bool]):
+    """Whether a key was saved; it never leaves the field but to the desk."""
 
     SHAPE: ClassVar[str] = "-small"
     KEYS: ClassVar[Keys] = (("enter", "use it"), ("tab", "keep or not"))
@@ -71,4 +71,4 @@ class KeyDialog(Sheet[None]):
             return
         self._field.value = ""
         self.say(said)
-        self.dismiss(None)
+        self.dismiss(result=True)

@@ -8,6 +8,9 @@ from tui.commands.context import View
 from tui.commands.registry import Place
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tui.domain.events import ApprovalAsked
     from tui.ui.app import PonderApp
 
 
@@ -166,11 +169,10 @@ def _themes(app: PonderApp) -> None:
 def _approval(app: PonderApp, call_id: str) -> None:
     from tui.ui.screens.approval import Approval
 
-    def standing(call: str) -> bool:
-        now = app.chat.view()
-        return now is not None and any(asked.call_id == call for asked in now.approvals)
+    def waiting() -> Sequence[ApprovalAsked]:
+        view = app.chat.view()
+        return view.approvals if view is not None else ()
 
-    view = app.chat.view()
-    asked = next((asked for asked in view.approvals if asked.call_id == call_id), None) if view is not None else None
-    if asked is not None:
-        app.push_screen(Approval(asked, standing))
+    open_already = any(isinstance(screen, Approval) and not screen.over for screen in app.screen_stack)
+    if not open_already and any(asked.call_id == call_id for asked in waiting()):
+        app.push_screen(Approval(waiting))

@@ -13,6 +13,7 @@ from tui.domain.events import (
     MessageCompleted,
     Notice,
     RequestStarted,
+    RetryScheduled,
     Streamed,
     ToolFinished,
     ToolProgressed,
@@ -92,6 +93,8 @@ class Conversation:
 
     def _apply_rest(self, event: AppEvent) -> None:
         match event:
+            case RetryScheduled():
+                self._drop_bare()
             case ToolStarted(call_id=call_id):
                 self._tool_state(call_id, ToolState.RUNNING)
             case ApprovalAsked(call_id=call_id):
@@ -104,11 +107,12 @@ class Conversation:
                 self._tool_finished(event)
             case Notice(severity, text, advice):
                 self._notice(severity.value, text, advice)
-            case CompressionFinished(before, after, _, error):
-                said = (
-                    f"Compression changed nothing: {error}" if error else f"{tokens(before)} → {tokens(after)} tokens"
+            case CompressionFinished(error=error) if error:
+                self._notice("warning", f"Compression changed nothing: {error}", "")
+            case CompressionFinished(before, after):
+                self._notice(
+                    "info", f"Compressed {tokens(before)} → {tokens(after)} tokens", "/uncompress takes it back"
                 )
-                self._notice("warning" if error else "info", said if error else f"Compressed {said}", "/uncompress")
             case _:
                 pass
 
@@ -120,6 +124,7 @@ class Conversation:
     # The answer that is arriving
 
     def _begin(self, key: str, model: str, level: str) -> None:
+        self._drop_bare()
         self._live = Live(Section(f"live:{key}", Voice.MODEL), self._now, self._showing)
         self._live.section.add(Caption(Run(f"{one_line(model, 60)} · {level}", "muted", Look.BOLD)))
         self._transcript.column.append(self._live.section)
@@ -128,6 +133,11 @@ class Conversation:
         if self._live is not None:
             self._transcript.column.remove_last(self._live.section.key)
             self._live = None
+
+    def _drop_bare(self) -> None:
+        """An attempt that said nothing leaves no head behind."""
+        if self._live is not None and len(self._live.section.blocks) == 1:
+            self._reset()
 
     def _stream(self, event: StreamEvent) -> None:
         if self._live is not None:
@@ -157,6 +167,7 @@ class Conversation:
 
     def _over(self, turn: Turn, error: PonderError | None) -> None:
         self._turns = (*self._turns, turn)
+        self._drop_bare()
         live, self._live = self._live, None
         if live is not None:
             live.abandon()

@@ -21,6 +21,12 @@ BLANK: Line = []
 """The line between blocks, always the same one."""
 
 
+NO_BLOCKS: list[Drawn] = []
+NO_LINES: list[int] = []
+NO_STRIPS: dict[int, tuple[Line, Strip]] = {}
+"""What a section has that was never looked at; all of them are replaced, never filled."""
+
+
 class Voice(StrEnum):
     """Whose section it is."""
 
@@ -35,7 +41,24 @@ def text_width(width: int) -> int:
 
 
 class Section:
-    """Blocks below each other. Made cheaply; ``build`` is called when it is first looked at."""
+    """Blocks below each other. Made cheaply; ``build`` is called when it is first looked at.
+
+    There may be ten thousand, of which a few are ever seen: what only a seen one needs is shared until then.
+    """
+
+    __slots__ = (
+        "_blocks",
+        "_build",
+        "_dirty",
+        "_ends",
+        "_guess",
+        "_height",
+        "_starts",
+        "_strips",
+        "_width",
+        "key",
+        "voice",
+    )
 
     def __init__(
         self, key: str, voice: Voice, build: Callable[[], list[Drawn]] | None = None, guess: int | None = None
@@ -44,13 +67,13 @@ class Section:
         self.voice = voice
         self._build = build
         self._guess = guess
-        self._blocks: list[Drawn] = []
-        self._starts: list[int] = []
-        self._ends: list[int] = []
+        self._blocks: list[Drawn] = [] if build is None else NO_BLOCKS
+        self._starts: list[int] = NO_LINES
+        self._ends: list[int] = NO_LINES
         self._height = 0
         self._width = 0
         self._dirty = True
-        self._strips: dict[int, tuple[Line, Strip]] = {}
+        self._strips: dict[int, tuple[Line, Strip]] = NO_STRIPS
 
     @property
     def blocks(self) -> list[Drawn]:
@@ -76,11 +99,11 @@ class Section:
 
     def forget_strips(self) -> None:
         """The colours changed, the layout did not."""
-        self._strips.clear()
+        self._strips = {}
 
     def rest(self) -> None:
         """It is far away: keep the text, let the layout go."""
-        self._strips.clear()
+        self._strips = {}
         self._dirty = True
         for block in self._blocks:
             if isinstance(block, Answer | Thinking):
@@ -96,7 +119,7 @@ class Section:
         """Lines at this width, with the blank line below."""
         if width != self._width or self._dirty:
             if width != self._width:
-                self._strips.clear()
+                self._strips = {}
             self._width, self._dirty = width, False
             self._starts, self._ends = [], []
             room = text_width(width)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.geometry import Offset, Region, Size
@@ -18,6 +19,7 @@ from tui.ui.transcript.column import Column
 from tui.ui.transcript.ink import Ink
 from tui.ui.transcript.section import MARGIN, Section
 
+NEVER = (None, 0, Strip([]))
 MOST_PAINTED = 1_000
 """Lines kept as they were last painted: a few screens, so that scrolling text is not made anew."""
 
@@ -52,7 +54,7 @@ class Transcript(ScrollView, can_focus=True):
         self._cursor: tuple[int, int] | None = None
         self._moving = False
         self._left_at = 0
-        self._painted: dict[int, tuple[Strip, int, Strip]] = {}
+        self._painted: dict[int, tuple[Strip | None, int, Strip]] = {}
 
     def replace_all(self, sections: Iterable[Section]) -> None:
         """Another conversation (or another path through it), at its end."""
@@ -86,10 +88,16 @@ class Transcript(ScrollView, can_focus=True):
         if column.top != before[0]:
             self.refresh()
         elif first < column.top + column.height:
-            top = max(0, first - column.top)
-            self.refresh(Region(0, top, self.size.width, self.size.height - top))
+            self._refresh_rows(max(0, first - column.top))
         if not column.following and column.total != before[1]:
             self.post_message(self.FollowChanged(following=False, below=column.total - self._left_at))
+
+    def _refresh_rows(self, first: int) -> None:
+        """Paint the rows that are different: of a long answer that grows these are the last two or three."""
+        rows = range(first, self.size.height)
+        changed = [y for y in rows if self._source(y) is not self._painted.get(self.column.top + y, NEVER)[0]]
+        if changed:
+            self.refresh(Region(0, changed[0], self.size.width, changed[-1] - changed[0] + 1))
 
     def _show_window(self) -> None:
         size = Size(self.column.width, self.column.total)
@@ -132,16 +140,23 @@ class Transcript(ScrollView, can_focus=True):
 
     # Drawing
 
+    def _source(self, y: int) -> Strip | None:
+        """A row as its section draws it, always the same object while it is the same; None below the end."""
+        found = self.column.find(self.column.top + y)
+        if found is None:
+            return None
+        place, inside = found
+        cursor = self._cursor[1] if self._cursor is not None and self._cursor[0] == place and self.has_focus else None
+        return self.column.sections[place].strip(inside, self._ink, cursor=cursor)
+
     def render_line(self, y: int) -> Strip:
         """One line of the screen."""
         width = self.size.width
         absolute = self.column.top + y
-        found = self.column.find(absolute)
-        if found is None:
+        strip = self._source(y)
+        if strip is None:
+            self._painted.pop(absolute, None)
             return self._ink.strip([], "", width)
-        place, inside = found
-        cursor = self._cursor[1] if self._cursor is not None and self._cursor[0] == place and self.has_focus else None
-        strip = self.column.sections[place].strip(inside, self._ink, cursor=cursor)
         if self.text_selection is not None:
             return self._finished(self._with_selection(strip, absolute), absolute, width)
         kept = self._painted.get(absolute)
@@ -163,7 +178,8 @@ class Transcript(ScrollView, can_focus=True):
         end = strip.cell_length if end == -1 else end
         before, chosen, after = strip.divide([start, max(start, end), strip.cell_length])
         style: Style = self.screen.get_component_rich_style("screen--selection")
-        return Strip.join([before, chosen.apply_style(Style(bgcolor=style.bgcolor)), after])
+        marked = Segment.apply_style(chosen, post_style=Style(color=style.color, bgcolor=style.bgcolor))
+        return Strip.join([before, Strip(marked, chosen.cell_length), after])
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
         """The words between two places, without margins."""

@@ -37,6 +37,13 @@ class ModelPicker(Vertical):
 
         error: PonderError
 
+    @dataclass
+    class KeyMissing(Message):
+        """The model that was taken needs a key first."""
+
+        provider: str
+        model: str
+
     def __init__(self, desk: ModelDesk, spec: ModelSpec) -> None:
         super().__init__(classes="model-picker")
         self._desk = desk
@@ -124,13 +131,20 @@ class ModelPicker(Vertical):
         """What was found may be more than a moment ago."""
         self.refresh_rows()
 
-    @work(exclusive=True, group="pick")
-    async def _pick(self, key: str | None) -> None:
+    def _pick(self, key: str | None) -> None:
         model = self._models.get(key or "")
         if model is None:
             return
+        if not model.available and model.reason.startswith("no key"):
+            self.post_message(self.KeyMissing(model.spec.provider, key_of(model.spec)))
+        else:
+            self.take(key_of(model.spec))
+
+    @work(exclusive=True, group="pick")
+    async def take(self, name: str) -> None:
+        """Ask this model from now on."""
         try:
-            said = await self._desk.set_model(key_of(model.spec))
+            said = await self._desk.set_model(name)
         except PonderError as error:
             self.post_message(self.Failed(error))
             return

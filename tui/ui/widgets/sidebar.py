@@ -118,6 +118,18 @@ class Panels(VerticalScroll, can_focus=False):
     def _model_picked(self) -> None:
         self.thinking.focus()
 
+    @on(ModelPicker.KeyMissing)
+    def _ask_for_key(self, event: ModelPicker.KeyMissing) -> None:
+        from tui.ui.screens.key_dialog import KeyDialog
+
+        def saved(done: object) -> None:
+            if done:
+                self.picker.refresh_rows(at=event.model)
+                self.picker.take(event.model)
+
+        hint = cast("PonderApp", self.app).desk.keys.key_hint(event.provider)
+        self.app.push_screen(KeyDialog(event.provider, hint), saved)
+
 
 class WidePanels(Panels):
     """The same in two columns: models left, all that depends on the choice right."""

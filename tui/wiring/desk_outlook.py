@@ -1,0 +1,62 @@
+"""The desk's view of the session that is open: how it stands, and what would be sent next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tui.bus.bus import Subscription
+from tui.commands.context import Exchange
+from tui.domain.errors import UsageError
+from tui.domain.events import Stamped
+from tui.domain.usage import MeterReading
+from tui.engine.session import Preview
+from tui.engine.state import SessionView
+from tui.wiring.listening import on_the_wire
+from tui.wiring.open_session import OpenSession
+
+LONGEST_EVENT = 300
+"""Characters shown of an event; a whole image or signature helps nobody."""
+
+
+class LiveOutlook:
+    """The part of ``ChatDesk`` that changes nothing."""
+
+    def __init__(self, current: OpenSession) -> None:
+        self._current = current
+
+    def attach(self) -> tuple[SessionView, Subscription[Stamped]]:
+        """The session as it stands, and what happens from now on."""
+        return self._current.session.attach()
+
+    @property
+    def session_id(self) -> str:
+        """The session that is open."""
+        return self._current.session_id
+
+    async def preview(self, draft: str) -> Preview:
+        """The next request."""
+        return await self._current.call(self._current.session.preview(draft))
+
+    async def wire_preview(self, draft: str) -> Mapping[str, object]:
+        """The next request as it goes on the wire, keys masked."""
+        preview = await self._current.call(self._current.session.outlook.spoken(draft))
+        return on_the_wire(preview.target, preview.request)
+
+    def last_exchange(self) -> Exchange | None:
+        """What was said last."""
+        heard = self._current.program.backend.last
+        if heard is None:
+            return None
+        events = tuple(f"{after:7.2f} s  {event!r}"[:LONGEST_EVENT] for after, event in list(heard.events))
+        return Exchange(request=on_the_wire(heard.target, heard.request), events=events, seconds=heard.seconds)
+
+    async def count_exactly(self) -> int | None:
+        """Input tokens by the provider's own count."""
+        preview = await self.preview("")
+        if not preview.request.outgoing.messages:
+            raise UsageError("There is nothing to count yet.", advice="Ask something first; the meter estimates.")
+        return await self._current.call(self._current.program.backend.count(preview.target, preview.request))
+
+    async def weigh(self, draft: str) -> MeterReading:
+        """The meter with these words in it."""
+        return await self._current.call(self._current.session.outlook.weigh(draft))

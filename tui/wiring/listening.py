@@ -1,0 +1,76 @@
+"""A backend that remembers the last exchange, for the inspector: what was asked, what came, how long it took."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from tui.catalog.load import effective_quirks
+from tui.domain.request import ChatRequest
+from tui.domain.stream import StreamEvent
+from tui.engine.ports import Target
+
+if TYPE_CHECKING:
+    from tui.providers.backend import ProviderBackend
+
+MOST_EVENTS = 2_000
+"""Events remembered of one answer; the earliest go first."""
+
+
+@dataclass(slots=True)
+class Heard:
+    """One exchange as it was heard."""
+
+    target: Target
+    request: ChatRequest
+    began: float
+    events: deque[tuple[float, StreamEvent]] = field(default_factory=lambda: deque(maxlen=MOST_EVENTS))
+    seconds: float | None = None
+
+
+class ListeningBackend:
+    """Implements the engine's ``Backend`` over the real one."""
+
+    def __init__(self, backend: ProviderBackend) -> None:
+        self._backend = backend
+        self.last: Heard | None = None
+
+    async def stream(self, target: Target, request: ChatRequest) -> AsyncGenerator[StreamEvent, None]:
+        """Pass everything on, and remember it."""
+        heard = self.last = Heard(target, request, time.monotonic())
+        try:
+            async with aclosing(self._backend.stream(target, request)) as events:
+                async for event in events:
+                    heard.events.append((time.monotonic() - heard.began, event))
+                    yield event
+        finally:
+            heard.seconds = time.monotonic() - heard.began
+
+    async def count(self, target: Target, request: ChatRequest) -> int | None:
+        """The provider's own count."""
+        return await self._backend.count(target, request)
+
+    async def aclose(self) -> None:
+        """Close connections."""
+        await self._backend.aclose()
+
+
+def on_the_wire(target: Target, request: ChatRequest) -> Mapping[str, object]:
+    """A request as it goes on the wire, its key masked."""
+    from tui.catalog.facts import AuthStyle
+    from tui.providers.request_head import http_request, public_headers
+    from tui.wires.registry import wire_named
+
+    encoded = wire_named(target.facts.wire).encode(request, effective_quirks(target.provider, target.facts))
+    provider = replace(target.provider, base_url=target.provider.base_url_for(target.facts.wire))
+    sent = http_request(provider, encoded, None)
+    headers = public_headers(provider, encoded)
+    if provider.auth is AuthStyle.BEARER:
+        headers["authorization"] = "Bearer ***"
+    elif provider.auth is not AuthStyle.NONE:
+        headers[provider.auth.value] = "***"
+    return {"method": sent.method, "url": sent.url, "headers": headers, "body": encoded.body}
