@@ -157,6 +157,15 @@ def test_items_only_taken_back_under_beta_headers_stay_behind():
     assert sent(CLAUDE.select(history, turn("t2", user("u2", "more"))))[1] == ("assistant", ["well", "opaque", "so"])
 
 
+def test_what_a_later_version_stored_stays_behind_on_every_wire():
+    later = OpaqueBlock(label="hologram", raw='{"kind": "hologram"}', unread=True)
+    for goal in (CLAUDE, GPT, GEMINI, DEEPSEEK, OLLAMA):
+        history = turn("t1", user("u1", "hi"), answer(goal, "a1", later, "well"))
+        outgoing = goal.select(history, turn("t2", user("u2", "more")))
+        assert sent(outgoing)[1] == ("assistant", ["well"])
+        assert reasons(outgoing, "opaque") == [Reason.UNREAD]
+
+
 def test_items_of_an_interrupted_answer_that_we_do_not_model_stay_behind():
     search = OpaqueBlock(label="server_tool_use", raw='{"type": "server_tool_use"}')
     broken = turn("t1", user("u1", "hi"), answer(CLAUDE, "a1", "let me", search, interrupted="stream cut"))

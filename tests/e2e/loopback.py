@@ -76,7 +76,7 @@ class Loopback:
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
-            def log_message(self, format: str, *args: object) -> None:
+            def log_message(self, *args: object) -> None:
                 """Say nothing."""
 
             def do_GET(self) -> None:

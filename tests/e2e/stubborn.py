@@ -10,4 +10,4 @@ with Departure() as departure:
     sys.stdout.write("\x1b[?1049h\x1b[?1003h\x1b[?25lstubborn")
     sys.stdout.flush()
     while True:
-        threading.Event().wait(60)
+        threading.Event().wait(0.05)

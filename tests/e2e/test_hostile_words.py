@@ -43,7 +43,8 @@ FOREIGN = re.compile(
 
 def foreign_bytes(raw: bytes) -> list[bytes]:
     """What is neither text nor a sequence the screen needs, with its surroundings."""
-    rest = ALLOWED.sub(b"", raw)
+    # What was read may end in the middle of a sequence.
+    rest = ALLOWED.sub(b"", re.sub(rb"\x1b[\[\]]?[0-9;?]*\Z", b"", raw))
     return [rest[max(0, found.start() - 20) : found.end() + 20] for found in FOREIGN.finditer(rest)]
 
 

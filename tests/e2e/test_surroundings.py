@@ -36,9 +36,10 @@ def test_sixteen_colours_are_enough(tmp_path: Path) -> None:
 
 
 def test_the_c_locale_draws_the_same_screen(tmp_path: Path) -> None:
-    plain = _first_screen(tmp_path / "c", LANG="C", LC_ALL="C", PYTHONUTF8="0")
-    usual = _first_screen(tmp_path / "utf8")
-    assert plain.text() == usual.text()
+    plain = _first_screen(tmp_path / "c", LANG="C", LC_ALL="C", PYTHONUTF8="0").text().split("\n")
+    usual = _first_screen(tmp_path / "utf8").text().split("\n")
+    # The line above the keys says what runs just now.
+    assert [*plain[:-2], plain[-1]] == [*usual[:-2], usual[-1]]
 
 
 @pytest.mark.parametrize(("background", "light"), [("ffff/ffff/ffff", True), ("1c1c/1c1c/1c1c", False)])

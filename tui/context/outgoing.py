@@ -183,6 +183,8 @@ class _Selection:
                 return self._opaque(stored, at_home=at_home, bare_of_ids=bare_of_ids)
 
     def _opaque(self, stored: Block, *, at_home: bool, bare_of_ids: bool) -> tuple[Block | None, Reason]:
+        if isinstance(stored, OpaqueBlock) and stored.unread:
+            return None, Reason.UNREAD  # no provider said it, so none would understand it
         if not (at_home and self.aim.wire.opaque):
             return None, Reason.FOREIGN
         if isinstance(stored, OpaqueBlock) and not _taken_back(stored, self.aim.wire.opaque_refused):

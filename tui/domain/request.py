@@ -37,6 +37,7 @@ class Reason(StrEnum):
     BROKEN_CALL = "left out: the tool call never finished"
     EMPTY = "left out: nothing in it"
     UNSUPPORTED_INPUT = "left out: this model does not take such input"
+    UNREAD = "left out: this version cannot read it"
     BINDING = "left out: this model binds thinking to everything before it"
     REPAIR = "left out after the provider refused it"
     FLATTENED = "sent as plain text: tool calls cannot go as such here"

@@ -41,17 +41,34 @@ class CallHistory:
         self.last = key
 
 
+@dataclass(slots=True)
+class _Running:
+    """One call on its way."""
+
+    began: float
+    waited_s: float = 0.0
+    """The time the user took to answer."""
+    agreed: bool = False
+    may_have_run: bool = True
+    """Not while its first question stands open."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Approver:
     """Asks about one call; its clock stands still meanwhile."""
 
     turn: OpenTurn
+    running: _Running
     limit: asyncio.Timeout
     limit_s: float | None
 
     async def ask(self, call: ToolCallBlock, summary: str, detail: str, patterns: tuple[str, ...]) -> str:
         self.limit.reschedule(None)
+        running, clock = self.running, self.turn.ports.clock
+        running.may_have_run, since = running.agreed, clock.monotonic()
         answer = await self.turn.approvals.ask(self.turn.id, call, summary, detail, patterns)
+        running.waited_s += clock.monotonic() - since
+        running.agreed, running.may_have_run = running.agreed or is_yes(answer), True
         if self.limit_s is not None:
             self.limit.reschedule(asyncio.get_running_loop().time() + self.limit_s)
         return answer
@@ -69,7 +86,7 @@ class ToolRound:
     history: CallHistory
     tainted: bool = False
     done: dict[int, ToolResultBlock] = field(default_factory=dict)
-    begun: set[int] = field(default_factory=set)
+    begun: dict[int, _Running] = field(default_factory=dict)
 
     async def run(self, *, cut: bool) -> tuple[ToolResultBlock, ...]:
         """All results. ``cut``: the answer hit the output limit, so nothing in it may run."""
@@ -89,9 +106,24 @@ class ToolRound:
     def results(self) -> tuple[ToolResultBlock, ...]:
         """What there is, with a word of explanation for every call that has no result."""
         return tuple(
-            self.done.get(position) or failed(call, INTERRUPTED if position in self.begun else NOT_STARTED)
+            self.done.get(position) or failed(call, INTERRUPTED if self._may_have_run(position) else NOT_STARTED)
             for position, call in enumerate(self.calls)
         )
+
+    def interrupted(self) -> tuple[ToolFinished, ...]:
+        """The ends of the calls that were begun and have no result of their own."""
+        results, turn = self.results(), self.turn
+        return tuple(
+            ToolFinished(turn.id, results[position].call_id, results[position], self._seconds(running))
+            for position, running in self.begun.items()
+            if position not in self.done
+        )
+
+    def _may_have_run(self, position: int) -> bool:
+        return position in self.begun and self.begun[position].may_have_run
+
+    def _seconds(self, running: _Running) -> float:
+        return self.turn.ports.clock.monotonic() - running.began - running.waited_s
 
     async def _refusal(self, call: ToolCallBlock) -> str | None:
         """Why a call may not run; None when it may."""
@@ -124,22 +156,21 @@ class ToolRound:
     async def _run_one(self, position: int, places: asyncio.Semaphore) -> None:
         call = self.calls[position]
         async with places:
-            turn, clock = self.turn, self.turn.ports.clock
-            began = clock.monotonic()
-            self.begun.add(position)
+            turn, running = self.turn, _Running(self.turn.ports.clock.monotonic())
+            self.begun[position] = running
             turn.publish(ToolStarted(turn.id, call.call_id, call.name, call.arguments))
-            result = await self._result(call)
+            result = await self._result(call, running)
             self.done[position] = result
-            turn.publish(ToolFinished(turn.id, call.call_id, result, clock.monotonic() - began))
+            turn.publish(ToolFinished(turn.id, call.call_id, result, self._seconds(running)))
 
-    async def _result(self, call: ToolCallBlock) -> ToolResultBlock:
+    async def _result(self, call: ToolCallBlock, running: _Running) -> ToolResultBlock:
         turn = self.turn
         limit_s = turn.settings.call_timeout_s or None
         try:
             async with asyncio.timeout(limit_s) as limit:
                 run = ToolRun(
                     turn_id=turn.id,
-                    approver=_Approver(turn, limit, limit_s),
+                    approver=_Approver(turn, running, limit, limit_s),
                     progress=lambda text: turn.publish(ToolProgressed(turn.id, call.call_id, turn.ports.conceal(text))),
                     tainted=self.tainted,
                 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tui.domain.blocks import ToolCallBlock, ToolResultBlock
-from tui.domain.events import MessageCompleted, Notice, Severity, TurnStarted
+from tui.domain.events import MessageCompleted, Notice, Severity, ToolFinished, TurnStarted
 from tui.domain.messages import Message, Role, Turn
 from tui.domain.stream import Finish, Stop
 from tui.engine.compaction import Compaction
@@ -67,11 +67,12 @@ class TurnLoop:
         turn.live = False
         partial = self._step.partial(reason) if self._step is not None else None
         results: tuple[ToolResultBlock, ...] = ()
+        ends: tuple[ToolFinished, ...] = ()
         if partial is not None:
             turn.messages.append(partial)
             results = tuple(failed(call, NOT_STARTED) for call in _whole_calls(partial))
         elif self._tools is not None:
-            results = self._tools.results()
+            results, ends = self._tools.results(), self._tools.interrupted()
         if results:
             turn.messages.append(Message(id=turn.ports.new_id(), role=Role.TOOL, blocks=results))
         untold = turn.messages[turn.told :] if self._announced else turn.messages[1:]
@@ -86,6 +87,8 @@ class TurnLoop:
         await turn.saver.save(keep)
         turn.live = True
         self._announce()
+        for end in ends:
+            turn.publish(end)
         for message in untold:
             turn.publish(MessageCompleted(turn.id, turn.round, message))
         turn.live = False

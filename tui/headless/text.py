@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TextIO
 
+from tui.domain.blocks import TextBlock
 from tui.domain.errors import PonderError
 from tui.domain.events import (
     AppEvent,
@@ -15,6 +16,7 @@ from tui.domain.events import (
     SaveFailed,
     Severity,
     Streamed,
+    ToolFinished,
     ToolStarted,
 )
 from tui.domain.printable import one_line, printable
@@ -124,6 +126,9 @@ class TextWriter:
                 self._note(f"NOT SAVED: {message}")
             case ToolStarted(_, _, name, arguments):
                 self._note(f"{name} {one_line(arguments, 100)}")
+            case ToolFinished(result=result) if result.failed:
+                text = next((part.text for part in result.content if isinstance(part, TextBlock)), "")
+                self._note(f"{result.name}: {one_line(text, 300)}")
             case _:
                 pass
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
@@ -74,6 +74,13 @@ class ProviderBackend:
 
     async def stream(self, target: Place, request: ChatRequest) -> AsyncGenerator[StreamEvent, None]:
         """Send one request and yield what the answer says."""
+        async with aclosing(self.batches(target, request)) as batches:
+            async for batch in batches:
+                for event in batch:
+                    yield event
+
+    async def batches(self, target: Place, request: ChatRequest) -> AsyncGenerator[Sequence[StreamEvent], None]:
+        """The same, with all events that came at once in one piece: what passes through many hands is cheap so."""
         refused_once = False
         try:
             provider = self._spoken_to(target)
@@ -81,10 +88,10 @@ class ProviderBackend:
             while True:
                 anything = False
                 try:
-                    async with aclosing(self._attempt(target, provider, request, key)) as events:
-                        async for event in events:
+                    async with aclosing(self._attempt(target, provider, request, key)) as batches:
+                        async for batch in batches:
                             anything = True
-                            yield event
+                            yield batch
                     return
                 except ProviderError as error:
                     another = None if anything or refused_once else await self._another_way(error, provider, key)
@@ -124,7 +131,7 @@ class ProviderBackend:
 
     async def _attempt(
         self, target: Place, provider: ProviderFacts, request: ChatRequest, key: FoundKey | None
-    ) -> AsyncGenerator[StreamEvent, None]:
+    ) -> AsyncGenerator[Sequence[StreamEvent], None]:
         encoded = _left_out(wire_named(target.facts.wire).encode(request, _quirks(target)), frozenset(request.without))
         outgoing = http_request(provider, encoded, key)
         async with self._opened(target, outgoing, streams=request.stream) as answer:
@@ -136,10 +143,10 @@ class ProviderBackend:
             for warning in _warnings(answer.headers):
                 if (target.facts.provider, target.facts.id, warning) not in self._warned:
                     self._warned.add((target.facts.provider, target.facts.id, warning))
-                    yield ProviderRemark("deprecation", self._keys.redactor.clean(warning))
-            async with aclosing(_events(target, answer, self._limits)) as events:
-                async for event in events:
-                    yield event
+                    yield (ProviderRemark("deprecation", self._keys.redactor.clean(warning)),)
+            async with aclosing(_batches(target, answer, self._limits)) as batches:
+                async for batch in batches:
+                    yield batch
 
     def _opened(
         self, target: Place, request: HttpRequest, *, streams: bool = True
@@ -230,7 +237,7 @@ def _warnings(headers: Mapping[str, str]) -> Iterator[str]:
             yield "The provider says this model or API is deprecated."
 
 
-async def _events(target: Place, answer: HttpResponse, limits: Limits) -> AsyncGenerator[StreamEvent, None]:
+async def _batches(target: Place, answer: HttpResponse, limits: Limits) -> AsyncGenerator[Sequence[StreamEvent], None]:
     wire = wire_named(target.facts.wire)
     decoder = wire.decoder(_quirks(target))
     reader = BodyReader(wire, decoder, answer.headers.get("content-type"))
@@ -239,14 +246,16 @@ async def _events(target: Place, answer: HttpResponse, limits: Limits) -> AsyncG
         async for chunk in chunks:
             if finished:
                 continue
-            for event in reader.feed(chunk):
+            batch = reader.feed(chunk)
+            if batch:
                 answer.patience.meaning_came()
-                finished = finished or isinstance(event, ResponseFinished)
-                yield event
+                finished = decoder.complete and any(isinstance(event, ResponseFinished) for event in batch)
+                yield batch
             if reader.fault is not None and not finished:
                 break
             if finished or decoder.complete:
                 answer.patience.end_came(DRAIN_S if finished else limits.after_end_s)
     if not finished:
-        for event in reader.finish():
-            yield event
+        batch = reader.finish()
+        if batch:
+            yield batch

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.value import dataclass
@@ -39,12 +38,20 @@ class Limits:
     error_bytes: int = 64 * 1024
 
 
+Waiting = asyncio.Future[Exception | None]
+"""A wait for bytes: ends with None when they came, with the exception to raise when a deadline did."""
+
+
 class Over(Exception):
     """The wire's own end was seen and nothing more came: the answer is complete."""
 
 
 class Patience:
-    """The deadlines of one attempt, from the moment its head has come."""
+    """The deadlines of one attempt, from the moment its head has come.
+
+    One timer serves all waits: bytes and meaning only ever move a deadline later, so a timer set for the nearest one
+    is never late, and looks again when it was early. Nothing is set or cancelled when bytes come.
+    """
 
     def __init__(
         self, limits: Limits, server: str, *, wall: Callable[[], float] = time.time, look_every_s: float = LOOK_EVERY_S
@@ -54,10 +61,11 @@ class Patience:
         self._wall = wall
         self._look_every_s = look_every_s
         self._loop = asyncio.get_running_loop()
-        self._began = self._meant = self._loop.time()
+        self._began = self._meant = self._since = self._looked = self._loop.time()
         self._drift = wall() - self._began
         self._closing_s: float | None = None
-        self._slept = False
+        self._waiting: Waiting | None = None
+        self._timer: asyncio.TimerHandle | None = None
 
     def meaning_came(self) -> None:
         """An event came that was no ping."""
@@ -66,45 +74,57 @@ class Patience:
     def end_came(self, within_s: float) -> None:
         """The wire's own end came: what may follow it is waited for no longer than this."""
         self._closing_s = within_s
+        self.rest()  # the one deadline that may be nearer than the timer
 
-    def _nearest(self) -> tuple[float | None, str]:
-        limits, now = self._limits, self._loop.time()
+    def watch(self, waiting: Waiting) -> None:
+        """From now on ``waiting`` is waited for: the nearest deadline ends it with a ProviderError (or Over)."""
+        self._waiting, self._since = waiting, self._loop.time()
+        if self._timer is None:
+            self._set_timer()
+
+    def rest(self) -> None:
+        """Watch nothing until the next wait."""
+        self._waiting = None
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _set_timer(self) -> None:
+        self._timer = self._loop.call_at(self._nearest()[0], self._look)
+
+    def _nearest(self) -> tuple[float, str]:
+        limits = self._limits
+        deadlines = [(max(self._since, self._looked) + self._look_every_s, "look")]
         if self._closing_s is not None:
-            return now + self._closing_s, "end"
-        deadlines = [
-            (now + limits.idle_s, "idle") if limits.idle_s else None,
-            (self._meant + limits.meaning_s, "meaning") if limits.meaning_s else None,
-            (self._began + limits.total_s, "total") if limits.total_s else None,
-        ]
-        return min((deadline for deadline in deadlines if deadline), default=(None, ""))
+            deadlines.append((self._since + self._closing_s, "end"))
+            return min(deadlines)
+        if limits.idle_s:
+            deadlines.append((self._since + limits.idle_s, "idle"))
+        if limits.meaning_s:
+            deadlines.append((self._meant + limits.meaning_s, "meaning"))
+        if limits.total_s:
+            deadlines.append((self._began + limits.total_s, "total"))
+        return min(deadlines)
 
-    @asynccontextmanager
-    async def waiting(self) -> AsyncIterator[None]:
-        """Wait inside for the next bytes; the nearest deadline ends it with a ProviderError (or Over)."""
+    def _look(self) -> None:
+        self._timer = None
+        if self._waiting is None or self._waiting.done():
+            return  # the next wait sets the timer
+        now = self._loop.time()
         deadline, why = self._nearest()
-        watch = asyncio.timeout_at(deadline)
-        self._next_look = self._loop.call_later(self._look_every_s, self._look, watch)
-        try:
-            async with watch:
-                try:
-                    yield
-                finally:
-                    self._next_look.cancel()
-        except TimeoutError:
-            if not watch.expired():
-                raise
-            raise self._fault(why) from None
-
-    def _look(self, watch: asyncio.Timeout) -> None:
-        if self._wall() - self._loop.time() - self._drift > SLEEP_JUMP_S:
-            self._slept = True
-            watch.reschedule(self._loop.time())
-        elif not watch.expired():
-            self._next_look = self._loop.call_later(self._look_every_s, self._look, watch)
+        if now < deadline:
+            self._set_timer()
+        elif why != "look":
+            self._waiting.set_result(self._fault(why))
+        elif self._wall() - now - self._drift > SLEEP_JUMP_S:
+            self._waiting.set_result(self._fault("slept"))
+        else:
+            self._looked = now
+            self._set_timer()
 
     def _fault(self, why: str) -> Exception:
         limits = self._limits
-        if self._slept:
+        if why == "slept":
             return ProviderError(
                 ErrorKind.NETWORK, f"This machine slept: the connection to {self._server} is gone.", code=RESUMED
             )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import aclosing, asynccontextmanager, suppress
 from pathlib import Path
 
 from tui.domain.errors import ErrorKind, ProviderError
@@ -21,6 +21,7 @@ from tui.providers.http_faults import FOREIGN, Way, translated
 from tui.providers.http_library import httpx
 from tui.providers.inflate import Inflate
 from tui.providers.patience import Limits, Over, Patience
+from tui.providers.read_ahead import ReadAhead
 from tui.providers.redact import quiet_http_loggers
 from tui.providers.request_head import HttpRequest
 
@@ -47,30 +48,32 @@ class HttpResponse:
         self.ended = False
         """The body came to its end: the connection is clean."""
         self.patience = Patience(limits, way.server)
-        self._raw = response.aiter_raw()
+        self._ahead = ReadAhead(response.aiter_raw(), self.patience)
         self._way = way
         self._limits = limits
         self._received = 0
 
     async def chunks(self, *, cap: int | None = None) -> AsyncGenerator[bytes, None]:
-        """The body, inflated where the server compressed it; more than ``cap`` bytes is an error."""
+        """The body as it comes, inflated where the server compressed it; more than ``cap`` bytes is an error."""
         cap = self._limits.stream_bytes if cap is None else cap
         encoding = self.headers.get("content-encoding", "identity").strip().lower()
         inflate = None if encoding in ("", "identity") else Inflate(encoding)
         while (raw := await self._next_raw()) is not None:
             for chunk in (raw,) if inflate is None else inflate.feed(raw):
+                room = cap - self._received
                 self._received += len(chunk)
-                if self._received > cap:
-                    raise ProviderError(
-                        ErrorKind.TOO_LARGE,
-                        f"{self._way.server} sent more than {cap // 1024:,} KB: too much to be true.",
-                    )
-                yield chunk
+                if len(chunk) <= room:
+                    yield chunk
+                    continue
+                if room:
+                    yield chunk[:room]
+                raise ProviderError(
+                    ErrorKind.TOO_LARGE, f"{self._way.server} sent more than {cap // 1024:,} KB: too much to be true."
+                )
 
     async def _next_raw(self) -> bytes | None:
         try:
-            async with self.patience.waiting():
-                raw = await anext(self._raw, None)
+            raw = await self._ahead.take()
         except Over:
             return None
         except FOREIGN as fault:
@@ -79,8 +82,9 @@ class HttpResponse:
         self.ended = raw is None
         return raw
 
-    def _too_much(self, cap: int) -> ProviderError:
-        return ProviderError(ErrorKind.TOO_LARGE, f"{self._way.server} sent more than {cap // 1024:,} KB: too much.")
+    async def hang_up(self) -> None:
+        """Read no further."""
+        await self._ahead.aclose()
 
     async def whole(self, cap: int) -> bytes:
         """The whole body; more than ``cap`` bytes is an error."""
@@ -91,11 +95,12 @@ class HttpResponse:
         self.patience.end_came(self._limits.after_end_s)
         pieces, size = [], 0
         with suppress(ProviderError):
-            async for chunk in self.chunks():
-                pieces.append(chunk)
-                size += len(chunk)
-                if size >= cap:
-                    break
+            async with aclosing(self.chunks()) as chunks:
+                async for chunk in chunks:
+                    pieces.append(chunk)
+                    size += len(chunk)
+                    if size >= cap:
+                        break
         return b"".join(pieces)[:cap]
 
 
@@ -134,7 +139,10 @@ class Transport:
             yield answer
             clean = answer.ended
         finally:
-            await self._put_back(place, client, response, clean=clean)
+            try:
+                await answer.hang_up()
+            finally:
+                await self._put_back(place, client, response, clean=clean)
 
     async def _send_once_or_twice(
         self, place: str, request: HttpRequest, way: Way, limits: Limits

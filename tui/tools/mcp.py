@@ -41,6 +41,7 @@ WAITING = "not started"
 READY = "ready"
 STARTING = "starting"
 OFF = "off"
+NOT_INSTALLED = "MCP support is not installed: `pip install 'ponder-tui[mcp]'` adds it"
 
 
 @dataclass(slots=True)
@@ -152,7 +153,7 @@ class Server:
         try:
             await asyncio.to_thread(importlib.import_module, "mcp.client.client")
         except ImportError:
-            raise ToolError("MCP support is not installed: install the extra `mcp`") from None
+            raise ToolError(NOT_INSTALLED) from None
         for name in ("mcp", "client", "httpx2"):
             # Without a handler the SDK's remarks would go to stderr, which is the screen.
             logging.getLogger(name).addHandler(logging.NullHandler())

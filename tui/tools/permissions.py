@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -46,7 +47,7 @@ class Permissions:
         if ruling.verdict is Verdict.DENY:
             raise ToolError(f"Denied by the user's rule `{ruling.rule}`. Not executed.")
         if not self.policy.interactive:
-            raise ToolError(NOBODY)
+            raise ToolError(NOBODY + self._way_out(intent, ruling.why))
         detail = f"{ruling.why}\n\n{intent.detail}" if ruling.why else intent.detail
         patterns = () if ruling.why else self._offers(intent)
         question = (call, intent, run)
@@ -60,6 +61,11 @@ class Permissions:
     def standing(self, tool: str, access: Access) -> str:
         """The verdict for a tool as such; for lists."""
         return self.book.standing(tool, access).value
+
+    def _way_out(self, intent: Intent, why: str) -> str:
+        """How the user could have allowed it; nothing where no rule can."""
+        rule = "" if why else next(iter(self._offers(intent)), intent.session)
+        return f" The user can allow it beforehand with `--allow {shlex.quote(rule)}`." if rule else ""
 
     def _offers(self, intent: Intent) -> tuple[str, ...]:
         """Only rules that would be accepted are offered."""

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tui.domain.errors import ToolError
+from tui.tools.kept_output import KeptOutput
 from tui.tools.output_ends import OutputEnds
 
 MARK = "PONDER_TOOL_CALL"
@@ -42,6 +43,8 @@ class Command:
     head: int = 32 * 1024
     tail: int = 32 * 1024
     """Bytes of the output kept from each end."""
+    outputs: Path | None = None
+    """The folder for outputs longer than that; None keeps only the ends."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,13 +55,16 @@ class Ended:
     """None when it had to be killed."""
     output: OutputEnds
     why_killed: str = ""
+    kept: str = ""
+    """Where the whole output is, in words."""
 
 
 async def run_to_end(command: Command, progress: Callable[[str], None] | None = None) -> Ended:
     """Run it; whatever happens, cancellation included, nothing of it is alive afterwards."""
     mark = secrets.token_hex(16)
     reading, writing = os.pipe()
-    output = _Output(reading, OutputEnds(command.head, command.tail), progress)
+    kept = KeptOutput(command.outputs, command.head + command.tail)
+    output = _Output(reading, OutputEnds(command.head, command.tail), kept, progress)
     try:
         try:
             process = await asyncio.create_subprocess_exec(
@@ -88,7 +94,7 @@ async def run_to_end(command: Command, progress: Callable[[str], None] | None = 
             raise
         finally:
             tree.kill()
-        return Ended(code=None if why else process.returncode, output=output.ends, why_killed=why)
+        return Ended(code=None if why else process.returncode, output=output.ends, why_killed=why, kept=kept.words())
     finally:
         output.close()
 
@@ -112,6 +118,7 @@ class _Output:
 
     handle: int
     ends: OutputEnds
+    kept: KeptOutput
     progress: Callable[[str], None] | None
     _eof: asyncio.Event = field(default_factory=asyncio.Event)
     _told: float = 0.0
@@ -130,6 +137,7 @@ class _Output:
 
     def close(self) -> None:
         self._stop()
+        self.kept.close()
         os.close(self.handle)
 
     def _readable(self) -> None:
@@ -144,6 +152,7 @@ class _Output:
             self._eof.set()
             return
         self.ends.add(data)
+        self.kept.add(data)
         now = asyncio.get_running_loop().time()
         if self.progress is not None and now - self._told >= PROGRESS_EVERY_S:
             self._told = now

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -42,6 +43,8 @@ class Shell:
     environment: Mapping[str, str]
     limit_s: Callable[[], float | None]
     """What the caller gives a call; None is without limit."""
+    outputs: Path | None = None
+    """Where outputs go that are too long to be told."""
     name: str = "shell"
     description: str = (
         "Run a shell command in the working folder. There is no terminal and no input: a command that asks fails."
@@ -81,6 +84,7 @@ class Shell:
             folder=self.workspace.root,
             environment=self.environment,
             timeout_s=seconds,
+            outputs=self.outputs,
         )
 
 
@@ -95,7 +99,7 @@ def child_environment(environment: Mapping[str, str], names: frozenset[str] = fr
 
 
 def _told(ended: Ended) -> Outcome:
-    text = ended.output.text().rstrip("\n")
+    text = ended.output.text().rstrip("\n") + (f"\n({ended.kept})" if ended.kept else "")
     if ended.why_killed:
         return said(f"{text}\n(killed with all it had started: {ended.why_killed})".lstrip("\n"), failed=True)
     if ended.code:

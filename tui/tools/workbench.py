@@ -48,6 +48,8 @@ class Surroundings:
     call_limit_s: Callable[[], float | None] = _no_limit
     """Seconds the engine gives a call at most (``tools.timeout``)."""
     redact: Callable[[str], str] = _as_it_is
+    outputs: Path | None = None
+    """A folder for outputs of commands that are too long to be told; None keeps only their ends."""
 
 
 def build_workbench(around: Surroundings) -> Workbench:
@@ -64,7 +66,7 @@ def build_workbench(around: Surroundings) -> Workbench:
         Grep(workspace, environment, find_ripgrep(environment)),
         WriteFile(workspace, seen),
         EditFile(workspace, seen),
-        Shell(workspace, environment, around.call_limit_s),
+        Shell(workspace, environment, around.call_limit_s, around.outputs),
         FetchUrl(),
     )
     permissions = open_permissions(folder, around.permissions_file, rules, home=home, policy=around.policy)

@@ -8,6 +8,7 @@ waits longer than ``GRACE_S``, gets the terminal back and an end to the process.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import select
 import signal
@@ -43,6 +44,7 @@ class Departure:
         self._last = last
         self._leave: Callable[[int], object] | None = None
         self._code: int | None = None
+        self._signals = itertools.count()
         self._over = threading.Event()
         self._modes = _modes_of(terminal)
 
@@ -66,9 +68,11 @@ class Departure:
         self._leave = leave
 
     def _signalled(self, number: int, frame: FrameType | None) -> None:
-        if self._code is not None:
-            self._force()
+        # Handlers interrupt each other between any two steps; a counter is the one thing that cannot be parted.
+        asked_before = next(self._signals) > 0
         self._begin(128 + number)
+        if asked_before:
+            self._force()
         if self._leave is None:
             raise SystemExit(128 + number)
         self._leave(128 + number)

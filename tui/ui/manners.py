@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import os
 import signal
@@ -56,6 +57,7 @@ class Manners:
             app.app_resume_signal.subscribe(app, lambda _: stray.lead_away(), immediate=True)
         app.app_resume_signal.subscribe(app, lambda _: self._repaint())
         self._keep_still()
+        app.call_after_refresh(_collect_again)
         if self.typed_ahead:
             app.chat.call_after_refresh(app.chat.composer.insert, self.typed_ahead)
 
@@ -131,6 +133,13 @@ class Manners:
         else:
             self._asked_at = time.monotonic()
             app.say("ctrl+c again to quit")
+
+
+def _collect_again() -> None:
+    """The screen stands: what was loaded for it is never garbage, what comes from now on may be."""
+    if not gc.isenabled():
+        gc.freeze()
+        gc.enable()
 
 
 def _stray_exception(loop: asyncio.AbstractEventLoop, context: dict[str, object]) -> None:

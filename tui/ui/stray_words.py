@@ -37,7 +37,7 @@ class StrayWords:
         self._streams = (sys.__stdout__, sys.__stderr__)
         # Textual writes to what it finds here; a pipe (textual serve) stays what it is.
         if os.isatty(1):
-            self._screen = open(os.dup(1), "w", encoding="utf-8", errors="replace", newline="")
+            self._screen = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="replace", newline="")
             sys.__stdout__ = sys.__stderr__ = self._screen  # type: ignore[misc]  # where Textual looks
             self.lead_away()
         self._listen()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -28,8 +28,22 @@ class Heard:
     target: Target
     request: ChatRequest
     began: float
-    events: deque[tuple[float, StreamEvent]] = field(default_factory=lambda: deque(maxlen=MOST_EVENTS))
     seconds: float | None = None
+    _batches: deque[tuple[float, Sequence[StreamEvent]]] = field(default_factory=deque)
+    _kept: int = 0
+
+    @property
+    def events(self) -> list[tuple[float, StreamEvent]]:
+        """The latest events, each with the seconds after which it came."""
+        kept = [(after, event) for after, batch in list(self._batches) for event in batch]
+        return kept[-MOST_EVENTS:]
+
+    def hear(self, batch: Sequence[StreamEvent]) -> None:
+        """Remember a batch as it is: its events are only looked at when somebody asks."""
+        self._batches.append((time.monotonic() - self.began, batch))
+        self._kept += len(batch)
+        while self._kept - len(self._batches[0][1]) >= MOST_EVENTS:
+            self._kept -= len(self._batches.popleft()[1])
 
 
 class ListeningBackend:
@@ -43,10 +57,11 @@ class ListeningBackend:
         """Pass everything on, and remember it."""
         heard = self.last = Heard(target, request, time.monotonic())
         try:
-            async with aclosing(self._backend.stream(target, request)) as events:
-                async for event in events:
-                    heard.events.append((time.monotonic() - heard.began, event))
-                    yield event
+            async with aclosing(self._backend.batches(target, request)) as batches:
+                async for batch in batches:
+                    heard.hear(batch)
+                    for event in batch:
+                        yield event
         finally:
             heard.seconds = time.monotonic() - heard.began
 

@@ -7,6 +7,7 @@ colours before anything is loaded.
 from __future__ import annotations
 
 import asyncio
+import gc
 import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 def run_screen(environment: Mapping[str, str], wishes: Wishes, *, resume: str | None, latest: bool) -> int:
     """``ponder``: the full-screen program, until it ends."""
     _refuse_what_cannot_draw(environment)
+    # Loading makes a hundred thousand objects that all stay: looking for garbage among them is a tenth of the start.
+    # The screen turns collecting on again once it stands (`Manners.begin`).
+    gc.disable()
     question = BackgroundQuestion(environment)
     try:
         from tui.wiring.program import build_program

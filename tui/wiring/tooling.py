@@ -42,6 +42,7 @@ def open_tools(
                 policy=Policy(interactive=not wishes.headless, allow=tuple(wishes.allow)),
                 call_limit_s=call_limit_s,
                 redact=redact,
+                outputs=paths.state / "tool-output",
             )
         )
 

@@ -22,7 +22,9 @@ _TOPICS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\b(key|auth|provider|model|start|set ?up|local|ollama)", re.I), "models"),
     (re.compile(r"\b(error|fail|retry|offline)", re.I), "errors"),
 )
-_FOR_TOOLS = re.compile(r"\b(list|read|open)\b.*\b(files?|folder|directory|readme)\b", re.I | re.S)
+_FOR_TOOLS = re.compile(
+    r"\b(list|read|open)\b.*\b(files?|folder|directory|readme)\b|\b(make a|fix the) bug\b", re.I | re.S
+)
 _HARD = re.compile(r"\b(hard|deep|long|puzzle|riddle|prove)", re.I)
 _OVERFLOW_WISH = late_pattern(r"\berror overflow\b", re.I)
 _OVERFLOW = "prompt is too long: 204857 tokens > 200000 maximum"
