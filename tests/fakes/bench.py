@@ -83,6 +83,7 @@ def open_bench(
     mcp: Mapping[str, object] | None = None,
     limit_s: float | None = None,
     environment: Mapping[str, str] | None = None,
+    outputs: Path | None = None,
 ) -> Bench:
     """A bench whose working folder is ``around/ws``."""
     folder = around / "ws"
@@ -100,6 +101,7 @@ def open_bench(
             mcp=mcp or {},
             policy=policy or Policy(),
             call_limit_s=lambda: limit_s,
+            outputs=outputs,
         )
     )
     return Bench(folder.resolve(), box, ScriptedUser(), file)

@@ -173,7 +173,8 @@ async def test_a_coding_errand_headless_without_allowances_changes_nothing(tmp_p
 
     bench = open_bench(tmp_path, policy=Policy(interactive=False))
     asked, results = await _errand(bench, interactive=False)
-    assert (asked, [words(result) for result in results if result.failed]) == ([], [NOBODY] * 3)
+    refused = [words(result) for result in results if result.failed]
+    assert (asked, len(refused) == 3 and all(text.startswith(NOBODY) for text in refused)) == ([], True)
     assert "x + x + 1" in (bench.folder / "calc.py").read_text()
 
 

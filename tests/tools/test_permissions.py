@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import tomllib
 from pathlib import Path
 
 import pytest
 
-from tests.fakes.bench import Bench, open_bench, outcome
+from tests.fakes.bench import Bench, FakeRun, open_bench, outcome
+from tui.domain.blocks import ToolCallBlock
 from tui.domain.errors import ConfigError
 from tui.tools.permissions import DENIED, NOBODY, Policy
 
@@ -109,14 +112,58 @@ async def test_files_of_the_working_folder_grant_nothing(bench: Bench, tmp_path:
     assert outcome(await later.call("shell", command="echo hi")) == (False, DENIED)
 
 
+class _Slow:
+    """A user whose answers come when the test says so."""
+
+    def __init__(self) -> None:
+        self.open: dict[str, asyncio.Future[str]] = {}
+
+    async def ask(self, call: ToolCallBlock, *_: object) -> str:
+        self.open[call.call_id] = asyncio.get_running_loop().create_future()
+        return await self.open[call.call_id]
+
+    def settle(self, call: ToolCallBlock) -> None:
+        self.open[call.call_id].set_result("once")
+
+
+@pytest.mark.parametrize("answer", ["session", "write({ws}/**)"])
+async def test_an_answer_that_is_a_rule_settles_the_other_questions_that_it_speaks_for(
+    bench: Bench, answer: str
+) -> None:
+    user = _Slow()
+    places = ["a.txt", "b.txt", "c/d.txt", ".git/hooks/x", "../outside.txt"]
+
+    async def write(path: str) -> bool:
+        call = ToolCallBlock(call_id=path, name="write_file", arguments=json.dumps({"path": path, "content": "x"}))
+        return not (await bench.box.run(call, FakeRun(user))).failed  # type: ignore[arg-type]  # a user of its own
+
+    async with asyncio.TaskGroup() as tasks:
+        running = [tasks.create_task(write(path)) for path in places]
+        while len(user.open) < len(places):
+            await asyncio.sleep(0)
+        user.open["b.txt"].set_result(answer.format(ws=bench.folder))
+        while not all(user.open[path].done() for path in places[:3]):
+            await asyncio.sleep(0)
+        still_asked = [path for path in places if not user.open[path].done()]
+        for path in still_asked:
+            user.open[path].set_result("no")
+    assert still_asked == [".git/hooks/x", "../outside.txt"]
+    assert [task.result() for task in running] == [True, True, True, False, False]
+
+
 async def test_headless_denies_what_asks_and_runs_what_the_command_line_allows(tmp_path: Path) -> None:
     policy = Policy(interactive=False, allow=("shell(echo *)", "write"))
     bench = open_bench(tmp_path, policy=policy)
     assert outcome(await bench.call("shell", command="echo hi")) == (True, "hi")
-    assert outcome(await bench.call("shell", command="echo hi; id")) == (False, NOBODY)
+    way_out = " The user can allow it beforehand with `--allow 'shell(=echo hi; id)'`."
+    assert outcome(await bench.call("shell", command="echo hi; id")) == (False, NOBODY + way_out)
     assert outcome(await bench.call("shell", command="echo hi", tainted=True)) == (False, NOBODY)
     assert not (await bench.call("write_file", path="x.txt", content="x")).failed
-    assert outcome(await bench.call("write_file", path="../x.txt", content="x")) == (False, NOBODY)
+    refused, text = outcome(await bench.call("write_file", path="../x.txt", content="x"))
+    assert (refused, text) == (
+        False,
+        f"{NOBODY} The user can allow it beforehand with `--allow 'write({tmp_path}/x.txt)'`.",
+    )
     assert bench.user.asked == []
 
 

@@ -142,6 +142,31 @@ async def test_an_endless_output_is_stopped_and_memory_stays_flat(bench: Bench) 
     assert "bytes left out here" in text
 
 
+async def test_a_long_output_is_kept_whole_in_a_private_file_and_the_model_is_told_where(tmp_path: Path) -> None:
+    bench = open_bench(tmp_path, outputs=tmp_path / "state" / "tool-output")
+    _, short = await _run(bench, "seq 1 1000")
+    assert not (tmp_path / "state").exists()
+    _, text = await _run(bench, "seq 1 100000")
+    (kept,) = (tmp_path / "state" / "tool-output").iterdir()
+    assert text.endswith(f"(All of it is in `{kept}`: read_file and grep can look there.)")
+    assert kept.read_text() == "".join(f"{number}\n" for number in range(1, 100_001))
+    assert (kept.stat().st_mode & 0o777, kept.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+    assert "in `" not in short
+
+
+async def test_kept_outputs_stay_few_and_small(tmp_path: Path) -> None:
+    folder = tmp_path / "outputs"
+    folder.mkdir()
+    for number in range(30):
+        (folder / f"20200101-0000{number:02}-x.txt").write_text("old")
+    bench = open_bench(tmp_path, outputs=folder)
+    _, text = await _run(bench, "head -c 30000000 /dev/zero | tr '\\0' '\\n'")
+    names = sorted(path.name for path in folder.iterdir())
+    assert (len(names), names[0]) == (20, "20200101-000011-x.txt")
+    assert (folder / names[-1]).stat().st_size == 10 * 1024 * 1024
+    assert "(The first 10,485,760 bytes of it are in `" in text
+
+
 @pytest.mark.parametrize(
     ("command", "marks"),
     [

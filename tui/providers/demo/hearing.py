@@ -71,9 +71,9 @@ def hear_anthropic(body: Json) -> Heard:
     for at, message in enumerate(children(body, "messages")):
         blocks = children(message, "content")
         if text(message, "role") == "user":
+            # Results stand before the words of the same message: those are a new prompt, after a turn that was stopped.
+            ear.results += [words_of(block.get("content")) for block in blocks if text(block, "type") == "tool_result"]
             ear.user(words_of(message.get("content")))
-            results = [words_of(block.get("content")) for block in blocks if text(block, "type") == "tool_result"]
-            ear.results += results
         elif any(text(block, "type") == "tool_use" for block in blocks):
             ear.missing = ear.missing or _unsigned(blocks, at)
     tools = {text(tool, "name"): child(tool, "input_schema") for tool in children(body, "tools")}
