@@ -123,9 +123,9 @@ def test_folding_takes_time_in_proportion() -> None:
         stamped = _stamped([Streamed("t", 0, 1, TextDelta(0, "x")) for _ in range(count)])
         best = float("inf")
         for _ in range(3):
-            began = time.perf_counter()
+            began = time.thread_time()
             fold(stamped)
-            best = min(best, time.perf_counter() - began)
+            best = min(best, time.thread_time() - began)
         return best
 
     assert seconds(40_000) < seconds(4_000) * 30 + 0.01

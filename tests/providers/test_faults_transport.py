@@ -15,7 +15,7 @@ import pytest
 from tests.faultserver.egress import Canary, ForwardProxy, own_ca
 from tests.faultserver.server import FaultServer
 from tests.providers.conftest import BRISK, CANARY, WIRES, Client, request, where
-from tui.domain.errors import ErrorKind
+from tui.domain.errors import ErrorKind, ProviderError
 from tui.providers.patience import RESUMED, Patience
 
 SAY = {"say": "text", "text": "one two three four five"}

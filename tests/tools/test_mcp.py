@@ -114,7 +114,7 @@ async def test_servers_that_hang_die_or_do_not_exist_do_not_spoil_the_others(tmp
         missing={"command": "/nowhere/at/all"},
         off=_stdio(enabled=False),
     ) as bench:
-        assert time.monotonic() - began < 10
+        assert time.monotonic() - began < 30
         assert [(row.name, row.state, row.tools) for row in bench.box.servers()] == [
             ("hangs", "it did not start within 1.5 s", 0),
             ("dies", "it could not be started (Connection closed)", 0),

@@ -44,9 +44,11 @@ class ReadAhead:
                     raise fault
                 return None
             await self._something()
-        pieces, self._pieces, self._size = self._pieces, [], 0
+        taken = self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
+        self._pieces.clear()
+        self._size = 0
         self._taken.set()
-        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        return taken
 
     async def aclose(self) -> None:
         """Stop reading; the stream is at rest afterwards and may be closed."""
@@ -63,9 +65,10 @@ class ReadAhead:
             raise overdue
 
     async def _read(self) -> Exception | None:
+        add = self._pieces.append
         try:
             async for piece in self._stream:
-                self._pieces.append(piece)
+                add(piece)
                 self._size += len(piece)
                 if self._waiting is not None:
                     self._wake()

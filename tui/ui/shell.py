@@ -93,8 +93,15 @@ class AppShell:
                 self._app.call_later(self._app.show_view, View.APPROVAL, event.call_id)
             case SettingsChanged(values):
                 if "ui.theme" in values:
-                    self._app.choose_theme(str(values["ui.theme"]))
+                    self._wear(str(values["ui.theme"]))
                 if "reasoning.includeInResponse" in values:
                     self._app.chat.conversation.show(self.showing())
             case _:
                 pass
+
+    def _wear(self, name: str) -> None:
+        """A theme named in a setting; the setting may name one there is not."""
+        try:
+            self._context.screen.use_theme(name)
+        except PonderError as error:
+            self.say(error.message, Severity.ERROR, error.advice)
