@@ -50,6 +50,17 @@ def test_words_typed_while_a_turn_runs_are_weighed_on_top_of_it():
     play([OPEN_END], check, turns=stored(3))
 
 
+def test_words_being_typed_are_not_kept():
+    async def check(s):
+        await s.meter()
+        before = text_tokens.cache_info().currsize
+        for number in range(20):
+            await s.meter("some words " * 20 + str(number))
+        return text_tokens.cache_info().currsize - before
+
+    assert play([said("x")], check, turns=stored(3)) == 0
+
+
 def test_a_keystroke_costs_a_small_part_of_a_count():
     turns = stored(120, thinking=200, answer=200)
 

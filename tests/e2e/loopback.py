@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 
 DONE = object()
-PATIENCE_S = 20.0
+PATIENCE_S = 50.0
 
 
 class _Server(ThreadingHTTPServer):

@@ -1,13 +1,22 @@
-"""A program on the alternate screen that is told to leave and does not."""
+"""A program on the alternate screen that is told to leave and only says so; ``patient`` waits for ever."""
 
+import os
 import sys
 import threading
 
+from tui.ui import departure as leaving
 from tui.ui.departure import Departure
 
+if "patient" in sys.argv:
+    leaving.GRACE_S = 600.0
+
+
+def heard(code: int) -> None:
+    os.write(1, b" heard")  # from within a signal handler: nothing buffered, which might be in the middle of a write
+
+
 with Departure() as departure:
-    departure.attend(lambda code: None)
-    sys.stdout.write("\x1b[?1049h\x1b[?1003h\x1b[?25lstubborn")
-    sys.stdout.flush()
+    departure.attend(heard)
+    os.write(1, b"\x1b[?1049h\x1b[?1003h\x1b[?25lstubborn")
     while True:
         threading.Event().wait(0.05)

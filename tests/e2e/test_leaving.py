@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import pty
+import select
 import signal
 import sys
+import termios
+import threading
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.terminal import ALTERNATE, Terminal, environment
+from tests.e2e.terminal import ALTERNATE, PATIENCE_S, Terminal, environment
 from tests.e2e.tmux import Tmux
+from tui.ui.departure import RESTORE, restore_terminal
 
 PONDER = [sys.executable, "-m", "tui"]
 READY = "enter send"
@@ -43,7 +50,8 @@ def test_ctrl_c_twice_quits_and_leaves_a_clean_terminal(tmp_path: Path) -> None:
         _started(tmux)
         tmux.keys("C-c")
         tmux.wait_for("again to quit")
-        tmux.keys("C-c")
+        # Twice, for a busy machine: if the offer has lapsed by now, the first is the first again.
+        tmux.keys("C-c", "C-c")
         _back_in_the_shell(tmux, 0)
 
 
@@ -68,20 +76,21 @@ def test_an_exception_in_a_widget_leaves_a_clean_terminal_and_a_log(tmp_path: Pa
 
 
 def test_a_second_signal_ends_what_does_not_end_by_itself(tmp_path: Path) -> None:
-    with Terminal([sys.executable, "-m", "tests.e2e.stubborn"], environment(tmp_path)) as terminal:
+    with Terminal([sys.executable, "-m", "tests.e2e.stubborn", "patient"], environment(tmp_path)) as terminal:
         terminal.wait_for("stubborn")
         terminal.signal(signal.SIGTERM)
+        terminal.wait_for("heard")
         terminal.signal(signal.SIGQUIT)
-        # Whichever of the two came first gives the code.
-        assert terminal.exit_code(patience=0.9) in (128 + signal.SIGTERM, 128 + signal.SIGQUIT)
+        # The first of the two gives the code.
+        assert terminal.exit_code() == 128 + signal.SIGTERM
         assert terminal.is_clean
 
 
-def test_what_does_not_end_by_itself_is_ended_within_two_seconds(tmp_path: Path) -> None:
+def test_what_does_not_end_by_itself_is_ended(tmp_path: Path) -> None:
     with Terminal([sys.executable, "-m", "tests.e2e.stubborn"], environment(tmp_path)) as terminal:
         terminal.wait_for("stubborn")
         terminal.signal(signal.SIGTERM)
-        assert terminal.exit_code(patience=2.5) == 128 + signal.SIGTERM
+        assert terminal.exit_code() == 128 + signal.SIGTERM
         assert terminal.is_clean
 
 
@@ -90,7 +99,7 @@ def test_a_terminal_that_is_gone_ends_the_program_even_with_hup_ignored(tmp_path
     with Terminal(command, environment(tmp_path)) as terminal:
         terminal.wait_for(READY)
         terminal.close()
-        assert terminal.exit_code(patience=3.0) == 128 + signal.SIGHUP
+        assert terminal.exit_code() == 128 + signal.SIGHUP
 
 
 def test_a_signal_while_the_terminal_reads_nothing_still_ends_the_program(tmp_path: Path) -> None:
@@ -100,7 +109,7 @@ def test_a_signal_while_the_terminal_reads_nothing_still_ends_the_program(tmp_pa
             terminal.resize(60 + number % 40, 20 + number % 10)
         terminal.signal(signal.SIGTERM)
         # Nothing is read from here on: only the process is watched.
-        assert terminal.process.wait(timeout=3.0) == 128 + signal.SIGTERM
+        assert terminal.process.wait(timeout=PATIENCE_S) == 128 + signal.SIGTERM
         assert terminal.is_on(ALTERNATE)
         terminal.exit_code()
         assert terminal.is_clean
@@ -149,3 +158,28 @@ def test_stopped_from_outside_it_wakes_with_a_working_keyboard(tmp_path: Path) -
         tmux.wait_for("xyzzy")
         tmux.keys("C-u", "C-q")
         _back_in_the_shell(tmux, 0)
+
+
+def test_the_terminal_is_given_back_although_another_thread_waits_for_it_to_read() -> None:
+    master, slave = pty.openpty()
+    modes = termios.tcgetattr(slave)
+
+    def write() -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                os.write(slave, b"x" * 4000)
+
+    writer = threading.Thread(target=write, daemon=True)
+    writer.start()
+    while select.select([], [slave], [], 0)[1]:
+        writer.join(0.01)
+    restore_terminal(slave, modes)
+    os.set_blocking(master, False)
+    read = b""
+    with contextlib.suppress(BlockingIOError):
+        while len(read) < 100_000:
+            read += os.read(master, 65_536)
+    assert RESTORE in read
+    os.close(master)
+    writer.join()
+    os.close(slave)

@@ -32,8 +32,8 @@ def test_a_new_user_types_presses_enter_and_reads_an_answer_with_thinking(tmp_pa
         terminal.wait_for(READY)
         terminal.type("what can you do?\r")
         terminal.wait_for("Thinking")
-        terminal.wait_for("Thought", patience=20)
-        terminal.wait_for("Welcome to ponder", patience=20)
+        terminal.wait_for("Thought")
+        terminal.wait_for("Welcome to ponder")
 
 
 def test_what_is_typed_while_an_answer_streams_is_echoed(tmp_path: Path) -> None:
@@ -42,7 +42,7 @@ def test_what_is_typed_while_an_answer_streams_is_echoed(tmp_path: Path) -> None
         terminal.wait_for("let me see")
         model.say(*(f"word{number} " for number in range(200)))
         terminal.type("typed meanwhile")
-        terminal.wait_for("typed meanwhile", patience=2.0)
+        terminal.wait_for("typed meanwhile")
         model.say("\n\nand the end.")
         model.finish()
         terminal.wait_for("and the end.")
@@ -53,11 +53,11 @@ def test_escape_stops_the_answer_at_once_and_keeps_what_came(tmp_path: Path) -> 
         model.say("this much ", "has come")
         terminal.wait_for("this much has come")
         terminal.type("\x1b")
-        terminal.wait_for("cancelled", patience=1.0)
+        terminal.wait_for("cancelled")
         while not model.hung_up.wait(0.005):
             model.say("never seen ")
         terminal.type("the keyboard is free")
-        terminal.wait_for("the keyboard is free", patience=1.0)
+        terminal.wait_for("the keyboard is free")
         assert "this much has come" in terminal.text()
         assert "never seen" not in terminal.text()
 

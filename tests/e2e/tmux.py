@@ -14,7 +14,7 @@ from types import TracebackType
 
 import pytest
 
-PATIENCE_S = 10.0
+PATIENCE_S = 25.0
 
 
 class Tmux:

@@ -13,7 +13,7 @@ from tests.fakes.clock import virtually
 from tests.fakes.stage import last_turn, spoken, stage
 from tui.domain.blocks import TextBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.errors import ErrorKind, ProviderError
-from tui.domain.events import QueueChanged, Streamed, ToolStarted, TurnFailed, TurnFinished
+from tui.domain.events import ApprovalAsked, QueueChanged, Streamed, ToolFinished, ToolStarted, TurnFailed, TurnFinished
 from tui.domain.messages import Role, Turn
 from tui.domain.stream import BlockStarted, ResponseStarted, TextDelta
 from tui.engine.settings import EngineSettings
@@ -110,6 +110,24 @@ def test_calls_that_ran_may_have_run_and_calls_that_did_not_say_so() -> None:
     results = virtually(play()).messages[-1].blocks
     texts = [block.content[0].text for block in results if isinstance(block, ToolResultBlock)]
     assert texts == ["x", INTERRUPTED, NOT_STARTED]
+
+
+def test_a_call_whose_question_stood_open_did_not_run_and_its_end_is_told() -> None:
+    async def play() -> tuple[Turn, list[ToolFinished]]:
+        async with stage([calls(("a", "asks", "{}"))], settings=EngineSettings()) as s:
+            await s.session.submit((TextBlock(text="go"),))
+            await s.until(ApprovalAsked)
+            await s.session.cancel()
+            heard = s.heard()
+            assert s.session.attach()[0].approvals == ()
+            assert not await s.session.answer_approval("a", "once")
+            return last_turn(heard), [event for event in heard if isinstance(event, ToolFinished)]
+
+    turn, ends = virtually(play())
+    (result,) = turn.messages[-1].blocks
+    assert isinstance(result, ToolResultBlock)
+    assert [part.text for part in result.content] == [NOT_STARTED]
+    assert [end.result for end in ends] == [result]
 
 
 def test_a_tool_that_will_not_die_does_not_hold_up_the_end_and_has_no_voice_after_it() -> None:

@@ -125,6 +125,12 @@ def test_an_unknown_tool_and_a_raising_tool_are_errors_the_model_reads() -> None
     ]
 
 
+def test_a_tool_that_cancels_itself_ends_nothing_but_its_call() -> None:
+    both = calls(("a", "raises", '{"cancelled":true}'), ("b", "echo", '{"say":"x"}'))
+    _, heard = _play([both, answer("ok")])
+    assert _results(last_turn(heard).messages) == [("a", "The tool failed: CancelledError.", True), ("b", "x", False)]
+
+
 def test_a_tool_that_takes_too_long_is_timed_out_in_other_words_than_interrupted() -> None:
     _, heard = _play([calls(("a", "slow", '{"seconds":999}')), answer("ok")], EngineSettings(call_timeout_s=5))
     assert _results(last_turn(heard).messages) == [

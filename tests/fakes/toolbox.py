@@ -40,6 +40,8 @@ class FakeToolbox:
                 await asyncio.sleep(float(str(args.get("seconds", 1))))
             case "stubborn":
                 await _uncancellable(10)
+            case "raises" if args.get("cancelled"):
+                raise asyncio.CancelledError
             case "raises":
                 raise KeyError("no such thing")
             case "asks" if not is_yes(await run.approver.ask(call, "May I?", "the whole command", ("always",))):

@@ -28,9 +28,10 @@ from tui.providers.transport import Transport
 CANARY = "sk-canary-0123456789-ABCDEFGHIJ-abcd"
 WIRES = ("anthropic", "openai-responses", "openai-chat", "chat-openrouter", "gemini", "gemini-array", "ollama")
 BRISK = Limits(
-    connect_s=1.0, write_s=0.3, header_s=0.3, private_header_s=0.3, idle_s=0.25, meaning_s=0.5, total_s=5.0,
-    after_end_s=0.1,
+    connect_s=5.0, write_s=0.6, header_s=1.0, private_header_s=1.0, idle_s=0.6, meaning_s=1.0, total_s=9.0,
+    after_end_s=0.2,
 )  # fmt: skip
+"""Short enough to be waited for; long enough that a busy machine's pauses are not taken for a server's."""
 
 
 @dataclass(frozen=True)
@@ -114,10 +115,10 @@ class Client:
         asked: ChatRequest | None = None,
         backend: ProviderBackend | None = None,
         limits: Limits = BRISK,
-        at_most_s: float = 3.0,
+        at_most_s: float = 15.0,
         **changes: object,
     ) -> Outcome:
-        """One request; no fault may take longer than its limit and two seconds."""
+        """One request; no fault may take much longer than its limit, on a busy machine either."""
         url = server if isinstance(server, str) else server.url
         backend = backend or self.backend(limits)
         outcome = Outcome()

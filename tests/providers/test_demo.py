@@ -164,6 +164,7 @@ async def test_without_thinking_there_is_none(demo: Demo, model: str) -> None:
         ("how do I set a key?", "ponder auth set"),
         ("what about errors", "`error 429`"),
         ("list the files", "no tools were offered"),
+        ("fix the bug", "no tools were offered"),
     ],
 )
 async def test_the_words_choose_the_page(demo: Demo, words: str, part: str) -> None:

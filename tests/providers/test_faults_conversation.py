@@ -64,7 +64,7 @@ async def test_a_long_conversation_with_faults_stays_legal(client: Client, wire:
         catalog = packaged_catalog().with_overrides({"providers": {"stranger": own}})
         ids = itertools.count(1)
         ports = Ports(
-            backend=client.backend(replace(BRISK, idle_s=1.0)), journal=MemoryJournal(), clock=HastyClock(),
+            backend=client.backend(replace(BRISK, idle_s=5.0)), journal=MemoryJournal(), clock=HastyClock(),
             planner=CataloguePlanner(catalog, CalibratedScales()), compressor=FakeCompressor(),
             toolbox=FakeToolbox(), new_id=lambda: f"id{next(ids)}", draw=random.Random(2).random,
         )  # fmt: skip
@@ -76,7 +76,7 @@ async def test_a_long_conversation_with_faults_stays_legal(client: Client, wire:
             stage = Stage(session, *[None] * 5, session.attach()[1])  # type: ignore[arg-type, list-item]
             answers = [answer(await stage.say("Please echo hi.")), answer(await stage.say("And now?"))]
             await session.submit((TextBlock(text="This one is stopped."),))
-            async with asyncio.timeout(2):
+            async with asyncio.timeout(20):
                 while len(server.seen) < 6:
                     await asyncio.sleep(0.005)
             await asyncio.sleep(0.05)

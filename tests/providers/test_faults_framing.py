@@ -12,7 +12,7 @@ import pytest
 
 from tests.faultserver.renderers import BILL, SPEAKERS
 from tests.faultserver.server import FaultServer
-from tests.providers.conftest import WIRES, Client
+from tests.providers.conftest import BRISK, WIRES, Client
 from tui.domain.errors import ErrorKind
 from tui.providers.demo.script import Call, Say, Think
 
@@ -116,10 +116,10 @@ async def test_F08_a_line_of_ten_megabytes_is_read_in_linear_time(client: Client
     async def seconds(size: int) -> float:
         script = chat(delta(content="x" * size), delta("stop"))
         async with FaultServer([script], "openai-chat") as server:
-            began = time.perf_counter()
-            outcome = await client.ask(server, "openai-chat", at_most_s=10)
+            began = time.process_time()
+            outcome = await client.ask(server, "openai-chat")
             assert len(outcome.text) == size
-            return time.perf_counter() - began
+            return time.process_time() - began
 
     small = min([await seconds(1_000_000) for _ in range(2)])
     assert await seconds(10_000_000) < 25 * max(small, 0.01)
@@ -127,7 +127,7 @@ async def test_F08_a_line_of_ten_megabytes_is_read_in_linear_time(client: Client
 
 async def test_F08_an_event_beyond_the_cap_is_an_error(client: Client) -> None:
     async with FaultServer([[{"raw": b"data: " + b"x" * 17_000_000}, {"raw": b"\n\n"}]], "openai-chat") as server:
-        outcome = await client.ask(server, "openai-chat", at_most_s=10)
+        outcome = await client.ask(server, "openai-chat", at_most_s=30)
     assert outcome.error is not None
     assert outcome.error.kind in (ErrorKind.TOO_LARGE, ErrorKind.BAD_FRAME)
 
@@ -152,7 +152,7 @@ async def test_F09_the_done_marker_may_be_missing_doubled_or_followed(client: Cl
 async def test_F09_after_the_end_an_open_line_is_not_waited_for(client: Client) -> None:
     script = [*chat(delta(content="x"), delta("stop"), done=""), {"hold": 1}]
     async with FaultServer([script], "openai-chat") as server:
-        outcome = await client.ask(server, "openai-chat", at_most_s=1)
+        outcome = await client.ask(server, "openai-chat", at_most_s=BRISK.total_s - 2)
     assert (outcome.error, outcome.text, outcome.complete) == (None, "x", True)
 
 

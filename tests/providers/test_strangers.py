@@ -70,7 +70,7 @@ def converse(home: Path, model: str, prompts: tuple[str, ...] = PROMPTS) -> list
         return ends
 
     try:
-        return asyncio.run(asyncio.wait_for(talk(), 8))
+        return asyncio.run(asyncio.wait_for(talk(), 40))
     finally:
         program.close()
 

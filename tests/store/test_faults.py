@@ -33,6 +33,16 @@ async def test_a_full_disk_is_told_and_what_was_there_stays(stage: Stage) -> Non
     assert (await stage.conversations.load("s")).turns == (a_turn(1), rich_turn())
 
 
+async def test_what_cannot_be_opened_for_writing_on_a_full_disk_is_a_full_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fault = sqlite3.OperationalError("disk I/O error")
+    fault.sqlite_errorcode = sqlite3.SQLITE_IOERR_SHMSIZE
+    assert type(store_error(fault, tmp_path / "sessions.db")) is StoreError
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(1 << 20, 1 << 20, 0))
+    assert type(store_error(fault, tmp_path / "sessions.db")) is StoreFull
+
+
 def _limit_to_what_is_there(connection: sqlite3.Connection) -> None:
     (pages,) = connection.execute("PRAGMA page_count").fetchone()
     connection.execute(f"PRAGMA max_page_count = {pages}").fetchall()

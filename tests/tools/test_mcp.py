@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
+import signal
 import socket
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -15,6 +18,7 @@ import pytest
 from tests.fakes.bench import Bench, FakeRun, open_bench, outcome, pictures, words
 from tui.domain.blocks import ToolCallBlock
 from tui.tools.box import ServerRow
+from tui.tools.mcp import ENDED
 from tui.tools.permissions import DENIED
 
 pytest.importorskip("mcp")
@@ -23,7 +27,7 @@ FAKE = str(Path(__file__).parents[1] / "fakes" / "mcp_server.py")
 
 
 def _stdio(*ways: str, **more: object) -> dict[str, object]:
-    return {"command": sys.executable, "args": [FAKE, *ways], **more}
+    return {"command": sys.executable, "args": [FAKE, *ways], "start_timeout": 50, **more}
 
 
 @asynccontextmanager
@@ -91,6 +95,18 @@ async def test_a_server_that_died_is_said_and_started_again_by_the_next_use(tmp_
         assert bench.box.servers() == [ServerRow(name="fake", state="ready", tools=8)]
 
 
+async def test_a_server_that_was_killed_says_so_and_comes_back(tmp_path: Path) -> None:
+    async with _opened(tmp_path, fake=_stdio()) as bench:
+        (server,) = bench.box.foreign.servers  # type: ignore[attr-defined]  # the real ones
+        for pid in server._tree._members():
+            os.kill(pid, signal.SIGKILL)
+        while server._tree.alive():
+            await asyncio.sleep(0.01)
+        assert [row.state for row in bench.box.servers()] == [ENDED]
+        assert not (await bench.call("mcp_fake_add", "once", a=1, b=2)).failed
+        assert [row.state for row in bench.box.servers()] == ["ready"]
+
+
 async def test_a_changed_description_needs_a_new_yes(tmp_path: Path) -> None:
     async with _opened(tmp_path, fake=_stdio()) as bench:
         await bench.call("mcp_fake_add", "session", a=1, b=2)
@@ -105,12 +121,12 @@ async def test_a_changed_description_needs_a_new_yes(tmp_path: Path) -> None:
 
 
 async def test_servers_that_hang_die_or_do_not_exist_do_not_spoil_the_others(tmp_path: Path) -> None:
-    began = time.monotonic()
+    began, mark = time.monotonic(), str(tmp_path)
     async with _opened(
         tmp_path,
-        hangs=_stdio("hang", start_timeout=1.5),
-        dies=_stdio("die"),
-        floods=_stdio("flood"),
+        hangs=_stdio("hang", mark, start_timeout=1.5),
+        dies=_stdio("die", mark),
+        floods=_stdio("flood", mark),
         missing={"command": "/nowhere/at/all"},
         off=_stdio(enabled=False),
     ) as bench:
@@ -130,8 +146,13 @@ async def test_servers_that_hang_die_or_do_not_exist_do_not_spoil_the_others(tmp
         assert (await bench.call("mcp_floods_add", "once", a=1, b=2)).failed
     waiting.cancel()
     await asyncio.wait({waiting})
-    commands = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists()]
-    assert [command for command in commands if FAKE.encode() in command] == []
+    assert [command for command in _command_lines() if mark.encode() in command] == []
+
+
+def _command_lines() -> Iterator[bytes]:
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):  # it has ended
+            yield path.read_bytes()
 
 
 async def test_a_server_over_http_works_the_same(tmp_path: Path) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import pytest
 
-from tests.fakes.bench import open_bench
+from tests.fakes.bench import open_bench, words
 from tui.domain.blocks import ImageBlock, TextBlock
 from tui.tools.mcp_config import ServerConfig, read_servers
 from tui.tools.mcp_tools import outcome_of, tools_of
@@ -101,6 +104,21 @@ def test_a_wrong_server_is_told_and_the_others_stay(row: dict[str, object], sent
     assert (list(servers), [problem.message for problem in problems]) == (["good"], [sentence])
 
 
-def test_no_server_is_started_and_no_sdk_loaded_before_it_is_needed(tmp_path: object) -> None:
-    bench = open_bench(tmp_path, mcp={"servers": {"s": {"command": "/nowhere"}}})  # type: ignore[arg-type]
+def test_no_server_is_started_and_no_sdk_loaded_before_it_is_needed(tmp_path: Path) -> None:
+    bench = open_bench(tmp_path, mcp={"servers": {"s": {"command": "/nowhere"}}})
     assert [(row.name, row.state) for row in bench.box.servers()] == [("s", "not started")]
+
+
+async def test_without_the_sdk_the_servers_say_how_to_get_it_and_everything_else_works(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "mcp"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "mcp", None)  # type: ignore[arg-type]  # as Python marks what is not there
+    bench = open_bench(tmp_path, mcp={"servers": {"s": {"command": "server"}}})
+    await bench.box.ready()
+    assert [(row.name, row.state, row.tools) for row in bench.box.servers()] == [
+        ("s", "MCP support is not installed: `pip install 'ponder-tui[mcp]'` adds it", 0)
+    ]
+    assert "note.txt" in words(await bench.call("write_file", "once", path="note.txt", content="x"))
+    await bench.box.close()

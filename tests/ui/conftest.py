@@ -7,6 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from tui.ui import manners
+
 
 @pytest.fixture(autouse=True, scope="package")
 def _seldom_collected() -> Iterator[None]:
@@ -17,3 +19,9 @@ def _seldom_collected() -> Iterator[None]:
     yield
     gc.set_threshold(*before)
     gc.unfreeze()
+
+
+@pytest.fixture(autouse=True)
+def _slow_fingers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pressing again counts as such however long a busy machine took in between."""
+    monkeypatch.setattr(manners, "AGAIN_S", 120.0)

@@ -90,6 +90,10 @@ class FakeChat:
     async def edit(self, turn_id: str, blocks: tuple[Block, ...]) -> None:
         self.asked.append(("edit", (turn_id, blocks)))
 
+    async def flip(self, turn_id: str, step: int) -> str:
+        self.asked.append(("flip", (turn_id, step)))
+        return "Branch 2 of 2."
+
     async def fork(self, turn_id: str) -> str:
         self.asked.append(("fork", turn_id))
         return "s9"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -20,6 +21,8 @@ from tui.ui.app import PonderApp
 from tui.ui.theming import Theming
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
+PATIENCE_S = 30.0
+"""How long anything may take before a test gives up; the machine may be busy."""
 Sizes = tuple[int, int]
 
 
@@ -36,13 +39,15 @@ async def on_stage(
     app = make_app(desk, theme)
     async with app.run_test(size=size, tooltips=False, notifications=True) as pilot:
         app.chat.composer.cursor_blink = False
+        await until(pilot, lambda: app.chat.sidebar.picker.filled)
         await pilot.pause()
         yield app, desk, pilot
 
 
 async def until(pilot: Pilot[int], holds: Callable[[], bool]) -> None:
     """Let the program go on until something holds."""
-    for _ in range(400):
+    deadline = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline:
         if holds():
             return
         await pilot.pause(0.03)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -39,6 +40,20 @@ async def test_letters_act_once_the_list_has_the_focus_and_deleting_is_taken_bac
         await pilot.press("space")
         await until(pilot, lambda: "pinned" in screen_text(app))
         assert desk.library.done == [("delete", "s2"), ("undelete", "s2"), ("pin", "s2", "True")]
+
+
+async def test_exporting_asks_for_form_and_extent_and_writes_into_the_working_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    async with on_stage(*scenes.CONVERSATION, size=(80, 24)) as (app, desk, pilot):
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: "3 sessions" in screen_text(app))
+        await pilot.press("tab", "down", "e")
+        await until(pilot, lambda: "a web page" in screen_text(app))
+        await pilot.press("down", "down", "down", "down", "enter")
+        await until(pilot, lambda: (tmp_path / "ponder-s2.html").exists())
+        assert desk.library.done == [("export", "s2", "html", "thinking")]
 
 
 async def test_renaming_happens_in_the_search_line() -> None:

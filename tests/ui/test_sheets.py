@@ -269,3 +269,40 @@ async def test_a_page_of_markdown_scrolls(tmp_path: Path) -> None:
         await app.shell.run_line("/profile show kimi")
         await until(pilot, lambda: 'model = "moonshot/kimi-k2"' in screen_text(app))
         assert "Profile kimi" in screen_text(app)
+
+
+async def test_questions_that_come_together_are_asked_one_after_the_other() -> None:
+    names = ("first", "second", "third", "fourth")
+    asks = [replace(ASKED, call_id=name, summary=f"The {name} question") for name in names]
+    async with on_stage(size=(100, 40)) as (app, desk, pilot):
+        desk.chat.publish(*scenes.begun("Do it"), *asks)
+        await until(pilot, lambda: "The first question" in screen_text(app) and "3 more" in screen_text(app))
+        screen = app.screen
+        assert isinstance(screen, Approval)
+        screen._since -= DEAF_S
+        await pilot.press("y")
+        # Typed ahead: the next question has not been seen yet.
+        await until(pilot, lambda: "The second question" in screen_text(app))
+        screen._since += 60
+        await pilot.press("y", "enter", "escape")
+        desk.chat.publish(ApprovalSettled("live", "third", True))
+        screen._since -= 60 + DEAF_S
+        await pilot.press("n")
+        await until(pilot, lambda: "The fourth question" in screen_text(app))
+        desk.chat.publish(ApprovalSettled("live", "fourth", True))
+        await until(pilot, lambda: app.screen is app.chat)
+        assert desk.chat.asked == [("approval", ("first", "once")), ("approval", ("second", "no"))]
+
+
+async def test_a_call_that_asks_again_in_the_same_words_is_asked_again() -> None:
+    async with on_stage(size=(100, 40)) as (app, desk, pilot):
+        desk.chat.publish(*scenes.begun("Do it"))
+        for count in (1, 2):
+            desk.chat.publish(replace(ASKED))
+            await until(pilot, lambda: "ponder asks" in screen_text(app))
+            screen = app.screen
+            assert isinstance(screen, Approval)
+            screen._since -= DEAF_S
+            await pilot.press("y")
+            await until(pilot, lambda: app.screen is app.chat)
+            assert desk.chat.asked == [("approval", ("c9", "once"))] * count

@@ -11,6 +11,7 @@ from tui.domain.blocks import TextBlock, ToolResultBlock
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.events import (
     AttemptReset,
+    CompressionFinished,
     HistoryChanged,
     RequestStarted,
     RetryScheduled,
@@ -71,6 +72,16 @@ async def test_the_bill_stands_below_a_finished_answer_and_the_status_is_quiet_a
         desk.chat.publish(*scenes.ended("Because."))
         await shows(pilot, app, "in 8.2k (6.1k cached) · out 14.3k · 44 s · $0.36")
         assert "answering" not in seen(app)
+
+
+async def test_an_answer_that_just_came_is_known_by_its_message_so_that_commands_find_its_turn() -> None:
+    async with on_stage(size=(80, 24)) as (app, desk, pilot):
+        desk.chat.publish(*scenes.begun(), *scenes.words("Because.", index=0), *scenes.ended("Because."))
+        await shows(pilot, app, "Because.")
+        sections = app.chat.transcript.column.sections
+        await until(pilot, lambda: not app.chat.is_busy())
+        kept = [message.id for turn in desk.chat.state.view(0).turns for message in turn.messages]
+        assert [section.key for section in sections] == kept
 
 
 async def test_hidden_thinking_shows_that_it_was_and_what_it_cost() -> None:
@@ -196,3 +207,12 @@ async def test_settings_heard_of_do_not_disturb_a_running_answer() -> None:
         desk.chat.publish(*scenes.begun(), *scenes.words("Still ", index=0), SettingsChanged({"context.limit": 9}))
         desk.chat.publish(*scenes.words("here.", index=0)[1:])
         await shows(pilot, app, "Still here.")
+
+
+async def test_a_compression_shows_the_summary_that_opens_below_the_originals() -> None:
+    async with on_stage(*scenes.CONVERSATION, size=(100, 40)) as (app, desk, pilot):
+        desk.chat.publish(CompressionFinished(84_000, 9_000, "What was **said** so far."))
+        await shows(pilot, app, "Compressed 84k → 9k tokens")
+        await shows(pilot, app, "▸ The summary that is sent instead")
+        await pilot.press("alt+up", "space")
+        await shows(pilot, app, "┊ What was said so far.")

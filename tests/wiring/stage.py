@@ -71,12 +71,14 @@ async def house(
     environment: Mapping[str, str] | None = None,
     model: str | None = FAST,
     stored: Sequence[Turn] = (),
+    tools: bool = False,
     **wishes: object,
 ) -> AsyncIterator[House]:
     """The program as ``ponder`` starts it, with a session open."""
     around = {"PONDER_HOME": str(home), **(environment or {})}
-    program = build_program(around, Wishes(model=model, folder=home, demo_speed=0.0, **wishes))
-    program.toolbox = NoTools()
+    program = build_program(around, Wishes(**{"model": model, "folder": home, "demo_speed": 0.0, **wishes}))
+    if not tools:
+        program.toolbox = NoTools()
     findings = Findings(program)
     findings.look_for_keys(stored=False)
     storage = KeptInMemory()

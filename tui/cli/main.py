@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import importlib
 import os
 import sys
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
 from tui.cli import start
 from tui.version import __version__
+
+if TYPE_CHECKING:
+    import argparse
 
 
 class Command(Protocol):
@@ -57,6 +59,8 @@ def whole_parser() -> argparse.ArgumentParser:
 
 
 def _parser(chosen: str | None, *, whole: bool = False) -> argparse.ArgumentParser:
+    import argparse
+
     parser = argparse.ArgumentParser(
         prog="ponder",
         description="A full-screen terminal client for language models that think.",
@@ -81,7 +85,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     chosen = arguments[0] if arguments and arguments[0] in COMMANDS else None
     try:
-        args = _parser(chosen).parse_args(arguments)
+        args = _parser(chosen).parse_args(arguments) if arguments else start.nothing_said()
         code = start.run(args) if args.command is None else _load(COMMANDS[args.command]).run(args)
         if sys.stdout is not None:  # the caller may have closed it
             sys.stdout.flush()

@@ -6,13 +6,13 @@ The desk is written once, in ``tui.wiring``; screens and headless runs bring a s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from tui.commands.desk import ChatDesk, Desk, DraftDesk, KeyDesk, Library, ModelDesk, SettingsDesk, ToolDesk
 from tui.commands.rows import Exchange, Finding, LevelRow, ModelRow, ServerRow, SessionRow, ToolRow
 from tui.domain.events import Severity
+from tui.domain.value import dataclass
 
 if TYPE_CHECKING:
     from tui.commands.registry import Registry

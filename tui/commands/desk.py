@@ -12,12 +12,11 @@ from tui.domain.events import Stamped
 from tui.domain.messages import Turn
 from tui.domain.thinking import Asked, ModelSpec, ThinkingPlan
 from tui.domain.usage import MeterReading
-from tui.engine.session import Preview
 from tui.engine.state import SessionView
 from tui.settings.layers import Layers
 
 if TYPE_CHECKING:
-    pass
+    from tui.engine.outlook import Preview
 
 
 from tui.commands.rows import Exchange, Finding, LevelRow, ModelRow, ServerRow, SessionRow, ToolRow
@@ -63,7 +62,31 @@ class Library(Protocol):
         ...
 
 
-class ChatDesk(Protocol):
+class BranchDesk(Protocol):
+    """Going back in the session that is open, and what grew beside it."""
+
+    async def retry(self, turn_id: str, name: str = "") -> None:
+        """Ask again, of another model or level if ``name`` says so."""
+        ...
+
+    async def edit(self, turn_id: str, blocks: tuple[Block, ...]) -> None:
+        """Say something else there."""
+        ...
+
+    async def flip(self, turn_id: str, step: int) -> str:
+        """Over to the branch beside this turn; a sentence for the user."""
+        ...
+
+    async def fork(self, turn_id: str) -> str:
+        """A new session that goes on from there; its id."""
+        ...
+
+    async def replay(self, turn_id: str, name: str) -> str:
+        """The same prompt to another model, as a fork; the fork's session id, to be compared."""
+        ...
+
+
+class ChatDesk(BranchDesk, Protocol):
     """The session that is open, and opening others."""
 
     def attach(self) -> tuple[SessionView, Subscription[Stamped]]:
@@ -93,22 +116,6 @@ class ChatDesk(Protocol):
 
     async def answer_approval(self, call_id: str, answer: str) -> bool:
         """The user's word on a tool call."""
-        ...
-
-    async def retry(self, turn_id: str, name: str = "") -> None:
-        """Ask again, of another model or level if ``name`` says so."""
-        ...
-
-    async def edit(self, turn_id: str, blocks: tuple[Block, ...]) -> None:
-        """Say something else there."""
-        ...
-
-    async def fork(self, turn_id: str) -> str:
-        """A new session that goes on from there; its id."""
-        ...
-
-    async def replay(self, turn_id: str, name: str) -> str:
-        """The same prompt to another model, as a fork; the fork's session id, to be compared."""
         ...
 
     async def compress(self, instruction: str) -> None:

@@ -6,10 +6,11 @@ import difflib
 import tomllib
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from tui.domain.errors import ConfigError
+from tui.domain.value import dataclass
 
 if TYPE_CHECKING:
     from tui.commands.registry import Registry

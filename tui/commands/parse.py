@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tui.domain.errors import UsageError
+from tui.domain.value import dataclass
 
 if TYPE_CHECKING:
     from tui.commands.context import CommandContext

@@ -89,7 +89,17 @@ def text_features(text: str) -> list[float]:
 
 @lru_cache(maxsize=32_768)
 def text_tokens(text: str, family_name: str = "") -> int:
-    """Estimated tokens of a text; asked again for the same text it only looks it up."""
+    """Estimated tokens of a text; asked again for the same text it only looks it up. Texts are kept for that."""
+    return passing_text_tokens(text, family_name)
+
+
+def forget_texts() -> None:
+    """Keep no text any longer: the conversation they belong to was left."""
+    text_tokens.cache_clear()
+
+
+def passing_text_tokens(text: str, family_name: str = "") -> int:
+    """Estimated tokens of a text that will not come again: words being typed."""
     if not text:
         return 0
     family = family_named(family_name)

@@ -11,7 +11,7 @@ from dataclasses import field
 
 from tui.catalog.facts import ModelFacts, ThinkingCounted
 from tui.context.calibration import Anchor, Calibration, calibration_key
-from tui.context.estimate import block_tokens, text_tokens, tools_tokens
+from tui.context.estimate import block_tokens, passing_text_tokens, text_tokens, tools_tokens
 from tui.context.token_weights import family_named
 from tui.domain.blocks import Block, ImageBlock, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.messages import Message, Role, Turn
@@ -177,7 +177,8 @@ def reading(
     """The meter now: the counted selection plus the draft, calibrated. Costs what the draft costs."""
     room = room or Room()
     learned = calibration or Calibration()
-    drafted = text_tokens(draft, counted.family) + round(family_named(counted.family).per_message) if draft else 0
+    per_message = round(family_named(counted.family).per_message)
+    drafted = passing_text_tokens(draft, counted.family) + per_message if draft else 0
     plain = counted.estimate + drafted
     effective = learned.predict(counted.key, plain, anchor)
     scale = effective / plain if plain else 1.0

@@ -42,6 +42,8 @@ _JOINING_SCRIPT = late_pattern(
 )
 _EMOJI = late_pattern("[\u00a9\u00ae\u2190-\u21ff\u2300-\u23ff\u2460-\u27bf\u2900-\u2bff\U0001f000-\U0001faff]")
 _EMOJI_TAIL = late_pattern("[\ufe0f\U0001f3fb-\U0001f3ff]")
+_MAYBE_FLOOD = late_pattern(f"[\u0300-\u20ff\u2cef-\u30ff\ua66f-\U0001efff\U000e0100-\U000e01ef]{{{MAX_MARKS + 1}}}")
+"""All blocks with combining marks in them: a cheap look before the table of the marks themselves is made."""
 
 
 def printable(text: str, *, keep_newlines: bool = True) -> str:
@@ -51,7 +53,7 @@ def printable(text: str, *, keep_newlines: bool = True) -> str:
     """
     shown = text.replace("\r\n", "\n").replace("\t", TAB)
     if not shown.isascii():
-        if len(shown) > MAX_MARKS:
+        if _MAYBE_FLOOD.search(shown):
             shown = _mark_floods().sub(rf"\1{CUT}", shown)
         shown = _SUSPECT.sub(_shown, shown)
     elif shown.encode("ascii").translate(None, _PLAIN_ASCII):
@@ -94,7 +96,7 @@ def _joins(text: str, at: int) -> bool:
 
 @cache
 def _mark_floods() -> re.Pattern[str]:
-    """Runs of more than MAX_MARKS combining marks. Built when the first long text that is not ASCII comes."""
+    """Runs of more than MAX_MARKS combining marks. Built when the first run of characters comes that might be one."""
     ranges: list[list[int]] = []
     for code in range(0x0300, 0x1F000):
         if unicodedata.category(chr(code)) in ("Mn", "Me"):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 
 from tui.domain.blocks import TextBlock
 from tui.domain.compression import CompressionPreview
+from tui.domain.events import AppEvent, MeterChanged
 from tui.domain.messages import Message, Role, Turn
 from tui.domain.request import ChatRequest
 from tui.domain.usage import MeterReading
+from tui.domain.value import dataclass
 from tui.engine.ports import Ask, Planner, Target
 from tui.engine.runner import Runner
 
@@ -30,9 +33,18 @@ class Preview:
 class Outlook:
     """Looks ahead for one session; coroutines of the engine's loop, as the session's own."""
 
-    def __init__(self, planner: Planner, runner: Runner) -> None:
+    def __init__(self, planner: Planner, runner: Runner, publish: Callable[[AppEvent], None]) -> None:
         self._planner = planner
         self._runner = runner
+        self._publish = publish
+
+    def tell(self) -> None:
+        """Something changed what the next request weighs: model, settings, history, tools."""
+        self._publish(MeterChanged(self._planner.meter(self._runner.ask(""))))
+
+    async def tell_again(self) -> None:
+        """The same, called from outside the engine's loop."""
+        self.tell()
 
     async def preview(self, draft: str) -> Preview:
         """What the next request would be, and what it would weigh with the draft in it."""

@@ -94,6 +94,7 @@ class Runner:
         """What the next request would be made from, the running turn and what of its answer came included."""
         running = self._running
         if running is None or running.turn is None:
+            self._look_at_tools()
             return self._conversation.ask(draft=draft)
         turn = running.turn.turn
         return replace(turn.measured or turn.ask(), draft=draft)
@@ -145,9 +146,15 @@ class Runner:
         self._tell_queue()
         running.task = tasks.create_task(self._run(running, job, tasks))
 
+    def _look_at_tools(self) -> None:
+        """Tools are switched on and off, and servers come and go. What is equal stays the same object."""
+        tools = self._ports.toolbox.schemas()
+        if tools != self._conversation.tools:
+            self._conversation.tools = tools
+
     def _turn_loop(self, blocks: tuple[Block, ...]) -> TurnLoop:
         conversation, ports = self._conversation, self._ports
-        conversation.tools = ports.toolbox.schemas()
+        self._look_at_tools()
         turn = OpenTurn(
             id=ports.new_id(),
             conversation=conversation,

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 
 from tui.bus.bus import Subscription
 from tui.context.view import CompressionView
 from tui.domain.blocks import Block
 from tui.domain.errors import UsageError
-from tui.domain.events import HistoryChanged, MeterChanged, SettingsChanged, Stamped
+from tui.domain.events import HistoryChanged, Notice, SettingsChanged, Stamped, TitleChanged
 from tui.domain.messages import Role, Turn
 from tui.domain.thinking import ModelSpec, ThinkingPlan
 from tui.domain.value import dataclass
@@ -45,6 +45,8 @@ class Opening:
     title: str = ""
     values: Mapping[str, object] = field(default_factory=dict)
     """Settings by the user's keys, for those who show them."""
+    notices: tuple[Notice, ...] = ()
+    """What the user should hear about how it was opened."""
 
 
 class Session:
@@ -77,11 +79,14 @@ class Session:
                 meter=ports.planner.meter(ask),
                 settings=dict(opening.values),
                 title=opening.title,
+                notices=opening.notices,
             )
         )
+        self.announce: Callable[[Notice | TitleChanged], None] = self._channel.publish
+        """Tell what happened around the conversation, in no turn of it. From any thread."""
         self._saver = Saver(ports.journal, ports.clock, self._channel.publish)
         self._runner = Runner(ports, self._conversation, self._saver, self._channel.publish)
-        self.outlook = Outlook(ports.planner, self._runner)
+        self.outlook = Outlook(ports.planner, self._runner, self._channel.publish)
         """What would happen next."""
         self._closing = asyncio.Event()
         self._tasks: asyncio.TaskGroup | None = None
@@ -150,7 +155,7 @@ class Session:
         conversation.target = target
         plan = self._ports.planner.plan(conversation.ask())
         self._channel.publish(conversation.replanned(plan))
-        self._channel.publish(MeterChanged(await self.outlook.weigh("")))
+        self.outlook.tell()
         return plan
 
     async def assign(self, settings: EngineSettings, changed: Mapping[str, object]) -> None:
@@ -161,7 +166,7 @@ class Session:
         plan = self._ports.planner.plan(conversation.ask())
         if plan != conversation.plan:
             self._channel.publish(conversation.replanned(plan))
-        self._channel.publish(MeterChanged(await self.outlook.weigh("")))
+        self.outlook.tell()
 
     async def compress_now(self, instruction: str = "") -> None:
         """Fold finished turns; waits in line while a turn runs."""
@@ -207,7 +212,7 @@ class Session:
         turns = conversation.turns
         await self._saver.save(lambda journal: journal.history_replaced(conversation.session, turns))
         self._channel.publish(HistoryChanged(turns))
-        self._channel.publish(MeterChanged(await self.outlook.weigh("")))
+        self.outlook.tell()
 
 
 def _turn_of(turns: tuple[Turn, ...], turn_id: str) -> Turn:

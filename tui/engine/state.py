@@ -23,6 +23,7 @@ from tui.domain.events import (
     MessageCompleted,
     MeterChanged,
     ModelChanged,
+    Notice,
     QueueChanged,
     RequestStarted,
     RetryScheduled,
@@ -96,6 +97,8 @@ class SessionView:
     approvals: tuple[ApprovalAsked, ...] = ()
     tools_running: tuple[ToolStarted, ...] = ()
     not_saved: str | None = None
+    notices: tuple[Notice, ...] = ()
+    """What is to be known of how it was opened."""
 
 
 class SessionState:

@@ -178,6 +178,11 @@ class ToolRound:
                 return self._without_keys(await turn.ports.toolbox.run(called, run))
         except TimeoutError:
             return failed(call, f"Timed out after {limit_s:g} s: this call may have run, in whole or in part.")
+        except asyncio.CancelledError as error:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise
+            return failed(call, f"The tool failed: {type(error).__name__}.")
         except Exception as error:
             LOG.warning("the tool %s failed", call.name, exc_info=error)
             return failed(call, f"The tool failed: {type(error).__name__}.")

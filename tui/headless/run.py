@@ -93,6 +93,8 @@ def run_headless(
     view, subscription = session.attach()
     writer = _writer(options, stdout, stderr, view.session)
     try:
+        for notice in view.notices:
+            writer.take(notice)
         with asyncio.Runner() as runner:
             outcome = runner.run(_ask(engine, session, subscription, options, writer))
         writer.end(outcome)

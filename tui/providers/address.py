@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ipaddress
-import urllib.request
 from collections.abc import Collection, Mapping
 from urllib.parse import SplitResult, urlsplit
 
@@ -99,6 +98,8 @@ def proxy_for(address: Address, environ: Mapping[str, str] | None = None) -> Spl
     """The proxy a request would go through: environment, then the system's setting; never for this machine."""
     if address.loopback:
         return None
+    import urllib.request  # brings a second HTTP client along, which the first screen need not wait for
+
     proxies = _from(environ) if environ is not None else urllib.request.getproxies()
     without = proxies.get("no", "")
     bypassed = _excepted(address, without) or (environ is None and bool(urllib.request.proxy_bypass(address.host)))

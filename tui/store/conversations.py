@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import field
 
 from tui.domain.compression import CompressionView
-from tui.domain.errors import StoreReadOnly
+from tui.domain.errors import StoreFull, StoreReadOnly
 from tui.domain.messages import Turn
 from tui.domain.thinking import Asked, ModelSpec, ThinkingLevel
 from tui.domain.value import dataclass
@@ -45,6 +45,10 @@ class Conversations:
     async def create(self, beginning: Beginning) -> None:
         """Store a session before its first turn."""
         await self._database.run(lambda connection: sessions.ensure(connection, beginning, self._around.now()))
+
+    async def is_stored(self, session: str) -> bool:
+        """Whether anything of it was ever kept."""
+        return await self._database.read(lambda connection: sessions.find(connection, session) is not None)
 
     async def remember(self, session: str, spec: ModelSpec | None, settings: Mapping[str, object]) -> None:
         """Model and settings in use, for the next time; nothing happens for a session that is not stored."""
@@ -86,6 +90,10 @@ class Conversations:
 
         await self._database.run(write)
 
+    async def leave_all(self) -> None:
+        """Nothing is open here any more."""
+        await self._database.run(lambda connection: leases.release_all(connection, self._around.holder))
+
     async def heartbeat(self) -> None:
         """Still here; once in half a minute is enough."""
         await self._database.run(lambda connection: leases.beat(connection, self._around.holder, self._around.now()))
@@ -125,7 +133,7 @@ class Conversations:
 
     async def _open(self, session: str, last: int | None) -> Loaded:
         held: leases.Held | None = None
-        with suppress(StoreReadOnly):  # it can be looked at all the same
+        with suppress(StoreReadOnly, StoreFull):  # it can be looked at all the same
             held = await self._database.run(lambda connection: self._take(connection, session))
         return await self._database.read(lambda connection: _loaded(connection, session, last, held))
 

@@ -56,11 +56,18 @@ class Database:
         self._lock = threading.Lock()
         self._closed = False
         self._notices: list[str] = []
+        self.tell: Callable[[str], None] = lambda sentence: None
+        """Hears each notice when it comes up, in the thread that writes."""
 
     @property
     def notices(self) -> tuple[str, ...]:
         """What the user should hear about how the database was opened: damage, a network disk, read-only."""
         return tuple(self._notices)
+
+    @property
+    def can_write(self) -> bool:
+        """Whether it was opened for writing."""
+        return self._connection is not None
 
     async def run(self, work: Work[Result]) -> Result:
         """Write, all or nothing. Raises StoreError; what ``work`` raises undoes it and comes out as it is."""
@@ -150,6 +157,7 @@ class Database:
     def _notice(self, sentence: str) -> None:
         if sentence not in self._notices:
             self._notices.append(sentence)
+            self.tell(sentence)
 
     def _written(self, _: Future[Result]) -> None:
         with self._lock:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from pathlib import Path
 
@@ -10,6 +11,8 @@ from tui.domain.errors import StoreBusy, StoreError, StoreFull, StoreReadOnly
 FULL = frozenset({sqlite3.SQLITE_FULL})
 BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 READ_ONLY = frozenset({sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH})
+NO_SPACE = 64 << 10
+"""Bytes: with less than this free, an I/O error is a full disk (the shared memory beside the log could not be made)."""
 DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 
 
@@ -31,7 +34,7 @@ def is_damage_of_index(fault: sqlite3.Error) -> bool:
 def store_error(fault: sqlite3.Error, path: Path) -> StoreError:
     """The same in the program's words."""
     code = code_of(fault)
-    if code in FULL:
+    if code in FULL or (code == sqlite3.SQLITE_IOERR and _is_full(path)):
         return StoreFull(
             "The disk is full: the conversation is not saved.",
             advice=f"Free some space where `{path}` is; saving is tried again every few seconds.",
@@ -49,3 +52,10 @@ def store_error(fault: sqlite3.Error, path: Path) -> StoreError:
     if code in DAMAGED:
         return StoreError(f"`{path}` is damaged.", advice="It is repaired at the next start; nothing of it is deleted.")
     return StoreError(f"The sessions cannot be kept: {fault}.", advice=f"Is the disk of `{path}` all right?")
+
+
+def _is_full(path: Path) -> bool:
+    try:
+        return shutil.disk_usage(path.parent).free < NO_SPACE
+    except OSError:
+        return False

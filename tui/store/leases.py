@@ -78,6 +78,11 @@ def release(connection: sqlite3.Connection, session: int, holder: Holder) -> Non
     connection.execute("DELETE FROM lease WHERE session = ? AND holder = ?", (session, holder.id))
 
 
+def release_all(connection: sqlite3.Connection, holder: Holder) -> None:
+    """Nothing is open here any more."""
+    connection.execute("DELETE FROM lease WHERE holder = ?", (holder.id,))
+
+
 def _runs(pid: int, start: str) -> bool:
     try:
         os.kill(pid, 0)

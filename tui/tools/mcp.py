@@ -12,6 +12,7 @@ import importlib
 import logging
 import os
 import secrets
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
@@ -41,6 +42,8 @@ WAITING = "not started"
 READY = "ready"
 STARTING = "starting"
 OFF = "off"
+ENDED = "it ended: the next use starts it again"
+LOOK_AGAIN_S = 1.0
 NOT_INSTALLED = "MCP support is not installed: `pip install 'ponder-tui[mcp]'` adds it"
 
 
@@ -60,6 +63,8 @@ class Server:
     _settled: asyncio.Event = field(default_factory=asyncio.Event)
     _tree: ProcessTree | None = None
     _stale: bool = False
+    _looked: float = 0.0
+    _seen_dead: bool = False
     _stderr: OutputEnds = field(default_factory=lambda: OutputEnds(0, 4096))
 
     async def up(self) -> Client:
@@ -67,6 +72,7 @@ class Server:
         if self._client is not None and self._is_dead():
             await self.down("it ended")
         if self._life is None or self._life.done():
+            self._looked, self._seen_dead = 0.0, False
             self.state, self._stop, self._settled = STARTING, asyncio.Event(), asyncio.Event()
             self._life = asyncio.get_running_loop().create_task(self._live(), name=f"mcp {self.name}")
         await self._settled.wait()
@@ -111,9 +117,16 @@ class Server:
 
     def row(self) -> ServerRow:
         """For lists."""
-        words = self._stderr.last_line() if self.state not in (READY, WAITING, OFF) else ""
+        state = self._state_now()
+        words = self._stderr.last_line() if state not in (READY, WAITING, OFF) else ""
         detail = joined([*self.remarks, *([f"it said: {words}"] if words else [])])
-        return ServerRow(name=self.name, state=self.state, tools=len(self.tools), detail=detail)
+        return ServerRow(name=self.name, state=state, tools=len(self.tools), detail=detail)
+
+    def _state_now(self) -> str:
+        """Death is noticed by looking, and looking means reading the table of processes: once a second at most."""
+        if self.state == READY and time.monotonic() - self._looked >= LOOK_AGAIN_S:
+            self._looked, self._seen_dead = time.monotonic(), self._is_dead()
+        return ENDED if self.state == READY and self._seen_dead else self.state
 
     def _is_dead(self) -> bool:
         return self._tree is not None and proc_is_there() and not self._tree.alive()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import App
-from textual.binding import BindingsMap
+from textual.binding import Binding, BindingsMap
 
 from tui.commands.context import Desk, View
 from tui.commands.keymap import Keymap
@@ -17,8 +17,10 @@ from tui.domain.errors import UsageError
 from tui.domain.events import Severity
 from tui.domain.printable import printable
 from tui.ui.binding import bindings_for
+from tui.ui.broken_sheet import close_broken_sheet
 from tui.ui.copying import Copying
 from tui.ui.editing import Editing
+from tui.ui.finding import Finding
 from tui.ui.links import Links
 from tui.ui.manners import Manners
 from tui.ui.screens.chat import ChatScreen
@@ -40,7 +42,7 @@ LONGEST_SAYING = 1_000
 class PonderApp(App[int]):
     """``ponder`` on the screen."""
 
-    CSS_PATH: ClassVar = ["styles/chat.tcss", "styles/sidebar.tcss", "styles/dialogs.tcss", "styles/screens.tcss"]
+    CSS_PATH: ClassVar = ["styles/chat.tcss", "styles/sidebar.tcss", "styles/dialogs.tcss"]
     ENABLE_COMMAND_PALETTE = False
     TITLE = "ponder"
 
@@ -54,6 +56,7 @@ class PonderApp(App[int]):
         self.shell = AppShell(self, self.keymap)
         self.copying = Copying(self)
         self.editing = Editing(self)
+        self.finding = Finding(self)
         self.manners = Manners(self)
         self.links = Links(self)
         self.departure: Departure | None = None
@@ -71,7 +74,14 @@ class PonderApp(App[int]):
             BindingsMap(bindings_for(registry, self.keymap, Place.COMPOSER)).key_to_bindings
         )
         self.chat.transcript._bindings.key_to_bindings.update(
-            BindingsMap(bindings_for(registry, self.keymap, Place.TRANSCRIPT)).key_to_bindings
+            BindingsMap(
+                [
+                    *bindings_for(registry, self.keymap, Place.TRANSCRIPT),
+                    Binding("n", "app.step_find(1)", "next found", show=False),
+                    Binding("slash", "app.begin_command", "command", show=False),
+                    Binding("N", "app.step_find(-1)", "previous found", show=False),
+                ]
+            ).key_to_bindings
         )
 
     def get_default_screen(self) -> ChatScreen:
@@ -100,6 +110,16 @@ class PonderApp(App[int]):
     def action_sleep(self) -> None:
         """To the shell and, by ``fg``, back."""
         self.manners.sleep()
+
+    def action_step_find(self, step: int) -> None:
+        """The next or previous of what was found last."""
+        self.finding.step(step)
+
+    def action_begin_command(self) -> None:
+        """A slash begins a command wherever one is; in the transcript other letters are its keys."""
+        composer = self.chat.composer
+        composer.focus()
+        composer.insert("/" if not composer.text else "")
 
     def action_end_of_input(self) -> None:
         """Quit from an empty composer."""
@@ -138,6 +158,11 @@ class PonderApp(App[int]):
     def copy_to_clipboard(self, text: str) -> None:
         """Copy by the best way there is, not only by the terminal."""
         self.copying.selection(text)
+
+    def _handle_exception(self, error: Exception) -> None:
+        """A sheet that raises is closed; anything else ends the program in order."""
+        if not close_broken_sheet(self, error):
+            super()._handle_exception(error)
 
     def _fatal_error(self) -> None:
         """Textual would print a traceback with everybody's values in it; ours goes to the log without."""

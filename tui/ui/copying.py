@@ -15,7 +15,6 @@ from tui.domain.errors import UsageError
 from tui.domain.events import Severity
 from tui.domain.messages import Message, Role
 from tui.domain.printable import printable
-from tui.ui.markdown.document import Document
 
 if TYPE_CHECKING:
     from tui.ui.app import PonderApp
@@ -77,6 +76,8 @@ class Copying:
             return "\n\n".join(f"{_thinking(message)}\n\n{_words(message)}".strip() for message in answers)
         words = "\n\n".join(filter(None, map(_words, answers or chosen)))
         if what is Copy.CODE:
+            from tui.ui.markdown.document import Document
+
             blocks = Document(words, closed=True).code_blocks()
             return blocks[-1] if blocks else ""
         return words

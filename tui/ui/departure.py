@@ -26,6 +26,8 @@ GRACE_S = 1.0
 """What leaving in order may take before the engine is stopped from outside."""
 LAST_S = 0.7
 """What stopping the engine from outside may take before the process ends."""
+ATTEMPTS, ATTEMPT_EVERY_S = 80, 0.002
+"""How long we try to get a word in where another thread is writing; with the two above it stays under two seconds."""
 GONE = 129
 """The exit code of a program whose terminal went away: that of SIGHUP."""
 
@@ -112,14 +114,25 @@ def restore_terminal(terminal: int, modes: list[object] | None) -> None:
     if sys.platform == "win32" or modes is None:
         return
     with contextlib.suppress(OSError, termios.error):
-        # What is still queued will never be read in time; it would keep ours from going out.
-        termios.tcflush(terminal, termios.TCOFLUSH)
         os.set_blocking(terminal, False)
         try:
-            os.write(terminal, RESTORE)
+            _insist(terminal, RESTORE)
         finally:
             os.set_blocking(terminal, True)
             termios.tcsetattr(terminal, termios.TCSANOW, modes)  # type: ignore[arg-type]  # as tcgetattr gave it
+
+
+def _insist(terminal: int, words: bytes) -> None:
+    # Another thread may hold the terminal, asleep in a write that waits for room. What is queued will never be read in
+    # time, so it is emptied; Linux does not wake the sleeper for that, but does when output is stopped and goes on.
+    for _ in range(ATTEMPTS):
+        termios.tcflush(terminal, termios.TCOFLUSH)
+        termios.tcflow(terminal, termios.TCOOFF)
+        termios.tcflow(terminal, termios.TCOON)
+        with contextlib.suppress(BlockingIOError):
+            if os.write(terminal, words) == len(words):
+                return
+        threading.Event().wait(ATTEMPT_EVERY_S)
 
 
 def _modes_of(terminal: int) -> list[object] | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 import time
-import webbrowser
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -48,7 +47,7 @@ class Links:
         if self._app.is_web:
             self._app.open_url(address)
         elif self._can_open():
-            self._app.run_worker(lambda: webbrowser.open(address), thread=True, group="links", exit_on_error=False)
+            self._app.run_worker(lambda: _browse(address), thread=True, group="links", exit_on_error=False)
         else:
             try:
                 how = self._app.copying.put(address)
@@ -59,6 +58,12 @@ class Links:
 
     def _can_open(self) -> bool:
         return self._app.is_web or has_browser(os.environ)
+
+
+def _browse(address: str) -> None:
+    import webbrowser  # it looks through PATH for browsers
+
+    webbrowser.open(address)
 
 
 def safe_address(href: str) -> str | None:

@@ -35,7 +35,8 @@ class AppShell:
 
     def ink(self) -> Ink:
         """The theme's colours for line-drawn widgets."""
-        return self._app.theming.ink(self._app)
+        ink = self._app.theming.ink(self._app)
+        return ink.plainly() if self._app.desk.settings.layers().value("ui.plain") else ink
 
     def showing(self) -> Showing:
         """How thinking is shown."""

@@ -5,14 +5,12 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from importlib.resources import files
-from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from textual.theme import Theme
 
 from tui.domain.errors import ConfigError
+from tui.domain.value import dataclass
 
 COLOUR = re.compile(r"^(#[0-9a-fA-F]{6}|ansi_[a-z_]+)$")
 FIELDS = (
@@ -43,34 +41,57 @@ class ThemeFile:
     """It is from the user's folder."""
 
 
-def packaged_themes() -> Traversable:
+def packaged_themes() -> Path:
     """The folder of the shipped themes: inside the wheel, beside ``tui`` in a checkout."""
-    inside = files("tui") / "themes"
-    return inside if inside.is_dir() else Path(str(files("tui"))).parent / "themes"
+    package = Path(__file__).parents[1]
+    inside = package / "themes"
+    return inside if inside.is_dir() else package.parent / "themes"
 
 
-def read_themes(own: Path | None) -> tuple[dict[str, ThemeFile], tuple[ConfigError, ...]]:
-    """All themes by name, and what was wrong with some."""
+class Themes(Mapping[str, ThemeFile]):
+    """Themes by name. A shipped one is named as its file and read when it is first asked for: a start needs one."""
+
+    def __init__(self, shipped: Mapping[str, Path], own: Mapping[str, ThemeFile]) -> None:
+        self._shipped = shipped
+        self._read = dict(own)
+        self._names = sorted({*shipped, *own})
+
+    def __getitem__(self, name: str) -> ThemeFile:
+        if name not in self._read:
+            entry = self._shipped[name]
+            self._read[name] = parse_theme(entry.name, entry.read_text(encoding="utf-8"), own=False)
+        return self._read[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+def read_themes(own: Path | None) -> tuple[Themes, tuple[ConfigError, ...]]:
+    """All themes by name, and what was wrong with some of the user's."""
     found: dict[str, ThemeFile] = {}
     problems: list[ConfigError] = []
-    for entry, is_own in _files(own):
+    for entry in _own_files(own):
         try:
-            read = parse_theme(entry.name, entry.read_text(encoding="utf-8"), own=is_own)
+            read = parse_theme(entry.name, entry.read_text(encoding="utf-8"), own=True)
             found[read.theme.name] = read
         except ConfigError as problem:
             problems.append(problem)
         except (OSError, UnicodeDecodeError):
             problems.append(ConfigError(f"Theme `{entry.name}` cannot be read.", file=entry.name))
-    return dict(sorted(found.items())), tuple(problems)
+    shipped = {
+        entry.name.removesuffix(".toml"): entry for entry in packaged_themes().iterdir() if entry.name.endswith(".toml")
+    }
+    return Themes(shipped, found), tuple(problems)
 
 
-def _files(own: Path | None) -> Iterator[tuple[Traversable, bool]]:
-    for entry in packaged_themes().iterdir():
-        if entry.name.endswith(".toml"):
-            yield entry, False
-    if own is not None and own.is_dir():
-        for path in sorted(own.glob("*.toml")):
-            yield path, True
+def _own_files(own: Path | None) -> list[Path]:
+    return sorted(own.glob("*.toml")) if own is not None and own.is_dir() else []
 
 
 def parse_theme(file: str, text: str, *, own: bool) -> ThemeFile:

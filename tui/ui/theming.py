@@ -48,10 +48,16 @@ class Theming:
         return self._themes[name]
 
     def install(self, app: App[int]) -> None:
-        """Make them known to Textual and wear the one that is wished for."""
-        for file in self._themes.values():
-            app.register_theme(file.theme)
-        self.wear(app, self._wish)
+        """Wear the one that is wished for, before the program runs: so its styles are read once, in these colours."""
+        name = self.resolve(self._wish)
+        theme = self._themes[name].theme
+        app.register_theme(theme)
+        app.ansi_color = name == "ansi"
+        app.set_reactive(type(app).theme, name)
+        for word, holds in ((f"-theme-{name}", True), ("-dark-mode", theme.dark), ("-light-mode", not theme.dark)):
+            app.set_class(holds, word, update=False)
+        app._refresh_truecolor_filter(app.ansi_theme)
+        app.stylesheet.set_variables(app.get_css_variables())
 
     def choose(self, app: PonderApp, name: str) -> None:
         """Wear this one from now on."""
@@ -61,6 +67,7 @@ class Theming:
     def wear(self, app: App[int], name: str) -> None:
         """Put it on (also for a preview)."""
         name = self.resolve(name)
+        app.register_theme(self._themes[name].theme)
         app.ansi_color = name == "ansi"
         app.theme = name
 
@@ -105,8 +112,6 @@ class Theming:
             return
         self._stamp = stamp
         self._themes, problems = read_themes(self._folder)
-        for file in self._themes.values():
-            app.register_theme(file.theme)
         self._tell(app, problems)
         self.wear(app, self._wish)
         app.refresh_css()

@@ -6,7 +6,6 @@ import asyncio
 import platform
 import sys
 from collections.abc import Sequence
-from importlib import metadata
 
 from tui.commands.context import ServerRow, ToolRow
 from tui.domain.blocks import Block
@@ -76,6 +75,7 @@ class LiveTools:
     async def enable_tool(self, name: str, *, enabled: bool) -> None:
         """Offer it to models, or not."""
         self._current.program.workbench.enable(name, enabled=enabled)
+        await self._current.call(self._current.session.outlook.tell_again())
 
     def servers(self) -> Sequence[ServerRow]:
         """MCP servers."""
@@ -154,6 +154,8 @@ class LiveDesk:
 
     async def doctor(self) -> str:
         """What was found."""
+        from importlib import metadata
+
         await self._findings.look_deeper()
         program = self._current.program
         health = await asyncio.to_thread(database_health, program.paths.database)

@@ -10,6 +10,7 @@ from tui.domain.errors import UsageError
 from tui.domain.messages import Role
 from tui.domain.thinking import ModelSpec
 from tui.wiring.desk_outlook import LiveOutlook
+from tui.wiring.storage import Stored
 
 
 class LiveChat(LiveOutlook):
@@ -53,6 +54,24 @@ class LiveChat(LiveOutlook):
     async def fork(self, turn_id: str) -> str:
         """A new session that goes on from there."""
         return await self._current.storage.fork(self._current.session_id, turn_id, keep=True)
+
+    async def flip(self, turn_id: str, step: int) -> str:
+        """Over to the branch beside this turn, round and round; a sentence for the user."""
+        current = self._current
+        names = await current.storage.siblings(current.session_id, turn_id)
+        if len(names) < 2:
+            raise UsageError("There is no other branch here.", advice="Editing a prompt or asking again makes one.")
+        place = (names.index(turn_id) + step) % len(names)
+        spec, session = current.spec, current.session_id
+        view, subscription = current.session.attach()
+        subscription.close()
+        stored = Stored(id=session, title=view.title, spec=spec, turns=view.turns)
+        await current.close()
+        try:
+            stored = replace(await current.storage.activate(session, names[place]), spec=spec)
+        finally:  # where it cannot be read, the path that was open stays open
+            current.start(spec, stored)
+        return f"Branch {place + 1} of {len(names)}."
 
     async def replay(self, turn_id: str, name: str) -> str:
         """The same prompt to another model, in a fork that becomes the open session; the session that was open."""

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from tui.bus.bus import Subscription
 from tui.commands.context import Exchange
 from tui.domain.errors import UsageError
 from tui.domain.events import Stamped
 from tui.domain.usage import MeterReading
-from tui.engine.session import Preview
 from tui.engine.state import SessionView
 from tui.wiring.listening import on_the_wire
 from tui.wiring.open_session import OpenSession
+
+if TYPE_CHECKING:
+    from tui.engine.outlook import Preview
 
 LONGEST_EVENT = 300
 """Characters shown of an event; a whole image or signature helps nobody."""

@@ -3,44 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from tui.domain.errors import UsageError
+from tui.domain.errors import StoreError
 from tui.domain.thinking import ModelSpec
 from tui.engine.ports import Journal
-from tui.store.conversations import Conversations
 from tui.store.database import Database
 from tui.store.journal import StoredJournal
 from tui.store.leases import this_process
 from tui.store.surroundings import Surroundings
 from tui.wiring.ids import new_id
-from tui.wiring.storage import Stored
+from tui.wiring.kept_library import KeptLibrary
+from tui.wiring.storage import Listener, Stored
 
 if TYPE_CHECKING:
-    from tui.commands.rows import SessionRow
     from tui.domain.messages import Turn
-    from tui.store.library import StoredLibrary
 
 
-class KeptInStore:
+class KeptInStore(KeptLibrary):
     """Implements ``Storage``. The file is opened with the first call that needs it."""
 
     def __init__(self, path: Path, now: Callable[[], float], conceal: Callable[[str], str]) -> None:
         holder = this_process(new_id())
-        around = Surroundings(holder=holder, now=now, new_id=new_id, conceal=conceal)
-        self._database = Database(path)
+        super().__init__(Database(path), Surroundings(holder=holder, now=now, new_id=new_id, conceal=conceal))
         self._journal = StoredJournal(self._database, holder, now)
-        self._around = around
-        self._conversations = Conversations(self._database, around)
 
-    @cached_property
-    def _library(self) -> StoredLibrary:
-        """For lists and names; a new session needs neither."""
-        from tui.store.library import StoredLibrary
-
-        return StoredLibrary(self._database, self._around)
+    def listen(self, listener: Listener) -> None:
+        """Tell this one what happens to the database and to titles."""
+        self._listener = listener
+        self._database.tell = listener.told
 
     @property
     def notices(self) -> tuple[str, ...]:
@@ -80,61 +73,18 @@ class KeptInStore:
         """A new session with the turns up to this one."""
         return await self._conversations.fork(session, turn_id, keep=keep)
 
-    async def latest(self) -> str | None:
-        """The session used last."""
-        row = await self._library.newest()
-        return row.id if row is not None else None
+    async def siblings(self, session: str, turn_id: str) -> Sequence[str]:
+        """The turns at the same place, oldest first."""
+        return await self._conversations.siblings(session, turn_id)
 
-    async def sessions(self, query: str = "", limit: int = 200) -> Sequence[SessionRow]:
-        """Newest first, pinned ones before."""
-        from tui.commands.rows import SessionRow
-
-        return [
-            SessionRow(
-                id=row.id,
-                title=row.title,
-                model=row.model,
-                turns=row.turns,
-                cost=row.cost,
-                updated=row.updated,
-                pinned=row.pinned,
-                deleted=row.deleted,
-                snippet=row.snippet,
-                hit_message=row.hit_message,
-            )
-            for row in await self._library.sessions(query, limit)
-        ]
-
-    async def preview(self, session: str) -> str:
-        """Its first and last words."""
-        return await self._library.preview(session)
-
-    async def rename(self, session: str, title: str) -> None:
-        """Another title."""
-        if not title.strip():
-            raise UsageError("A title needs words.")
-        await self._library.rename(session, title.strip())
-
-    async def pin(self, session: str, *, pinned: bool) -> None:
-        """At the top, or not."""
-        await self._library.pin(session, pinned=pinned)
-
-    async def delete(self, session: str) -> None:
-        """Put it away."""
-        await self._library.delete(session)
-
-    async def undelete(self, session: str) -> None:
-        """Bring it back."""
-        await self._library.undelete(session)
-
-    async def export(self, session: str, form: Literal["md", "json", "html"], parts: str) -> str:
-        """Its text, keys taken out."""
-        return await self._library.export(session, form, parts)
-
-    async def bring_in(self, path: Path) -> str:
-        """From a file; the new session's id."""
-        return await self._library.bring_in(path)
+    async def activate(self, session: str, turn_id: str) -> Stored:
+        """Over to the branch of this turn, to where it was left."""
+        loaded = await self._conversations.activate(session, turn_id)
+        return Stored(id=session, title=loaded.title, spec=loaded.spec, turns=loaded.turns, view=loaded.view)
 
     async def aclose(self) -> None:
-        """All is written, the log is taken in."""
+        """All is written, nothing is held any more, the log is taken in."""
+        if self._database.can_write:
+            with suppress(StoreError):
+                await self._conversations.leave_all()
         self._database.close()

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from tui.catalog.load import effective_quirks
 from tui.domain.request import ChatRequest
 from tui.domain.stream import StreamEvent
+from tui.domain.value import dataclass
 from tui.engine.ports import Target
 
 if TYPE_CHECKING:
@@ -49,9 +50,18 @@ class Heard:
 class ListeningBackend:
     """Implements the engine's ``Backend`` over the real one."""
 
-    def __init__(self, backend: ProviderBackend) -> None:
-        self._backend = backend
+    def __init__(self, open_it: Callable[[], ProviderBackend]) -> None:
+        """``open_it`` makes the real one with the first request: wires and transport need not be loaded before."""
+        self._open_it = open_it
+        self._opened: ProviderBackend | None = None
         self.last: Heard | None = None
+
+    @property
+    def _backend(self) -> ProviderBackend:
+        """The real one, of the engine's thread."""
+        if self._opened is None:
+            self._opened = self._open_it()
+        return self._opened
 
     async def stream(self, target: Target, request: ChatRequest) -> AsyncGenerator[StreamEvent, None]:
         """Pass everything on, and remember it."""
@@ -71,7 +81,8 @@ class ListeningBackend:
 
     async def aclose(self) -> None:
         """Close connections."""
-        await self._backend.aclose()
+        if self._opened is not None:
+            await self._opened.aclose()
 
 
 def on_the_wire(target: Target, request: ChatRequest) -> Mapping[str, object]:

@@ -11,7 +11,9 @@ from typing import TypeVar
 
 from tui.catalog.facts import ModelFacts
 from tui.catalog.spec import parse_spec, require_asked
+from tui.context.estimate import forget_texts
 from tui.domain.errors import PonderError, StoreError
+from tui.domain.events import Notice, Severity, TitleChanged
 from tui.domain.thinking import Asked, ModelSpec, ThinkingLevel
 from tui.engine.session import Opening, Session
 from tui.settings.layers import Layer, Layers
@@ -40,6 +42,8 @@ class OpenSession:
         self.chosen_by_default = False
         """Nobody asked for this model; it was what there was."""
         self._interactive = interactive
+        self._told: set[str] = set()
+        storage.listen(self)
         self._session: Session | None = None
         self._life: concurrent.futures.Future[None] | None = None
 
@@ -58,8 +62,6 @@ class OpenSession:
         self.spec = self._with_level(stored.spec if stored is not None and stored.spec is not None else spec)
         self.layers = self.layers.with_layer(Layer.MODEL, self.facts.recommended, self.facts.id)
         self.session_id = stored.id if stored is not None else new_id()
-        if stored is not None and stored.notice:
-            self.program.problems.append(PonderError(stored.notice))
         opening = Opening(
             session=self.session_id,
             spec=self.spec,
@@ -68,11 +70,23 @@ class OpenSession:
             view=stored.view if stored is not None else None,
             title=stored.title if stored is not None else "",
             values=self.values(),
+            notices=self._untold(stored.notice if stored is not None else ""),
         )
         journal = self.storage.journal(self.session_id, str(self.spec))
         self._session = Session(self.program.ports(journal, interactive=self._interactive), opening)
         if self._interactive:
             self._life = self.program.engine.call(self._session.run())
+
+    def told(self, sentence: str) -> None:
+        """The storage says something; before there is a session, the first one will."""
+        if self._session is not None and sentence not in self._told:
+            self._told.add(sentence)
+            self._session.announce(Notice(Severity.WARNING, sentence))
+
+    def renamed(self, session: str, title: str) -> None:
+        """The title on the screen follows."""
+        if self._session is not None and session == self.session_id:
+            self._session.announce(TitleChanged(title))
 
     async def close(self) -> None:
         """End it; what it did is kept."""
@@ -84,6 +98,7 @@ class OpenSession:
         except TimeoutError:
             self._life.cancel()
         self._session = self._life = None
+        forget_texts()
         with contextlib.suppress(StoreError):  # nobody waits for a place that cannot be written
             await self.storage.leave(self.session_id)
 
@@ -119,6 +134,12 @@ class OpenSession:
         provider = self.program.catalog.provider(spec.provider)
         head = f"{provider.title} · {self.facts.id} · {self.facts.wire}"
         return " — ".join((head, plan.summary, *plan.warnings))
+
+    def _untold(self, notice: str) -> tuple[Notice, ...]:
+        """What the storage said before anybody could hear it, and what is to be said of this session."""
+        sentences = [sentence for sentence in self.storage.notices if sentence not in self._told]
+        self._told.update(sentences)
+        return tuple(Notice(Severity.WARNING, sentence) for sentence in (*sentences, notice) if sentence)
 
     def _with_level(self, spec: ModelSpec) -> ModelSpec:
         asked: Asked = spec.asked if spec.asked is not None else ThinkingLevel.MED

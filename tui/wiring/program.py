@@ -21,7 +21,6 @@ from tui.engine.requests import CataloguePlanner
 from tui.engine.scales import CalibratedScales
 from tui.engine.thread import EngineThread
 from tui.providers.auth import Keys
-from tui.providers.opening import open_backend
 from tui.providers.patience import Limits
 from tui.settings.assign import parse
 from tui.settings.config_file import ConfigFile, read_config
@@ -38,6 +37,7 @@ from tui.wiring.tooling import open_tools
 from tui.wiring.wishes import Wishes as Wishes
 
 if TYPE_CHECKING:
+    from tui.providers.backend import ProviderBackend
     from tui.tools.box import Workbench
     from tui.tools.late_workbench import LateWorkbench
 
@@ -129,20 +129,19 @@ def build_program(environment: Mapping[str, str], wishes: Wishes) -> Program:
         planner=CataloguePlanner(catalog, scales, keys.account, price_elsewhere),
         calibration=calibration,
         keys=keys,
-        backend=ListeningBackend(
-            open_backend(
-                keys,
-                limits=_limits(settings.network),
-                environ=environment,
-                demo_speed=wishes.demo_speed,
-            )
-        ),
+        backend=ListeningBackend(lambda: _backend(keys, _limits(settings.network), environment, wishes.demo_speed)),
         engine=EngineThread(),
         memory=read_memory(paths.state / "memory.json"),
         workbench=workbench,
         toolbox=workbench,
         problems=[*problems, *workbench.problems],
     )
+
+
+def _backend(keys: Keys, limits: Limits, environment: Mapping[str, str], demo_speed: float) -> ProviderBackend:
+    from tui.providers.opening import open_backend
+
+    return open_backend(keys, limits=limits, environ=environment, demo_speed=demo_speed)
 
 
 def _assigned(wishes: Wishes) -> dict[str, object]:

@@ -30,8 +30,24 @@ class Stored:
     """What the user should hear about how it was opened."""
 
 
+class Listener(Protocol):
+    """Hears what happens to the place, from any thread."""
+
+    def told(self, sentence: str) -> None:
+        """Something the user should know: damage that was repaired, a folder that cannot be written."""
+        ...
+
+    def renamed(self, session: str, title: str) -> None:
+        """A session has another title."""
+        ...
+
+
 class Storage(Protocol):
     """Sessions, kept."""
+
+    def listen(self, listener: Listener) -> None:
+        """Tell this one from now on."""
+        ...
 
     @property
     def notices(self) -> tuple[str, ...]:
@@ -56,6 +72,14 @@ class Storage(Protocol):
 
     async def fork(self, session: str, turn_id: str, *, keep: bool) -> str:
         """A new session with the turns up to this one, it included if ``keep``; its id."""
+        ...
+
+    async def siblings(self, session: str, turn_id: str) -> Sequence[str]:
+        """The turns at the same place, this one included, oldest first."""
+        ...
+
+    async def activate(self, session: str, turn_id: str) -> Stored:
+        """The session, gone over to the branch of this turn."""
         ...
 
     async def latest(self) -> str | None:
@@ -110,6 +134,9 @@ class KeptInMemory:
         self._sessions: dict[str, _Kept] = {}
         self.notices: tuple[str, ...] = ()
 
+    def listen(self, listener: Listener) -> None:
+        """Nothing happens to memory."""
+
     def journal(self, session: str, model: str) -> Journal:
         """Keeps turns until the program ends."""
         return self._sessions.setdefault(session, _Kept())
@@ -136,6 +163,14 @@ class KeptInMemory:
         name = new_id()
         self._sessions[name] = _Kept(list(source.turns[:place]))
         return name
+
+    async def siblings(self, session: str, turn_id: str) -> Sequence[str]:
+        """Other paths are not kept."""
+        return (turn_id,)
+
+    async def activate(self, session: str, turn_id: str) -> Stored:
+        """There is only one path."""
+        return await self.load(session)
 
     async def latest(self) -> str | None:
         """None is older than this run."""

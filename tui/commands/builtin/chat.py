@@ -16,6 +16,8 @@ COPIES = {
     "all": Copy.ALL,
 }
 
+BRANCHES = {"": 1, "next": 1, "previous": -1}
+
 
 def _turn(context: CommandContext) -> str:
     turn = context.screen.chosen_turn()
@@ -34,6 +36,10 @@ def _paths(context: CommandContext, typed: str) -> Iterable[str]:
 
 def _model_names(context: CommandContext, typed: str) -> Iterable[str]:
     return [str(row.spec) for row in context.desk.models.models() if typed.lower() in str(row.spec).lower()][:50]
+
+
+def _branches(context: CommandContext, typed: str) -> Iterable[str]:
+    return [word for word in BRANCHES if word and word.startswith(typed.lower())]
 
 
 async def _stop(context: CommandContext, _: str) -> None:
@@ -62,6 +68,15 @@ async def _fork(context: CommandContext, _: str) -> None:
     await context.desk.chat.open_session(session)
     await context.screen.session_changed()
     context.screen.say("This is the fork. The original is in the session list.")
+
+
+async def _branch(context: CommandContext, words: str) -> None:
+    step = BRANCHES.get(words.lower())
+    if step is None:
+        raise UsageError(f"`/branch` does not know `{words}`.", advice="It knows next and previous.")
+    said = await context.desk.chat.flip(_turn(context), step)
+    await context.screen.session_changed()
+    context.screen.say(said)
 
 
 async def _replay(context: CommandContext, words: str) -> None:
@@ -162,6 +177,18 @@ COMMANDS = (
         keys=("f",),
         place=Place.TRANSCRIPT,
         example="/fork",
+    ),
+    Command(
+        id="chat.branch",
+        slash="branch",
+        title="Other branch",
+        help="Flip to what was asked or answered here before: edited prompts and retries stay beside each other.",
+        group=Group.CHAT,
+        run=_branch,
+        keys=("b",),
+        place=Place.TRANSCRIPT,
+        argument=Argument(words="[next|previous]", complete=_branches),
+        example="/branch previous",
     ),
     Command(
         id="chat.replay",

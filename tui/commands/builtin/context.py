@@ -30,6 +30,13 @@ async def _tokens(context: CommandContext, words: str) -> None:
 
 
 async def _compress(context: CommandContext, words: str) -> None:
+    would = (await context.desk.chat.preview("")).compression
+    if would is not None and would.turns:
+        turns = "1 turn" if len(would.turns) == 1 else f"{len(would.turns)} turns"
+        context.screen.say(
+            f"Folding {turns}: {would.before:,} → about {would.after:,} tokens",
+            advice=f"{would.writer} writes the summary. The originals stay; /uncompress takes it back.",
+        )
     await context.desk.chat.compress(words)
 
 

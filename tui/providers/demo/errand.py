@@ -103,6 +103,8 @@ def _test(results: Sequence[str]) -> tuple[Piece, ...]:
 
 
 def _report(results: Sequence[str]) -> tuple[Piece, ...]:
+    if results[3].startswith("Denied"):
+        return (Say("The change is made, and not tested. The tool says: " + _first_line(results[3])),)
     last = next((line for line in reversed(results[3].splitlines()) if line.strip()), "")
     if last == "OK":
         return (Think("They pass."), Say(f"Mended: `add` in `{_path(results)}` adds, and the tests pass."))

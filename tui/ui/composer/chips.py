@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from tui.domain.blocks import Block, ImageBlock, TextBlock
+from tui.domain.value import dataclass
 
 PASTE_LINES = 12
 PASTE_CHARACTERS = 1_200

@@ -42,7 +42,7 @@ class Dock(Vertical):
     def compose(self) -> ComposeResult:
         """The line to write on, the status below it."""
         with Horizontal(id="line"):
-            yield Static("❯", id="mark", markup=False)
+            yield Static(">" if self.screen.has_class("-plain") else "❯", id="mark", markup=False)
             yield self._composer
         yield self._status
 

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tui.domain.printable import printable
+from tui.domain.value import dataclass
 from tui.ui.markdown.growing_table import GrowingTable
 from tui.ui.markdown.highlight import highlight
 from tui.ui.markdown.layout import code_head, code_lines, lay, lay_code
 from tui.ui.markdown.pieces import Piece, Splitter
-from tui.ui.markdown.runs import Line
-from tui.ui.markdown.tokens import Code, Node, parse
+from tui.ui.markdown.runs import Line, Run
+from tui.ui.markdown.tokens import Code, Node, Words, parse
 
 GROUP = 24
 """Lines of open code highlighted together: enough context for most strings and comments."""
@@ -36,6 +37,18 @@ class _Fence:
 
     lines: list[Line] = field(default_factory=list)
     done: int = 0
+
+
+MARKS = "*_`["
+MOST_MARKS = 1_200
+"""Marks of one piece; one that has more, and of them a third of its characters, is no prose but a heap of marks. It is
+shown as it came: reading it would hold up the screen for longer than a keystroke may take."""
+
+
+def too_dense(source: str) -> bool:
+    """Whether reading the markup takes long and gains nothing."""
+    marks = sum(map(source.count, MARKS)) if len(source) > MOST_MARKS else 0
+    return marks > MOST_MARKS and marks * 3 > len(source)
 
 
 class Document:
@@ -111,12 +124,19 @@ class Document:
     def _lay_next(self) -> None:
         piece, nodes = self._pieces[self._laid]
         if nodes is None:
-            nodes = (Code(piece.source, piece.fence),) if piece.fence is not None else parse(piece.source, self._links)
+            nodes = self._read(piece)
             self._pieces[self._laid] = (piece, nodes)
         if self._laid and nodes and not self._pieces[self._laid - 1][0].tight:
             self._lines.append([])
         self._lines.extend(lay(nodes, self._width))
         self._laid += 1
+
+    def _read(self, piece: Piece) -> tuple[Node, ...]:
+        if piece.fence is not None:
+            return (Code(piece.source, piece.fence),)
+        if too_dense(piece.source):
+            return (Words([Run(piece.source.strip("\n"))]),)
+        return tuple(parse(piece.source, self._links))
 
     def _open_lines(self) -> list[Line]:
         if self._tail is not None:
@@ -132,7 +152,7 @@ class Document:
         if rows is not None:
             self._tail = gap + rows
         else:
-            self._tail = gap + lay(parse(piece.source, dict(self._links)), self._width) if piece else []
+            self._tail = gap + lay(self._read(piece), self._width) if piece else []
         return self._tail
 
     def _open_table(self, whole: list[str], unfinished: str) -> list[Line] | None:

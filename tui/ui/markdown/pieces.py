@@ -8,7 +8,8 @@ at worst shows as a line break.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from tui.domain.value import dataclass
 
 SOFT_LIMIT = 4_000
 """Characters after which an unbroken piece is cut: what one frame may have to read again."""

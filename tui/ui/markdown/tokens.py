@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from typing import TYPE_CHECKING, Literal
 
+from tui.domain.value import dataclass
 from tui.ui.markdown.runs import Line, Look, Run
 
 if TYPE_CHECKING:

@@ -39,7 +39,8 @@ def detail_lines(detail: str) -> Lines:
     language = "diff" if detail.startswith(("--- ", "diff ")) or "\n@@ " in detail[:2_000] else ""
 
     def lines(width: int) -> Sequence[Line]:
-        shown = code_lines(highlight(rows[:MOST_LINES], language), width)
+        # A diff's last row has its colour only with a line end behind it.
+        shown = code_lines(highlight([*rows[:MOST_LINES], ""], language)[:-1], width)
         return shown if len(rows) <= MOST_LINES else [*shown, []]
 
     return lines
@@ -55,8 +56,7 @@ class Approval(Sheet[None]):
         ("s", "session"),
         ("n", "no"),
         ("pagedown", "more"),
-        ("up down", "move"),
-        ("enter", "choose"),
+        ("ctrl+c", "stop"),
     )
 
     def __init__(self, waiting: Waiting, now: Callable[[], float] = time.monotonic) -> None:

@@ -34,6 +34,8 @@ from tui.ui.widgets.status_line import StatusLine
 
 WIDE = 100
 """Columns from which the sidebar stands beside the conversation."""
+LOOK_AFTER_S = 0.4
+"""When keyring and servers are looked for: what that loads would keep the first letters waiting."""
 
 
 class ChatScreen(Screen[None]):
@@ -43,11 +45,13 @@ class ChatScreen(Screen[None]):
         super().__init__()
         self._desk = desk
         self._shell = shell
+        plain = bool(desk.settings.layers().value("ui.plain"))
+        self.set_class(plain, "-plain")
         self.sidebar_wish = str(desk.settings.layers().value("ui.sidebar"))
         self.transcript = Transcript(shell.ink(), id="transcript")
         self.composer = Composer(PromptHistory(desk.drafts.prompt_history()), id="composer")
         self.popup = Popup()
-        self.status = StatusLine(motion=bool(desk.settings.layers().value("ui.motion")), id="status")
+        self.status = StatusLine(motion=bool(desk.settings.layers().value("ui.motion")), still=plain, id="status")
         self.sidebar = Sidebar(desk)
         self.conversation = Conversation(self.transcript, time.monotonic, self.showing())
         self._title_shown = ""
@@ -77,7 +81,7 @@ class ChatScreen(Screen[None]):
         self.composer.focus()
         self.set_interval(0.25, self._tick)
         self.open()
-        self._look_deeper()
+        self.set_timer(LOOK_AFTER_S, self._look_deeper)
 
     # The session
 
@@ -102,6 +106,7 @@ class ChatScreen(Screen[None]):
         self.conversation.load(view)
         self.status.show(status_of(view, time.monotonic(), full=not self.sidebar.display), time.monotonic())
         self.sidebar.show(view)
+        self._keys.stoppable(busy=view.phase is not Phase.IDLE)
         self._show_title(view)
         self._show_empty(view)
         for asked in view.approvals:
@@ -123,6 +128,7 @@ class ChatScreen(Screen[None]):
         for event in batch:
             status = status_after(status, event, view.phase, view.stalled_s, now)
         self.status.show(status, now)
+        self._keys.stoppable(busy=view.phase is not Phase.IDLE)
         self.sidebar.show(view)
         self._show_title(view)
         self._show_empty(view)
@@ -156,6 +162,8 @@ class ChatScreen(Screen[None]):
         return self._shell.showing()
 
     def _tick(self) -> None:
+        if self.has_class("-plain"):
+            return
         self.status.tick(time.monotonic())
         if self.conversation.is_live:
             self.conversation.tick()

@@ -35,7 +35,7 @@ def figures(turn: Turn | None) -> dict[str, str]:
     costs = [message.cost for message in answers if message.cost is not None]
     seconds = [message.seconds for message in answers if message.seconds is not None]
     inputs = [usage.input for usage in usages if usage.input is not None]
-    outputs = [usage.output for usage in usages if usage.output is not None]
+    outputs = [max(0, usage.output - (usage.thinking or 0)) for usage in usages if usage.output is not None]
     thought = [usage.thinking for usage in usages if usage.thinking is not None]
     return {
         "time": duration(sum(seconds)) if seconds else "–",

@@ -86,6 +86,14 @@ class FindBar(Sheet[None]):
             self.set_focus(None)
             self.show_keys(STEPPING)
 
+    def action_leave(self) -> None:
+        """Close; what was found stays at hand for n and N, which go on where they were in use."""
+        if self._hits:
+            self.ponder.finding.keep(self._field.value.strip(), self._at)
+            if self.focused is None:
+                self.ponder.chat.transcript.focus()
+        super().action_leave()
+
     async def _on_key(self, event: events.Key) -> None:
         if self.focused is not None:
             return

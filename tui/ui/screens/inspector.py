@@ -18,7 +18,7 @@ from tui.domain.printable import one_line
 from tui.domain.usage import Certainty
 from tui.ui.copying import put_on_clipboard
 from tui.ui.markdown.runs import Line, Look, Run
-from tui.ui.screens.inspector_parts import parts_page
+from tui.ui.screens.inspector_parts import parts_page, round_trip
 from tui.ui.screens.sheet import Keys, Sheet
 from tui.ui.screens.wire_text import as_curl, diff_lines, pretty
 from tui.ui.transcript.figures import duration
@@ -49,8 +49,10 @@ class Inspector(Sheet[None]):
         Binding("s", "save", "save", show=False),
     ]
 
-    def __init__(self, desk: ChatDesk, draft: str) -> None:
+    def __init__(self, desk: ChatDesk, draft: str, answer: str = "") -> None:
         super().__init__()
+        self._answer = answer
+        """The message the cursor is on: its verdict is said above the pages."""
         self._desk = desk
         self._draft = draft
         self._at = 0
@@ -63,7 +65,9 @@ class Inspector(Sheet[None]):
         self._page = Page(ink)
         self._tree = JsonView(ink)
         self._tree.display = False
-        return (self._tabs, self._page, self._tree)
+        self._verdict = Static("", markup=False, classes="found")
+        self._verdict.display = False
+        return (self._tabs, self._verdict, self._page, self._tree)
 
     def on_mount(self) -> None:
         """Ask what would be sent."""
@@ -82,6 +86,9 @@ class Inspector(Sheet[None]):
             return
         meter = self._preview.meter
         word = "reported" if meter.certainty is Certainty.REPORTED else "≈"
+        if self._answer:
+            self._verdict.update(Content.styled(round_trip(self._preview, self._answer) + "\n", "bold $foreground"))
+            self._verdict.display = True
         self.note(f"{word} {meter.effective:,} tokens to {self._preview.target.provider.id}")
         self.action_go(self._at)
 
@@ -123,6 +130,9 @@ class Inspector(Sheet[None]):
 
     def action_curl(self) -> None:
         """Copy the request as a curl command."""
+        if not self._request:
+            self.say("There is no request to copy yet.")
+            return
         driver = self.app._driver
         try:
             how = put_on_clipboard(as_curl(self._request), driver.write if driver is not None else lambda _: None)
@@ -132,6 +142,9 @@ class Inspector(Sheet[None]):
 
     def action_save(self) -> None:
         """Write the request beside the user's work."""
+        if not self._request:
+            self.say("There is no request to save yet.")
+            return
         path = Path.cwd() / "ponder-request.json"
         try:
             path.write_text(pretty(self._request), encoding="utf-8")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from tui.context.estimate import block_tokens
 from tui.domain.blocks import Block, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
-from tui.domain.messages import Message, Turn
+from tui.domain.messages import Message, Role, Turn
 from tui.domain.printable import one_line
 from tui.domain.request import Verdict
 from tui.domain.usage import MeterReading
@@ -76,11 +76,26 @@ def _turns(preview: Preview, turns: Sequence[Turn], width: int) -> Iterator[Line
                 yield _block(message, block, verdicts.get((message.id, index)), width)
 
 
+def round_trip(preview: Preview, message_id: str) -> str:
+    """Whether the thinking of one answer goes back with the next request, and if not why."""
+    about = [verdict for verdict in preview.request.outgoing.verdicts if verdict.message_id == message_id]
+    thinking = [verdict for verdict in about if verdict.kind == "thinking"]
+    if not about:
+        return "This answer stays behind: a summary stands for it."
+    if not thinking:
+        return "This answer has no thinking that could go back."
+    stays = sorted({verdict.reason.value for verdict in thinking if not verdict.sent})
+    if not stays:
+        return "The thinking of this answer goes back with the next request."
+    return f"The thinking of this answer stays behind: {', '.join(stays)}."
+
+
 def _block(message: Message, block: Block, verdict: Verdict | None, width: int) -> Line:
     sent = verdict is not None and verdict.sent
     mark = Run("  ✓ goes  ", "success") if sent else Run("  ✗ stays ", "warning")
     count = f"≈{tokens(block_tokens(block))}".rjust(8)
-    kind = f"{message.role.value} {block.kind.replace('_', ' ')}".ljust(22)
+    role = "" if message.role is Role.TOOL else f"{message.role.value} "
+    kind = f"{role}{block.kind.replace('_', ' ')}".ljust(22)
     reason = verdict.reason.value if verdict is not None else "left out: replaced by a summary"
     reason = "" if reason == "sent" else f"  {reason}"
     used = 10 + 8 + 2 + 22 + width_of(reason)

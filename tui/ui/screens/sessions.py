@@ -14,6 +14,8 @@ from textual.widgets import Input, OptionList
 
 from tui.commands.context import Desk, SessionRow
 from tui.domain.errors import PonderError
+from tui.domain.events import Severity
+from tui.ui.screens.export_choice import ExportChoice, Form
 from tui.ui.screens.session_rows import session_row
 from tui.ui.screens.sheet import Keys, Sheet
 from tui.ui.widgets.field import Field
@@ -139,6 +141,26 @@ class Sessions(Sheet[str]):
         elif key in ("d", "f", "e", "space") and chosen is not None:
             self._act(key, chosen)
 
+    def _ask_export(self, session: str) -> None:
+        def chosen(choice: tuple[Form, str] | None) -> None:
+            if choice is not None:
+                self._export(session, *choice)
+
+        self.app.push_screen(ExportChoice(), chosen)
+
+    @work(group="act")
+    async def _export(self, session: str, form: Form, parts: str) -> None:
+        path = Path.cwd() / f"ponder-{session[-8:]}.{form}"
+        try:
+            path.write_text(await self._desk.library.export(session, form, parts), encoding="utf-8")
+            path.chmod(0o600)
+        except PonderError as error:
+            self.complain(error)
+        except OSError as error:
+            self.ponder.say(f"{path} could not be written: {error.strerror}.", Severity.ERROR)
+        else:
+            self.say(f"Written to {path}")
+
     def _begin_rename(self, session: str) -> None:
         self._renaming = session
         self._query = self._field.value
@@ -183,10 +205,8 @@ class Sessions(Sheet[str]):
         elif key == "space":
             await library.pin(session, pinned=not self._rows[session].pinned)
         elif key == "e":
-            path = Path.cwd() / f"ponder-{session[-8:]}.md"
-            path.write_text(await library.export(session, "md", "answers"), encoding="utf-8")
-            path.chmod(0o600)
-            self.say(f"Written to {path.name}.")
+            self._ask_export(session)
+            return
         else:
             turns = await library.turns(session)
             self.dismiss(f"fork {session}" if turns else None)

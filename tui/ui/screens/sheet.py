@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar, cast
 
 from textual import events
@@ -45,6 +46,8 @@ class Sheet(ModalScreen[R], Generic[R]):
     """A sheet; subclasses give ``inside`` and ``keys``."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "close", show=False)]
+    CSS_PATH: ClassVar = str(Path(__file__).parents[1] / "styles" / "screens.tcss")
+    """Read with the first sheet: the chat needs none of it."""
     TITLE_WORDS: ClassVar[str] = ""
     KEYS: ClassVar[Keys] = ()
     ESCAPE: ClassVar[str] = "close"

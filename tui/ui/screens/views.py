@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from tui.commands.context import View
 from tui.commands.registry import Place
+from tui.ui.transcript.section import Voice
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,7 +41,9 @@ def _page(app: PonderApp, view: View, argument: str) -> None:
             from tui.ui.screens.inspector import Inspector
 
             composer = app.chat.composer
-            app.push_screen(Inspector(app.desk.chat, composer.chips.written_out(composer.text)))
+            cursor = app.chat.transcript.cursor if app.chat.transcript.has_focus else None
+            answer = cursor[0].key if cursor is not None and cursor[0].voice is Voice.MODEL else ""
+            app.push_screen(Inspector(app.desk.chat, composer.chips.written_out(composer.text), answer))
         case View.SETTINGS:
             from tui.ui.screens.settings import SettingsSheet
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from tui.domain.printable import one_line, printable
-from tui.ui.markdown.document import Document
-from tui.ui.markdown.highlight import highlight
-from tui.ui.markdown.layout import code_lines
 from tui.ui.markdown.runs import Line, Look, Run, plain, wrap
 from tui.ui.transcript.figures import duration, money, tokens
+
+if TYPE_CHECKING:
+    from tui.ui.markdown.document import Document
 
 PEEK_ROWS = 10
 """Rows of thinking shown while it is live, and when it is peeked at."""
@@ -152,6 +152,8 @@ class Answer(Drawn):
     def document(self) -> Document:
         """The laid-out text, made when it is first looked at."""
         if self._document is None:
+            from tui.ui.markdown.document import Document  # with the first answer, not with the first screen
+
             self._document = Document("".join(self._source), closed=self._closed)
         return self._document
 
@@ -341,6 +343,9 @@ class ToolCall(Drawn):
         self._width = width
         self._rows = []
         if self._open:
+            from tui.ui.markdown.highlight import highlight
+            from tui.ui.markdown.layout import code_lines
+
             for language, text in self.detail:
                 lines = printable(text).split("\n")
                 self._rows.extend(code_lines(highlight(lines[:400], language), width))

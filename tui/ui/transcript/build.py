@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from tui.domain.blocks import (
     Block,
@@ -20,6 +19,7 @@ from tui.domain.printable import one_line
 from tui.domain.stream import Finish
 from tui.domain.thinking import ThinkingForm
 from tui.domain.usage import Usage
+from tui.domain.value import dataclass
 from tui.ui.markdown.runs import Look, Run
 from tui.ui.transcript.blocks import Answer, Caption, Drawn, Fold, Spoken, Thinking, ToolCall, ToolState
 from tui.ui.transcript.figures import duration, money, tokens

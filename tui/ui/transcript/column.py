@@ -64,6 +64,13 @@ class Column:
             self._dirty.discard(place)
             self._measured.discard(place)
 
+    def rename(self, section: Section, key: str) -> None:
+        """An answer has its name only once it is complete."""
+        place = self._places.pop(section.key, None)
+        section.key = key
+        if place is not None:
+            self._places[key] = place
+
     def changed(self, section: Section) -> None:
         """It is different now; ``settle`` will see."""
         section.touch()

@@ -27,11 +27,12 @@ from tui.domain.printable import one_line, printable
 from tui.domain.stream import StreamEvent
 from tui.engine.state import SessionView
 from tui.ui.markdown.runs import Look, Run
-from tui.ui.transcript.blocks import Caption, ToolCall, ToolState
+from tui.ui.transcript.blocks import Caption, Drawn, ToolCall, ToolState
 from tui.ui.transcript.build import Showing, fill_result, sections_of, spoken
 from tui.ui.transcript.figures import tokens
 from tui.ui.transcript.live import Clock, Live
 from tui.ui.transcript.section import Section, Voice
+from tui.ui.transcript.summary import Summary
 from tui.ui.transcript.transcript import Transcript
 
 
@@ -63,6 +64,8 @@ class Conversation:
             self._begin(f"{view.answer.round}:{view.answer.attempt}", str(view.spec.model), str(view.plan.asked))
             for event in view.answer.events:
                 self._stream(event)
+        for notice in view.notices:
+            self._notice(notice.severity.value, notice.text, notice.advice)
         self._transcript.settle()
 
     def show(self, showing: Showing) -> None:
@@ -109,10 +112,9 @@ class Conversation:
                 self._notice(severity.value, text, advice)
             case CompressionFinished(error=error) if error:
                 self._notice("warning", f"Compression changed nothing: {error}", "")
-            case CompressionFinished(before, after):
-                self._notice(
-                    "info", f"Compressed {tokens(before)} → {tokens(after)} tokens", "/uncompress takes it back"
-                )
+            case CompressionFinished(before, after, summary):
+                said = f"Compressed {tokens(before)} → {tokens(after)} tokens"
+                self._notice("info", said, "/uncompress takes it back", Summary(summary) if summary else None)
             case _:
                 pass
 
@@ -151,6 +153,7 @@ class Conversation:
         if live is None:
             return
         live.finish(message)
+        self._transcript.column.rename(live.section, message.id)
         for call_id, call in live.calls.items():
             self._calls[call_id] = (live.section, call)
         self._transcript.column.changed(live.section)
@@ -199,12 +202,14 @@ class Conversation:
 
     # Everything else
 
-    def _notice(self, severity: str, text: str, advice: str) -> None:
+    def _notice(self, severity: str, text: str, advice: str, below: Drawn | None = None) -> None:
         role = {"error": "error", "warning": "warning"}.get(severity, "muted")
         mark = {"error": "✗ ", "warning": "⚠ "}.get(severity, "· ")
         self._count += 1
         section = Section(f"notice:{self._count}", Voice.NOTICE)
         section.add(Caption(Run(mark + printable(text), role)))
         if advice:
-            section.add(Caption(Run("  " + printable(advice), "muted")))
+            section.add(Caption(Run("↳ " + printable(advice), "muted")))
+        if below is not None:
+            section.add(below)
         self._transcript.column.append(section)

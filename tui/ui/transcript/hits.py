@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from textual.geometry import Offset
 
 from tui.domain.blocks import Block, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
+from tui.domain.value import dataclass
 from tui.engine.state import SessionView
 from tui.ui.markdown.runs import plain, width_of
 from tui.ui.transcript.blocks import Drawn, Fold, Thinking, ToolCall

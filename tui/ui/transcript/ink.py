@@ -45,14 +45,23 @@ def _colour(value: str | None) -> Color | None:
     return Color.parse(value[:7]) if value.startswith("#") else None
 
 
-class Ink:
-    """Styles of one theme, made once and kept."""
+PLAIN_MARKS = str.maketrans(dict(zip("▸▾┊▌▐│─•◦▪●○◇⊞✓✗⚠›‹…", "+-||||-***ooo#vx!><~", strict=True)))
+"""What a screen reader can say instead of our marks, each as wide as the other."""
 
-    def __init__(self, variables: Mapping[str, str], *, ansi: bool = False) -> None:
+
+class Ink:
+    """Styles of one theme, made once and kept; ``plain`` writes marks with the letters of a keyboard."""
+
+    def __init__(self, variables: Mapping[str, str], *, ansi: bool = False, plain: bool = False) -> None:
         self._variables = variables
         self._ansi = ansi
+        self._marks = PLAIN_MARKS if plain else None
         self._styles: dict[tuple[str, Look, str, str], Style] = {}
         self._grounds = {ground: Style(bgcolor=_colour(variables.get(name))) for ground, name in GROUNDS.items()}
+
+    def plainly(self) -> Ink:
+        """The same for someone who listens to the screen."""
+        return Ink(self._variables, ansi=self._ansi, plain=True)
 
     def ground(self, ground: str) -> Style:
         """The style of an empty cell."""
@@ -83,6 +92,9 @@ class Ink:
 
     def strip(self, line: Line, ground: str, width: int, *, left: Line | None = None) -> Strip:
         """A line in colours, filled up to ``width``; ``left`` stands before it on the page's own ground."""
+        if self._marks is not None:
+            left = [run._replace(text=run.text.translate(self._marks)) for run in left or ()]
+            line = [run._replace(text=run.text.translate(self._marks)) for run in line]
         segments = [Segment(run.text, self.style(run.role, run.look, "", run.href)) for run in left or ()]
         segments.extend(Segment(run.text, self.style(run.role, run.look, ground, run.href)) for run in line if run.text)
         used = line_width(left or []) + line_width(line)

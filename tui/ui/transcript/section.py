@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from enum import StrEnum
+from typing import TypeVar
 
 from textual.strip import Strip
 
 from tui.ui.markdown.runs import Line, Run
 from tui.ui.transcript.blocks import Answer, Drawn, Thinking
 from tui.ui.transcript.ink import Ink
+from tui.ui.transcript.shelter import Raw
+
+LOG = logging.getLogger(__name__)
+T = TypeVar("T")
 
 MARGIN = 3
 """Columns left of the text: a blank, the bar or the cursor, a blank."""
@@ -38,6 +44,24 @@ class Voice(StrEnum):
 def text_width(width: int) -> int:
     """Columns for text in a transcript of this width."""
     return max(8, min(MAX_TEXT, width - MARGIN - 2))
+
+
+def built_or_raw(build: Callable[[], list[Drawn]], key: str) -> list[Drawn]:
+    """The blocks of a section, or a line that says they could not be made."""
+    try:
+        return build()
+    except Exception:  # the boundary of a message: whatever is wrong in it must not end the program
+        LOG.exception("the blocks of %s could not be made", key)
+        return [Raw("(the log says why; the session itself is whole: /export writes it)")]
+
+
+def words_of(block: Drawn) -> str:
+    """The words of a block that may be broken in more than one way."""
+    try:
+        return block.text()
+    except Exception:  # the boundary of a message, as above
+        LOG.exception("the words of a %s could not be had", type(block).__name__)
+        return ""
 
 
 class Section:
@@ -80,7 +104,7 @@ class Section:
         """Its blocks; the list is only changed through ``add``."""
         if self._build is not None:
             build, self._build = self._build, None
-            self._blocks = build()
+            self._blocks = built_or_raw(build, self.key)
         return self._blocks
 
     @property
@@ -113,7 +137,11 @@ class Section:
         """A cheap guess at the height while it was never looked at."""
         if self._build is not None:
             return self._guess // text_width(width) + 5 if self._guess is not None else 3
-        return 1 + sum(block.estimate(text_width(width)) + block.space for block in self._blocks)
+        room = text_width(width)
+        return 1 + sum(
+            self._sheltered(index, lambda drawn: drawn.estimate(room)) + block.space
+            for index, block in enumerate(self._blocks)
+        )
 
     def height(self, width: int) -> int:
         """Lines at this width, with the blank line below."""
@@ -124,10 +152,10 @@ class Section:
             self._starts, self._ends = [], []
             room = text_width(width)
             at = 0
-            for block in self.blocks:
+            for index, block in enumerate(self.blocks):
                 at += block.space
                 self._starts.append(at)
-                at += block.height(room)
+                at += self._sheltered(index, lambda drawn: drawn.height(room))
                 self._ends.append(at)
             self._height = at + 1
             if len(self._strips) > self._height:
@@ -151,8 +179,20 @@ class Section:
         if found is None:
             return BLANK, "", None
         index, inside = found
+        line = self._sheltered(index, lambda drawn: drawn.line(inside))
+        return line, self._blocks[index].ground, index
+
+    def _sheltered(self, index: int, ask: Callable[[Drawn], T]) -> T:
+        """Ask a block; one that raises is replaced by its words."""
         block = self._blocks[index]
-        return block.line(inside), block.ground, index
+        try:
+            return ask(block)
+        except Exception:  # the boundary of a message: whatever is wrong in it must not end the program
+            LOG.exception("block %d of %s (%s) could not be laid out", index, self.key, type(block).__name__)
+            raw = self._blocks[index] = Raw(words_of(block), block.space)
+            raw.height(text_width(self._width))
+            self.touch()
+            return ask(raw)
 
     def strip(self, number: int, ink: Ink, *, cursor: int | None) -> Strip:
         """A line in colours, over the whole width."""

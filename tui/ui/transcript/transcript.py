@@ -24,6 +24,23 @@ MOST_PAINTED = 1_000
 """Lines kept as they were last painted: a few screens, so that scrolling text is not made anew."""
 
 
+def finished(strip: Strip, absolute: int, width: int, ink: Ink) -> Strip:
+    """A row as wide as the screen, that knows where it stands so that the mouse can select in it."""
+    return strip.crop_extend(0, width, ink.ground("")).apply_offsets(0, absolute)
+
+
+def with_selection(strip: Strip, selection: Selection, absolute: int, style: Style) -> Strip:
+    """A row with what is selected of it marked."""
+    span = selection.get_span(absolute)
+    if span is None:
+        return strip
+    start, end = span
+    end = strip.cell_length if end == -1 else end
+    before, chosen, after = strip.divide([start, max(start, end), strip.cell_length])
+    marked = Segment.apply_style(chosen, post_style=Style(color=style.color, bgcolor=style.bgcolor))
+    return Strip.join([before, Strip(marked, chosen.cell_length), after])
+
+
 class Transcript(ScrollView, can_focus=True):
     """Sections below each other. Whoever changes one says so to ``column``; once per frame ``settle`` draws it."""
 
@@ -158,28 +175,15 @@ class Transcript(ScrollView, can_focus=True):
             self._painted.pop(absolute, None)
             return self._ink.strip([], "", width)
         if self.text_selection is not None:
-            return self._finished(self._with_selection(strip, absolute), absolute, width)
+            style: Style = self.screen.get_component_rich_style("screen--selection")
+            marked = with_selection(strip, self.text_selection, absolute, style)
+            return finished(marked, absolute, width, self._ink)
         kept = self._painted.get(absolute)
         if kept is None or kept[0] is not strip or kept[1] != width:
             if len(self._painted) > MOST_PAINTED:
                 self._painted.clear()
-            kept = self._painted[absolute] = (strip, width, self._finished(strip, absolute, width))
+            kept = self._painted[absolute] = (strip, width, finished(strip, absolute, width, self._ink))
         return kept[2]
-
-    def _finished(self, strip: Strip, absolute: int, width: int) -> Strip:
-        return strip.crop_extend(0, width, self._ink.ground("")).apply_offsets(0, absolute)
-
-    def _with_selection(self, strip: Strip, absolute: int) -> Strip:
-        selection = self.text_selection
-        span = selection.get_span(absolute) if selection is not None else None
-        if span is None:
-            return strip
-        start, end = span
-        end = strip.cell_length if end == -1 else end
-        before, chosen, after = strip.divide([start, max(start, end), strip.cell_length])
-        style: Style = self.screen.get_component_rich_style("screen--selection")
-        marked = Segment.apply_style(chosen, post_style=Style(color=style.color, bgcolor=style.bgcolor))
-        return Strip.join([before, Strip(marked, chosen.cell_length), after])
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
         """The words between two places, without margins."""

@@ -11,16 +11,22 @@ from tui.commands.key_words import key_words
 from tui.commands.registry import Place, Registry
 
 MOST = 7
+ORDER = ("send", "newline", "stop", "model", "palette", "help", "sessions", "thinking")
+"""What a newcomer needs first stands first: a narrow screen cuts from the end."""
 
 
 def footer_keys(registry: Registry, keymap: Mapping[str, tuple[str, ...]], place: Place) -> list[tuple[str, str]]:
-    """Keys and words for the footer, those of the focused place first."""
+    """Keys and words for the footer, in the order of their use."""
     rows = [
-        (command.place is not place, number, key_words(keymap[command.id][0]), command.footer)
+        (
+            ORDER.index(command.footer) if command.footer in ORDER else len(ORDER) + number,
+            key_words(keymap[command.id][0]),
+            command.footer,
+        )
         for number, command in enumerate(registry)
         if command.footer and keymap.get(command.id) and command.place in (place, Place.ANYWHERE)
     ]
-    return [(key, word) for _, _, key, word in sorted(rows)]
+    return [(key, word) for _, key, word in sorted(rows)]
 
 
 TRANSCRIPT_KEYS = (("space", "fold"), ("j/k", "move"), ("y", "copy"), ("r", "retry"), ("e", "edit"), ("f", "fork"))
@@ -36,6 +42,7 @@ class KeyLine(Static):
         self._registry = registry
         self._keymap = keymap
         self._place = Place.COMPOSER
+        self._busy = False
 
     def on_mount(self) -> None:
         """Draw."""
@@ -51,8 +58,16 @@ class KeyLine(Static):
             self._place = place
             self._draw()
 
+    def stoppable(self, *, busy: bool) -> None:
+        """Whether there is something to stop."""
+        if busy is not self._busy:
+            self._busy = busy
+            self._draw()
+
     def _draw(self) -> None:
         keys = footer_keys(self._registry, self._keymap, self._place)
+        if not self._busy:
+            keys = [(key, word) for key, word in keys if word != "stop"]
         if self._place is Place.TRANSCRIPT:
             keys = [*TRANSCRIPT_KEYS, ("esc", "back")]
         elif self._place is Place.ANYWHERE:

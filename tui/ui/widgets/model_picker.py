@@ -19,6 +19,9 @@ from tui.ui.widgets.field import Field
 from tui.ui.widgets.model_rows import facts_of, key_of, model_rows
 from tui.ui.widgets.row_list import STEPS, RowList
 
+FILL_AFTER_S = 0.15
+"""When the sidebar's list is filled: after the first screen and the first letters."""
+
 
 class ModelPicker(Vertical):
     """Type to filter, arrows to move, enter to take, ``*`` to mark a favourite."""
@@ -44,8 +47,12 @@ class ModelPicker(Vertical):
         provider: str
         model: str
 
-    def __init__(self, desk: ModelDesk, spec: ModelSpec) -> None:
+    def __init__(self, desk: ModelDesk, spec: ModelSpec, *, later: bool = False) -> None:
+        """With ``later`` the list is filled once the screen stands: it reads all makers' files."""
         super().__init__(classes="model-picker")
+        self.filled = False
+        """Whether the models were asked for yet."""
+        self._later = later
         self._desk = desk
         self._spec = spec
         self._models: dict[str, ModelRow] = {}
@@ -60,12 +67,20 @@ class ModelPicker(Vertical):
         yield self._facts
 
     def on_mount(self) -> None:
-        """Draw."""
-        self.refresh_rows(at=key_of(self._spec))
+        """Draw, at once or later."""
+        if self._later:
+            self.set_timer(FILL_AFTER_S, self._fill)
+        else:
+            self._fill()
+
+    def _fill(self) -> None:
+        if not self.filled:
+            self.refresh_rows(at=key_of(self._spec))
 
     def on_resize(self) -> None:
         """Names are cut to the width."""
-        self._draw_rows()
+        if self.filled:
+            self._draw_rows()
 
     def focus_filter(self) -> None:
         """Here one begins."""
@@ -75,10 +90,13 @@ class ModelPicker(Vertical):
         """Mark the model that is in use now."""
         if spec != self._spec:
             self._spec = spec
-            self.refresh_rows(at=key_of(spec))
+            if self.filled:
+                self.refresh_rows(at=key_of(spec))
 
     def refresh_rows(self, at: str | None = None) -> None:
         """Ask for the models again."""
+        at = key_of(self._spec) if at is None and not self.filled else at
+        self.filled = True
         self._models = {key_of(model.spec): model for model in self._desk.models()}
         self._draw_rows(at)
 

@@ -88,9 +88,9 @@ class MeterView(Vertical):
 class Panels(VerticalScroll, can_focus=False):
     """Model, thinking, context, session below each other."""
 
-    def __init__(self, desk: Desk, view: SessionView, *, id: str | None = None) -> None:  # noqa: A002
+    def __init__(self, desk: Desk, view: SessionView, *, id: str | None = None, later: bool = False) -> None:  # noqa: A002
         super().__init__(id=id, classes="panels")
-        self.picker = ModelPicker(desk.models, view.spec)
+        self.picker = ModelPicker(desk.models, view.spec, later=later)
         self.thinking = ThinkingPicker(desk.models, view.spec)
         self.meter = MeterView(plain=bool(desk.settings.layers().value("ui.plain")))
 
@@ -154,7 +154,7 @@ class Sidebar(Panels):
     def __init__(self, desk: Desk) -> None:
         view, subscription = desk.chat.attach()
         subscription.close()
-        super().__init__(desk, view, id="sidebar")
+        super().__init__(desk, view, id="sidebar", later=True)
 
     @property
     def _ponder(self) -> PonderApp:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from textual.content import Content
 from textual.widgets import Static
 
 from tui.domain.printable import one_line
 from tui.domain.usage import Certainty, MeterReading
+from tui.domain.value import dataclass
 from tui.engine.state import Phase
 from tui.ui.transcript.figures import duration, money, tokens
 
@@ -59,10 +60,12 @@ def doing(status: Status, now: float) -> str:
 class StatusLine(Static):
     """One line; redrawn when something in it changes and four times a second while something runs."""
 
-    def __init__(self, *, motion: bool = True, id: str | None = None) -> None:  # noqa: A002
+    def __init__(self, *, motion: bool = True, still: bool = False, id: str | None = None) -> None:  # noqa: A002
         super().__init__("", markup=False, id=id)
         self._status = Status()
         self._motion = motion
+        self._still = still
+        """No clock, so that whoever listens to the screen hears a state once."""
         self._frame = 0
         self._drawn = ""
 
@@ -87,9 +90,9 @@ class StatusLine(Static):
         status = self._status
         if status.not_saved:
             parts.append((f" NOT SAVED: {one_line(status.not_saved, 60)} ", "$error reverse"))
-        busy = doing(status, now)
+        busy = doing(replace(status, since=None) if self._still else status, now)
         if busy:
-            mark = THROBBER[self._frame % len(THROBBER)] if self._motion else "·"
+            mark = THROBBER[self._frame % len(THROBBER)] if self._motion and not self._still else "·"
             parts.append((f"{mark} {busy}", "$accent"))
         if status.queued:
             parts.append((f"{status.queued} waiting", "$warning"))

@@ -1,0 +1,174 @@
+"""Sessions of the whole program that are kept in the database: flipped, renamed, opened twice, told about."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.wiring.stage import FAST, heard_until
+from tui.context.estimate import text_tokens
+from tui.domain.blocks import TextBlock
+from tui.domain.errors import UsageError
+from tui.domain.events import AppEvent, Notice, TitleChanged, TurnFailed, TurnFinished
+from tui.engine.ports import NoTools
+from tui.engine.state import SessionView
+from tui.wiring.desk import LiveDesk
+from tui.wiring.findings import Findings
+from tui.wiring.kept_in_store import KeptInStore
+from tui.wiring.open_session import OpenSession, first_spec
+from tui.wiring.program import build_program
+from tui.wiring.wishes import Wishes
+
+FIRST, SECOND = (TextBlock(text="Hello"),), (TextBlock(text="Show me a table"),)
+
+
+@dataclass
+class Home:
+    """A program with a session open."""
+
+    desk: LiveDesk
+
+    def view(self) -> SessionView:
+        view, subscription = self.desk.chat.attach()
+        subscription.close()
+        return view
+
+    def prompts(self) -> list[str]:
+        blocks = [turn.messages[0].blocks[0] for turn in self.view().turns]
+        return [block.text for block in blocks if isinstance(block, TextBlock)]
+
+    async def say(self, blocks: tuple[TextBlock, ...], *, instead_of: str | None = None) -> list[AppEvent]:
+        _, subscription = self.desk.chat.attach()
+        if instead_of is None:
+            await self.desk.chat.submit(blocks)
+        else:
+            await self.desk.chat.edit(instead_of, blocks)
+        return await heard_until(subscription, TurnFinished, TurnFailed)
+
+
+@asynccontextmanager
+async def at_home(folder: Path, session: str | None = None) -> AsyncIterator[Home]:
+    """The program as ``ponder`` starts it, or as ``ponder -r SESSION`` does."""
+    program = build_program({"PONDER_HOME": str(folder)}, Wishes(model=FAST, folder=folder, demo_speed=0.0))
+    program.toolbox = NoTools()
+    findings = Findings(program)
+    storage = KeptInStore(program.paths.database, time.time, str)
+    program.engine.start()
+    try:
+        current = OpenSession(program, storage, interactive=True)
+        stored = await storage.load(session) if session is not None else None
+        current.start(first_spec(program, findings.ready()), stored)
+        yield Home(LiveDesk(current, findings, storage))
+        await current.close()
+    finally:
+        await storage.aclose()
+        await asyncio.to_thread(program.close)
+
+
+async def test_an_edited_prompt_and_the_former_are_flipped_round_and_round(tmp_path: Path) -> None:
+    async with at_home(tmp_path) as home:
+        await home.say(FIRST)
+        await home.say(SECOND)
+        first = home.view().turns[0]
+        with pytest.raises(UsageError, match="no other branch"):
+            await home.desk.chat.flip(first.id, 1)
+        await home.say((TextBlock(text="Why?"),), instead_of=first.id)
+        assert home.prompts() == ["Why?"]
+        assert await home.desk.chat.flip(home.view().turns[0].id, 1) == "Branch 1 of 2."
+        assert home.prompts() == ["Hello", "Show me a table"]
+        assert home.view().turns[0] == first
+        assert await home.desk.chat.flip(first.id, -1) == "Branch 2 of 2."
+        assert home.prompts() == ["Why?"]
+        session = home.desk.chat.session_id
+    async with at_home(tmp_path, session) as home:
+        assert home.prompts() == ["Why?"]
+
+
+async def test_a_retried_turn_stays_beside_the_new_one(tmp_path: Path) -> None:
+    async with at_home(tmp_path) as home:
+        await home.say(FIRST)
+        first = home.view().turns[0].id
+        _, subscription = home.desk.chat.attach()
+        await home.desk.chat.retry(first)
+        await heard_until(subscription, TurnFinished, TurnFailed)
+        second = home.view().turns[0].id
+        assert second != first
+        await home.desk.chat.flip(second, 1)
+        assert [turn.id for turn in home.view().turns] == [first]
+        await home.say(SECOND)
+        assert home.prompts() == ["Hello", "Show me a table"]
+
+
+async def test_a_new_title_is_on_the_screen_at_once(tmp_path: Path) -> None:
+    async with at_home(tmp_path) as home:
+        await home.say(FIRST)
+        _, subscription = home.desk.chat.attach()
+        await home.desk.library.rename(home.desk.chat.session_id, " The Fermi paradox ")
+        heard = await heard_until(subscription, TitleChanged)
+        assert heard == [TitleChanged("The Fermi paradox")]
+        assert home.view().title == "The Fermi paradox"
+
+
+async def test_a_session_open_elsewhere_comes_as_a_fork_and_says_so(tmp_path: Path) -> None:
+    async with at_home(tmp_path) as home:
+        await home.say(FIRST)
+        session = home.desk.chat.session_id
+        async with at_home(tmp_path, session) as second:
+            assert second.desk.chat.session_id != session
+            assert ["open in another window" in notice.text for notice in second.view().notices] == [True]
+            await second.say(SECOND)
+        await home.say((TextBlock(text="Why?"),))
+    async with at_home(tmp_path, session) as home:
+        assert (home.desk.chat.session_id, home.view().notices) == (session, ())
+        assert home.prompts() == ["Hello", "Why?"]
+
+
+async def test_nothing_is_held_after_a_headless_run_that_never_closed_its_session(tmp_path: Path) -> None:
+    path = tmp_path / "sessions.db"
+    async with at_home(tmp_path) as home:
+        await home.say(FIRST)
+        session = home.desk.chat.session_id
+    storage = KeptInStore(tmp_path / "data" / path.name, time.time, str)
+    await storage.load(session)
+    await storage.aclose()
+    other = KeptInStore(tmp_path / "data" / path.name, time.time, str)
+    assert (await other.load(session)).notice == ""
+    await other.aclose()
+
+
+async def test_damage_that_is_found_with_the_first_prompt_is_told_in_the_conversation(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "sessions.db").write_bytes(b"no database " * 500)
+    async with at_home(tmp_path) as home:
+        heard = await home.say(FIRST)
+        told = [event.text for event in heard if isinstance(event, Notice)]
+        assert ["sessions.db.damaged-1" in sentence for sentence in told] == [True]
+        assert home.prompts() == ["Hello"]
+    assert (tmp_path / "data" / "sessions.db.damaged-1").exists()
+
+
+async def test_a_session_can_be_named_and_put_away_before_anything_was_said(tmp_path: Path) -> None:
+    async with at_home(tmp_path) as home:
+        here, library = home.desk.chat.session_id, home.desk.library
+        await library.delete(here)
+        with pytest.raises(UsageError, match="nothing to export"):
+            await library.export(here, "md", "answers")
+        await library.rename(here, "Plans")
+        await library.pin(here, pinned=True)
+        await home.say(FIRST)
+        assert [(row.title, row.pinned, row.turns) for row in await library.sessions()] == [("Plans", True, 1)]
+
+
+async def test_the_words_of_a_session_that_was_left_are_not_kept_in_memory(tmp_path: Path) -> None:
+    async with at_home(tmp_path) as home:
+        await home.say(FIRST)
+        await home.say(SECOND)
+        known = text_tokens.cache_info().currsize
+        await home.desk.chat.new_session()
+        assert text_tokens.cache_info().currsize < known / 2

@@ -1,0 +1,37 @@
+"""Stepping through what was found once the find bar is closed: n and N in the transcript."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual.selection import Selection
+
+if TYPE_CHECKING:
+    from tui.ui.app import PonderApp
+
+
+class Finding:
+    """What was looked for last, and how far one has stepped."""
+
+    def __init__(self, app: PonderApp) -> None:
+        self._app = app
+        self.query = ""
+        self._at = 0
+
+    def keep(self, query: str, at: int) -> None:
+        """The find bar closes here."""
+        self.query, self._at = query, at
+
+    def step(self, step: int) -> None:
+        """To the next or the previous; looked for anew, because the conversation may have gone on."""
+        from tui.ui.transcript.hits import hits_in, reveal
+
+        chat = self._app.chat
+        view = chat.view()
+        hits = hits_in(chat.transcript.column.sections, view, self.query) if view is not None and self.query else []
+        if not hits:
+            self._app.say("Nothing to step through: ctrl+f finds.")
+            return
+        self._at = (self._at + step) % len(hits)
+        place = reveal(chat.transcript, hits[self._at], self.query)
+        chat.selections = {} if place is None else {chat.transcript: Selection(*place)}

@@ -1,0 +1,53 @@
+"""Which file a session is written to: its form, and how much of the session."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, Literal, cast
+
+from textual import on
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import OptionList
+
+from tui.ui.screens.sheet import Keys, Sheet
+from tui.ui.widgets.row_list import Row, RowList
+
+Form = Literal["md", "json", "html"]
+
+FORMS = {"md": "Markdown", "html": "a web page", "json": "JSON, can be imported again"}
+PARTS = {"answers": "prompts and answers", "thinking": "with thinking", "all": "with thinking and tools"}
+
+
+class ExportChoice(Sheet[tuple[Form, str]]):
+    """Gives form and extent."""
+
+    TITLE_WORDS = "Export"
+    SHAPE: ClassVar[str] = "-small"
+    KEYS: ClassVar[Keys] = (("up down", "move"), ("enter", "write"))
+
+    def inside(self) -> Sequence[Widget]:
+        """Every form with every extent: nine lines, one choice."""
+        self._list = RowList()
+        return (self._list,)
+
+    def on_mount(self) -> None:
+        """Markdown of the answers is what most want."""
+        self._list.show_rows(
+            [
+                Row(
+                    f"{form} {part}",
+                    Content.styled(form.ljust(6), "bold $foreground")
+                    + Content.styled(extent.ljust(26), "$foreground")
+                    + Content.styled(words, "$muted-text"),
+                )
+                for form, words in FORMS.items()
+                for part, extent in PARTS.items()
+            ]
+        )
+        self._list.focus()
+
+    @on(OptionList.OptionSelected)
+    def _take(self, event: OptionList.OptionSelected) -> None:
+        form, _, part = self._list.key_at(event.option_index).partition(" ")
+        self.dismiss((cast("Form", form), part))
