@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tui.cli.main import COMMANDS, main
+from tui.cli import start
+from tui.cli.main import COMMANDS, main, whole_parser
 
 SECRET = "sk-ant-REDACTED"
 
@@ -80,3 +81,7 @@ def test_bash_offers_what_fits(typed: list[str], offered: list[str], capsys, tmp
     )
     said = subprocess.run([bash, "-c", ask], capture_output=True, text=True, check=True)
     assert said.stdout.split() == offered
+
+
+def test_an_empty_command_line_means_what_the_parser_makes_of_it() -> None:
+    assert vars(start.nothing_said()) == vars(whole_parser().parse_args([]))

@@ -109,3 +109,7 @@ def test_what_terminals_say_of_their_background(said: str, light: bool) -> None:
 )
 def test_contrast_is_that_of_wcag(first: str, second: str, ratio: float | None) -> None:
     assert contrast(first, second) == (pytest.approx(ratio) if ratio is not None else None)
+
+
+def test_shipped_themes_are_named_as_their_files() -> None:
+    assert [file.theme.name for file in THEMES.values()] == list(THEMES)

@@ -104,7 +104,7 @@ async def test_an_error_stands_below_what_failed_with_the_way_out() -> None:
         await shows(pilot, app, "✗ Anthropic says: invalid x-api-key")
         lines = [line.strip() for line in seen(app).splitlines()]
         place = lines.index("✗ Anthropic says: invalid x-api-key")
-        assert "/key anthropic" in lines[place : place + 3]
+        assert "↳ /key anthropic" in lines[place : place + 3]
         assert "▌ Why?" in lines[:place]
 
 
@@ -215,4 +215,6 @@ async def test_a_compression_shows_the_summary_that_opens_below_the_originals() 
         await shows(pilot, app, "Compressed 84k → 9k tokens")
         await shows(pilot, app, "▸ The summary that is sent instead")
         await pilot.press("alt+up", "space")
+        await shows(pilot, app, "▾ The summary that is sent instead")
+        await pilot.press("ctrl+end")
         await shows(pilot, app, "┊ What was said so far.")

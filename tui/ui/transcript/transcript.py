@@ -247,6 +247,9 @@ class Transcript(ScrollView, can_focus=True):
             self.column.changed(section)
             self.settle()
             self.column.following = self.column.top >= self.column.last_top
+            # What opened is not new: nothing came while the user was away from the tail.
+            self._left_at = self.column.total
+            self.post_message(self.FollowChanged(following=self.column.following, below=0))
             self.post_message(self.Folded(section, block))
 
     def on_click(self, event: events.Click) -> None:
