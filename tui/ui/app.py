@@ -42,7 +42,7 @@ LONGEST_SAYING = 1_000
 class PonderApp(App[int]):
     """``ponder`` on the screen."""
 
-    CSS_PATH: ClassVar = ["styles/chat.tcss", "styles/sidebar.tcss", "styles/dialogs.tcss"]
+    CSS_PATH: ClassVar = ["styles/chat.tcss", "styles/sidebar.tcss"]
     ENABLE_COMMAND_PALETTE = False
     TITLE = "ponder"
 

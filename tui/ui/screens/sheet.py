@@ -42,12 +42,15 @@ def keys_content(keys: Keys, width: int) -> Content:
     return content
 
 
+STYLES = Path(__file__).parents[1] / "styles"
+
+
 class Sheet(ModalScreen[R], Generic[R]):
     """A sheet; subclasses give ``inside`` and ``keys``."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "close", show=False)]
-    CSS_PATH: ClassVar = str(Path(__file__).parents[1] / "styles" / "screens.tcss")
-    """Read with the first sheet: the chat needs none of it."""
+    CSS_PATH: ClassVar = [str(STYLES / name) for name in ("dialogs.tcss", "screens.tcss")]
+    """Read with the first sheet: the chat needs none of them."""
     TITLE_WORDS: ClassVar[str] = ""
     KEYS: ClassVar[Keys] = ()
     ESCAPE: ClassVar[str] = "close"
