@@ -20,7 +20,7 @@ from tui.ui.markdown.pieces import Piece, Splitter
 from tui.ui.markdown.runs import Line, Run
 from tui.ui.markdown.tokens import Code, Node, Words, parse
 
-GROUP = 24
+GROUP = 8
 """Lines of open code highlighted together: enough context for most strings and comments."""
 
 
