@@ -64,6 +64,7 @@ def _dumps_slowly(value: object) -> str:
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     except RecursionError:
         raise NotJSON("nested too deeply") from None
+    _check_depth(text)  # how deep Python itself goes differs from version to version
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
