@@ -1,7 +1,8 @@
 """How long ``ponder -p`` takes to its first byte on the demo model, next to importing the libraries it stands on.
 
 Run: ``python -m tests.bench.headless_start [ROUNDS]``. Rounds are interleaved; medians, least values and CPU time are
-printed, and last one line of JSON. Bytecode is compiled before the clock starts, as in an installed program.
+printed, and last one line of JSON. Bytecode is compiled before the clock starts, as in an installed program. The demo
+needs no HTTP library; ``over-http`` asks a server on this machine, which answers at once, and does.
 """
 
 from __future__ import annotations
@@ -17,12 +18,15 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.providers.strangers import Claudelike, serving
+
 ROUNDS = 21
 WARM_UPS = 2
 TARGET = 1.5
 
 CONTENDERS = {
     "ours": ["-m", "tui", "-p", "hi", "-m", "demo/fast"],
+    "over-http": ["-m", "tui", "-p", "hi", "-m", "mine/some"],
     "libraries": ["-c", "import httpx, pydantic"],
     # httpx brings its command line with it where click and rich are installed, which they need not be.
     "libraries-without-click": ["-c", "import sys; sys.modules['click'] = None; import httpx, pydantic"],
@@ -51,7 +55,7 @@ def environment(folder: Path) -> dict[str, str]:
     """A user who never started it before, on a machine that keeps bytecode."""
     own = {name: str(folder / name.lower()) for name in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")}
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    return {**kept, **own, "PYTHONPYCACHEPREFIX": str(folder / "bytecode")}
+    return {**kept, **own, "PYTHONPYCACHEPREFIX": str(folder / "bytecode"), "MINE": "key-of-mine-9876"}
 
 
 def run_once(arguments: list[str], env: dict[str, str], times: Times) -> None:
@@ -78,8 +82,11 @@ def ratio(ours: Times, theirs: Times) -> float:
 def main() -> None:
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else ROUNDS
     measured = {name: Times() for name in CONTENDERS}
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, serving(Claudelike) as (url, _):
         env = environment(Path(folder))
+        config = Path(env["XDG_CONFIG_HOME"]) / "ponder" / "config.toml"
+        config.parent.mkdir(parents=True)
+        config.write_text(f'[providers.mine]\nwire = "anthropic"\nbase_url = "{url}"\nkey_env = ["MINE"]\n', "utf-8")
         for number in range(-WARM_UPS, rounds):
             for name, arguments in CONTENDERS.items():
                 run_once(arguments, env, measured[name] if number >= 0 else Times())
@@ -89,6 +96,7 @@ def main() -> None:
     ratios = {
         "ratio": ratio(measured["ours"], measured["libraries"]),
         "ratio_without_click": ratio(measured["ours"], measured["libraries-without-click"]),
+        "ratio_over_http": ratio(measured["over-http"], measured["libraries-without-click"]),
     }
     print(json.dumps({"bench": "headless_start", "rounds": rounds, "target": TARGET, **ratios, "contenders": tables}))
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.faultserver.server import FaultServer
+from tests.key_canary import CANARY
 from tui.catalog.facts import AuthStyle, ModelFacts, ProviderFacts, ThinkingControls
 from tui.domain.assemble import Assembler
 from tui.domain.blocks import TextBlock
@@ -25,7 +26,6 @@ from tui.providers.backend import ProviderBackend
 from tui.providers.patience import Limits
 from tui.providers.transport import Transport
 
-CANARY = "sk-canary-0123456789-ABCDEFGHIJ-abcd"
 WIRES = ("anthropic", "openai-responses", "openai-chat", "chat-openrouter", "gemini", "gemini-array", "ollama")
 BRISK = Limits(
     connect_s=5.0, write_s=0.6, header_s=1.0, private_header_s=1.0, idle_s=0.6, meaning_s=1.0, total_s=9.0,

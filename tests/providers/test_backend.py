@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.faultserver.server import FaultServer
-from tests.providers.conftest import CANARY, Client, Where, request, where
+from tests.key_canary import CANARY
+from tests.providers.conftest import Client, Where, request, where
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.providers.address import checked, joined, proxy_for
 from tui.providers.opening import open_backend
@@ -28,6 +29,10 @@ FULL = [{"say": "text", "text": "fine"}, {"end": 1}]
         ("https://h/v1/chat/completions", "/chat/completions", "https://h/v1/chat/completions"),
         ("https://h/v1beta", "/models/m:streamGenerateContent?alt=sse", "https://h/v1beta/models/m:streamGenerateContent?alt=sse"),
         ("https://h/anthropic", "/v1/messages", "https://h/anthropic/v1/messages"),
+        ("https://h/v1?api-version=1", "/chat/completions", "https://h/v1/chat/completions?api-version=1"),
+        ("https://h/v1/?api-version=1", "/v1/messages", "https://h/v1/messages?api-version=1"),
+        ("https://h/d/chat/completions?v=1", "/chat/completions", "https://h/d/chat/completions?v=1"),
+        ("https://h/v1beta?key=k", "/models?pageSize=9", "https://h/v1beta/models?key=k&pageSize=9"),
     ],
 )  # fmt: skip
 def test_base_urls_and_paths_join_however_they_are_written(base: str, path: str, url: str) -> None:
@@ -192,10 +197,20 @@ def test_nothing_heavy_is_imported_before_it_is_needed() -> None:
     assert found.stdout.strip() == "[]"
 
 
-def test_the_demo_and_the_transport_bring_no_screen_library_along() -> None:
+def test_the_demo_needs_no_http_library() -> None:
+    code = """
+import sys
+import tui.providers.transport, tui.providers.demo.server
+print(sorted({'httpx', 'httpcore', 'urllib.request', 'email', 'tui.providers.http_line'} & set(sys.modules)))
+"""
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
+
+
+def test_a_line_over_http_brings_no_screen_library_along() -> None:
     code = """
 import sys, asyncio
-import tui.providers.transport, tui.providers.demo.server
+import tui.providers.http_line
 import httpx
 print(sorted({'textual', 'rich', 'keyring', 'mcp', 'pydantic', 'click', 'pygments'} & set(sys.modules)), httpx.main)
 """

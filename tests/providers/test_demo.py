@@ -21,8 +21,9 @@ from tui.domain.stream import Finish
 from tui.providers.auth import Keys
 from tui.providers.backend import ProviderBackend
 from tui.providers.demo.server import DEMO_HOST, DemoServer
+from tui.providers.in_process import HttpAnswer
 from tui.providers.request_head import HttpRequest
-from tui.providers.transport import HttpAnswer, Transport
+from tui.providers.transport import Transport
 
 CATALOG = packaged_catalog()
 MODELS = ("fast", "demo", "responses", "chat", "gemini")

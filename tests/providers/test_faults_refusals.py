@@ -6,7 +6,8 @@ from __future__ import annotations
 import pytest
 
 from tests.faultserver.server import FaultServer
-from tests.providers.conftest import BRISK, CANARY, WIRES, Client
+from tests.key_canary import CANARY
+from tests.providers.conftest import BRISK, WIRES, Client
 from tui.domain.errors import ErrorKind
 
 FULL = [{"say": "text", "text": "fine"}, {"end": 1}]

@@ -14,7 +14,8 @@ import pytest
 
 from tests.faultserver.egress import Canary, ForwardProxy, own_ca
 from tests.faultserver.server import FaultServer
-from tests.providers.conftest import BRISK, CANARY, WIRES, Client, request, where
+from tests.key_canary import CANARY
+from tests.providers.conftest import BRISK, WIRES, Client, request, where
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.providers.patience import RESUMED, Patience
 
@@ -191,14 +192,14 @@ async def test_T12_a_whole_json_answer_instead_of_a_stream_is_an_answer(client: 
 
 @pytest.mark.parametrize("code", [301, 302, 303, 307, 308])
 @pytest.mark.parametrize("wire", ["anthropic", "openai-chat", "gemini"])
-async def test_T13_a_redirect_is_not_followed_and_its_host_named(client: Client, wire: str, code: int) -> None:
+async def test_T13_a_redirect_is_not_followed_and_its_place_named(client: Client, wire: str, code: int) -> None:
     async with Canary() as elsewhere:
         async with FaultServer([[{"redirect": f"{elsewhere.url}/take", "code": code}]], wire) as server:
             outcome = await client.ask(server, wire)
         assert elsewhere.heard == []
     assert outcome.error is not None
     assert (outcome.error.kind, outcome.error.retryable) == (ErrorKind.REDIRECT, False)
-    assert "`127.0.0.1`" in outcome.error.message
+    assert f"`{elsewhere.url.removeprefix('http://')}/take`" in outcome.error.message
 
 
 async def test_T14_early_cancels_leave_the_next_request_quick(client: Client) -> None:

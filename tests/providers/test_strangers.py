@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.fakes.stage import spoken
 from tests.fakes.toolbox import result
+from tests.key_canary import OWN_KEY
+from tests.providers.conftest import Client, request
 from tests.providers.more_strangers import Ollamalike, OpenResponder, Responder, Stern, Tagged, Unsigned
+from tests.providers.odd_strangers import Bearing, Fussy, Handmade, Particular, Toolless, Unstreaming, Wrapping
 from tests.providers.strangers import (
     Claudelike,
     Gateway,
     GeminiArray,
     Geminilike,
+    Json,
     LlamaCpp,
     Stranger,
     Strict,
     Vllm,
     serving,
 )
+from tui.cli.main import main
 from tui.domain.blocks import TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.events import AppEvent, TurnFailed, TurnFinished
 from tui.domain.messages import Role, Turn
@@ -47,7 +53,7 @@ class Folder:
 
 def converse(home: Path, model: str, prompts: tuple[str, ...] = PROMPTS) -> list[TurnFinished | TurnFailed]:
     """The prompts one after the other in one session, by everything the program is made of; how each turn ended."""
-    environment = {"PONDER_HOME": str(home), "MY_KEY": "key-of-mine-9876", "VLLM_TEST_KEY": "vllm-key-123456"}
+    environment = {"PONDER_HOME": str(home), "MY_KEY": OWN_KEY, "VLLM_TEST_KEY": "vllm-key-123456"}
     program = build_program(environment, Wishes(model=model))
     assert program.problems == []
     program.toolbox = Folder()
@@ -111,6 +117,7 @@ ROWS: dict[str, tuple[type[Stranger], str]] = {
         Claudelike,
         'wire = "anthropic"\nbase_url = "{url}"\nauth = "bearer"\nkey_env = ["MY_KEY"]',
     ),
+    "bearing": (Bearing, 'wire = "anthropic"\nbase_url = "{url}"\nkey_env = ["MY_KEY"]'),
     "gemini-like": (Geminilike, 'wire = "gemini"\nbase_url = "{url}/v1beta"\nkey_env = ["MY_KEY"]'),
     "gemini-like without version": (Geminilike, 'wire = "gemini"\nbase_url = "{url}"\nkey_env = ["MY_KEY"]'),
     "gemini-like array": (GeminiArray, 'wire = "gemini"\nbase_url = "{url}/v1beta"\nkey_env = ["MY_KEY"]'),
@@ -120,12 +127,17 @@ ROWS: dict[str, tuple[type[Stranger], str]] = {
     "responses": (Responder, 'wire = "openai-responses"\nbase_url = "{url}/v1"\nkey_env = ["MY_KEY"]'),
     "responses without version": (Responder, 'wire = "openai-responses"\nbase_url = "{url}"\nkey_env = ["MY_KEY"]'),
     "responses, nothing encrypted": (OpenResponder, 'wire = "openai-responses"\nbase_url = "{url}/v1"\nauth = "none"'),
+    "responses, typed": (Particular, 'wire = "openai-responses"\nbase_url = "{url}/v1"\nauth = "none"'),
+    "fussy": (Fussy, 'wire = "openai-chat"\nbase_url = "{url}/v1"\nauth = "none"'),
+    "wrapping": (Wrapping, 'wire = "openai-chat"\nbase_url = "{url}/v1"\nauth = "none"'),
+    "unstreaming": (Unstreaming, 'wire = "openai-chat"\nbase_url = "{url}/v1"\nauth = "none"'),
+    "handmade": (Handmade, 'wire = "openai-chat"\nbase_url = "{url}/v1"\nauth = "none"'),
     "ollama-like": (Ollamalike, 'wire = "ollama"\nbase_url = "{url}"\nauth = "none"'),
 }
 
 
-REFUSED = {Stern: 2}
-"""Requests a server may refuse before it is understood: ``stream_options`` once, thinking sent back once."""
+REFUSED = {Stern: 2, Bearing: 1, Fussy: 1, Wrapping: 1, Unstreaming: 1, Particular: 2}
+"""Requests a server may refuse before it is understood: one for each thing it does not take, in all three turns."""
 
 
 @pytest.mark.parametrize("name", ROWS)
@@ -142,3 +154,65 @@ def test_three_turns_with_thinking_and_a_tool_work_by_a_row_alone(name: str, tmp
         ("Fine, then.", 2, calls),
         ("Fine, then.", 1, 0),
     ]
+
+
+def test_a_second_run_does_not_pay_for_the_same_refusals(tmp_path: Path) -> None:
+    row = ROWS["responses, typed"][1]
+    with serving(Particular) as (url, server):
+        home = configured(tmp_path, "[providers.mine]\n" + row.format(url=url) + "\n")
+        for _ in range(2):
+            converse(home, "mine/my-model", ("Hello.",))
+    assert (len(server.seen), len(server.refused)) == (4, 2)
+    assert set(server.seen[-1]).isdisjoint(Particular.unknown)
+
+
+def test_what_a_server_can_do_after_its_next_start_is_forgotten_with_the_session(tmp_path: Path) -> None:
+    row = ROWS["fussy"][1]
+    with serving(Toolless) as (url, server):
+        home = configured(tmp_path, "[providers.mine]\n" + row.format(url=url) + "\n")
+        ends = [converse(home, "mine/my-model", ("Hello.", "Thank you.")) for _ in range(2)]
+    assert len(server.refused) == 2
+    assert {words_of(end.turn) for both in ends for end in both} == {("Fine, then.", 1, 0)}
+
+
+@pytest.mark.parametrize(("wire", "base"), [("anthropic", ""), ("anthropic", "/v1"), ("gemini", "/v1beta")])
+def test_a_gateway_lists_its_models_whatever_wire_it_is_asked_on(
+    wire: str, base: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PONDER_HOME", str(tmp_path))
+    monkeypatch.setenv("MY_KEY", OWN_KEY)
+    with serving(Bearing) as (url, _):
+        configured(tmp_path, f'[providers.mine]\nwire = "{wire}"\nbase_url = "{url}{base}"\nkey_env = ["MY_KEY"]\n')
+        assert main(["models", "--refresh", "mine"]) == 0
+    printed = capsys.readouterr()
+    assert (printed.err, "mine/my-model" in printed.out) == ("mine: 1 model\n", True)
+
+
+@pytest.mark.parametrize(
+    ("kind", "configured_wire", "spoken_wire"),
+    [
+        (Tagged, "openai-responses", "openai-chat"),
+        (Tagged, "anthropic", "openai-chat"),
+        (OpenResponder, "openai-chat", "openai-responses"),
+        (Unsigned, "openai-chat", "anthropic"),
+        (Ollamalike, "openai-chat", "ollama"),
+    ],
+)
+async def test_an_answer_in_another_format_is_named(
+    kind: type[Stranger], configured_wire: str, spoken_wire: str, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kind, "problem", lambda self, body: None)
+    asked = request("Hello.", system="Brief.")
+    monkeypatch.setattr(kind, "answer", _answering(kind))
+    with serving(kind) as (url, _):
+        outcome = await client.ask(url, configured_wire, asked=asked)
+    assert outcome.error is not None
+    told = f"The server answers as `{spoken_wire}`, not as `{configured_wire}`."
+    assert (outcome.error.message, outcome.error.retryable) == (told, False)
+
+
+def _answering(kind: type[Stranger]) -> Callable[[Stranger, Json], None]:
+    """Whatever it was asked: it answers as it always does."""
+    answer = kind.answer
+    said: list[Json] = [{"role": "user", "content": "Hello."}]
+    return lambda self, body: answer(self, {"model": "m", "messages": said, "input": said})

@@ -88,7 +88,9 @@ def test_tags_count_as_text_but_events_split_them(capsys):
 @pytest.mark.parametrize("provider", ["minimax", "no-such-place"])
 def test_a_provider_may_be_named_known_or_not(capsys, provider):
     assert ran("anthropic", "--provider", provider, SIGNED) == 0
-    assert lines(capsys)[0]["complete"]
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["complete"]
+    assert printed.err.partition(".")[0] == ("" if provider == "minimax" else f"ponder: There is no provider `{provider}`")
 
 
 def test_a_fault_stands_after_the_events_before_it(capsys):

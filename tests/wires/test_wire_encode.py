@@ -91,6 +91,12 @@ def test_a_recorded_answer_goes_back_with_its_seal_and_the_results_behind_it(con
     ]
 
 
+def test_results_that_answer_no_call_are_told(conversation, capsys):
+    file = conversation([{"user": "Read a"}, results(), {"user": "And?"}])
+    assert main(["wire", "encode", "--model", "claude-opus-5", file]) == 0
+    assert "A result of `read_file` answers no call and is left out." in capsys.readouterr().err
+
+
 def test_settings_of_the_command_line_decide_what_goes_back(conversation, capsys):
     turns = [{"user": "Read a"}, response(), results(), {"user": "And now?"}]
     arguments = ["--model", "claude-opus-5", "--set", "reasoning.stripFromContext=all"]
@@ -115,6 +121,28 @@ def test_a_place_without_a_row_can_be_continued_under_its_own_name(conversation,
     request = encoded(capsys, "--model", "claude-opus-5", "--provider", "bedrock", file)
     assert request["url"] == "https://bedrock.invalid/v1/messages"
     assert request["body"]["messages"][1]["content"][0]["signature"] == "sig=="
+
+
+def test_it_is_the_request_the_engine_makes(conversation, capsys, monkeypatch, tmp_path):
+    monkeypatch.setenv("PONDER_HOME", str(tmp_path))
+    file = conversation([{"user": "Hello"}])
+    local = encoded(capsys, "--model", "ollama/qwen3:8b", file)
+    assert (local["body"]["options"], local["headers"]) == ({"num_ctx": 32_768}, {"content-type": "application/json"})
+    monkeypatch.setenv("OLLAMA_API_KEY", "sk-0123456789abcdef0123456789abcdef")
+    assert encoded(capsys, "--model", "ollama/qwen3:8b", file)["headers"]["authorization"] == "Bearer ***"
+    assert encoded(capsys, "--model", "gpt-6-sol", file)["body"]["prompt_cache_key"] == "conversation.json"
+
+
+def test_settings_in_place_of_a_level_yield_to_one_that_is_said(conversation, capsys, monkeypatch, tmp_path):
+    monkeypatch.setenv("PONDER_HOME", str(tmp_path))
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "config.toml").write_text('[reasoning]\neffort = "low"\n')
+    file = conversation([{"user": "Hello"}])
+    sent = [
+        encoded(capsys, "--model", name, file)["body"]["reasoning"]["effort"]
+        for name in ("gpt-6-sol", "gpt-6-sol/high")
+    ]
+    assert sent == ["low", "high"]
 
 
 def test_pictures_are_read_from_beside_the_file(conversation, capsys):

@@ -32,15 +32,20 @@ class Address:
 
 
 def joined(base_url: str, path: str) -> str:
-    """The URL of a path at a base URL, forgiving about ``/v1`` given twice and whole endpoints given as a base."""
-    base, path = base_url.strip().rstrip("/"), "/" + path.lstrip("/")
-    route = path.partition("?")[0]
-    if base.endswith(route):
-        return base + path[len(route) :]
+    """The URL of a path at a base URL, forgiving about ``/v1`` given twice and whole endpoints given as a base.
+
+    A query of the base URL (``?api-version=1``) stays behind the path, before that of the path itself.
+    """
+    base, _, always = base_url.strip().partition("#")[0].partition("?")
+    base = base.rstrip("/")
+    route, _, asked = ("/" + path.lstrip("/")).partition("?")
     last = base.rpartition("/")[2]
-    if last.startswith("v1") and path.startswith(f"/{last}/"):
-        path = path[len(last) + 1 :]
-    return base + path
+    if base.endswith(route):
+        route = ""
+    elif last.startswith("v1") and route.startswith(f"/{last}/"):
+        route = route[len(last) + 1 :]
+    query = "&".join(filter(None, (always, asked)))
+    return f"{base}{route}?{query}" if query else base + route
 
 
 def checked(url: str, *, plain_http: Collection[str] = ()) -> Address:

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import unicodedata
 from collections.abc import Mapping
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from tui.catalog.facts import AuthStyle, ProviderFacts
 from tui.domain.errors import ConfigError, ErrorKind, ProviderError
+from tui.domain.late_pattern import late_pattern
 from tui.domain.value import dataclass
 from tui.providers.credentials import CredentialsFile, Keyring, Saved
 from tui.providers.redact import Redactor
 from tui.providers.secret import Secret
+
+_VARIABLE = late_pattern(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
 class KeyPlace(StrEnum):
@@ -100,6 +105,24 @@ class Keys:
         """Ask the sources again: the key may have been replaced while the program ran."""
         self._found.pop((provider.id, host_of(provider.base_url)), None)
         return self.find(provider)
+
+    def with_variables(self, provider: ProviderFacts) -> ProviderFacts:
+        """The provider with ``${NAME}`` in its headers replaced; what the environment brings in is kept secret."""
+        if not any("${" in value for value in provider.headers.values()):
+            return provider
+
+        def value(found: re.Match[str]) -> str:
+            meant = self._environ.get(found[1], "")
+            if not meant:
+                raise ProviderError(
+                    ErrorKind.INVALID_REQUEST,
+                    f"A header of {provider.title} takes the variable `{found[1]}`, which is not set.",
+                    advice=f"Set `{found[1]}`, or correct `headers` of `[providers.{provider.id}]` in `config.toml`.",
+                )
+            self.redactor.remember(Secret(meant))
+            return meant
+
+        return replace(provider, headers={name: _VARIABLE.sub(value, text) for name, text in provider.headers.items()})
 
     def needed(self, provider: ProviderFacts) -> FoundKey | None:
         """The key, or ProviderError(NO_KEY) saying what to do where one is needed."""

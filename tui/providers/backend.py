@@ -1,7 +1,8 @@
 """One request to one model: key, encoding, transport, decoding. What comes out is events or a ProviderError.
 
-Nothing that failed is retried here. What was refused outright is sent once more in two cases: the key has been
-replaced in its source meanwhile, or there is nothing at the address and the base URL lacks its version (``/v1``).
+Nothing that failed is retried here. What was refused outright is sent once more in three cases: the key has been
+replaced in its source meanwhile, a server of the user's may want it in another header, or there is nothing at the
+address and the base URL lacks its version (``/v1``).
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ from tui.domain.errors import ConfigError, ErrorKind, ProviderError
 from tui.domain.late_pattern import late_pattern
 from tui.domain.printable import one_line
 from tui.domain.request import ChatRequest
-from tui.domain.stream import ProviderRemark, ResponseFinished, StreamEvent
+from tui.domain.stream import ProviderRemark, ResponseFinished, ResponseStarted, StreamEvent, UsageReported
 from tui.providers.auth import FoundKey, Keys
 from tui.providers.patience import Limits
-from tui.providers.redact import is_secret_name
-from tui.providers.request_head import HttpRequest, http_request, limits_for, with_version
+from tui.providers.redact import config_secrets
+from tui.providers.request_head import HttpRequest, http_request, limits_for, other_header, with_version
 from tui.providers.secret import Secret
 from tui.wires.body import BodyReader
 from tui.wires.classify import refused
@@ -41,6 +42,10 @@ if TYPE_CHECKING:
 LOG = logging.getLogger(__name__)
 NOT_TAKEN = "thinking_not_taken"
 """Code for a refusal that may be about thinking sent back."""
+OTHER_WAYS = 2
+"""How often a refused request is sent another way: a version and a header may both be missing."""
+TELLING = 2000
+"""Bytes of an answer that tell which format it is in."""
 DRAIN_S = 0.2
 """How long the end of bytes is waited for after a finished answer, so that the connection can be kept."""
 _SAYS_MODEL = late_pattern(r"(?<![/\w.-])models?\b(?!/)", re.IGNORECASE)
@@ -69,8 +74,13 @@ class ProviderBackend:
         self._make_transport = make_transport
         self._limits = limits or Limits()
         self._transport: Transport | None = None
-        self._found_at: dict[tuple[str, str], str] = {}
+        self._found_at: dict[tuple[str, str], ProviderFacts] = {}
         self._warned: set[tuple[str, str, str]] = set()
+
+    def get_ready(self, target: Place) -> None:
+        """Load what the first request there needs."""
+        wire_named(target.facts.wire)
+        self._ready_transport().get_ready(target.provider.base_url)
 
     async def stream(self, target: Place, request: ChatRequest) -> AsyncGenerator[StreamEvent, None]:
         """Send one request and yield what the answer says."""
@@ -81,9 +91,9 @@ class ProviderBackend:
 
     async def batches(self, target: Place, request: ChatRequest) -> AsyncGenerator[Sequence[StreamEvent], None]:
         """The same, with all events that came at once in one piece: what passes through many hands is cheap so."""
-        refused_once = False
+        ways = OTHER_WAYS
         try:
-            provider = self._spoken_to(target)
+            provider = self._keys.with_variables(self._spoken_to(target))
             key = await self._key(provider, self._keys.needed)
             while True:
                 anything = False
@@ -94,11 +104,11 @@ class ProviderBackend:
                             yield batch
                     return
                 except ProviderError as error:
-                    another = None if anything or refused_once else await self._another_way(error, provider, key)
+                    another = None if anything or not ways else await self._another_way(error, target, provider, key)
                     if another is None:
                         _suspect_thinking(error, target, request)
                         raise
-                    refused_once, (provider, key) = True, another
+                    ways, (provider, key) = ways - 1, another
         except ProviderError as error:
             self._keys.redactor.clean_error(error)
             raise
@@ -111,12 +121,12 @@ class ProviderBackend:
         if counter is None:
             return None
         try:
-            provider = self._spoken_to(target)
+            provider = self._keys.with_variables(self._spoken_to(target))
             key = await self._key(provider, self._keys.needed)
             encoded = wire_named(target.facts.wire).encode(request, _quirks(target))
             outgoing = http_request(provider, counter.request(encoded), key, path="count")
             async with self._opened(target, outgoing) as answer:
-                await _refuse(target, answer, self._limits)
+                await _refuse(target, answer, self._limits, encoded)
                 return counter.tokens(loads(await answer.whole(self._limits.error_bytes)))
         except ProviderError as error:
             self._keys.redactor.clean_error(error)
@@ -138,8 +148,8 @@ class ProviderBackend:
             LOG.debug(
                 "%s %s: %d bytes out, HTTP %d", outgoing.method, outgoing.url, len(outgoing.body or b""), answer.status
             )
-            await _refuse(target, answer, self._limits)
-            self._found_at[target.provider.id, target.facts.wire] = provider.base_url
+            await _refuse(target, answer, self._limits, encoded)
+            self._found_at[target.provider.id, target.facts.wire] = provider
             for warning in _warnings(answer.headers):
                 if (target.facts.provider, target.facts.id, warning) not in self._warned:
                     self._warned.add((target.facts.provider, target.facts.id, warning))
@@ -151,18 +161,20 @@ class ProviderBackend:
     def _opened(
         self, target: Place, request: HttpRequest, *, streams: bool = True
     ) -> AbstractAsyncContextManager[HttpResponse]:
-        if self._transport is None:
-            self._transport = self._make_transport()
         limits = limits_for(target.provider, self._limits)
         if not streams and limits.header_s:
             # The head of a whole answer only comes when the answer is done.
             limits = replace(limits, header_s=max(limits.header_s, limits.private_header_s))
-        return self._transport.open(request, limits=limits)
+        return self._ready_transport().open(request, limits=limits)
+
+    def _ready_transport(self) -> Transport:
+        if self._transport is None:
+            self._transport = self._make_transport()
+        return self._transport
 
     async def _key(self, provider: ProviderFacts, ask: Callable[[ProviderFacts], FoundKey | None]) -> FoundKey | None:
-        for name, value in provider.headers.items():
-            if is_secret_name(name):
-                self._keys.redactor.remember(Secret(value))
+        for value in config_secrets(provider):
+            self._keys.redactor.remember(Secret(value))
         if provider.auth is AuthStyle.NONE:
             return ask(provider)  # no source is looked at, so nothing blocks
         try:
@@ -171,15 +183,17 @@ class ProviderBackend:
             raise ProviderError(ErrorKind.NO_KEY, error.message, advice=error.advice) from None
 
     async def _another_way(
-        self, error: ProviderError, provider: ProviderFacts, refused_key: FoundKey | None
+        self, error: ProviderError, target: Place, provider: ProviderFacts, refused_key: FoundKey | None
     ) -> tuple[ProviderFacts, FoundKey | None] | None:
-        """A replaced key, or the version a base URL lacks; None where the refusal stands."""
+        """A replaced key, the header a copy wants it in, or the version a base URL lacks; None: the refusal stands."""
         if error.kind is ErrorKind.AUTH and refused_key is not None:
             found = await self._key(provider, self._keys.reread)
             if found is not None and found.secret != refused_key.secret:
                 return provider, found
+            if provider.auth is target.provider.auth and (other := other_header(provider)) is not None:
+                return other, refused_key
             error.advice = f"The key {refused_key.secret} comes from {refused_key.source}. {error.advice}".strip()
-        if error.status == 404 and not _SAYS_MODEL.search(error.message):
+        if error.status in (404, 405) and not _SAYS_MODEL.search(error.message):
             versioned = with_version(provider)
             return (versioned, refused_key) if versioned is not None else None
         return None
@@ -189,8 +203,8 @@ class ProviderBackend:
         provider, wire = target.provider, target.facts.wire
         known = self._found_at.get((provider.id, wire))
         base_url = provider.bases.get(wire, provider.base_url)
-        if known is not None and known.startswith(base_url):
-            base_url = known
+        if known is not None and known.base_url.startswith(base_url):
+            return replace(provider, base_url=known.base_url, wire=wire, auth=known.auth)
         return replace(provider, base_url=base_url, wire=wire)
 
 
@@ -215,13 +229,17 @@ def _quirks(target: Place) -> Quirks:
     return effective_quirks(target.provider, target.facts)
 
 
-async def _refuse(target: Place, answer: HttpResponse, limits: Limits) -> None:
+async def _refuse(target: Place, answer: HttpResponse, limits: Limits, sent: Encoded) -> None:
     """Turn an HTTP error into the wire's own."""
     if not 200 <= answer.status < 300:
         reply = Reply(status=answer.status, headers=answer.headers, body=await answer.head(limits.error_bytes))
         if page_title(reply.body) is not None:
             raise refused(reply)  # a page is a proxy's or a portal's word, whatever the wire
-        raise wire_named(target.facts.wire).refusal(reply)
+        from tui.providers.refused_field import name_refused_field
+
+        refusal = wire_named(target.facts.wire).refusal(reply)
+        name_refused_field(refusal, sent.body, reply.body[:4000].decode("utf-8", "replace"))
+        raise refusal
 
 
 def _warnings(headers: Mapping[str, str]) -> Iterator[str]:
@@ -242,11 +260,13 @@ async def _batches(target: Place, answer: HttpResponse, limits: Limits) -> Async
     decoder = wire.decoder(_quirks(target))
     reader = BodyReader(wire, decoder, answer.headers.get("content-type"))
     finished = False
+    beginning: bytes | None = b""
     async with aclosing(answer.chunks()) as chunks:
         async for chunk in chunks:
             if finished:
                 continue
             batch = reader.feed(chunk)
+            beginning = None if beginning is None else _beginning(beginning + chunk, batch)
             if batch:
                 answer.patience.meaning_came()
                 finished = decoder.complete and any(isinstance(event, ResponseFinished) for event in batch)
@@ -256,6 +276,24 @@ async def _batches(target: Place, answer: HttpResponse, limits: Limits) -> Async
             if finished or decoder.complete:
                 answer.patience.end_came(DRAIN_S if finished else limits.after_end_s)
     if not finished:
-        batch = reader.finish()
+        batch = _rest(reader, target, beginning)
         if batch:
             yield batch
+
+
+def _beginning(so_far: bytes, batch: Sequence[StreamEvent]) -> bytes | None:
+    """How an answer begins, until it says something; None from then on."""
+    said = any(not isinstance(event, ResponseStarted | UsageReported) for event in batch)
+    return None if said else so_far[:TELLING]
+
+
+def _rest(reader: BodyReader, target: Place, beginning: bytes | None) -> Sequence[StreamEvent]:
+    """What the end of bytes brings; ``beginning`` is how an answer began that said nothing so far."""
+    try:
+        return reader.finish()
+    except ProviderError as error:
+        if beginning is None or error.kind not in (ErrorKind.TRUNCATED, ErrorKind.BAD_FRAME, ErrorKind.NOT_A_STREAM):
+            raise
+        from tui.providers.other_format import in_another_format
+
+        raise in_another_format(beginning, target.facts.wire) or error from None

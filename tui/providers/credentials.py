@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import queue
 import stat
 import threading
 from collections.abc import Callable
@@ -146,6 +145,8 @@ class Keyring:
         """Run a call on a thread of its own; None if it fails or takes too long. The thread is left behind."""
         if self._gone:
             return None
+        import queue
+
         answer: queue.SimpleQueue[T | None] = queue.SimpleQueue()
 
         def work() -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from tui.providers.auth import FoundKey, Keys
 from tui.providers.list_cache import ListCache, Listing
 from tui.providers.listings import Rows, ollama_row, rows_from
 from tui.providers.patience import Limits
-from tui.providers.request_head import HttpRequest, http_request, with_version
+from tui.providers.request_head import HttpRequest, http_request, other_header, with_version
 from tui.wires.classify import refused
 from tui.wires.json_text import loads
 from tui.wires.read import text
@@ -57,6 +58,7 @@ class Discovery:
             raise ProviderError(ErrorKind.NOT_FOUND, f"{provider.title} has no list of models to ask for.")
         transport = self._make_transport()
         try:
+            provider = self._keys.with_variables(provider)
             key = await asyncio.to_thread(self._keys.needed, provider)
             rows = await self._rows_or_versioned(transport, provider, key)
         except ProviderError as error:
@@ -84,14 +86,22 @@ class Discovery:
         return {provider.id: answer for provider, answer in zip(asked, answers, strict=True)}
 
     async def _rows_or_versioned(self, transport: Transport, provider: ProviderFacts, key: FoundKey | None) -> Rows:
-        """The list; where there is nothing at the address, the one below the version the base URL lacks."""
-        try:
-            return await self._rows(transport, provider, key)
-        except ProviderError as error:
-            versioned = with_version(provider)
-            if error.status != 404 or versioned is None:
-                raise
-            return await self._rows(transport, versioned, key)
+        """The list; where there is nothing at the address, the next one where it may be."""
+        asked = [provider, *_elsewhere(provider)]
+        status = None
+        while asked:
+            place = asked.pop(0)
+            try:
+                return await self._rows(transport, place, key)
+            except ProviderError as error:
+                other = other_header(place) if error.kind is ErrorKind.AUTH and place.auth is provider.auth else None
+                if other is not None:
+                    asked.insert(0, other)
+                elif error.status not in (404, 405):
+                    raise
+                status = error.status
+        sentence = f"{provider.title} has no list of models where one was looked for."
+        raise ProviderError(ErrorKind.NOT_FOUND, sentence, status=status)
 
     async def _rows(self, transport: Transport, provider: ProviderFacts, key: FoundKey | None) -> Rows:
         kind = provider.discovery or "openai"
@@ -127,6 +137,16 @@ class Discovery:
             if not 200 <= answer.status < 300:
                 raise refused(Reply(status=answer.status, headers=answer.headers, body=content))
         return loads(content)
+
+
+def _elsewhere(provider: ProviderFacts) -> Iterator[ProviderFacts]:
+    """Below the version the base URL lacks; and gateways that speak several wires list all models as OpenAI does."""
+    versioned = with_version(provider)
+    if versioned is not None:
+        yield versioned
+    if provider.discovery != "openai" and provider.resells and "models" not in provider.paths:
+        bare = re.sub(r"/v\d\w*$", "", provider.base_url.rstrip("/"))
+        yield replace(provider, base_url=f"{bare}/v1", discovery="openai")
 
 
 def _versioned(headers: object, provider: ProviderFacts) -> dict[str, str]:

@@ -8,49 +8,14 @@ import ssl
 from collections.abc import Iterator
 
 from tui.domain.errors import ErrorKind, ProviderError
-from tui.domain.value import dataclass
-from tui.providers.address import Address
 from tui.providers.http_library import httpx
-
-FOREIGN = (
-    httpx.HTTPError,
-    httpx.InvalidURL,
-    httpx.StreamError,
-    OSError,
-    ValueError,
-    RuntimeError,
-    ImportError,
-    ExceptionGroup,
-)
-"""Everything the HTTP stack was seen to raise; ``ValueError`` has the encoding and internationalised-name errors."""
+from tui.providers.line import Way
 
 _UNREACHABLE = {errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN, errno.EHOSTDOWN}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Way:
-    """The way to a server, for sentences about it."""
-
-    address: Address
-    proxy: str | None = None
-
-    @property
-    def server(self) -> str:
-        """The host, and the proxy if there is one."""
-        return f"`{self.address.name}`" + (f" through the proxy `{self.proxy}`" if self.proxy else "")
-
-    @property
-    def advice(self) -> str:
-        """What to look at when there is no connection."""
-        if self.address.loopback:
-            return "Is the server running?"
-        if self.proxy:
-            return "Check the proxy (HTTPS_PROXY, NO_PROXY) and the network."
-        return "Check the network and the provider's base URL."
-
-
 def translated(fault: BaseException, way: Way, *, progress: str) -> ProviderError:
-    """A ProviderError for anything in FOREIGN; ``progress`` says how far it had come."""
+    """A ProviderError for any of ``foreign()``; ``progress`` says how far it had come."""
     if isinstance(fault, httpx.RemoteProtocolError):
         return _not_http(fault, way, progress)
     if isinstance(fault, httpx.ConnectError | httpx.ConnectTimeout | httpx.ProxyError):

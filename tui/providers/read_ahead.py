@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterable
 
-from tui.providers.http_faults import FOREIGN
+from tui.providers.line import foreign
 from tui.providers.patience import Patience, Waiting
 
 MOST_AHEAD = 256 * 1024
@@ -75,7 +75,7 @@ class ReadAhead:
                 if self._size > MOST_AHEAD:
                     self._taken.clear()
                     await self._taken.wait()
-        except FOREIGN as fault:
+        except foreign() as fault:
             return fault
         return None
 

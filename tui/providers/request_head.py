@@ -97,7 +97,17 @@ def with_version(provider: ProviderFacts) -> ProviderFacts | None:
     version = _VERSIONS.get(provider.wire)
     if version is None or re.search(r"/v\d", provider.base_url) or "chat" in provider.paths:
         return None
-    return replace(provider, base_url=provider.base_url.rstrip("/") + version)
+    return replace(provider, base_url=joined(provider.base_url, version))
+
+
+def other_header(provider: ProviderFacts) -> ProviderFacts | None:
+    """The same with the key where gateways also want it; None for packaged providers, whose header is known."""
+    if provider.source.startswith("packaged"):
+        return None
+    if provider.auth is AuthStyle.BEARER:
+        own = {WireName.ANTHROPIC: AuthStyle.X_API_KEY, WireName.GEMINI: AuthStyle.X_GOOG_API_KEY}.get(provider.wire)
+        return None if own is None else replace(provider, auth=own)
+    return None if provider.auth is AuthStyle.NONE else replace(provider, auth=AuthStyle.BEARER)
 
 
 def limits_for(provider: ProviderFacts, limits: Limits) -> Limits:

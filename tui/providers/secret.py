@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hmac
 from typing import Self
 
 SHOWN = 4
@@ -47,6 +46,8 @@ class Secret(str):
         return self
 
     def __eq__(self, other: object) -> bool:
+        import hmac
+
         return isinstance(other, Secret) and hmac.compare_digest(self._value.encode(), other._value.encode())
 
     def __ne__(self, other: object) -> bool:

@@ -1,54 +1,43 @@
 """HTTP as far as it is needed: open, time out, cap, yield bytes. Every fault leaves as a ProviderError.
 
-One stream per client: a client that is shared and cancelled while connecting leaks its slots. A client that ended
-cleanly is kept for the next request to the same server; any other is thrown away, which is cheap because the TLS
-context is built once.
+One line per stream. A line that ended cleanly is kept for the next request to the same server; any other is thrown
+away, which is cheap because the TLS context is built once. The HTTP library is loaded for the first server that is not
+in this process.
 """
 
 from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Mapping
 from contextlib import aclosing, asynccontextmanager, suppress
-from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import SplitResult, urljoin, urlsplit
 
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.printable import one_line
-from tui.domain.value import dataclass
-from tui.providers.address import checked, proxy_for, proxy_name
-from tui.providers.http_faults import FOREIGN, Way, translated
-from tui.providers.http_library import httpx
-from tui.providers.inflate import Inflate
+from tui.providers.address import Address, checked, proxy_for, proxy_name
+from tui.providers.in_process import InProcess, InProcessLine
+from tui.providers.line import Head, Line, Way, foreign
 from tui.providers.patience import Limits, Over, Patience
 from tui.providers.read_ahead import ReadAhead
 from tui.providers.redact import quiet_http_loggers
 from tui.providers.request_head import HttpRequest
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HttpAnswer:
-    """What an in-process server gives back."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: AsyncGenerator[bytes, None]
-
-
-InProcess = Callable[[HttpRequest], Awaitable[HttpAnswer]]
-"""A server that lives in this process; it is spoken to through the same client as any other."""
+if TYPE_CHECKING:
+    from tui.providers.inflate import Inflate
 
 
 class HttpResponse:
     """An answer whose head has come."""
 
-    def __init__(self, response: httpx.Response, way: Way, limits: Limits) -> None:
-        self.status = response.status_code
-        self.headers: dict[str, str] = {name.lower(): value for name, value in response.headers.items()}
+    def __init__(self, head: Head, way: Way, limits: Limits) -> None:
+        self.status = head.status
+        self.headers = head.headers
         self.ended = False
         """The body came to its end: the connection is clean."""
         self.patience = Patience(limits, way.server)
-        self._ahead = ReadAhead(_stream_of(response), self.patience)
+        self._ahead = ReadAhead(head.body, self.patience)
         self._way = way
         self._limits = limits
         self._received = 0
@@ -57,7 +46,7 @@ class HttpResponse:
         """The body as it comes, inflated where the server compressed it; more than ``cap`` bytes is an error."""
         cap = self._limits.stream_bytes if cap is None else cap
         encoding = self.headers.get("content-encoding", "identity").strip().lower()
-        inflate = None if encoding in ("", "identity") else Inflate(encoding)
+        inflate = None if encoding in ("", "identity") else _inflate(encoding)
         while (raw := await self._next_raw()) is not None:
             for chunk in (raw,) if inflate is None else inflate.feed(raw):
                 room = cap - self._received
@@ -76,9 +65,9 @@ class HttpResponse:
             raw = await self._ahead.take()
         except Over:
             return None
-        except FOREIGN as fault:
+        except foreign() as fault:
             progress = f"after {self._received:,} bytes" if self._received else "before the answer began"
-            raise translated(fault, self._way, progress=progress) from None
+            raise _translated(fault, self._way, progress=progress) from None
         self.ended = raw is None
         return raw
 
@@ -120,19 +109,24 @@ class Transport:
         self._environ = environ
         self._in_process = dict(in_process or {})
         self._plain_http = frozenset({*plain_http, *self._in_process})
-        self._idle: dict[str, httpx.AsyncClient] = {}
+        self._idle: dict[str, Line] = {}
         self._tls: ssl.SSLContext | None = None
+
+    def get_ready(self, url: str) -> None:
+        """Load what a request to this address needs."""
+        if urlsplit(url).hostname not in self._in_process:
+            import tui.providers.http_line  # noqa: F401  # loading it is all that is wanted
 
     @asynccontextmanager
     async def open(self, request: HttpRequest, *, limits: Limits | None = None) -> AsyncIterator[HttpResponse]:
         """Send, and wait for the head of the answer. Redirects are errors: the key goes nowhere else."""
         limits = limits or self._limits
         address = checked(request.url, plain_http=self._plain_http)
-        proxy = proxy_for(address, self._environ)
+        proxy = self._proxy(address)
         way = Way(address=address, proxy=proxy_name(proxy) if proxy else None)
         place = f"{address.secure}:{address.name}:{way.proxy}"
-        client, response = await self._send_once_or_twice(place, request, way, limits)
-        answer = HttpResponse(response, way, limits)
+        line, head = await self._send_once_or_twice(place, request, way, limits)
+        answer = HttpResponse(head, way, limits)
         clean = False
         try:
             _refuse_redirect(answer, way)
@@ -142,69 +136,61 @@ class Transport:
             try:
                 await answer.hang_up()
             finally:
-                await self._put_back(place, client, response, clean=clean)
+                await self._put_back(place, line, head, clean=clean)
 
     async def _send_once_or_twice(
         self, place: str, request: HttpRequest, way: Way, limits: Limits
-    ) -> tuple[httpx.AsyncClient, httpx.Response]:
+    ) -> tuple[Line, Head]:
         """A kept connection may have been closed just now: then, and only then, once more on a fresh one."""
         kept = self._idle.pop(place, None)
         if kept is not None:
             with suppress(_KeptConnectionGone):
                 return kept, await self._send(kept, request, way, limits, kept=True)
-        fresh = await self._client(way, limits)
+        fresh = await self._line(way, limits)
         return fresh, await self._send(fresh, request, way, limits, kept=False)
 
-    async def _send(
-        self, client: httpx.AsyncClient, request: HttpRequest, way: Way, limits: Limits, *, kept: bool
-    ) -> httpx.Response:
+    async def _send(self, line: Line, request: HttpRequest, way: Way, limits: Limits, *, kept: bool) -> Head:
         header_s = limits.private_header_s if way.address.private else limits.header_s
         sent = False
         try:
             async with asyncio.timeout(header_s or None):
-                outgoing = client.build_request(
-                    request.method, request.url, headers=request.headers, content=request.body
-                )
-                outgoing.headers["accept-encoding"] = "identity"
-                response = await client.send(outgoing, stream=True)
+                head = await line.send(request)
                 sent = True
-                return response
+                return head
         except TimeoutError:
             raise ProviderError(ErrorKind.TIMEOUT, f"No response from {way.server} in {header_s:g} s.") from None
-        except FOREIGN as fault:
-            if kept and isinstance(fault, httpx.RemoteProtocolError | httpx.NetworkError):
+        except foreign() as fault:
+            if kept and line.had_been_closed(fault):
                 raise _KeptConnectionGone from None
-            error = translated(fault, way, progress="before the answer began")
+            error = _translated(fault, way, progress="before the answer began")
             if error.kind is ErrorKind.TLS:
                 await _name_issuer(error, way)
             raise error from None
         finally:
             if not sent:
-                await _closed(client)
+                await _closed(line)
 
-    async def _client(self, way: Way, limits: Limits) -> httpx.AsyncClient:
-        timeout = httpx.Timeout(
-            connect=limits.connect_s or None, write=limits.write_s or None, pool=limits.pool_s or None, read=None
-        )
+    def _proxy(self, address: Address) -> SplitResult | None:
+        return None if address.host in self._in_process else proxy_for(address, self._environ)
+
+    async def _line(self, way: Way, limits: Limits) -> Line:
         server = self._in_process.get(way.address.host)
-        proxy = proxy_for(way.address, self._environ)
+        if server is not None:
+            return InProcessLine(server)
         try:
-            return httpx.AsyncClient(
-                transport=None if server is None else _InProcessTransport(server),
-                proxy=None if proxy is None or server is not None else proxy.geturl(),
-                verify=await self._context() if way.address.secure and server is None else False,
-                timeout=timeout,
-                follow_redirects=False,
-                trust_env=False,
-                limits=httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=30.0),
-            )
-        except FOREIGN as fault:
-            raise translated(fault, way, progress="before the answer began") from None
+            from tui.providers.http_line import HttpLine
+
+            tls = await self._context() if way.address.secure else None
+            return HttpLine(limits, self._proxy(way.address), tls)
+        except foreign() as fault:
+            raise _translated(fault, way, progress="before the answer began") from None
 
     async def _context(self) -> ssl.SSLContext:
         if self._tls is None:
+            from tui.providers.http_line import system_trust
+
             try:
-                self._tls = await asyncio.to_thread(_system_trust)
+                self._tls = await asyncio.to_thread(system_trust)
             except (OSError, ValueError):
                 raise ProviderError(
                     ErrorKind.TLS,
@@ -213,13 +199,15 @@ class Transport:
                 ) from None
         return self._tls
 
-    async def _put_back(self, place: str, client: httpx.AsyncClient, response: httpx.Response, *, clean: bool) -> None:
-        with suppress(*FOREIGN):
-            await response.aclose()
+    async def _put_back(self, place: str, line: Line, head: Head, *, clean: bool) -> None:
+        try:
+            await head.aclose()
+        except foreign():
+            clean = False
         if clean and place not in self._idle:
-            self._idle[place] = client
+            self._idle[place] = line
         else:
-            await _closed(client)
+            await _closed(line)
 
     async def aclose(self) -> None:
         """Close what is kept."""
@@ -229,33 +217,6 @@ class Transport:
 
 class _KeptConnectionGone(Exception):
     """The server had closed the connection we kept."""
-
-
-class _InProcessTransport(httpx.AsyncBaseTransport):
-    """httpx in front, an InProcess server behind."""
-
-    def __init__(self, server: InProcess) -> None:
-        self._server = server
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        answer = await self._server(
-            HttpRequest(
-                url=str(request.url), headers=dict(request.headers), body=await request.aread(), method=request.method
-            )
-        )
-        return httpx.Response(answer.status, headers=dict(answer.headers), stream=_Body(answer.body))
-
-
-class _Body(httpx.AsyncByteStream):
-    def __init__(self, pieces: AsyncGenerator[bytes, None]) -> None:
-        self._pieces = pieces
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        async for piece in self._pieces:
-            yield piece
-
-    async def aclose(self) -> None:
-        await self._pieces.aclose()
 
 
 async def _name_issuer(error: ProviderError, way: Way) -> None:
@@ -268,16 +229,23 @@ async def _name_issuer(error: ProviderError, way: Way) -> None:
         error.args = (error.message,)
 
 
-async def _closed(client: httpx.AsyncClient) -> None:
-    with suppress(*FOREIGN):
-        await client.aclose()
+async def _closed(line: Line) -> None:
+    try:
+        await line.aclose()
+    except foreign():
+        return
 
 
-def _stream_of(response: httpx.Response) -> httpx.AsyncByteStream:
-    """The bytes as they come; what ``aiter_raw`` lays over them costs as much per piece as our own reading."""
-    stream = response.stream
-    assert isinstance(stream, httpx.AsyncByteStream)  # the client is an asynchronous one
-    return stream
+def _inflate(encoding: str) -> Inflate:
+    from tui.providers.inflate import Inflate  # servers are asked not to compress
+
+    return Inflate(encoding)
+
+
+def _translated(fault: Exception, way: Way, *, progress: str) -> ProviderError:
+    from tui.providers.http_faults import translated
+
+    return translated(fault, way, progress=progress)
 
 
 def _refuse_redirect(answer: HttpResponse, way: Way) -> None:
@@ -285,24 +253,14 @@ def _refuse_redirect(answer: HttpResponse, way: Way) -> None:
         return
     target = answer.headers.get("location", "")
     try:
-        host = one_line(httpx.URL(target).host, 100) if target else ""
-    except FOREIGN:
-        host = ""
+        # A path alone is one at the same server: a slash at the end, as often as not. A query is nobody's business.
+        place = urlsplit(urljoin(way.address.url, target))
+        wanted = one_line(place.netloc.rpartition("@")[2] + place.path, 100) if target else ""
+    except ValueError:
+        wanted = ""
     raise ProviderError(
         ErrorKind.REDIRECT,
-        f"{way.server} wants the request sent to `{host or 'another place'}` instead. It was not followed.",
+        f"{way.server} wants the request sent to `{wanted or 'another place'}` instead. It was not followed.",
         status=answer.status,
         advice="If that is right, set the new address as `base_url` of this provider.",
     )
-
-
-def _system_trust() -> ssl.SSLContext:
-    """The system's certificates (or SSL_CERT_FILE and SSL_CERT_DIR); certifi's where the system has none."""
-    paths = ssl.get_default_verify_paths()
-    context = ssl.create_default_context()
-    places = [place for place in (paths.cafile, paths.capath) if place]
-    if not any(Path(place).exists() for place in places) and not context.cert_store_stats()["x509_ca"]:
-        import certifi
-
-        context.load_verify_locations(certifi.where())
-    return context

@@ -18,8 +18,8 @@ from tui.wires.ndjson import NdjsonFramer
 from tui.wires.sse import BOM, STRAY_CAP, STREAM_CAP, SseFramer, too_large
 from tui.wires.wire import Decoder, Frame, Wire
 
-SSE_FIELD = re.compile(rb"(?:data|event|id|retry)?:|(?:data|event|id|retry)[\r\n]")
-SSE_FIELD_CUT = re.compile(rb"d|da|dat|data|e|ev|eve|even|event|i|id|r|re|ret|retr|retry")
+SSE_FIELD = late_pattern(rb"(?:data|event|id|retry)?:|(?:data|event|id|retry)[\r\n]")
+SSE_FIELD_CUT = late_pattern(rb"d|da|dat|data|e|ev|eve|even|event|i|id|r|re|ret|retr|retry")
 TITLE = late_pattern(rb"<title[^>]{0,200}>(.{0,400}?)</title", re.IGNORECASE | re.DOTALL)
 PAGE_CAP = 64 * 1024
 """Bytes of a page that are kept to find out what it says."""
@@ -126,6 +126,10 @@ class BodyReader:
             events = self._decode(self._framer.finish())
             if isinstance(self._framer, SseFramer) and not self._decoder.complete:
                 events += self._decode(_said_between_events(self._framer))
+            if isinstance(self._framer, SseFramer) and not self._decoder.complete and self._framer.unterminated:
+                from tui.wires.careless_framing import unseparated_events
+
+                events += self._decode(unseparated_events(self._framer.unterminated))
         if self.fault is None:
             events += self._decoder.finish()
         return events
@@ -149,7 +153,15 @@ class BodyReader:
         return []
 
     def _finish_whole(self) -> list[StreamEvent]:
-        return list(self._decoder.feed_whole(self._body()))
+        try:
+            return list(self._decoder.feed_whole(self._body()))
+        except NotJSON:
+            from tui.wires.careless_framing import bare_lines
+
+            frames = bare_lines(self._body())
+            if not frames:
+                raise
+        return [*self._decode(frames), *self._decoder.finish()]
 
     def _gather_page(self, chunk: bytes) -> list[StreamEvent]:
         self._hold(chunk)
@@ -185,8 +197,9 @@ def no_answer(page: bytes) -> ProviderError:
 
 
 def _said_between_events(framer: SseFramer) -> list[Frame]:
-    """Plain JSON with an error in it, between or after the events: some servers fail that way."""
-    for said in (framer.stray, framer.unterminated):
+    """JSON with an error in it, plain between the events or as a last event without its end: servers fail that way."""
+    last = framer.unterminated
+    for said in (framer.stray, last[last.rfind(b"data:") + 5 :] if b"data:" in last[:STRAY_CAP] else last):
         if len(said) > STRAY_CAP or not said.lstrip().startswith(b"{"):
             continue
         try:

@@ -32,9 +32,11 @@ from tui.wires.read import child, children, text
 from tui.wires.retry_hint import retry_hint
 from tui.wires.wire import Reply
 
+SET_A_KEY = "`ponder auth set NAME`"
+"""Where the provider is known, its name is put in."""
 ADVICE = {
-    ErrorKind.AUTH: "The key was refused: check it with `ponder auth`.",
-    ErrorKind.NO_KEY: "Set a key with `ponder auth`.",
+    ErrorKind.AUTH: f"The key was refused: {SET_A_KEY} sets another.",
+    ErrorKind.NO_KEY: f"Set a key with {SET_A_KEY}.",
     ErrorKind.PERMISSION: "This account, region or network may not use it: choose another model or check the account.",
     ErrorKind.BILLING: "The account has no quota or credit left: waiting will not help; check its billing page.",
     ErrorKind.RATE_LIMIT: "Too many requests or tokens for now: wait a little, or choose another model.",
@@ -71,6 +73,7 @@ _KIND_OF_STATUS = {
 _LAST_RESORT = {
     403: ErrorKind.PERMISSION,
     404: ErrorKind.NOT_FOUND,
+    405: ErrorKind.NOT_FOUND,
     413: ErrorKind.TOO_LARGE,
     429: ErrorKind.RATE_LIMIT,
     503: ErrorKind.OVERLOADED,

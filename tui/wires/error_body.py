@@ -80,6 +80,8 @@ def _from_object(error: dict[str, object], around: dict[str, object]) -> ErrorPa
 
 def _without_error_key(value: dict[str, object]) -> ErrorParts | None:
     detail = value.get("detail")
+    if isinstance(detail, dict) and (inner := error_parts(detail)) is not None:
+        return inner  # FastAPI wraps whatever was raised
     if isinstance(detail, str):
         return ErrorParts(message=detail, code=_word(value.get("code")), type=_word(value.get("type")), body=value)
     if isinstance(detail, list) and detail:

@@ -226,7 +226,7 @@ _PARAMETER = tuple(
         r"\b([A-Za-z_][\w.]{1,79}) ['\"`][\w.-]{1,40}['\"`] (?:is|are) not",
         r"['\"]body['\"], ?['\"]([A-Za-z_]\w{0,79})['\"]",
         r"\n([a-z_]{2,60})\n\s+extra inputs are not",
-        r"(?:parameter|value|argument|field|name|key|property)s?(?: supplied)?:? ['\"`]?([A-Za-z_][\w.\[\]-]{0,79})",
+        r"(?:parameter|value|argument|field|name|key|property)s?(?: supplied)?:? \[?['\"`]?([A-Za-z_][\w.\[\]-]{0,79})",
         r"['\"`]?([A-Za-z_][\w.\[\]-]{0,79})['\"`]?: extra (?:inputs|fields)",
         r"['\"`]([A-Za-z_][\w.\[\]-]{0,79})['\"`] (?:parameter )?(?:is|are|may|can|does)\b",
         r"invalid ([A-Za-z_][\w.]{0,79}): only",

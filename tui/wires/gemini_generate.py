@@ -279,7 +279,7 @@ class GeminiDecoder:
         self.usage_raw = self._usage
 
     def _on_finish_reason(self, reason: str, candidate: Json) -> None:
-        finish = FINISHES.get(reason, Finish.OTHER)
+        finish = FINISHES.get(reason.upper(), Finish.OTHER)
         detail = maybe_text(candidate, "continuationToken") if finish is Finish.CONTINUATION else None
         self._stop = Stop(finish, reason, detail or maybe_text(candidate, "finishMessage"))
         # Code to be run by the server is answered in the same response, so a stop on it is one in between.

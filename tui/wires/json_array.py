@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
+from tui.domain.late_pattern import late_pattern
 from tui.wires.sse import EVENT_CAP, STREAM_CAP, too_large
 from tui.wires.wire import Frame
 
-STRUCTURE = re.compile(rb'["{}\[\]]')
-IN_STRING = re.compile(rb'["\\]')
+STRUCTURE = late_pattern(rb'["{}\[\]]')
+IN_STRING = late_pattern(rb'["\\]')
 ELEMENT_DEPTH = 2
 """The array itself is depth 1, an object in it opens depth 2."""
 

@@ -135,7 +135,7 @@ class ChatDecoder:
         choices = children(chunk, "choices")
         usage = usage_in(chunk, choices)
         for choice in choices:
-            if not choice.get("index"):
+            if choice.get("index") in (None, 0, "0"):
                 self._on_choice(choice, events)
                 break
         if usage is not None:

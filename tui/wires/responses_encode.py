@@ -17,6 +17,7 @@ from tui.domain.blocks import (
 )
 from tui.domain.messages import Role
 from tui.domain.request import ChatRequest, OutgoingMessage, ToolSchema
+from tui.domain.thinking import PlanState
 from tui.wires.json_text import NotJSON, loads
 from tui.wires.wire import Encoded
 
@@ -24,6 +25,8 @@ LEAST_OUTPUT = 16
 """Smaller limits are refused."""
 LONGEST_ID = 64
 """Longer item ids are refused (GitHub Copilot gives some); without an id the item is accepted."""
+NOTHING_SEALED = (PlanState.UNSUPPORTED,)
+"""Plans under which there is no reasoning to have sealed; models that cannot think refuse to be asked for it."""
 Item = dict[str, object]
 
 
@@ -37,7 +40,7 @@ def encode(request: ChatRequest, quirks: Quirks) -> Encoded:
     }
     if request.system:
         body["instructions"] = request.system
-    if quirks.include_encrypted:
+    if quirks.include_encrypted and request.plan.state not in NOTHING_SEALED:
         body["include"] = ["reasoning.encrypted_content"]
     if request.tools:
         body["tools"] = [_tool(tool) for tool in request.tools]
@@ -93,7 +96,7 @@ def _items(message: OutgoingMessage, quirks: Quirks) -> Sequence[Item]:
         elif isinstance(block, TextBlock | ImageBlock):
             words.append(_input_part(block))
     if words:
-        items.append({"role": "user", "content": words})
+        items.append({"type": "message", "role": "user", "content": words})
     return items
 
 
@@ -142,7 +145,7 @@ def _item(block: Block, quirks: Quirks) -> Item | None:
         case OpaqueBlock():
             return _without_nulls(_raw(block.raw)) or None
         case ImageBlock():
-            return {"role": "user", "content": [_input_part(block)]}
+            return {"type": "message", "role": "user", "content": [_input_part(block)]}
         case ToolResultBlock():
             return _result(block)
         case _:
@@ -179,11 +182,14 @@ def _call(block: ToolCallBlock, quirks: Quirks) -> Item:
 
 
 def _message(block: TextBlock, identity: str | None) -> Item:
-    """With its id it is the model's own message; without, only its words and its phase can be told."""
+    """With its id it is the model's own message; without, only its words and its phase can be told.
+
+    By the letter a message's type may be left out, but servers that copy the format know messages by it alone.
+    """
     extra = _raw(block.seal.raw) if block.seal else {}
     if identity is None:
         phase = {"phase": extra["phase"]} if extra.get("phase") else {}
-        return {"role": "assistant", "content": block.text, **phase}
+        return {"type": "message", "role": "assistant", "content": block.text, **phase}
     message: Item = {"type": "message", "id": identity, "role": "assistant", "status": "completed", **extra}
     message["content"] = [_output_part(block)]
     return message

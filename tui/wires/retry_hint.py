@@ -9,7 +9,6 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 
 from tui.domain.late_pattern import late_pattern
 from tui.wires.read import child, children, text
@@ -68,6 +67,8 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def _http_date(value: str | None) -> datetime | None:
+    from email.utils import parsedate_to_datetime  # only who is told to wait pays for all of the mail package
+
     try:
         moment = parsedate_to_datetime(value or "")
     except (ValueError, TypeError, IndexError, OverflowError):

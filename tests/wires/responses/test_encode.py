@@ -89,6 +89,7 @@ def test_a_conversation_is_spelled_item_by_item_in_order() -> None:
         "model": "gpt-x",
         "input": [
             {
+                "type": "message",
                 "role": "user",
                 "content": [
                     {"type": "input_text", "text": "hi"},
@@ -144,14 +145,14 @@ def test_a_conversation_is_spelled_item_by_item_in_order() -> None:
 def test_words_without_a_seal_are_a_plain_message() -> None:
     phased = TextBlock(text="b", seal=Seal(raw='{"phase":"final_answer"}'))
     assert items(TextBlock(text="a"), phased) == [
-        {"role": "assistant", "content": "a"},
-        {"role": "assistant", "content": "b", "phase": "final_answer"},
+        {"type": "message", "role": "assistant", "content": "a"},
+        {"type": "message", "role": "assistant", "content": "b", "phase": "final_answer"},
     ]
 
 
 def test_thinking_that_is_not_this_wires_own_has_no_place() -> None:
     assert items(ThinkingBlock(text="x", form=ThinkingForm.FULL), TextBlock(text="a")) == [
-        {"role": "assistant", "content": "a"}
+        {"type": "message", "role": "assistant", "content": "a"}
     ]
 
 
@@ -171,7 +172,7 @@ def test_ids_the_server_refuses_stay_behind(quirks: Quirks) -> None:
         quirks=quirks,
     ) == [
         {"type": "reasoning", "summary": [], "encrypted_content": "gAAA"},
-        {"role": "assistant", "content": "a"},
+        {"type": "message", "role": "assistant", "content": "a"},
         {"type": "function_call", "call_id": "c", "name": "n", "arguments": "{}"},
     ]
 
@@ -198,6 +199,13 @@ def test_sampling_is_sent_when_thinking_is_off() -> None:
 @pytest.mark.parametrize("include", [True, False])
 def test_encrypted_thinking_is_asked_for_unless_the_server_does_not_know_it(*, include: bool) -> None:
     assert ("include" in RESPONSES.encode(asked(), Quirks(include_encrypted=include)).body) is include
+
+
+def test_encrypted_thinking_is_not_asked_of_a_model_that_cannot_think() -> None:
+    plain = replace(PLAN, state=PlanState.UNSUPPORTED, fields={})
+    assert "include" not in RESPONSES.encode(asked(plan=plain), Quirks()).body
+    off = replace(PLAN, state=PlanState.OFF)
+    assert "include" in RESPONSES.encode(asked(plan=off), Quirks()).body
 
 
 FUNCTION = {"type": "function_call", "id": "fc_1", "call_id": "c", "name": "n", "arguments": "{}"}

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
+from tui.domain.value import dataclass
 from tui.providers.demo.script import Refusal
 from tui.providers.demo.seals import is_locked, is_sealed
 from tui.wires.read import child, children, text
@@ -12,7 +12,8 @@ from tui.wires.read import child, children, text
 Json = Mapping[str, object]
 
 
-class Heard(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Heard:
     """A request, understood."""
 
     prompts: tuple[str, ...]

@@ -4,29 +4,36 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Literal, NamedTuple
+from dataclasses import field
+from typing import Literal
+
+from tui.domain.value import dataclass
 
 
-class Think(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Think:
     """A stretch of thinking, sealed at its end."""
 
     text: str
 
 
-class Say(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Say:
     """Words of the answer."""
 
     text: str
 
 
-class Call(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Call:
     """A tool call; ``arguments`` is JSON text."""
 
     name: str
     arguments: str
 
 
-class Break(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Break:
     """What goes wrong at this point of the stream."""
 
     how: Literal["cut", "overloaded"]
@@ -35,16 +42,18 @@ class Break(NamedTuple):
 Piece = Think | Say | Call | Break
 
 
-class Refusal(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Refusal:
     """An HTTP error instead of an answer."""
 
     status: int
     kind: str
     message: str
-    headers: Mapping[str, str] = {}
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
-class Script(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Script:
     """An answer, or the error instead of one."""
 
     pieces: tuple[Piece, ...] = ()
@@ -52,7 +61,8 @@ class Script(NamedTuple):
     slowness: float = 1.0
 
 
-class Bill(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Bill:
     """Tokens, counted as the demo counts: four characters each."""
 
     input: int

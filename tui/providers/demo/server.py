@@ -6,16 +6,16 @@ import asyncio
 import hashlib
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
-from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from tui.domain.errors import ProviderError
+from tui.domain.value import dataclass
 from tui.providers.demo.hearing import Heard, hear_anthropic, hear_chat, hear_gemini, hear_responses
 from tui.providers.demo.script import Bill, Break, Call, Refusal, Say, Script, Think, tokens
 from tui.providers.demo.scripts import counted_as, script_for
 from tui.providers.demo.speakers import AnthropicSpeaker, ChatSpeaker, GeminiSpeaker, ResponsesSpeaker, Speaker
+from tui.providers.in_process import HttpAnswer
 from tui.providers.request_head import HttpRequest
-from tui.providers.transport import HttpAnswer
 from tui.wires.json_text import dumps, loads
 from tui.wires.read import text
 
@@ -27,7 +27,8 @@ THOUGHT_S = 0.25
 """Before the first frame."""
 
 
-class _Line(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Line:
     hear: Callable[[Mapping[str, object]], Heard]
     speaker: Callable[[str, str], Speaker]
 
