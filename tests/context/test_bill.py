@@ -1,10 +1,13 @@
 """What a session cost, by model, with thinking as its own line."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.context.aims import CLAUDE, DEEPSEEK, answer, turn, user
 from tui.catalog.facts import Price
 from tui.context.bill import Bill, ModelBill, money, priced, session_bill
+from tui.domain.compression import SummaryRun
 from tui.domain.usage import Usage
 
 PRICE = Price(input=5.0, output=25.0, cache_read=0.5, cache_write=6.25)
@@ -74,3 +77,13 @@ def test_cache_writes_and_reads_have_their_own_prices():
 )
 def test_small_sums_keep_the_digits_that_say_something(dollars, words):
     assert money(dollars) == words
+
+
+def test_what_wrote_summaries_is_a_row_of_its_own_and_in_the_sum():
+    paid = SummaryRun(id="r", turn="t1", origin=said(1).messages[1].origin, usage=USED, cost=0.25)
+    bill = session_bill((said(1, usage=USED, cost=0.5),), summaries=(paid, replace(paid, cost=None)))
+    assert [(row.name, row.for_summaries, row.dollars, row.responses) for row in bill.models] == [
+        ("anthropic/claude-opus-5", False, 0.5, 1),
+        ("anthropic/claude-opus-5", True, 0.25, 2),
+    ]
+    assert bill.words == "at least $0.7500"

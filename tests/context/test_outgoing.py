@@ -273,5 +273,15 @@ def test_a_loop_begun_elsewhere_is_told_in_words_where_a_budget_wants_thinking_f
     assert len(outgoing.warnings) == 1
 
 
+def test_a_copy_that_called_a_tool_without_a_thought_gets_its_loop_back_as_it_was():
+    copy = CLAUDE_BUDGET.with_quirks(empty_signatures=True)
+    loop = turn("t9", user("u9", "look"), answer(copy, "a9", call("c1")), results("r9", result("c1")), is_open=True)
+    outgoing = copy.select(loop)
+    assert sent(outgoing)[1:] == [("assistant", ["call c1"]), ("tool", ["result c1: done"])]
+    assert outgoing.warnings == ()
+    told = copy.select(loop, repair=frozenset({Repair.DROP_THINKING}))
+    assert sent(told)[1:] == [("assistant", ["[called read_file with {}]"]), ("user", ["[read_file returned: done]"])]
+
+
 def test_a_loop_begun_elsewhere_goes_as_it_is_where_thinking_is_adaptive():
     assert sent(CLAUDE.select(open_loop(GPT)))[1:] == [("assistant", ["call c1"]), ("tool", ["result c1: done"])]

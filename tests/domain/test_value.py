@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import pytest
 
-from tui.domain.value import dataclass
+from tui.domain.value import BY_HAND, dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +128,72 @@ def test_replace_and_match_work() -> None:
     match Word("a", ("b",)):
         case Word(text, (mark,)):
             assert (text, mark) == ("a", "b")
+
+
+@dataclass(frozen=True, slots=True)
+class Mixed:
+    name: str
+    size: int = field(default=3, kw_only=True)
+    parts: list[str] = field(default_factory=list)
+
+
+def test_values_put_together_by_hand_are_those_of_the_compiled_constructor() -> None:
+    made = [Mixed(f"n{number}", ["p"], size=number) for number in range(3 * BY_HAND)]
+    assert made == [Mixed(name=f"n{number}", parts=["p"], size=number) for number in range(3 * BY_HAND)]
+    assert [(value.name, value.size, value.parts) for value in made[:1]] == [("n0", 0, ["p"])]
+
+    @dataclass(slots=True)
+    class Fresh:
+        name: str
+        parts: list[str] = field(default_factory=list)
+
+    first, last = [Fresh("a") for _ in range(BY_HAND + 1)][::BY_HAND]
+    assert (first, first.parts is last.parts) == (last, False)
+
+
+@pytest.mark.parametrize("used", [0, BY_HAND + 1])
+def test_wrong_arguments_are_the_same_type_errors_early_and_late(used: int) -> None:
+    @dataclass(frozen=True, slots=True)
+    class Pair:
+        left: int
+        right: int = 0
+
+    for _ in range(used):
+        Pair(1)
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'left'"):
+        Pair()  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="got multiple values for argument 'left'"):
+        Pair(1, left=2)  # type: ignore[misc]
+    with pytest.raises(TypeError, match="takes from 2 to 3 positional arguments but 4 were given"):
+        Pair(1, 2, 3)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="got an unexpected keyword argument 'middle'"):
+        Pair(1, middle=2)  # type: ignore[call-arg]
+    assert Pair(1) == Pair(left=1, right=0)
+
+
+def test_a_class_without_slots_keeps_its_defaults_to_look_at() -> None:
+    @dataclass(frozen=True)
+    class Loose:
+        width: int = 80
+        height: int = field(default=24)
+        words: tuple[str, ...] = field(default_factory=tuple)
+
+    assert (Loose.width, Loose.height, hasattr(Loose, "words")) == (80, 24, False)
+    assert Loose(height=5) == Loose(80, 5, ())
+
+
+def test_what_the_standard_one_is_for_is_refused() -> None:
+    with pytest.raises(TypeError, match="would inherit fields"):
+
+        @dataclass(frozen=True, slots=True)
+        class Longer(Word):
+            more: int = 0
+
+    with pytest.raises(ValueError, match="use default_factory"):
+
+        @dataclass(slots=True)
+        class Shared:
+            items: list[str] = []  # noqa: RUF012  # the mistake
 
 
 def test_wrong_arguments_are_type_errors() -> None:

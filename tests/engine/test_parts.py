@@ -20,6 +20,7 @@ from tui.engine.repetition import RepetitionDetector
         ("gpt-5", "gpt-5-2025-08-07", True),
         ("anthropic/claude-opus-5", "claude-opus-5", True),
         ("qwen3:latest", "qwen3", True),
+        ("qwen3", "qwen3.gguf", True),
         ("deepseek/deepseek-r1:free", "deepseek/deepseek-r1", True),
         ("models/gemini-2.5-pro", "gemini-2.5-pro", True),
         ("gpt-5", "gpt-5-mini", False),

@@ -62,6 +62,24 @@ def test_a_refused_parameter_is_left_out_once_and_told() -> None:
     assert isinstance(heard[-1], TurnFinished)
 
 
+def test_each_refused_parameter_is_left_out_and_the_next_turn_asks_without_all_of_them() -> None:
+    refusals = [ProviderError(ErrorKind.UNSUPPORTED, "no", param=name) for name in ("reasoning_effort", "store")]
+
+    async def play() -> Stage:
+        async with stage([*([refusal] for refusal in refusals), answer("ok"), answer("ok")]) as s:
+            await s.say("go")
+            await s.say("on")
+            return s
+
+    requests = virtually(play()).backend.requests
+    assert [(bool(request.plan.fields), request.without) for request in requests] == [
+        (True, ()),
+        (False, ()),
+        (False, ("store",)),
+        (False, ("store",)),
+    ]
+
+
 def test_a_parameter_that_is_not_in_the_request_is_not_worth_another() -> None:
     s, heard = _play([[ProviderError(ErrorKind.UNSUPPORTED, "no", param="nonsense")]])
     assert (len(s.backend.requests), type(heard[-1])) == (1, TurnFailed)
@@ -216,6 +234,12 @@ def test_another_model_answering_is_told_and_stored() -> None:
     _, heard = _play([[ResponseStarted("m-mini", "r"), *answer("ok")[1:]]])
     assert _notices(heard) == ["Asked `m`, but `m-mini` answers."]
     assert last_turn(heard).messages[-1].answered_by == "m-mini"
+
+
+def test_that_another_model_answers_is_told_once() -> None:
+    other: Script = [ResponseStarted("m-mini", "r"), *calls(("a", "echo", "{}"))[1:]]
+    _, heard = _play([other, [ResponseStarted("m-mini", "r"), *answer("ok")[1:]]])
+    assert _notices(heard) == ["Asked `m`, but `m-mini` answers."]
 
 
 def test_a_dated_name_is_the_same_model() -> None:

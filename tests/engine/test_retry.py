@@ -90,7 +90,7 @@ def test_the_providers_word_on_retrying_wins_over_the_kind() -> None:
 def test_a_parameter_is_left_out_only_when_the_provider_named_it_and_once() -> None:
     named = _error(ErrorKind.UNSUPPORTED, param="reasoning_effort")
     assert _decide(named) == Mend(Repair.WITHOUT_PARAMETER)
-    assert _decide(named, Spent(requests=2, repairs=frozenset({Repair.WITHOUT_PARAMETER}))) == GiveUp()
+    assert _decide(named, Spent(requests=2, refused=frozenset({"reasoning_effort"}))) == GiveUp()
     assert _decide(_error(ErrorKind.UNSUPPORTED)) == GiveUp()
 
 

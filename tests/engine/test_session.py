@@ -217,6 +217,22 @@ def test_a_running_stream_is_checkpointed_once_a_second() -> None:
     virtually(play())
 
 
+def test_the_end_of_a_burst_is_kept_while_nothing_more_comes() -> None:
+    stream = [ResponseStarted("m", "r"), *words("abcd")[:2], Pause(0.1), words("abcd")[2], Pause(20)]
+
+    async def play() -> None:
+        async with stage([[*stream, *answer("ok")[-1:]]]) as s:
+            await s.session.submit((TextBlock(text="one"),))
+            await asyncio.sleep(5)
+            assert s.journal.calls.count("checkpoint") == 1
+            kept = [m for m in s.journal.messages.values() if m.interrupted == "crashed"]
+            assert [block.text for message in kept for block in message.blocks if isinstance(block, TextBlock)] == [
+                "abcd"
+            ]
+
+    virtually(play())
+
+
 def test_three_failures_in_a_row_suggest_another_model() -> None:
     async def play() -> None:
         async with stage([[ProviderError(ErrorKind.AUTH, "bad key")]], forever=True) as s:

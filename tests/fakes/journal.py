@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tui.context.view import CompressionView
+from tui.domain.compression import SummaryRun
 from tui.domain.errors import StoreError
 from tui.domain.messages import Message, Turn
 
@@ -19,6 +20,8 @@ class MemoryJournal:
     turns: dict[str, Turn] = field(default_factory=dict)
     path: list[str] = field(default_factory=list)
     view: CompressionView | None = None
+    runs: list[SummaryRun] = field(default_factory=list)
+    held: int = 0
     failing: StoreError | None = None
 
     def _write(self, name: str) -> None:
@@ -51,3 +54,10 @@ class MemoryJournal:
     async def compressed(self, session: str, view: CompressionView | None) -> None:
         self._write("compressed")
         self.view = view
+
+    async def summary_run(self, session: str, run: SummaryRun) -> None:
+        self._write("summary_run")
+        self.runs.append(run)
+
+    async def still_open(self, session: str) -> None:
+        self.held += 1

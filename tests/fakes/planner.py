@@ -14,6 +14,7 @@ from tui.domain.request import ChatRequest, Outgoing, OutgoingMessage
 from tui.domain.thinking import ModelSpec, PlanState, ThinkingLevel, ThinkingPlan
 from tui.domain.usage import Certainty, MeterReading, Part, Usage
 from tui.engine.ports import Ask, Folding, Target
+from tui.engine.without import is_ours
 
 SPEC = ModelSpec(provider="fake", model="m", asked=ThinkingLevel.LOW)
 PLAN = ThinkingPlan(asked=ThinkingLevel.LOW, nominal="low", sent="low", state=PlanState.ON, summary="Thinking: low")
@@ -71,6 +72,7 @@ class FakePlanner:
         return ChatRequest(
             model=ask.target.facts.id,
             outgoing=Outgoing(messages=messages),
+            without=tuple(filter(is_ours, ask.repairs.without)),
             plan=replace(self.plan(ask), fields=fields, headers={"x": "0"} if ask.repairs.without_thinking else {}),
             system=f"{ask.view.summary}|{system}" if ask.view else system,
             tools=ask.tools,
@@ -129,7 +131,8 @@ class FakeCompressor:
             raise PonderError("The summary was not smaller.")
         turns = folding.plan if isinstance(folding.plan, tuple) else ()
         earlier = ask.view.folded if ask.view else frozenset()
-        return CompressionView(summary=summary, folded=earlier | {t.id for t in turns if isinstance(t, Turn)})
+        folded = earlier | {t.id for t in turns if isinstance(t, Turn)}
+        return CompressionView(summary=summary, folded=folded, previous=ask.view)
 
     def shorten(self, ask: Ask, *, newest_first: bool) -> CompressionView | None:
         return None

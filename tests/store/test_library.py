@@ -142,10 +142,34 @@ async def test_a_holder_on_another_machine_is_believed_as_long_as_it_is_heard_of
     away = open_stage(tmp_path, holder=replace(this_process("away"), host="elsewhere"))
     here = open_stage(tmp_path, holder=this_process("here"))
     await away.keep("s", a_turn(1))
-    here.time.at = away.time.at + 100
-    await away.conversations.heartbeat()
+    away.time.at += 1_000
+    here.time.at = away.time.at
+    await away.journal.still_open("s")
     assert (await here.conversations.load("s")).held == Held(pid=away.holder.pid, host="elsewhere", here=False)
     here.time.at += 200
     assert (await here.conversations.load("s")).held is None
     away.database.close()
     here.database.close()
+
+
+async def test_who_slept_while_another_machine_took_the_session_is_told_once(tmp_path: Path) -> None:
+    away = open_stage(tmp_path, holder=replace(this_process("away"), host="elsewhere"))
+    here = open_stage(tmp_path, holder=this_process("here"))
+    told: list[str] = []
+    away.database.tell = told.append
+    await away.keep("s", a_turn(1))
+    here.time.at = away.time.at = away.time.at + 1_000
+    assert (await here.conversations.load("s")).held is None
+    for _ in range(2):
+        await away.journal.still_open("s")
+    assert [f"opened on {here.holder.host} meanwhile" in sentence for sentence in told] == [True]
+    assert (await here.conversations.load("s")).held is None
+    away.database.close()
+    here.database.close()
+
+
+async def test_saying_that_a_session_is_still_open_makes_no_file_where_there_is_none(tmp_path: Path) -> None:
+    stage = open_stage(tmp_path)
+    await stage.journal.still_open("s")
+    stage.database.close()
+    assert list(tmp_path.iterdir()) == []

@@ -15,7 +15,7 @@ from tests.wiring.stage import FAST, heard_until
 from tui.context.estimate import text_tokens
 from tui.domain.blocks import TextBlock
 from tui.domain.errors import UsageError
-from tui.domain.events import AppEvent, Notice, TitleChanged, TurnFailed, TurnFinished
+from tui.domain.events import AppEvent, CompressionFinished, Notice, TitleChanged, TurnFailed, TurnFinished
 from tui.engine.ports import NoTools
 from tui.engine.state import SessionView
 from tui.wiring.desk import LiveDesk
@@ -39,6 +39,11 @@ class Home:
         subscription.close()
         return view
 
+    def said(self) -> dict[str, str]:
+        """Where two settings are from."""
+        layers = self.desk.settings.layers()
+        return {key: layers.provenance(key).source for key in ("reasoning.stripFromContext", "context.keepTurns")}
+
     def prompts(self) -> list[str]:
         blocks = [turn.messages[0].blocks[0] for turn in self.view().turns]
         return [block.text for block in blocks if isinstance(block, TextBlock)]
@@ -53,9 +58,9 @@ class Home:
 
 
 @asynccontextmanager
-async def at_home(folder: Path, session: str | None = None) -> AsyncIterator[Home]:
+async def at_home(folder: Path, session: str | None = None, **wishes: object) -> AsyncIterator[Home]:
     """The program as ``ponder`` starts it, or as ``ponder -r SESSION`` does."""
-    program = build_program({"PONDER_HOME": str(folder)}, Wishes(model=FAST, folder=folder, demo_speed=0.0))
+    program = build_program({"PONDER_HOME": str(folder)}, Wishes(model=FAST, folder=folder, demo_speed=0.0, **wishes))
     program.toolbox = NoTools()
     findings = Findings(program)
     storage = KeptInStore(program.paths.database, time.time, str)
@@ -172,3 +177,72 @@ async def test_the_words_of_a_session_that_was_left_are_not_kept_in_memory(tmp_p
         known = text_tokens.cache_info().currsize
         await home.desk.chat.new_session()
         assert text_tokens.cache_info().currsize < known / 2
+
+
+async def test_what_was_set_belongs_to_the_session_and_comes_back_with_it(tmp_path: Path) -> None:
+    async with at_home(tmp_path) as home:
+        for key, value in (("reasoning.stripFromContext", "all"), ("context.keepTurns", "7"), ("ui.motion", "off")):
+            await home.desk.settings.assign(key, value)
+        await home.say(FIRST)
+        await home.desk.settings.unassign("context.keepTurns")
+        await home.desk.models.set_model("high")
+        session = home.desk.chat.session_id
+        await home.desk.chat.new_session()
+        assert home.said() == {"reasoning.stripFromContext": "default", "context.keepTurns": "default"}
+        assert home.desk.settings.layers().value("ui.motion") is False
+        await home.desk.chat.open_session(session)
+        assert home.said() == {"reasoning.stripFromContext": "session", "context.keepTurns": "default"}
+    async with at_home(tmp_path, session) as home:
+        assert home.said() == {"reasoning.stripFromContext": "session", "context.keepTurns": "default"}
+        assert home.view().settings["reasoning.stripFromContext"] == "all"
+        assert str(home.view().spec) == "demo/fast/high"
+        assert home.desk.settings.layers().value("ui.motion") is True
+        fork = await home.desk.chat.fork(home.view().turns[0].id)
+    async with at_home(tmp_path, fork) as home:
+        assert home.said()["reasoning.stripFromContext"] == "session"
+
+
+async def test_what_the_command_line_says_goes_before_what_was_set_when_the_session_was_last_open(
+    tmp_path: Path,
+) -> None:
+    async with at_home(tmp_path) as home:
+        await home.say(FIRST)
+        await home.desk.settings.assign("context.keepTurns", "7")
+        session = home.desk.chat.session_id
+    async with at_home(tmp_path, session, assignments=("context.keepTurns=2",)) as home:
+        assert home.desk.settings.layers().value("context.keepTurns") == 2
+
+
+async def test_a_kept_setting_nobody_knows_any_more_is_told_and_left_out(tmp_path: Path) -> None:
+    async with at_home(tmp_path) as home:
+        await home.say(FIRST)
+        await home.desk.settings.assign("context.keepTurns", "7")
+        session = home.desk.chat.session_id
+        kept = {
+            "context.keepTurns": 7,
+            "context.compressionModel": "gone/model",
+            "reasoning.effort": "loud",
+            "tools.x": 1,
+        }
+        await home.desk.library.remember(session, home.view().spec, kept)
+    async with at_home(tmp_path, session) as home:
+        assert home.desk.settings.layers().value("context.keepTurns") == 7
+        assert home.desk.settings.layers().value("context.compressionModel") is None
+        told = ["context.compressionModel, reasoning.effort, tools.x" in notice.text for notice in home.view().notices]
+        assert told == [True]
+
+
+async def test_a_compression_and_its_cost_are_there_when_the_session_is_opened_again(tmp_path: Path) -> None:
+    async with at_home(tmp_path, assignments=("context.keepTurns=1",)) as home:
+        await home.say(FIRST)
+        await home.say(SECOND)
+        _, subscription = home.desk.chat.attach()
+        await home.desk.chat.compress("")
+        await heard_until(subscription, CompressionFinished)
+        left, session = home.view(), home.desk.chat.session_id
+        assert left.folding is not None
+        assert [row.for_summaries for row in home.desk.chat.bill().models] == [False, True]
+    async with at_home(tmp_path, session) as home:
+        assert (home.view().folding, home.view().summaries) == (left.folding, left.summaries)
+        assert await home.desk.chat.uncompress()
+        assert home.view().folding is None

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from tui.catalog.facts import Price
+from tui.domain.compression import SummaryRun
 from tui.domain.messages import Message, Origin, Turn
 from tui.domain.usage import Usage
 from tui.domain.value import dataclass
 
 MILLION = 1_000_000
 
+Paid = Message | SummaryRun
+"""What a provider was paid for."""
 PriceOf = Callable[[Origin], Price | None]
 """The prices of the model an answer came from; None where they are not known."""
 
@@ -21,6 +24,8 @@ class ModelBill:
 
     name: str
     """``provider/model``."""
+    for_summaries: bool = False
+    """It wrote summaries of folded turns; what it answered is a row of its own."""
     responses: int
     unpriced: int
     """Responses whose cost is not known: the dollars are at least so much."""
@@ -77,19 +82,22 @@ def money(dollars: float) -> str:
     return f"${dollars:,.2f}" if dollars >= 1 or not dollars else f"${dollars:.4f}"
 
 
-def session_bill(turns: Sequence[Turn], price_of: PriceOf | None = None) -> Bill:
+def session_bill(
+    turns: Sequence[Turn], price_of: PriceOf | None = None, *, summaries: Sequence[SummaryRun] = ()
+) -> Bill:
     """What was answered in these turns, attempts that were retried included: they are paid for, too.
 
-    What was known of a response's cost when it came stands; ``price_of`` helps where that was nothing, and is needed
-    to say what of it was thinking.
+    So are the summaries that folded some of them. What was known of a response's cost when it came stands;
+    ``price_of`` helps where that was nothing, and is needed to say what of it was thinking.
     """
-    answered: dict[str, list[tuple[Message, Price | None]]] = {}
-    for message in _answers(turns):
-        origin = message.origin
+    answered: dict[tuple[str, bool], list[tuple[Paid, Price | None]]] = {}
+    everything: tuple[Paid, ...] = (*_answers(turns), *summaries)
+    for paid in everything:
+        origin = paid.origin
         name = f"{origin.provider}/{origin.model}" if origin is not None else "unknown"
         price = price_of(origin) if price_of is not None and origin is not None else None
-        answered.setdefault(name, []).append((message, price))
-    rows = [_row(name, messages) for name, messages in answered.items()]
+        answered.setdefault((name, isinstance(paid, SummaryRun)), []).append((paid, price))
+    rows = [_row(name, messages, for_summaries=summary) for (name, summary), messages in answered.items()]
     return Bill(models=tuple(sorted(rows, key=lambda row: -(row.dollars or 0.0))))
 
 
@@ -98,11 +106,12 @@ def _answers(turns: Sequence[Turn]) -> Iterator[Message]:
         yield from (message for message in turn.messages if message.usage is not None or message.cost is not None)
 
 
-def _row(name: str, answered: Sequence[tuple[Message, Price | None]]) -> ModelBill:
+def _row(name: str, answered: Sequence[tuple[Paid, Price | None]], *, for_summaries: bool) -> ModelBill:
     used = [message.usage or Usage() for message, _ in answered]
     costs = [_cost(message, price) for message, price in answered]
     return ModelBill(
         name=name,
+        for_summaries=for_summaries,
         responses=len(answered),
         unpriced=sum(cost is None for cost in costs),
         input=_total(usage.input for usage in used),
@@ -116,7 +125,7 @@ def _row(name: str, answered: Sequence[tuple[Message, Price | None]]) -> ModelBi
     )
 
 
-def _cost(message: Message, price: Price | None) -> float | None:
+def _cost(message: Paid, price: Price | None) -> float | None:
     if message.cost is not None:
         return message.cost
     if message.usage is None:

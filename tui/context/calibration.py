@@ -17,6 +17,8 @@ KEPT = 24
 """Exchanges remembered per model."""
 RATIO_RANGE = (0.4, 2.5)
 """A ratio outside of this is a provider's oddity (a hidden prompt on a tiny request), not a way of cutting text."""
+HIDDEN_PROMPT = 10_000
+"""Tokens a provider may add to a request unseen, so that even a short one is reported as long."""
 TRUSTED_FROM = 3
 """Exchanges before the ratio is taken as it is; until then it is drawn towards 1."""
 
@@ -101,6 +103,12 @@ def _pair(item: object) -> tuple[int, int] | None:
 def _within(ratio: float) -> float:
     low, high = RATIO_RANGE
     return min(high, max(low, ratio))
+
+
+def can_be_right(estimate: int, reported: int, *, guessed: int = 0) -> bool:
+    """Whether a server can have counted so; ``guessed`` tokens of the estimate (pictures) may be none at all."""
+    low, high = RATIO_RANGE
+    return low * (estimate - guessed) <= reported <= high * estimate + HIDDEN_PROMPT and reported > 0
 
 
 def calibration_key(provider: str, model: str) -> str:

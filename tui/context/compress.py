@@ -7,6 +7,7 @@ on beside the summary as they were. Nothing stored changes: the result is a view
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from tui.context.estimate import text_tokens
 from tui.context.outgoing import has_open_loop
@@ -278,7 +279,7 @@ def shorten_results(
             saved += gain
     if not saved:
         return None
-    return CompressionView(summary=now.summary, folded=now.folded, verbatim=now.verbatim, shortened=cut, previous=view)
+    return replace(now, shortened=cut, previous=view)
 
 
 def _results(

@@ -44,7 +44,7 @@ def _flat_result(result: ToolResultBlock, key: int | None) -> list[Item]:
 
 def flatten_unled_loop(drafts: Sequence[Draft], ledger: Ledger) -> list[Draft]:
     """A tool loop at the end that does not start with thinking, told in words: the server would refuse it."""
-    start = _loop_start(drafts)
+    start = loop_start(drafts)
     loop = drafts[start:]
     first = next((draft for draft in loop if draft.role is Role.ASSISTANT), None)
     callers = [draft for draft in loop if draft.calls()]
@@ -55,7 +55,7 @@ def flatten_unled_loop(drafts: Sequence[Draft], ledger: Ledger) -> list[Draft]:
     return list(drafts)
 
 
-def _loop_start(drafts: Sequence[Draft]) -> int:
+def loop_start(drafts: Sequence[Draft]) -> int:
     """Where the last run of calls and results begins; words of the user after the last result do not end it."""
     place = len(drafts)
     while place and drafts[place - 1].role is Role.USER:

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 from tui.context.calls import legal_arguments, uniquely_named
 from tui.context.draft import Draft, Item, Ledger
-from tui.context.flatten import flatten, flatten_unled_loop
+from tui.context.flatten import flatten, flatten_unled_loop, loop_start
 from tui.context.readable import scrubbed
-from tui.context.thinking_back import Aim
+from tui.context.thinking_back import Aim, Repair, same_place
 from tui.domain.blocks import OpaqueBlock, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.messages import Role
 from tui.domain.request import Reason
@@ -32,7 +32,7 @@ def make_legal(drafts: Sequence[Draft], aim: Aim, ledger: Ledger) -> list[Draft]
     uniquely_named(answered)
     if aim.wire.flatten_without_tools and not aim.has_tools:
         answered = flatten(answered, ledger)
-    elif _wants_thinking_first(aim):
+    elif _wants_thinking_first(aim) and not _never_thinks(answered, aim):
         answered = flatten_unled_loop(answered, ledger)
     return _with_ends(answered, aim)
 
@@ -158,6 +158,7 @@ def _drop_orphans(draft: Draft, ledger: Ledger) -> None:
     for item in draft.items:
         if isinstance(item.block, ToolResultBlock):
             ledger.revise(item, Reason.ORPHAN)
+            ledger.warn(f"A result of `{item.block.name or 'a tool'}` answers no call and is left out.")
     draft.items = [item for item in draft.items if not isinstance(item.block, ToolResultBlock)]
     if draft.role is Role.TOOL:
         draft.role = Role.USER
@@ -194,6 +195,21 @@ def _filler(role: Role, text: str) -> Draft:
 def _wants_thinking_first(aim: Aim) -> bool:
     """With a budget, what the model has not finished must begin with thinking."""
     return aim.wire.budget_leads_calls and isinstance(aim.plan.sent, int) and aim.plan.thinks
+
+
+def _never_thinks(drafts: Sequence[Draft], aim: Aim) -> bool:
+    """A copy of the provider that called tools without a thought, though asked for some, wants none back."""
+    callers = [draft for draft in drafts[loop_start(drafts) :] if draft.calls()]
+    return (
+        aim.quirks.empty_signatures
+        and Repair.DROP_THINKING not in aim.repair
+        and all(
+            draft.source is not None
+            and same_place(draft.origin, aim.target)
+            and not any(isinstance(block, ThinkingBlock) for block in draft.source.blocks)
+            for draft in callers
+        )
+    )
 
 
 def _may_go_on(drafts: Sequence[Draft], aim: Aim) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import field
 
 from tui.catalog.facts import ModelFacts, ThinkingCounted
 from tui.context.calibration import Anchor, Calibration, calibration_key
-from tui.context.estimate import block_tokens, passing_text_tokens, text_tokens, tools_tokens
+from tui.context.estimate import IMAGE_TOKENS, block_tokens, passing_text_tokens, text_tokens, tools_tokens
 from tui.context.token_weights import family_named
 from tui.domain.blocks import Block, ImageBlock, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.messages import Message, Role, Turn
@@ -33,6 +33,8 @@ class Tally:
     parts: Mapping[Part, int] = field(default_factory=dict)
     behind: int = 0
     """Stored tokens that stay behind, thinking and all else."""
+    pictures: int = 0
+    """Of the estimate, tokens of pictures: nobody knows how a server counts those."""
 
     @property
     def estimate(self) -> int:
@@ -73,8 +75,38 @@ def tally(
     thinking, other = counter.left_behind(outgoing)
     parts[Part.THINKING_STRIPPED] = thinking
     return Tally(
-        key=calibration_key(facts.provider, facts.id), family=facts.tokenizer, parts=parts, behind=thinking + other
+        key=calibration_key(facts.provider, facts.id),
+        family=facts.tokenizer,
+        parts=parts,
+        behind=thinking + other,
+        pictures=IMAGE_TOKENS * sum(_pictures(message.blocks) for message in outgoing.messages),
     )
+
+
+def _pictures(blocks: Sequence[Block]) -> int:
+    inside = sum(_pictures(block.content) for block in blocks if isinstance(block, ToolResultBlock))
+    return inside + sum(isinstance(block, ImageBlock) for block in blocks)
+
+
+def block_sizes(
+    outgoing: Outgoing, turns: Sequence[Turn], facts: ModelFacts, *, scale: float = 1.0
+) -> dict[tuple[str, int], int]:
+    """What each stored block is to the meter, by message and place in it; ``scale`` is that of the reading."""
+    counter = _Counter(facts, turns)
+    carried = {sent.source_id: counter.sealed_in_calls(sent) for sent in outgoing.messages}
+    sizes = {}
+    for message in counter.stored.values():
+        hidden = carried.get(message.id, 0)
+        for place, block in enumerate(message.blocks):
+            size = counter.stored_size(block, message)
+            if hidden and _is_signed(block):
+                size, hidden = size + hidden, 0
+            sizes[message.id, place] = round(size * scale)
+    return sizes
+
+
+def _is_signed(block: Block) -> bool:
+    return isinstance(block, TextBlock | ToolCallBlock) and block.seal is not None and bool(block.seal.signature)
 
 
 class _Counter:
@@ -101,8 +133,7 @@ class _Counter:
             else:
                 part = Part.TOOL_RESULTS if isinstance(block, ToolResultBlock) else own
                 found.append((part, block_tokens(block, self.facts.tokenizer)))
-        if not any(isinstance(block, ThinkingBlock) for block in message.blocks):
-            found.append((Part.THINKING_SENT, self._sealed_in_calls(message)))
+        found.append((Part.THINKING_SENT, self.sealed_in_calls(message)))
         return found
 
     def thinking(self, block: ThinkingBlock, message: OutgoingMessage) -> int:
@@ -130,13 +161,12 @@ class _Counter:
             case ThinkingCounted.NONE:
                 return False
 
-    def _sealed_in_calls(self, message: OutgoingMessage) -> int:
+    def sealed_in_calls(self, message: OutgoingMessage) -> int:
         """Thinking that only a signature on something else carries (Gemini)."""
+        if any(isinstance(block, ThinkingBlock) for block in message.blocks):
+            return 0
         source = self.stored.get(message.source_id or "")
-        signed = any(
-            isinstance(block, TextBlock | ToolCallBlock) and block.seal is not None and block.seal.signature
-            for block in message.blocks
-        )
+        signed = any(_is_signed(block) for block in message.blocks)
         if not signed or source is None or source.usage is None or not self._counts(message):
             return 0
         return source.usage.thinking or 0
@@ -154,14 +184,17 @@ class _Counter:
             if isinstance(block, ThinkingBlock):
                 thinking += self.size(block, message)
             elif verdict.reason is not Reason.UNSUPPORTED_INPUT or not isinstance(block, ImageBlock):
-                other += self._plain(block)
+                other += self.stored_size(block, message)
         for sent in outgoing.messages:
             if not self._counts(sent):
                 source = self.stored.get(sent.source_id or "")
                 thinking += sum(self.size(block, source) for block in sent.blocks if isinstance(block, ThinkingBlock))
         return thinking, other
 
-    def _plain(self, block: Block) -> int:
+    def stored_size(self, block: Block, message: Message) -> int:
+        """What a stored block is, whether it goes or not."""
+        if isinstance(block, ThinkingBlock):
+            return self.size(block, message)
         return block_tokens(block, self.facts.tokenizer)
 
 
@@ -195,6 +228,7 @@ def reading(
         trigger=None if limit is None else max(0, int((limit - reserved) * room.compress_at)),
         certainty=Certainty.REPORTED if reported else Certainty.ESTIMATED,
         parts=parts,
+        scale=scale,
     )
 
 

@@ -90,6 +90,8 @@ class ToolResultBlock:
     name: str
     content: tuple[TextBlock | ImageBlock, ...]
     failed: bool = False
+    seconds: float | None = None
+    """How long the call ran; None where it did not."""
     kind: Literal["tool_result"] = "tool_result"
 
 

@@ -11,6 +11,7 @@ from dataclasses import field
 from enum import StrEnum
 
 from tui.domain.blocks import ToolResultBlock
+from tui.domain.compression import CompressionView, SummaryRun
 from tui.domain.errors import PonderError
 from tui.domain.messages import Message, Turn
 from tui.domain.stream import StreamEvent
@@ -215,6 +216,15 @@ class CompressionFinished:
     after: int
     summary: str = ""
     error: str = ""
+    runs: tuple[SummaryRun, ...] = ()
+    """What was asked for it, failed requests included."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoldingChanged:
+    """Finished turns are looked at through this view from now on; None is the whole history."""
+
+    view: CompressionView | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,6 +277,7 @@ AppEvent = (
     | SettingsChanged
     | CompressionStarted
     | CompressionFinished
+    | FoldingChanged
     | TitleChanged
     | SaveFailed
     | SaveRecovered

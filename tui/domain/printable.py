@@ -34,7 +34,7 @@ _FLAGS = "|".join(
     for name in ("gbeng", "gbsct", "gbwls")
 )
 """The three flags written with tag characters that are in general use."""
-_SUSPECT = re.compile(f"{_FLAGS}|[\x00-\x09\x0b-\x1f\x7f{_SHOWN_AS_ESCAPE}{_NOT_CHARACTERS}{_ZERO_WIDTH_JOINERS}]")
+_SUSPECT = late_pattern(f"{_FLAGS}|[\x00-\x09\x0b-\x1f\x7f{_SHOWN_AS_ESCAPE}{_NOT_CHARACTERS}{_ZERO_WIDTH_JOINERS}]")
 _NEVER_A_NEIGHBOUR = late_pattern(f"[{_SHOWN_AS_ESCAPE}{_NOT_CHARACTERS}]")
 _JOINING_SCRIPT = late_pattern(
     "[\u0600-\u08ff\u0900-\u0dff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff\u1800-\u18af\ua840-\ua87f"

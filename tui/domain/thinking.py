@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import field
 from enum import StrEnum
 
+from tui.domain.late_pattern import late_pattern
 from tui.domain.value import dataclass
 
 
@@ -55,6 +57,23 @@ class ReasoningFormat(StrEnum):
     FIELD = "field"
 
 
+_NUMBER = late_pattern(r"(\d{1,3}(?:[_,]\d{3})+|\d+)(\.\d+)?\s*([km]?)", re.IGNORECASE | re.ASCII)
+_TIMES = {"": 1, "k": 1_000, "m": 1_000_000}
+LONGEST_NUMBER = 20
+
+
+def number_in(text: str) -> int | float | None:
+    """A number as people write it: ``16000``, ``16,000``, ``16k``, ``1.5m``, ``0.85``; None where it is none."""
+    found = _NUMBER.fullmatch(text) if len(text) <= LONGEST_NUMBER else None
+    if found is None:
+        return None
+    whole, part, unit = int(re.sub("[_,]", "", found[1])), found[2], found[3].lower()
+    if part is None:
+        return whole * _TIMES[unit]
+    number = float(f"{whole}{part}") * _TIMES[unit]
+    return round(number) if unit else number
+
+
 Asked = ThinkingLevel | int
 """What the user asked for: a level, or a budget in tokens."""
 
@@ -86,6 +105,8 @@ class ThinkingPlan:
     """The one answer to "what will be sent to control thinking, and what does that mean"."""
 
     asked: Asked
+    instead: str = ""
+    """What a setting says in place of the level that was asked for: ``xhigh``, ``20000``; "" where none does."""
     nominal: int | str | None
     """What the level formula or the level table says, before the request's own limits."""
     sent: int | str | None
@@ -99,6 +120,11 @@ class ThinkingPlan:
     """The output limit this plan was made for, to be sent with it; None leaves it to the server."""
     summary: str = ""
     warnings: tuple[str, ...] = ()
+
+    @property
+    def level(self) -> str:
+        """What stands behind the model's name: the level, or what a setting says in its place."""
+        return self.instead or str(self.asked)
 
     @property
     def thinks(self) -> bool:

@@ -27,6 +27,17 @@ class Usage:
     cost: float | None = None
     """In dollars, where the provider says it itself (OpenRouter)."""
 
+    def without_false_zeros(self) -> Usage:
+        """The same, unknown where a server that counts nothing says 0: no request is empty."""
+        if self.input != 0:
+            return self
+        nothing_counted = not self.output and not self.thinking
+        return Usage(
+            output=None if nothing_counted else self.output,
+            thinking=None if nothing_counted else self.thinking,
+            cost=self.cost,
+        )
+
 
 class Part(StrEnum):
     """The parts of the next request (and what stays behind) the meter tells apart."""
@@ -62,3 +73,5 @@ class MeterReading:
     """Effective tokens at which compression starts."""
     certainty: Certainty
     parts: Mapping[Part, int] = field(default_factory=dict)
+    scale: float = 1.0
+    """By how much plain estimates were corrected to come to these numbers."""

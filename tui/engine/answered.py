@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tui.catalog.matching import same_model
 
-_CHANNELS = (":latest", ":free", ":nitro", ":floor", ":exacto")
+_CHANNELS = (".gguf", ":latest", ":free", ":nitro", ":floor", ":exacto")
 """What routers and local servers append to a name without meaning another model."""
 
 

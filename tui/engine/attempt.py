@@ -16,8 +16,6 @@ from tui.domain.events import AppEvent, Notice, Severity, Stalled, Streamed
 from tui.domain.messages import Message, Origin, Role
 from tui.domain.request import ChatRequest
 from tui.domain.stream import (
-    BlockFinished,
-    BlockStarted,
     Finish,
     ProviderRemark,
     ResponseFinished,
@@ -34,7 +32,7 @@ from tui.engine.hops import Hops
 from tui.engine.ports import Backend, Clock, Target
 from tui.engine.repetition import RepetitionDetector
 from tui.engine.retry import MALFORMED_CALL
-from tui.engine.watch import Watch
+from tui.engine.watch import ThinkingTime, Watch
 
 LONGEST_CHAIN = 20
 """Hops of one long response; more is a server that never ends."""
@@ -82,6 +80,8 @@ class Attempt:
         self.place = place
         self.shown = False
         """Something of the answer has gone out."""
+        self.unsaved = False
+        """Something came that whoever saves has not taken yet."""
         self.stop: Stop | None = None
         self._target = target
         self._request = request
@@ -91,18 +91,20 @@ class Attempt:
         self._stamp = voice.stamp
         self._assembler = Assembler()
         self._started = clock.monotonic()
-        self._thinking_since: dict[int, float] = {}
-        self._thought_for: dict[int, float] = {}
+        self._thought = ThinkingTime(self._started)
         self._detector = RepetitionDetector()
         self._watch = Watch(clock, limit_s, lambda seconds: voice.publish(Stalled(place.turn_id, seconds)))
         self._hops = Hops()
 
     async def run(self, backend: Backend, on_event: Callable[[], None]) -> ProviderError | None:
-        """Send and read to the end; returns what went wrong, including an answer that is none."""
+        """Send and read to the end; returns what went wrong, including an answer that is none.
+
+        ``on_event`` is also called while nothing comes, so that the end of a burst is not left lying.
+        """
         failure: ProviderError | None = None
         try:
             async with asyncio.TaskGroup() as tasks:
-                watching = tasks.create_task(self._watch.run())
+                watching = tasks.create_task(self._watch.run(on_event))
                 await self._read_all(backend, on_event)
                 watching.cancel()
         except* ProviderError as failures:
@@ -147,6 +149,7 @@ class Attempt:
                 self._watch.heard()
                 if event is not None:
                     self._take(event)
+                    self.unsaved = True
                     on_event()
         finally:
             if isinstance(events, AsyncGenerator):
@@ -155,8 +158,10 @@ class Attempt:
             raise ProviderError(ErrorKind.TRUNCATED, "The stream ended before the answer did.")
 
     def _take(self, event: StreamEvent) -> None:
+        if isinstance(event, UsageReported):
+            event = UsageReported(event.usage.without_false_zeros())
         self._assembler.feed(event)
-        self._time(event)
+        self._thought.take(event, self._clock.monotonic())
         match event:
             case ResponseFinished(stop):
                 self.stop = stop
@@ -175,29 +180,17 @@ class Attempt:
         place = self.place
         self._publish(Streamed(place.turn_id, place.round, place.attempt, event))
 
-    def _time(self, event: StreamEvent) -> None:
-        now = self._clock.monotonic()
-        match event:
-            case BlockStarted(index, kind):
-                if kind == "thinking":
-                    self._thinking_since[index] = now
-            case ThinkingDelta(index) if index not in self._thinking_since:
-                self._thinking_since[index] = now
-            case BlockFinished(index) if index in self._thinking_since:
-                self._thought_for[index] = now - self._thinking_since[index]
-            case _:
-                pass
-
     def _blocks(self) -> tuple[Block, ...]:
         blocks = self._assembler.blocks()
         thinking = [position for position, block in enumerate(blocks) if isinstance(block, ThinkingBlock)]
         usage = self._assembler.usage
+        seconds = self._thought.all(self._clock.monotonic())
         timed = list(blocks)
-        for position, index in zip(thinking, self._thinking_since, strict=False):
+        for position, took in zip(thinking, seconds, strict=False):
             block = blocks[position]
             if isinstance(block, ThinkingBlock):
                 tokens = usage.thinking if usage is not None and len(thinking) == 1 else None
-                timed[position] = replace(block, seconds=self._thought_for.get(index), tokens=tokens)
+                timed[position] = replace(block, seconds=took, tokens=tokens)
         return tuple(timed)
 
     def _hear_repetition(self, text: str) -> None:
@@ -206,8 +199,10 @@ class Attempt:
 
     def _compare(self, answering: str | None) -> None:
         facts = self._target.facts
-        if answering and not is_same_model(self._request.model, answering, facts.aliases):
-            self._publish(Notice(Severity.WARNING, f"Asked `{self._request.model}`, but `{answering}` answers."))
+        said = f"Asked `{self._request.model}`, but `{answering}` answers."
+        if answering and said not in self._remarks and not is_same_model(self._request.model, answering, facts.aliases):
+            self._remarks.add(said)
+            self._publish(Notice(Severity.WARNING, said))
 
     def _flaw(self) -> ProviderError | None:
         """An answer that ended in order and still is none."""

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 from tui.context.compress import is_due, undo
 from tui.context.compression_log import REAL_GAIN, CompressionLog
 from tui.context.view import CompressionView
-from tui.domain.compression import CompressionPreview
+from tui.domain.compression import CompressionPreview, SummaryRun
 from tui.domain.errors import ErrorKind, PonderError, ProviderError
-from tui.domain.events import AppEvent, CompressionFinished, CompressionStarted, MeterChanged, Notice, Severity
+from tui.domain.events import (
+    AppEvent,
+    CompressionFinished,
+    CompressionStarted,
+    FoldingChanged,
+    MeterChanged,
+    Notice,
+    Severity,
+)
 from tui.domain.messages import Message
 from tui.domain.usage import MeterReading
 from tui.engine.attempt import Attempt, Place, Voice
 from tui.engine.open_turn import Conversation
-from tui.engine.ports import Ask, Folding, Ports, Target
+from tui.engine.ports import Ask, Folding, Journal, Ports, Target
 from tui.engine.retry import Spent, Wait, decide
 from tui.engine.saving import Saver
 
@@ -28,11 +37,34 @@ ENOUGH_GAIN = 0.2
 Publish = Callable[[AppEvent], None]
 
 
+class _Asking:
+    """The requests for one summary, and what they cost."""
+
+    def __init__(self, turn: str) -> None:
+        self.turn = turn
+        """The last one there is."""
+        self.runs: list[SummaryRun] = []
+        self.now: Callable[[], SummaryRun | None] = _unpaid
+        """What the request on its way has cost so far."""
+
+    def ended(self, failure: ProviderError | None) -> None:
+        """The request on its way is over."""
+        run, self.now = self.now(), _unpaid
+        if run is not None:
+            self.runs.append(run if failure is None else replace(run, failure=failure.message))
+
+    def all(self) -> list[SummaryRun]:
+        """With the one that was cut off."""
+        self.ended(None)
+        return self.runs
+
+
 class Compaction:
     """One conversation's compressions, and what became of them."""
 
-    def __init__(self, ports: Ports, saver: Saver, conversation: Conversation) -> None:
+    def __init__(self, ports: Ports, saver: Saver, conversation: Conversation, tell: Publish) -> None:
         self._ports = ports
+        self._tell = tell
         self._saver = saver
         self._conversation = conversation
         self._log = CompressionLog()
@@ -72,6 +104,7 @@ class Compaction:
     async def now(self, ask: Ask, instruction: str, publish: Publish) -> bool:
         """Compress; True when the view changed. Whatever goes wrong changes nothing and is told."""
         before = self._ports.planner.meter(ask).effective
+        asking = _Asking(ask.turns[-1].id if ask.turns else "")
         try:
             writer = self._writer(ask)
             folding = self._ports.compressor.fold(ask, writer, instruction)
@@ -79,20 +112,35 @@ class Compaction:
                 publish(CompressionFinished(before, before, error="There is no finished turn that could be folded."))
                 return False
             publish(CompressionStarted(folding.turns, folding.before))
-            folding, answer = await self._summary(writer, folding)
+            folding, answer = await self._summary(writer, folding, asking)
             view = self._ports.compressor.apply(ask, folding, answer)
         except asyncio.CancelledError:
-            publish(CompressionFinished(before, before, error="Cancelled."))
+            self._failed(before, "Cancelled.", asking, publish)
             raise
         except PonderError as error:
             self._log = self._log.failed(self._ports.clock.monotonic())
-            publish(CompressionFinished(before, before, error=error.message))
+            self._failed(before, error.message, asking, publish)
             return False
-        reading = await self._look_through(ask, view)
-        self._log = self._log.finished(before, reading.effective, reading.trigger)
-        publish(CompressionFinished(before, reading.effective, summary=view.summary))
+        after = self._ports.planner.meter(replace(ask, view=view)).effective
+        self._pay(asking.runs)
+        try:
+            reading = await self._look_through(ask, replace(view, before=before, after=after))
+        finally:
+            publish(CompressionFinished(before, after, summary=view.summary, runs=tuple(asking.runs)))
+        self._log = self._log.finished(before, after, reading.trigger)
         publish(MeterChanged(reading))
         return True
+
+    def _failed(self, before: int, why: str, asking: _Asking, publish: Publish) -> None:
+        """Nothing changes but the bill."""
+        runs = [replace(run, failure=run.failure or why) for run in asking.all()]
+        self._pay(runs)
+        publish(CompressionFinished(before, before, error=why, runs=tuple(runs)))
+
+    def _pay(self, runs: Sequence[SummaryRun]) -> None:
+        session = self._conversation.session
+        for run in runs:
+            self._saver.save_soon(partial(_keep_run, session=session, run=run), replaces=f"summary {run.id}")
 
     def preview(self, ask: Ask) -> CompressionPreview | None:
         """What compressing now would come to; None when nothing could be folded."""
@@ -115,10 +163,14 @@ class Compaction:
     async def _look_through(self, ask: Ask, view: CompressionView | None) -> MeterReading:
         self._conversation.view = view
         session = self._conversation.session
-        await self._saver.save(lambda journal: journal.compressed(session, view))
+        try:
+            await self._saver.save(lambda journal: journal.compressed(session, view))
+        finally:
+            # The write is on its way, even where the turn it was done for is over meanwhile.
+            self._tell(FoldingChanged(view))
         return self._ports.planner.meter(replace(ask, view=view))
 
-    async def _summary(self, writer: Target, folding: Folding) -> tuple[Folding, Message]:
+    async def _summary(self, writer: Target, folding: Folding, asking: _Asking) -> tuple[Folding, Message]:
         spent = Spent()
         while True:
             place = Place(turn_id="", round=0, attempt=spent.requests, message_id=self._ports.new_id())
@@ -127,10 +179,12 @@ class Compaction:
                 writer,
                 folding.request,
                 clock=self._ports.clock,
-                voice=Voice(_keep_silent),
+                voice=Voice(_keep_silent, stamp=self._ports.planner.stamp),
                 limit_s=SUMMARY_LIMIT_S,
             )
+            asking.now = partial(self._run_of, attempt, writer, asking.turn)
             failure = await attempt.run(self._ports.backend, _nothing)
+            asking.ended(failure)
             if failure is None:
                 return folding, attempt.message()
             spent = replace(spent, requests=spent.requests + 1)
@@ -143,6 +197,20 @@ class Compaction:
                 raise failure
             spent = replace(spent.failed(partial=attempt.shown), slept_s=spent.slept_s + decision.seconds)
             await self._ports.clock.sleep(decision.seconds)
+
+    def _run_of(self, attempt: Attempt, writer: Target, turn: str) -> SummaryRun | None:
+        """What a request cost, as far as it is known now; None where nothing was reported."""
+        message = attempt.message()
+        if message.usage is None or message.origin is None:
+            return None
+        return SummaryRun(
+            id=message.id,
+            turn=turn,
+            origin=message.origin,
+            usage=message.usage,
+            seconds=message.seconds,
+            cost=self._ports.planner.cost(writer, message.usage),
+        )
 
     def _less(self, folding: Folding, failure: ProviderError, spent: Spent) -> Folding:
         smaller = self._ports.compressor.smaller(folding)
@@ -171,6 +239,14 @@ class Compaction:
                 "Shorten the system prompt, switch tools off, or start a new session.",
             )
         )
+
+
+def _unpaid() -> None:
+    """No request is on its way."""
+
+
+async def _keep_run(journal: Journal, *, session: str, run: SummaryRun) -> None:
+    await journal.summary_run(session, run)
 
 
 def _keep_silent(event: AppEvent) -> None:

@@ -16,6 +16,7 @@ from tui.engine.gate import ApprovalDesk, RetryGate
 from tui.engine.ports import Ask, Ports, Repairs, Target
 from tui.engine.saving import Saver
 from tui.engine.settings import EngineSettings
+from tui.engine.without import THINKING, Habits, Place
 
 
 @dataclass(slots=True)
@@ -32,12 +33,17 @@ class Conversation:
     remarks: set[str] = field(default_factory=set)
     """What the user was told about requests, by providers and by us: once is enough."""
 
-    known: dict[tuple[str, str], Repairs] = field(default_factory=dict)
-    """(Provider, model) → what its server showed not to take, and will never take."""
+    habits: Habits = field(default_factory=Habits)
+    """What servers showed not to take."""
 
-    def repairs(self, target: Target) -> Repairs:
+    def repairs(self, target: Target, spec: ModelSpec, settings: EngineSettings) -> Repairs:
         """What is left out from the start for a model."""
-        return self.known.get((target.facts.provider, target.facts.id), Repairs())
+        names = self.habits.refused(*_asked_at(target, spec, settings))
+        return Repairs(without=tuple(name for name in names if name != THINKING), without_thinking=THINKING in names)
+
+    def learn(self, target: Target, spec: ModelSpec, settings: EngineSettings, names: tuple[str, ...]) -> None:
+        """The server took a request only without these: left out from the start from now on."""
+        self.habits.learn(*_asked_at(target, spec, settings), names)
 
     plan: ThinkingPlan | None = None
     """The last one that was told."""
@@ -59,8 +65,16 @@ class Conversation:
             tools=self.tools if self.settings.tools else (),
             view=self.view,
             draft=draft,
-            repairs=self.repairs(self.target),
+            repairs=self.repairs(self.target, self.spec, self.settings),
         )
+
+
+def _asked_at(target: Target, spec: ModelSpec, settings: EngineSettings) -> tuple[Place, str]:
+    """Where a request goes, and what about it the user chose."""
+    provider, facts = target.provider, target.facts
+    thinking = (spec.asked, settings.thinking, settings.effort, settings.thinking_tokens)
+    wish = " ".join(map(str, (*thinking, settings.temperature, settings.top_p)))
+    return (provider.id, provider.base_url_for(facts.wire), facts.id), wish
 
 
 @dataclass(slots=True)
@@ -120,8 +134,12 @@ class OpenTurn:
             spec=self.spec,
             settings=self.settings,
             tools=self.tools(),
-            repairs=conversation.repairs(self.target) if repairs is None else repairs,
+            repairs=self.repairs() if repairs is None else repairs,
         )
+
+    def repairs(self) -> Repairs:
+        """What is left out of this turn's requests from the start."""
+        return self.conversation.repairs(self.target, self.spec, self.settings)
 
     async def complete(self, message: Message) -> None:
         """A message stands: kept first, told after."""

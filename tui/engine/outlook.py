@@ -10,7 +10,7 @@ from tui.domain.compression import CompressionPreview
 from tui.domain.events import AppEvent, MeterChanged
 from tui.domain.messages import Message, Role, Turn
 from tui.domain.request import ChatRequest
-from tui.domain.usage import MeterReading
+from tui.domain.usage import MeterReading, Usage
 from tui.domain.value import dataclass
 from tui.engine.ports import Ask, Planner, Target
 from tui.engine.runner import Runner
@@ -53,6 +53,13 @@ class Outlook:
     async def weigh(self, draft: str) -> MeterReading:
         """The meter with these words in it; cheap enough for every keystroke."""
         return self._planner.meter(self._runner.ask(draft))
+
+    async def counted(self, request: ChatRequest, tokens: int) -> None:
+        """The provider counted a request that was previewed: the meter goes by it while that is still the next one."""
+        ask = self._runner.ask("")
+        if self._planner.request(ask) is request:
+            self._planner.learn(ask, Usage(input=tokens))
+            self.tell()
 
     async def spoken(self, draft: str) -> Preview:
         """The same as ``preview``, but with the draft as the prompt it would be, unless a turn runs before it."""

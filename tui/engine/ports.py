@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import field
 from typing import Protocol
 
 from tui.catalog.facts import ModelFacts, ProviderFacts
 from tui.context.view import CompressionView
 from tui.domain.blocks import ToolCallBlock, ToolResultBlock
-from tui.domain.compression import CompressionPreview
+from tui.domain.compression import CompressionPreview, SummaryRun
 from tui.domain.messages import Message, Origin, Turn
 from tui.domain.request import ChatRequest, ToolSchema
 from tui.domain.stream import StreamEvent
@@ -16,6 +17,7 @@ from tui.domain.thinking import ModelSpec, ThinkingPlan
 from tui.domain.usage import MeterReading, Usage
 from tui.domain.value import dataclass
 from tui.engine.settings import EngineSettings
+from tui.engine.without import Habits
 
 
 class Clock(Protocol):
@@ -81,6 +83,14 @@ class Journal(Protocol):
 
     async def compressed(self, session: str, view: CompressionView | None) -> None:
         """Finished turns are looked at through this view from now on; None lifts it."""
+        ...
+
+    async def summary_run(self, session: str, run: SummaryRun) -> None:
+        """A summary was asked for: what that cost."""
+        ...
+
+    async def still_open(self, session: str) -> None:
+        """The session is still open here: nobody else may take it."""
         ...
 
 
@@ -253,3 +263,5 @@ class Ports:
     """Somebody can be asked."""
     conceal: Callable[[str], str] = str
     """Takes keys out of text that a tool brings in, before the model, the screen or the store sees it."""
+    habits: Habits = field(default_factory=Habits)
+    """What servers showed not to take."""

@@ -11,7 +11,6 @@ from urllib.parse import urlsplit
 from tui.catalog.facts import ModelFacts, Price
 from tui.catalog.load import Catalog, effective_quirks
 from tui.catalog.plan import DynamicBudget, plan
-from tui.catalog.spec import nearest_models
 from tui.context.bill import priced
 from tui.context.outgoing import select
 from tui.context.thinking_back import Repair
@@ -20,6 +19,7 @@ from tui.domain.request import ChatRequest
 from tui.domain.thinking import ModelSpec, ThinkingLevel, ThinkingPlan
 from tui.domain.usage import MeterReading, Usage
 from tui.engine.ports import Ask, Target
+from tui.engine.unsent import unsent
 from tui.engine.window import opened_window
 from tui.engine.without import without_parameter
 
@@ -124,6 +124,8 @@ class CataloguePlanner:
 
     def nearest(self, spec: ModelSpec) -> tuple[str, ...]:
         """Names of models the user may have meant."""
+        from tui.catalog.similar_names import nearest_models  # only wanted where a name was wrong
+
         name = f"{spec.provider}/{spec.model}"
         return tuple(found for found in nearest_models(name, self.catalog) if found != name)
 
@@ -151,6 +153,7 @@ class CataloguePlanner:
             with_tools=bool(ask.tools),
             effort_override=settings.effort,
             max_tokens_override=settings.thinking_tokens,
+            overruler=settings.overruler,
             enabled=settings.thinking,
             summary=settings.summary,
         )
@@ -169,7 +172,7 @@ class CataloguePlanner:
             compression=ask.view,
             repair=frozenset({Repair.DROP_THINKING}) if ask.repairs.without_thinking else None,
         )
-        return ChatRequest(
+        request = ChatRequest(
             model=target.facts.id,
             outgoing=outgoing,
             plan=made,
@@ -183,6 +186,10 @@ class CataloguePlanner:
             cache_key=ask.session,
             extra_body=target.provider.extra_body,
         )
+        if settings.temperature is None and settings.top_p is None:
+            return request
+        left_out = unsent(request, target.facts.wire, effective_quirks(target.provider, target.facts))
+        return replace(request, outgoing=replace(outgoing, warnings=(*outgoing.warnings, *left_out)))
 
 
 def _same_but_for_the_draft(one: Ask, other: Ask) -> bool:

@@ -64,6 +64,8 @@ class Spent:
     failed_with_partial: int = 0
     slept_s: float = 0.0
     repairs: frozenset[Repair] = frozenset()
+    refused: frozenset[str] = frozenset()
+    """Parameters that were named and left out; each is worth one more request."""
 
     @property
     def failures(self) -> int:
@@ -111,7 +113,7 @@ def decide(error: ProviderError, spent: Spent, *, partial: bool, draw: float, no
         return GiveUp(_reset_sentence(error, now))
     repair = _repair(error)
     if repair is not None:
-        return GiveUp() if repair in spent.repairs else Mend(repair)
+        return GiveUp() if _was_tried(repair, error, spent) else Mend(repair)
     if not error.retryable or _attempts_used_up(spent.failed(partial=partial)):
         return GiveUp(_reset_sentence(error, now))
     return _wait(error, spent, draw, now)
@@ -123,6 +125,12 @@ def _repair(error: ProviderError) -> Repair | None:
     if error.code == MALFORMED_CALL:
         return Repair.ASK_AGAIN
     return REPAIRS.get(error.kind)
+
+
+def _was_tried(repair: Repair, error: ProviderError, spent: Spent) -> bool:
+    if repair is Repair.WITHOUT_PARAMETER:
+        return error.param in spent.refused
+    return repair in spent.repairs
 
 
 def _attempts_used_up(spent: Spent) -> bool:

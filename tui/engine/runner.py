@@ -73,7 +73,7 @@ class Runner:
     ) -> None:
         self.gate = RetryGate(ports.clock)
         self.approvals = ApprovalDesk(publish, interactive=ports.interactive)
-        self.compaction = Compaction(ports, saver, conversation)
+        self.compaction = Compaction(ports, saver, conversation, publish)
         self._ports = ports
         self._conversation = conversation
         self._saver = saver

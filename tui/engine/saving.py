@@ -16,6 +16,8 @@ from tui.domain.events import AppEvent, SaveFailed, SaveRecovered
 from tui.engine.ports import Clock, Journal
 
 RETRY_EVERY_S = 5.0
+HOLD_EVERY_S = 30.0
+"""How often the store is told that the session is still open; after four times this it counts as abandoned."""
 
 Writing = Callable[[Journal], Awaitable[None]]
 
@@ -66,6 +68,12 @@ class Saver:
             self._failing = self._failing or "stopped"
             for write in self._waiting:
                 write.settled.set()
+
+    async def hold(self, session: str) -> None:
+        """Keep others from taking the session for abandoned, for ever."""
+        while True:
+            await self._clock.sleep(HOLD_EVERY_S)
+            self.save_soon(lambda journal: journal.still_open(session), replaces="still open")
 
     async def finish(self) -> None:
         """Wait until all is written; where writing fails, try once more and leave it."""

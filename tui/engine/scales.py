@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from tui.context.calibration import Anchor, Calibration
+from tui.context.calibration import Anchor, Calibration, can_be_right
 from tui.context.meter import Room, Tally, reading, tally
 from tui.domain.request import ChatRequest
 from tui.domain.usage import MeterReading, Usage
@@ -45,10 +45,10 @@ class CalibratedScales:
         )
 
     def learn(self, ask: Ask, request: ChatRequest, usage: Usage) -> None:
-        """What it really weighed."""
-        if usage.input is None:
-            return
+        """What it really weighed; a count that cannot be right says nothing."""
         counted = self._tally(ask, request)
+        if usage.input is None or not can_be_right(counted.estimate, usage.input, guessed=counted.pictures):
+            return
         self._anchors[ask.session, counted.key] = Anchor(estimate=counted.estimate, reported=usage.input)
         self.calibration = self.calibration.learned(counted.key, counted.estimate, usage.input)
         if self._keep is not None:

@@ -13,8 +13,9 @@ from dataclasses import field, replace
 from tui.bus.bus import Subscription
 from tui.context.view import CompressionView
 from tui.domain.blocks import Block
+from tui.domain.compression import SummaryRun
 from tui.domain.errors import UsageError
-from tui.domain.events import HistoryChanged, Notice, SettingsChanged, Stamped, TitleChanged
+from tui.domain.events import FoldingChanged, HistoryChanged, Notice, SettingsChanged, Stamped, TitleChanged
 from tui.domain.messages import Role, Turn
 from tui.domain.thinking import ModelSpec, ThinkingPlan
 from tui.domain.value import dataclass
@@ -42,6 +43,8 @@ class Opening:
     settings: EngineSettings
     turns: tuple[Turn, ...] = ()
     view: CompressionView | None = None
+    summaries: tuple[SummaryRun, ...] = ()
+    """What was paid for summaries before."""
     title: str = ""
     values: Mapping[str, object] = field(default_factory=dict)
     """Settings by the user's keys, for those who show them."""
@@ -63,6 +66,7 @@ class Session:
             turns=opening.turns,
             view=opening.view,
             tools=ports.toolbox.schemas(),
+            habits=ports.habits,
         )
         ask = self._conversation.ask()
         if opening.turns:
@@ -79,6 +83,8 @@ class Session:
                 meter=ports.planner.meter(ask),
                 settings=dict(opening.values),
                 title=opening.title,
+                folding=opening.view,
+                summaries=opening.summaries,
                 notices=opening.notices,
             )
         )
@@ -96,12 +102,14 @@ class Session:
         async with asyncio.TaskGroup() as around:
             # Turns end inside, while the writer still writes; a writer that faults leaves them time to end, too.
             saving = around.create_task(self._saver.run())
+            holding = around.create_task(self._saver.hold(self._conversation.session))
             async with asyncio.TaskGroup() as tasks:
                 self._tasks = tasks
                 try:
                     await self._closing.wait()
                 finally:
                     await self._end(tasks)
+            holding.cancel()
             saving.cancel()
 
     def attach(self) -> tuple[SessionView, Subscription[Stamped]]:
@@ -158,7 +166,7 @@ class Session:
         self.outlook.tell()
         return plan
 
-    async def assign(self, settings: EngineSettings, changed: Mapping[str, object]) -> None:
+    async def assign(self, settings: EngineSettings, changed: Mapping[str, object]) -> ThinkingPlan:
         """New settings, from the next turn on; ``changed`` are those with new values, by the user's keys."""
         conversation = self._conversation
         conversation.settings = settings
@@ -167,6 +175,7 @@ class Session:
         if plan != conversation.plan:
             self._channel.publish(conversation.replanned(plan))
         self.outlook.tell()
+        return plan
 
     async def compress_now(self, instruction: str = "") -> None:
         """Fold finished turns; waits in line while a turn runs."""
@@ -205,13 +214,16 @@ class Session:
         turn = _turn_of(conversation.turns, turn_id)
         place = conversation.turns.index(turn) + keep
         conversation.turns = conversation.turns[:place]
-        if conversation.view is not None and not conversation.view.folded <= {kept.id for kept in conversation.turns}:
+        turns, view = conversation.turns, conversation.view
+        fitting = view.fitting({kept.id for kept in turns}) if view is not None else None
+        if fitting is not view:
             # The summary speaks of what has not happened on this path.
-            conversation.view = None
-            await self._saver.save(lambda journal: journal.compressed(conversation.session, None))
-        turns = conversation.turns
+            conversation.view = fitting
+            await self._saver.save(lambda journal: journal.compressed(conversation.session, fitting))
         await self._saver.save(lambda journal: journal.history_replaced(conversation.session, turns))
         self._channel.publish(HistoryChanged(turns))
+        if fitting is not view:
+            self._channel.publish(FoldingChanged(fitting))
         self.outlook.tell()
 
 

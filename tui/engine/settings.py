@@ -19,6 +19,8 @@ class EngineSettings:
     effort: str | None = None
     thinking_tokens: int | None = None
     """``reasoning.maxTokens``: a budget instead of the level's."""
+    overruler: str = ""
+    """Where the setting that goes before the level is from."""
     dynamic_budget: bool = False
     dynamic_budget_above: int = 150_000
     summary: str = "auto"

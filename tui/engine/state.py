@@ -12,6 +12,7 @@ from enum import StrEnum
 from tui.bus.fold import fold_stream
 from tui.domain.assemble import Assembler
 from tui.domain.blocks import Block
+from tui.domain.compression import CompressionView, SummaryRun
 from tui.domain.events import (
     AppEvent,
     ApprovalAsked,
@@ -19,6 +20,7 @@ from tui.domain.events import (
     AttemptReset,
     CompressionFinished,
     CompressionStarted,
+    FoldingChanged,
     HistoryChanged,
     MessageCompleted,
     MeterChanged,
@@ -97,6 +99,10 @@ class SessionView:
     approvals: tuple[ApprovalAsked, ...] = ()
     tools_running: tuple[ToolStarted, ...] = ()
     not_saved: str | None = None
+    folding: CompressionView | None = None
+    """How finished turns are looked at; None is the whole history."""
+    summaries: tuple[SummaryRun, ...] = ()
+    """What was paid for summaries on this path."""
     notices: tuple[Notice, ...] = ()
     """What is to be known of how it was opened."""
 
@@ -160,7 +166,9 @@ class SessionState:
             case TurnStarted(turn):
                 self._view = replace(quiet, open_turn=turn, phase=Phase.SENDING)
             case HistoryChanged(turns):
-                self._view = replace(quiet, turns=turns, open_turn=None)
+                kept = {turn.id for turn in turns}
+                paid = tuple(run for run in quiet.summaries if run.turn in kept)
+                self._view = replace(quiet, turns=turns, open_turn=None, summaries=paid)
             case TurnFinished(turn) | TurnFailed(turn):
                 self._view = replace(quiet, turns=(*self._view.turns, turn), open_turn=None)
 
@@ -208,10 +216,8 @@ class SessionState:
                 self._view = replace(view, spec=spec, plan=plan)
             case SettingsChanged(values):
                 self._view = replace(view, settings={**view.settings, **values})
-            case CompressionStarted():
-                self._view = replace(view, phase=Phase.COMPRESSING)
-            case CompressionFinished():
-                self._view = replace(view, phase=Phase.IDLE if view.open_turn is None else Phase.SENDING)
+            case CompressionStarted() | CompressionFinished() | FoldingChanged():
+                self._compression(event)
             case TitleChanged(title):
                 self._view = replace(view, title=title)
             case SaveFailed(message):
@@ -220,6 +226,17 @@ class SessionState:
                 self._view = replace(view, not_saved=None)
             case _:
                 pass
+
+    def _compression(self, event: CompressionStarted | CompressionFinished | FoldingChanged) -> None:
+        view = self._view
+        match event:
+            case CompressionStarted():
+                self._view = replace(view, phase=Phase.COMPRESSING)
+            case CompressionFinished(runs=runs):
+                phase = Phase.IDLE if view.open_turn is None else Phase.SENDING
+                self._view = replace(view, phase=phase, summaries=(*view.summaries, *runs))
+            case FoldingChanged(folding):
+                self._view = replace(view, folding=folding)
 
 
 def _phase_of(event: StreamEvent) -> Phase | None:

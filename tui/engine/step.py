@@ -14,13 +14,14 @@ from tui.engine.compaction import Compaction
 from tui.engine.open_turn import OpenTurn
 from tui.engine.ports import Ask, Repairs
 from tui.engine.retry import NOT_TAKEN, GiveUp, Mend, Repair, Spent, Wait, decide
-from tui.engine.without import is_ours, is_thinking_sent_back
+from tui.engine.without import THINKING, is_ours, is_thinking_sent_back
 
 CHECKPOINT_EVERY_S = 1.0
 """What a crash may cost of a running stream; the meter moves at the same pace."""
 DOUBTED_FROM = 4_000
 """Estimated tokens below which a difference to the reported input says nothing."""
 DOUBTED_BELOW = 0.7
+_SENT_WITHOUT = "`{name}` is not supported here: sent without it."
 NUDGE = "Your last reply held no answer. Answer now, in plain text or with a tool call."
 
 
@@ -31,7 +32,10 @@ class Step:
         self._turn = turn
         self._compaction = compaction
         self._clock = turn.ports.clock
-        self._repairs = turn.conversation.repairs(turn.target)
+        self._repairs = turn.repairs()
+        for name in self._repairs.without:
+            if not is_ours(name):
+                turn.remark(_SENT_WITHOUT.format(name=name))
         self._thinking_not_taken = self._repairs.without_thinking
         self._spent = Spent()
         self._attempt: Attempt | None = None
@@ -85,14 +89,10 @@ class Step:
         return self._attempt
 
     def _remember(self) -> None:
-        """What the server took only without: left out from the start from now on."""
-        lasting = Repairs(
-            without=tuple(name for name in self._repairs.without if is_ours(name)),
-            without_thinking=self._repairs.without_thinking and self._thinking_not_taken,
-        )
-        if lasting != Repairs():
-            facts = self._turn.target.facts
-            self._turn.conversation.known[facts.provider, facts.id] = lasting
+        """What the server took only without."""
+        never = (THINKING,) if self._repairs.without_thinking and self._thinking_not_taken else ()
+        turn = self._turn
+        turn.conversation.learn(turn.target, turn.spec, turn.settings, (*self._repairs.without, *never))
 
     def _accept(self, attempt: Attempt, ask: Ask) -> Message:
         self._remember()
@@ -119,12 +119,15 @@ class Step:
             )
 
     def _on_event(self) -> None:
-        now = self._clock.monotonic()
-        if now - self._checkpointed < CHECKPOINT_EVERY_S or self._attempt is None or not self._turn.live:
+        now, attempt = self._clock.monotonic(), self._attempt
+        if now - self._checkpointed < CHECKPOINT_EVERY_S or attempt is None or not self._turn.live:
             return
+        if not attempt.unsaved:
+            return
+        attempt.unsaved = False
         self._checkpointed = now
         session, turn_id = self._turn.conversation.session, self._turn.id
-        message = self._attempt.message(interrupted="crashed")
+        message = attempt.message(interrupted="crashed")
         self._turn.saver.save_soon(
             lambda journal: journal.checkpoint(session, turn_id, message), replaces=f"checkpoint {message.id}"
         )
@@ -135,7 +138,8 @@ class Step:
     ) -> None:
         await self._void(attempt, failure)
         if isinstance(decision, Mend):
-            self._spent = replace(self._spent, repairs=self._spent.repairs | {decision.repair})
+            refused = self._spent.refused | ({failure.param} if failure.param else set())
+            self._spent = replace(self._spent, repairs=self._spent.repairs | {decision.repair}, refused=refused)
             if not await self._mend(decision.repair, failure, failed):
                 raise self._explained(failure, "", self._turn.ask(self._repairs))
             return
@@ -178,7 +182,7 @@ class Step:
                 return self._send_differently(
                     replace(self._repairs, without=(*self._repairs.without, name)),
                     failed,
-                    f"`{name}` is not supported here: sent without it.",
+                    _SENT_WITHOUT.format(name=name),
                 )
             case Repair.NUDGE if not self._turn.target.facts.bound:
                 # Thinking that is bound to the system prompt would be void under a changed one.

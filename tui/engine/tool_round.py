@@ -105,17 +105,18 @@ class ToolRound:
 
     def results(self) -> tuple[ToolResultBlock, ...]:
         """What there is, with a word of explanation for every call that has no result."""
-        return tuple(
-            self.done.get(position) or failed(call, INTERRUPTED if self._may_have_run(position) else NOT_STARTED)
-            for position, call in enumerate(self.calls)
-        )
+        return tuple(self.done.get(position) or self._without_end(position) for position in range(len(self.calls)))
 
-    def interrupted(self) -> tuple[ToolFinished, ...]:
-        """The ends of the calls that were begun and have no result of their own."""
-        results, turn = self.results(), self.turn
+    def _without_end(self, position: int) -> ToolResultBlock:
+        running = self.begun.get(position)
+        explained = failed(self.calls[position], INTERRUPTED if self._may_have_run(position) else NOT_STARTED)
+        return explained if running is None else replace(explained, seconds=self._seconds(running))
+
+    def interrupted(self, results: tuple[ToolResultBlock, ...]) -> tuple[ToolFinished, ...]:
+        """The ends of the calls that were begun and have no result of their own, with what stands for it."""
         return tuple(
-            ToolFinished(turn.id, results[position].call_id, results[position], self._seconds(running))
-            for position, running in self.begun.items()
+            ToolFinished(self.turn.id, results[position].call_id, results[position], results[position].seconds or 0.0)
+            for position in self.begun
             if position not in self.done
         )
 
@@ -160,8 +161,9 @@ class ToolRound:
             self.begun[position] = running
             turn.publish(ToolStarted(turn.id, call.call_id, call.name, call.arguments))
             result = await self._result(call, running)
-            self.done[position] = result
-            turn.publish(ToolFinished(turn.id, call.call_id, result, self._seconds(running)))
+            seconds = self._seconds(running)
+            self.done[position] = result = replace(result, seconds=seconds)
+            turn.publish(ToolFinished(turn.id, call.call_id, result, seconds))
 
     async def _result(self, call: ToolCallBlock, running: _Running) -> ToolResultBlock:
         turn = self.turn

@@ -72,7 +72,8 @@ class TurnLoop:
             turn.messages.append(partial)
             results = tuple(failed(call, NOT_STARTED) for call in _whole_calls(partial))
         elif self._tools is not None:
-            results, ends = self._tools.results(), self._tools.interrupted()
+            results = self._tools.results()
+            ends = self._tools.interrupted(results)
         if results:
             turn.messages.append(Message(id=turn.ports.new_id(), role=Role.TOOL, blocks=results))
         untold = turn.messages[turn.told :] if self._announced else turn.messages[1:]

@@ -1,10 +1,24 @@
-"""Watches one request from beside it: tells of silence, notices that the computer slept, ends what never ends."""
+"""Watches one request from beside it: tells of silence, notices that the computer slept, ends what never ends.
+
+And how long its thinking took, measured once for the screen that shows it run and for the store that keeps it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from tui.domain.errors import ErrorKind, ProviderError
+from tui.domain.stream import (
+    BlockFinished,
+    BlockStarted,
+    ResponseFinished,
+    ResponseStarted,
+    StreamEvent,
+    TextDelta,
+    ThinkingBreak,
+    ThinkingDelta,
+    ToolArgsDelta,
+)
 from tui.engine.ports import Clock
 from tui.engine.retry import RESUMED
 
@@ -27,11 +41,12 @@ class Watch:
         """Something came."""
         self._heard = self._clock.monotonic()
 
-    async def run(self) -> None:
+    async def run(self, on_tick: Callable[[], None]) -> None:
         """Tick until cancelled; raises ProviderError when the request must end."""
         wall, steady = self._clock.now(), self._clock.monotonic()
         while True:
             await self._clock.sleep(TICK_S)
+            on_tick()
             now_wall, now_steady = self._clock.now(), self._clock.monotonic()
             slept_s = (now_wall - wall) - (now_steady - steady)
             wall, steady = now_wall, now_steady
@@ -50,3 +65,62 @@ class Watch:
             silent_s = float(round(now_steady - self._heard))
             if silent_s >= STALL_SHOWN_AFTER_S:
                 self._stalled(silent_s)
+
+
+class ThinkingTime:
+    """How long each stretch of thinking took. The first begins with the request: until something else comes, it thinks.
+
+    Whoever feeds it the same events at the same times gets the same figures.
+    """
+
+    def __init__(self, started: float) -> None:
+        self._started = started
+        self._since: dict[int, float] = {}
+        self._took: dict[int, float] = {}
+        self._running: int | None = None
+        self._anything = False
+
+    def take(self, event: StreamEvent, now: float) -> None:
+        """Something came."""
+        match event:
+            case ResponseStarted(restarted=True):
+                self._forget()
+            case BlockStarted(index, "thinking") | ThinkingDelta(index) | ThinkingBreak(index):
+                self._begin(index, now)
+            case BlockStarted() | TextDelta() | ToolArgsDelta():
+                self._end(now)
+                self._anything = True
+            case BlockFinished(index) if index == self._running:
+                self._end(now)
+            case ResponseFinished():
+                self._end(now)
+            case _:
+                pass
+
+    def of(self, index: int, now: float) -> float | None:
+        """Seconds of one block so far, by its number in the stream; None where it is no thinking."""
+        since = self._since.get(index)
+        return None if since is None else self._took.get(index, now - since)
+
+    def all(self, now: float) -> list[float]:
+        """Seconds of every block, in the order they began."""
+        return [self._took.get(index, now - since) for index, since in self._since.items()]
+
+    def _forget(self) -> None:
+        """The server began anew: what came before is void."""
+        self._since.clear()
+        self._took.clear()
+        self._running, self._anything = None, False
+
+    def _begin(self, index: int, now: float) -> None:
+        if index in self._since:
+            return
+        self._end(now)
+        self._since[index] = now if self._anything else self._started
+        self._running = index
+        self._anything = True
+
+    def _end(self, now: float) -> None:
+        running, self._running = self._running, None
+        if running is not None:
+            self._took[running] = now - self._since[running]

@@ -1,8 +1,8 @@
-"""A request without a parameter its provider named as unsupported."""
+"""A request without a parameter its provider named as unsupported; and a memory, so that none is named twice."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from tui.domain.request import ChatRequest
@@ -19,6 +19,56 @@ THINKING_SENT_BACK = frozenset(
     {"reasoning_content", "reasoning", "reasoning_text", "reasoning_details", "reasoning_opaque"}
 )
 """Fields of messages of the history."""
+THINKING = "thinking sent back"
+"""Stands among names of parameters for all thinking of earlier turns."""
+FOR_NOW = frozenset({"tools", "tool_choice", "stream"})
+"""What a server may take after its next start: forgotten when the session ends."""
+
+REFUSED_FILE = "refused.json"
+"""Where what was learned is kept, in the cache folder."""
+
+Place = tuple[str, str, str]
+"""Provider, base URL, model."""
+Refused = Mapping[str, str]
+"""Name → the wish it was refused with; "" where it is refused whatever is wished."""
+
+
+class Habits:
+    """What servers showed not to take, by place: left out from the start from then on."""
+
+    def __init__(
+        self,
+        read: Callable[[], Mapping[Place, Refused]] = dict,
+        keep: Callable[[Place, Refused], None] = lambda place, refused: None,
+    ) -> None:
+        """``read`` gives what earlier sessions learned, ``keep`` hears what later ones should know of a place."""
+        self._read = read
+        self._keep = keep
+        self._known: dict[Place, dict[str, str]] | None = None
+
+    def refused(self, place: Place, wish: str) -> tuple[str, ...]:
+        """Names to leave out there; ``wish`` says how thinking is asked for, which decides over its parameters."""
+        return tuple(name for name, when in self._at(place).items() if when in ("", wish))
+
+    def learn(self, place: Place, wish: str, names: tuple[str, ...]) -> None:
+        """The server took a request only without these."""
+        refused = self._at(place)
+        fresh = {name: _scope(name, wish) for name in names if refused.get(name) != _scope(name, wish)}
+        if not fresh:
+            return
+        refused.update(fresh)
+        if not fresh.keys() <= FOR_NOW:
+            self._keep(place, {name: when for name, when in refused.items() if name not in FOR_NOW})
+
+    def _at(self, place: Place) -> dict[str, str]:
+        if self._known is None:
+            self._known = {known: dict(refused) for known, refused in self._read().items()}
+        return self._known.setdefault(place, {})
+
+
+def _scope(name: str, wish: str) -> str:
+    """A parameter of thinking may be refused for its value alone: another level is another matter."""
+    return "" if name == THINKING or name in FOR_NOW or is_ours(name) else wish
 
 
 def is_thinking_sent_back(name: str) -> bool:
@@ -43,6 +93,8 @@ def without_parameter(request: ChatRequest, name: str) -> ChatRequest:
         return replace(request, **{_SAMPLING[leaf]: None})  # type: ignore[arg-type]  # both are optional numbers
     if leaf in ("tools", "tool_choice"):
         return replace(request, tools=())
+    if leaf == "stream":
+        return replace(request, stream=False)
     fields = _cut(request.plan.fields, path)
     extra = _cut(request.extra_body, path)
     if fields == request.plan.fields and extra == request.extra_body:

@@ -10,10 +10,11 @@ import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 
+from tui.domain.compression import SummaryRun
 from tui.domain.errors import UsageError
 from tui.domain.thinking import ModelSpec
 from tui.domain.value import dataclass
-from tui.store import branches, sessions
+from tui.store import branches, sessions, summaries
 from tui.store.blocks import encodable, read_blocks
 from tui.store.codec import (
     Json,
@@ -70,6 +71,7 @@ class Archived:
     spec: ModelSpec | None = None
     settings: Mapping[str, object] = field(default_factory=dict)
     view: Mapping[str, object] | None = None
+    summaries: tuple[SummaryRun, ...] = ()
     created: float | None = None
 
 
@@ -79,7 +81,7 @@ def exported(connection: sqlite3.Connection, session: int, parts: Parts, conceal
         "SELECT id, title, created, updated FROM session WHERE seq = ?", (session,)
     ).fetchone()
     spec, settings = sessions.settings_of(connection, session)
-    view = sessions.view_of(connection, session)
+    view = summaries.view_of(connection, session)
     head = branches.head_of(connection, session)
     if parts is Parts.ALL:
         numbers = [
@@ -97,9 +99,10 @@ def exported(connection: sqlite3.Connection, session: int, parts: Parts, conceal
         "updated": updated,
         "spec": None if spec is None else to_object(spec),
         "settings": settings,
-        "view": None if view is None else sessions.view_object(view),
+        "view": None if view is None else summaries.view_object(view),
         "head": None if head is None else branches.names_of(connection, [head])[0],
         "turns": [_turn_object(connection, number, parts) for number in numbers],
+        "summaries": [summaries.run_object(run) for run in summaries.runs_of(connection, session, numbers)],
     }
     return dumps(_concealed(found, conceal))
 
@@ -181,7 +184,7 @@ def _own(found: Json) -> Archived:
         before.add(turn.id)
     spec, view, settings = found.get("spec"), found.get("view"), found.get("settings")
     if isinstance(view, dict):
-        sessions.view_from(view)
+        summaries.view_from(view)
     return Archived(
         title=text_of(found, "title", ""),
         turns=turns,
@@ -189,6 +192,9 @@ def _own(found: Json) -> Archived:
         spec=spec_from(spec) if isinstance(spec, dict) else None,
         settings=_kept(settings) if isinstance(settings, dict) else {},
         view=view if isinstance(view, dict) else None,
+        summaries=tuple(
+            summaries.run_from(_name(item), text_of(item, "turn"), item) for item in objects(found, "summaries", [])
+        ),
         created=number_of(found, "created"),
     )
 
@@ -227,9 +233,9 @@ def _own_message(found: Json) -> ArchivedMessage:
     )
 
 
-def objects(found: Json, name: str) -> list[dict[str, object]]:
-    """A list of objects. Raises Unreadable."""
-    items = found.get(name)
+def objects(found: Json, name: str, default: list[object] | None = None) -> list[dict[str, object]]:
+    """A list of objects, that must be there unless there is a default. Raises Unreadable."""
+    items = found.get(name, default)
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
         raise Unreadable(f"`{name}` is not a list of objects")
     return items
@@ -250,7 +256,9 @@ def store(connection: sqlite3.Connection, archived: Archived, identity: str, now
     path = branches.path_to(connection, numbers.get(archived.head or ""))
     branches.set_head(connection, session, path[-1] if path else None, len(path))
     if archived.view is not None:
-        sessions.set_view(connection, session, sessions.view_from(archived.view))
+        summaries.set_view(connection, session, summaries.view_from(archived.view))
+    for run in archived.summaries:
+        summaries.add_run(connection, session, run, now)
     sessions.touch(connection, session, now)
     return identity
 

@@ -162,7 +162,8 @@ def number_of(found: Json, name: str) -> float | None:
     return value
 
 
-def _whole_or_none(found: Json, name: str) -> int | None:
+def whole_or_none(found: Json, name: str) -> int | None:
+    """A whole number, or None where it is not known."""
     value = found.get(name)
     if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
         raise Unreadable(f"`{name}` is not a whole number")
@@ -222,12 +223,12 @@ def _origin(found: Json) -> Origin:
 
 def _usage(found: Json) -> Usage:
     return Usage(
-        input=_whole_or_none(found, "input"),
-        cache_read=_whole_or_none(found, "cache_read"),
-        cache_write=_whole_or_none(found, "cache_write"),
-        output=_whole_or_none(found, "output"),
-        thinking=_whole_or_none(found, "thinking"),
-        total=_whole_or_none(found, "total"),
+        input=whole_or_none(found, "input"),
+        cache_read=whole_or_none(found, "cache_read"),
+        cache_write=whole_or_none(found, "cache_write"),
+        output=whole_or_none(found, "output"),
+        thinking=whole_or_none(found, "thinking"),
+        total=whole_or_none(found, "total"),
         cost=number_of(found, "cost"),
     )
 
@@ -251,7 +252,7 @@ def _thinking(found: Json) -> ThinkingBlock:
         form=_word(ThinkingForm, text_of(found, "form")),
         wire_field=_text_or_none(found, "wire_field"),
         seal=_child(found, "seal", _seal),
-        tokens=_whole_or_none(found, "tokens"),
+        tokens=whole_or_none(found, "tokens"),
         seconds=number_of(found, "seconds"),
         partial=_flag(found, "partial"),
     )
@@ -287,6 +288,7 @@ def _tool_result(found: Json) -> ToolResultBlock:
         name=text_of(found, "name"),
         content=content,
         failed=_flag(found, "failed"),
+        seconds=number_of(found, "seconds"),
     )
 
 

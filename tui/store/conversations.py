@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import field
 
-from tui.domain.compression import CompressionView
+from tui.domain.compression import CompressionView, SummaryRun
 from tui.domain.errors import StoreFull, StoreReadOnly
 from tui.domain.messages import Turn
 from tui.domain.thinking import Asked, ModelSpec, ThinkingLevel
@@ -27,6 +27,7 @@ class Loaded:
     title: str
     turns: tuple[Turn, ...]
     view: CompressionView | None = None
+    summaries: tuple[SummaryRun, ...] = ()
     spec: ModelSpec | None = None
     settings: Mapping[str, object] = field(default_factory=dict)
     earlier: bool = False
@@ -94,10 +95,6 @@ class Conversations:
         """Nothing is open here any more."""
         await self._database.run(lambda connection: leases.release_all(connection, self._around.holder))
 
-    async def heartbeat(self) -> None:
-        """Still here; once in half a minute is enough."""
-        await self._database.run(lambda connection: leases.beat(connection, self._around.holder, self._around.now()))
-
     async def siblings(self, session: str, turn_id: str) -> tuple[str, ...]:
         """The turns at the same place, this one included, oldest first."""
         return await self._database.read(
@@ -106,11 +103,12 @@ class Conversations:
 
     async def activate(self, session: str, turn_id: str) -> Loaded:
         """Go over to the branch of this turn, to where it was left."""
+        from tui.store import summaries
 
         def write(connection: sqlite3.Connection) -> None:
             number = branches.session_number(connection, session)
             path = branches.activate(connection, number, turn_id)
-            sessions.drop_view_of_others(connection, number, path)
+            summaries.drop_view_of_others(connection, number, path)
             sessions.touch(connection, number, self._around.now())
 
         await self._database.run(write)
@@ -146,6 +144,8 @@ class Conversations:
 
 
 def _loaded(connection: sqlite3.Connection, session: str, last: int | None, held: leases.Held | None) -> Loaded:
+    from tui.store import summaries  # with the first session that is opened again
+
     number = branches.session_number(connection, session)
     head = branches.head_of(connection, number)
     path = branches.path_to(connection, head, branches.EVER if last is None else last + 1)
@@ -156,7 +156,8 @@ def _loaded(connection: sqlite3.Connection, session: str, last: int | None, held
         id=session,
         title=sessions.one(connection, number).title,
         turns=turns,
-        view=sessions.view_of(connection, number),
+        view=summaries.view_of(connection, number),
+        summaries=summaries.runs_of(connection, number, path),
         spec=spec or _asked_last(turns),
         settings=settings,
         earlier=len(path) > len(shown),

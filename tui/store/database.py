@@ -28,7 +28,6 @@ from tui.store.opening import (
     open_reader,
     open_writer,
 )
-from tui.store.recovery import recover
 from tui.store.words import index_all
 
 IDLE_WAL = 1 << 20
@@ -144,6 +143,8 @@ class Database:
         return self._connection
 
     def _repair(self, fault: sqlite3.Error) -> None:
+        from tui.store.recovery import recover
+
         if is_damage_of_index(fault):
             _transaction(self._writable(), index_all, "BEGIN IMMEDIATE")
             return

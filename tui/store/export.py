@@ -20,6 +20,7 @@ from tui.domain.blocks import (
     ToolCallBlock,
     ToolResultBlock,
 )
+from tui.domain.compression import SummaryRun
 from tui.domain.messages import Message, Role, Turn
 from tui.domain.printable import one_line, printable
 from tui.domain.value import dataclass
@@ -46,6 +47,8 @@ class Shown:
     turns: tuple[Turn, ...]
     conceal: Callable[[str], str]
     """Takes keys out of a text."""
+    summaries: tuple[SummaryRun, ...] = ()
+    """What was paid for folding turns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,7 @@ class _Section:
     """One stretch of an export."""
 
     kind: str
-    """prompt, answer, thinking or tool: also its class in HTML."""
+    """prompt, answer, thinking, tool or cost: also its class in HTML."""
     label: str
     text: str
     code: bool = False
@@ -65,7 +68,7 @@ def markdown(shown: Shown, parts: Parts) -> str:
     pieces = [f"# {one_line(shown.conceal(shown.title), 200) or 'Untitled'}"]
     for section in _sections(shown, parts):
         match section.kind:
-            case "prompt" | "answer":
+            case "prompt" | "answer" | "cost":
                 pieces += [f"## {section.label}", section.text]
             case "thinking":
                 quoted = "\n".join(f"> {line}".rstrip() for line in section.text.split("\n"))
@@ -114,6 +117,25 @@ def _sections(shown: Shown, parts: Parts) -> Iterator[_Section]:
                 section = _section(message, block, shown.conceal)
                 if section is not None and _wanted(section, parts):
                     yield section
+    if parts is not Parts.ANSWERS and (bill := "\n".join(_bill(shown))):
+        yield _Section("cost", "Cost", bill)
+
+
+def _bill(shown: Shown) -> Iterator[str]:
+    """A line for each model that answered, and for each that wrote summaries; nothing where nothing is known."""
+    paid: dict[str, list[float | None]] = {}
+    for turn in shown.turns:
+        for message in turn.messages:
+            if message.origin is not None and (message.usage is not None or message.cost is not None):
+                paid.setdefault(f"{message.origin.provider}/{message.origin.model}", []).append(message.cost)
+    for run in shown.summaries:
+        name = f"{run.origin.provider}/{run.origin.model}"
+        paid.setdefault(f"{name} for summaries of folded turns", []).append(run.cost)
+    if any(cost is not None for costs in paid.values() for cost in costs):
+        for name, costs in paid.items():
+            known = [cost for cost in costs if cost is not None]
+            at_least = "at least " if known and len(known) < len(costs) else ""
+            yield f"- {_safe(name)}: {at_least + f'${sum(known):,.4f}' if known else 'unknown'}"
 
 
 def _wanted(section: _Section, parts: Parts) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sqlite3
 from pathlib import Path
 
@@ -55,6 +54,8 @@ def store_error(fault: sqlite3.Error, path: Path) -> StoreError:
 
 
 def _is_full(path: Path) -> bool:
+    import shutil  # which loads every kind of archive
+
     try:
         return shutil.disk_usage(path.parent).free < NO_SPACE
     except OSError:

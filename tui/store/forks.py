@@ -7,7 +7,7 @@ import sqlite3
 from tui.domain.value import dataclass
 from tui.store.blocks import copy_blocks
 from tui.store.branches import find_turn, head_of, path_to, session_number, set_head, turn_number
-from tui.store.sessions import Beginning, drop_view_of_others, ensure
+from tui.store.sessions import Beginning, ensure
 from tui.store.turns import close_turn
 
 
@@ -23,6 +23,8 @@ class Cut:
 
 def fork(connection: sqlite3.Connection, source: str, into: Beginning, cut: Cut, now: float) -> int:
     """Copy the path that leads to the cut."""
+    from tui.store.summaries import copy_runs, drop_view_of_others
+
     session = session_number(connection, source)
     end, last_message = _end(connection, session, cut.until)
     if not cut.keep:
@@ -41,6 +43,7 @@ def fork(connection: sqlite3.Connection, source: str, into: Beginning, cut: Cut,
     last = None
     for turn in path:
         last = _copy_turn(connection, turn, new, last, last_message if turn == end else None)
+        copy_runs(connection, turn, new, last)
     set_head(connection, new, last, len(path))
     drop_view_of_others(connection, new, path_to(connection, last))
     return new

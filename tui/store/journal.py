@@ -5,12 +5,12 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Sequence
 
-from tui.domain.compression import CompressionView
+from tui.domain.compression import CompressionView, SummaryRun
 from tui.domain.messages import Message, Turn
 from tui.store.branches import add_turn, find_turn, head_of, path_to, replace_path, set_head
 from tui.store.database import Database
-from tui.store.leases import Holder, acquire
-from tui.store.sessions import Beginning, drop_view_of_others, ensure, name_untitled, set_view, title_from, touch
+from tui.store.leases import Held, Holder, acquire
+from tui.store.sessions import Beginning, ensure, find, name_untitled, title_from, touch
 from tui.store.turns import Place, settle_turn, write_message
 
 
@@ -21,13 +21,16 @@ class StoredJournal:
         self._database = database
         self._holder = holder
         self._now = now
+        self._lost: set[str] = set()
+        self.beginnings: dict[str, Beginning] = {}
+        """What sessions begin with that are not stored yet: model, level and settings chosen before the first word."""
 
     async def turn_started(self, session: str, turn: Turn) -> None:
         """A prompt was accepted; a session that was not stored yet is from now on."""
 
         def write(connection: sqlite3.Connection) -> None:
             now = self._now()
-            number = ensure(connection, Beginning(id=session), now)
+            number = self._ensured(connection, session, now)
             if find_turn(connection, number, turn.id) is None:
                 head = head_of(connection, number)
                 added = add_turn(connection, number, head, turn, now)
@@ -63,11 +66,13 @@ class StoredJournal:
 
     async def history_replaced(self, session: str, turns: Sequence[Turn]) -> None:
         """These turns are the active path; others stay as siblings."""
+        from tui.store.summaries import drop_view_of_others
+
         kept = tuple(turns)
 
         def write(connection: sqlite3.Connection) -> None:
             now = self._now()
-            number = ensure(connection, Beginning(id=session), now)
+            number = self._ensured(connection, session, now)
             replace_path(connection, number, kept, now)
             drop_view_of_others(connection, number, path_to(connection, head_of(connection, number)))
             touch(connection, number, now)
@@ -76,19 +81,51 @@ class StoredJournal:
 
     async def compressed(self, session: str, view: CompressionView | None) -> None:
         """Finished turns are looked at through this view; the turns themselves stay."""
+        from tui.store.summaries import set_view
 
         def write(connection: sqlite3.Connection) -> None:
             now = self._now()
-            number = ensure(connection, Beginning(id=session), now)
+            number = self._ensured(connection, session, now)
             set_view(connection, number, view)
             touch(connection, number, now)
 
         await self._database.run(write)
 
+    async def summary_run(self, session: str, run: SummaryRun) -> None:
+        """A summary was asked for."""
+        from tui.store.summaries import add_run
+
+        def write(connection: sqlite3.Connection) -> None:
+            now = self._now()
+            add_run(connection, self._ensured(connection, session, now), run, now)
+
+        await self._database.run(write)
+
+    async def still_open(self, session: str) -> None:
+        """Say so where others look; they may have taken it while this computer slept."""
+        if not self._database.can_write:
+            return  # nothing was ever opened, so nobody could take it
+        held = await self._database.run(lambda connection: self._hold(connection, session))
+        if held is not None and session not in self._lost:
+            self._lost.add(session)
+            where = "in another window" if held.here else f"on {held.host}"
+            self._database.tell(
+                f"This session was opened {where} meanwhile. What is said here is kept too, but the two do not see"
+                " each other: /fork goes on in a session of its own."
+            )
+
+    def _hold(self, connection: sqlite3.Connection, session: str) -> Held | None:
+        number = find(connection, session)
+        return None if number is None else acquire(connection, number, self._holder, self._now())
+
+    def _ensured(self, connection: sqlite3.Connection, session: str, now: float) -> int:
+        """Its row; one that is not stored yet begins with what was chosen for it."""
+        return ensure(connection, self.beginnings.get(session) or Beginning(id=session), now)
+
     def _place(self, connection: sqlite3.Connection, session: str, turn_id: str) -> Place:
         """Where a message goes. A turn whose beginning could not be saved is begun here."""
         now = self._now()
-        number = ensure(connection, Beginning(id=session), now)
+        number = self._ensured(connection, session, now)
         turn = find_turn(connection, number, turn_id)
         if turn is None:
             head = head_of(connection, number)

@@ -42,7 +42,7 @@ def this_process(identity: str) -> Holder:
 
 
 def acquire(connection: sqlite3.Connection, session: int, holder: Holder, now: float) -> Held | None:
-    """Take the session; None when it is ours now, else who has it."""
+    """Take the session, or say once more that it is ours; None when it is ours now, else who has it."""
     held = held_by_other(connection, session, holder, now)
     if held is None:
         connection.execute(
@@ -66,11 +66,6 @@ def held_by_other(connection: sqlite3.Connection, session: int, holder: Holder, 
     can_ask = here and os.name == "posix"
     alive = boot == holder.boot and _runs(pid, start) if can_ask else abs(now - heartbeat) < STALE_AFTER_S
     return Held(pid=pid, host=host, here=here) if alive else None
-
-
-def beat(connection: sqlite3.Connection, holder: Holder, now: float) -> None:
-    """Still here."""
-    connection.execute("UPDATE lease SET heartbeat = ? WHERE holder = ?", (now, holder.id))
 
 
 def release(connection: sqlite3.Connection, session: int, holder: Holder) -> None:

@@ -17,6 +17,7 @@ from tui.store.query import parse
 from tui.store.redaction import redacted
 from tui.store.search import found_sessions
 from tui.store.sessions import SessionRow
+from tui.store.summaries import runs_of
 from tui.store.surroundings import Surroundings
 from tui.store.turns import read_turns
 
@@ -52,9 +53,13 @@ class StoredLibrary:
         With ``put_away`` deleted sessions have names too.
         """
         found = await self._database.read(lambda connection: sessions.resolve(connection, name, put_away=put_away))
-        if found is None:
-            raise UsageError(f"No one session is `{name}`.", advice="`ponder sessions list` shows all with their ids.")
-        return found
+        if found is not None:
+            return found
+        several = await self._database.read(lambda connection: sessions.bearing(connection, name, put_away=put_away))
+        if several and name:
+            told = ", ".join(f"`{id_}` ({title or 'Untitled'})" for id_, title in several[:3])
+            raise UsageError(f"`{name}` names several sessions.", advice=f"For example {told}: say more of the id.")
+        raise UsageError(f"There is no session `{name}`.", advice="`ponder sessions list` shows all with their ids.")
 
     async def preview(self, session: str) -> str:
         """The first and last words of a session, as markdown."""
@@ -105,7 +110,8 @@ class StoredLibrary:
                 return archive.exported(connection, number, extent, conceal)
             path = branches.path_to(connection, branches.head_of(connection, number))
             title = sessions.one(connection, number).title
-            shown = export.Shown(title=title, turns=read_turns(connection, path), conceal=conceal)
+            runs = runs_of(connection, number, path)
+            shown = export.Shown(title=title, turns=read_turns(connection, path), conceal=conceal, summaries=runs)
             return export.html(shown, extent) if form == "html" else export.markdown(shown, extent)
 
         return await self._database.read(read)

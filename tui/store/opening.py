@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 import sqlite3
 import stat
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tui.domain.errors import StoreReadOnly
 from tui.domain.value import dataclass
 from tui.store.faults import store_error
 from tui.store.migrate import migrate, migrations, refuse_newer, version
+
+if TYPE_CHECKING:
+    import tempfile
 
 BUSY_TIMEOUT_S = 5.0
 CHECKED_UP_TO = 4 << 20
@@ -159,6 +161,9 @@ def _usable(reading: Reading) -> Reading:
 
 
 def _open_copy(path: Path) -> Reading:
+    import shutil
+    import tempfile
+
     folder = tempfile.TemporaryDirectory(prefix="ponder-read-", ignore_cleanup_errors=True)
     for suffix in ("", "-wal"):
         source = path.with_name(path.name + suffix)

@@ -14,7 +14,7 @@ from tui.store.words import index_all
 
 FARTHEST = 1 << 50
 """How far a scan looks for the other side of a damaged stretch."""
-_NUMBERED = {"session": "seq", "turn": "seq", "message": "seq", "block": "place"}
+_NUMBERED = {"session": "seq", "turn": "seq", "message": "seq", "block": "place", "summary_run": "seq"}
 """Tables in the order of who refers to whom, with the number of their rows."""
 
 _MENDING = (
@@ -40,6 +40,8 @@ _MENDING = (
     UPDATE session SET head = (SELECT max(seq) FROM turn WHERE turn.session = session.seq)
     WHERE head IS NULL OR head NOT IN (SELECT seq FROM turn)
     """,
+    "DELETE FROM summary_run WHERE session NOT IN (SELECT seq FROM session)",
+    "UPDATE summary_run SET turn = NULL WHERE turn NOT IN (SELECT seq FROM turn)",
     "DELETE FROM block_blob WHERE hash NOT IN (SELECT hash FROM blob)",
     "DELETE FROM blob WHERE hash NOT IN (SELECT hash FROM block_blob)",
 )

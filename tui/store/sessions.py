@@ -7,12 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 
 from tui.domain.blocks import TextBlock
-from tui.domain.compression import CompressionView
 from tui.domain.messages import Role, Turn
 from tui.domain.thinking import ModelSpec
 from tui.domain.value import dataclass
-from tui.store.branches import names_of
-from tui.store.codec import Unreadable, dumps, loads, spec_from, text_of, to_object
+from tui.store.codec import Unreadable, dumps, loads, spec_from, to_object
 from tui.store.words import unindex
 
 TITLE_LENGTH = 60
@@ -78,6 +76,17 @@ def listed(connection: sqlite3.Connection, limit: int, *, deleted: bool = False)
 def one(connection: sqlite3.Connection, session: int) -> SessionRow:
     """The row of one session."""
     return row_of(connection.execute(f"SELECT {_ROW} FROM session WHERE seq = ?", (session,)).fetchone())
+
+
+def bearing(connection: sqlite3.Connection, name: str, *, put_away: bool = False) -> list[tuple[str, str]]:
+    """Sessions (id, title) that a name could mean, newest first."""
+    name = _escaped(name.encode("utf-8", "replace").decode())
+    found = connection.execute(
+        "SELECT id, title FROM session WHERE (id LIKE ? ESCAPE '\\' OR id LIKE ? ESCAPE '\\'"
+        " OR title LIKE ? ESCAPE '\\') AND (deleted IS NULL OR ?) ORDER BY touched DESC LIMIT 4",
+        (f"{name}%", f"%{name}", name, put_away),
+    )
+    return [(str(id_), str(title)) for id_, title in found]
 
 
 def resolve(connection: sqlite3.Connection, name: str, *, put_away: bool = False) -> str | None:
@@ -156,15 +165,16 @@ def touch(connection: sqlite3.Connection, session: int, now: float) -> None:
 
 
 def title_from(turn: Turn) -> str:
-    """The first words of a prompt."""
-    said = " ".join(
+    """The first words of a prompt: of its last text, since what was piped in or attached stands before the question."""
+    texts = [
         block.text
         for message in turn.messages
         if message.role is Role.USER
         for block in message.blocks
         if isinstance(block, TextBlock)
-    )[: 8 * TITLE_LENGTH]
-    words = _in_one_line(said).split()
+    ]
+    asked = [text for text in texts if text.strip() and not text.startswith("<file ")] or texts
+    words = _in_one_line(asked[-1][: 8 * TITLE_LENGTH] if asked else "").split()
     title = ""
     for word in words:
         longer = f"{title} {word}".strip()
@@ -207,70 +217,6 @@ def settings_of(connection: sqlite3.Connection, session: int) -> tuple[ModelSpec
     except Unreadable:
         pass
     return spec, settings
-
-
-def view_of(connection: sqlite3.Connection, session: int) -> CompressionView | None:
-    """How finished turns are looked at; None where they are not folded, or that cannot be read."""
-    (text,) = connection.execute("SELECT view FROM session WHERE seq = ?", (session,)).fetchone()
-    if text is None:
-        return None
-    try:
-        found = loads(text)
-        return view_from(found) if isinstance(found, dict) else None
-    except Unreadable:
-        return None
-
-
-def view_object(view: CompressionView) -> dict[str, object]:
-    """A view as JSON."""
-    return {
-        "summary": view.summary,
-        "folded": sorted(view.folded),
-        "verbatim": list(view.verbatim),
-        "shortened": [[message, call, text] for (message, call), text in view.shortened.items()],
-    }
-
-
-def view_from(found: Mapping[str, object]) -> CompressionView:
-    """Back again. Raises Unreadable."""
-    shortened = {}
-    for entry in _list(found, "shortened"):
-        if not isinstance(entry, list) or len(entry) != 3 or not all(isinstance(item, str) for item in entry):
-            raise Unreadable("`shortened` holds something else")
-        shortened[(entry[0], entry[1])] = entry[2]
-    return CompressionView(
-        summary=text_of(found, "summary", ""),
-        folded=frozenset(_texts(found, "folded")),
-        verbatim=tuple(_texts(found, "verbatim")),
-        shortened=shortened,
-    )
-
-
-def _list(found: Mapping[str, object], name: str) -> list[object]:
-    value = found.get(name, [])
-    if not isinstance(value, list):
-        raise Unreadable(f"`{name}` is not a list")
-    return value
-
-
-def _texts(found: Mapping[str, object], name: str) -> list[str]:
-    texts = [item for item in _list(found, name) if isinstance(item, str)]
-    if len(texts) != len(_list(found, name)):
-        raise Unreadable(f"`{name}` does not hold texts")
-    return texts
-
-
-def set_view(connection: sqlite3.Connection, session: int, view: CompressionView | None) -> None:
-    """Look at finished turns through this from now on."""
-    text = None if view is None else dumps(view_object(view))
-    connection.execute("UPDATE session SET view = ? WHERE seq = ?", (text, session))
-
-
-def drop_view_of_others(connection: sqlite3.Connection, session: int, path: Sequence[int]) -> None:
-    """A summary of turns that are not on the path speaks of what has not happened there."""
-    view = view_of(connection, session)
-    if view is not None and not view.folded <= set(names_of(connection, path)):
-        set_view(connection, session, None)
 
 
 def purge(connection: sqlite3.Connection, sessions: Sequence[int]) -> None:

@@ -1,0 +1,44 @@
+"""What is set and not sent is said, on every wire; what is sent is not talked about."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.planner import PLAN
+from tests.wiring.stage import house
+from tui.catalog.load import effective_quirks, packaged_catalog
+from tui.domain.events import Notice
+from tui.domain.request import ChatRequest, Outgoing
+from tui.engine.unsent import unsent
+
+BOTH = ["generation.temperature", "generation.topP"]
+
+
+@pytest.mark.parametrize(
+    ("model", "left_out"),
+    [
+        ("anthropic/claude-opus-5", BOTH),
+        ("openai/gpt-5.6-sol", BOTH),
+        ("mistral/mistral-large-latest", []),
+        ("google/gemini-2.5-pro", []),
+        ("ollama/qwen3:8b", []),
+    ],
+)
+def test_what_the_encoder_leaves_out_is_named(model: str, left_out: list[str]) -> None:
+    catalog = packaged_catalog()
+    provider, _, name = model.partition("/")
+    facts = catalog.find(provider, name)
+    request = ChatRequest(model=name, outgoing=Outgoing(messages=()), plan=PLAN, temperature=0.2, top_p=0.9)
+    said = list(unsent(request, facts.wire, effective_quirks(catalog.provider(provider), facts)))
+    assert said == [f"`{key}` is not sent: {name} refuses it, at least with this thinking." for key in left_out]
+
+
+async def test_setting_a_temperature_that_the_model_refuses_says_so_at_once_and_with_the_turn(tmp_path: Path) -> None:
+    async with house(tmp_path, model="demo/demo/high") as h:
+        said = await h.desk.settings.assign("generation.temperature", "0.2")
+        heard = [event.text for event in await h.say("Hello") if isinstance(event, Notice)]
+    sentence = "`generation.temperature` is not sent: demo refuses it, at least with this thinking."
+    assert said == f"generation.temperature = 0.2 — {sentence}"
+    assert [text for text in heard if "temperature" in text] == [sentence]

@@ -1,0 +1,183 @@
+"""Compressed histories as rows: how finished turns are looked at, and what the summaries cost."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from tui.domain.compression import CompressionView, SummaryRun
+from tui.domain.messages import Role
+from tui.store.branches import find_turn, names_of
+from tui.store.codec import Unreadable, dumps, loads, message_from, text_of, to_object, whole_or_none
+from tui.store.migrate import version
+
+SINCE = 2
+"""The schema's version from which on runs are kept."""
+
+
+def view_of(connection: sqlite3.Connection, session: int) -> CompressionView | None:
+    """How finished turns are looked at; None where they are not folded, or that cannot be read."""
+    (text,) = connection.execute("SELECT view FROM session WHERE seq = ?", (session,)).fetchone()
+    if text is None:
+        return None
+    try:
+        found = loads(text)
+        return view_from(found) if isinstance(found, dict) else None
+    except Unreadable:
+        return None
+
+
+def view_object(view: CompressionView) -> dict[str, object]:
+    """A view as JSON, those before it in a list, the newest first."""
+    return {**_one_object(view), "previous": [_one_object(older) for older in _chain(view.previous)]}
+
+
+def _chain(view: CompressionView | None) -> Iterator[CompressionView]:
+    while view is not None:
+        yield view
+        view = view.previous
+
+
+def _one_object(view: CompressionView) -> dict[str, object]:
+    return {
+        "summary": view.summary,
+        "folded": sorted(view.folded),
+        "verbatim": list(view.verbatim),
+        "shortened": [[message, call, text] for (message, call), text in view.shortened.items()],
+        "before": view.before,
+        "after": view.after,
+    }
+
+
+def view_from(found: Mapping[str, object]) -> CompressionView:
+    """Back again. Raises Unreadable."""
+    older: CompressionView | None = None
+    for item in reversed(_list(found, "previous")):
+        if not isinstance(item, dict):
+            raise Unreadable("`previous` holds something else")
+        older = replace(_one_from(item), previous=older)
+    return replace(_one_from(found), previous=older)
+
+
+def _one_from(found: Mapping[str, object]) -> CompressionView:
+    shortened = {}
+    for entry in _list(found, "shortened"):
+        if not isinstance(entry, list) or len(entry) != 3 or not all(isinstance(item, str) for item in entry):
+            raise Unreadable("`shortened` holds something else")
+        shortened[(entry[0], entry[1])] = entry[2]
+    return CompressionView(
+        summary=text_of(found, "summary", ""),
+        folded=frozenset(_texts(found, "folded")),
+        verbatim=tuple(_texts(found, "verbatim")),
+        shortened=shortened,
+        before=whole_or_none(found, "before"),
+        after=whole_or_none(found, "after"),
+    )
+
+
+def _list(found: Mapping[str, object], name: str) -> list[object]:
+    value = found.get(name, [])
+    if not isinstance(value, list):
+        raise Unreadable(f"`{name}` is not a list")
+    return value
+
+
+def _texts(found: Mapping[str, object], name: str) -> list[str]:
+    texts = [item for item in _list(found, name) if isinstance(item, str)]
+    if len(texts) != len(_list(found, name)):
+        raise Unreadable(f"`{name}` does not hold texts")
+    return texts
+
+
+def set_view(connection: sqlite3.Connection, session: int, view: CompressionView | None) -> None:
+    """Look at finished turns through this from now on."""
+    text = None if view is None else dumps(view_object(view))
+    connection.execute("UPDATE session SET view = ? WHERE seq = ?", (text, session))
+
+
+def drop_view_of_others(connection: sqlite3.Connection, session: int, path: Sequence[int]) -> None:
+    """A summary of turns that are not on the path speaks of what has not happened there."""
+    view = view_of(connection, session)
+    fitting = view.fitting(set(names_of(connection, path))) if view is not None else None
+    if fitting is not view:
+        set_view(connection, session, fitting)
+
+
+def add_run(connection: sqlite3.Connection, session: int, run: SummaryRun, now: float) -> None:
+    """A summary was asked for; saying so again changes nothing."""
+    added = connection.execute(
+        "INSERT OR IGNORE INTO summary_run (id, session, turn, meta, cost, created) VALUES (?, ?, ?, ?, ?, ?)",
+        (run.id, session, find_turn(connection, session, run.turn), dumps(_run_meta(run)), run.cost, now),
+    )
+    if added.rowcount:
+        _bill(connection, session, run.cost)
+
+
+def _bill(connection: sqlite3.Connection, session: int, cost: float | None) -> None:
+    if cost is not None:
+        connection.execute("UPDATE session SET cost = coalesce(cost, 0) + ? WHERE seq = ?", (cost, session))
+
+
+def _run_meta(run: SummaryRun) -> dict[str, object]:
+    meta = to_object(run)
+    for name in ("id", "turn"):
+        meta.pop(name, None)
+    return meta
+
+
+def run_object(run: SummaryRun) -> dict[str, object]:
+    """A run as JSON."""
+    return {"id": run.id, "turn": run.turn, **_run_meta(run)}
+
+
+def run_from(identity: str, turn: str, meta: Mapping[str, object]) -> SummaryRun:
+    """Back again. Raises Unreadable."""
+    like = message_from(identity, Role.ASSISTANT.value, meta, ())  # what it cost is told as an answer's is
+    if like.origin is None:
+        raise Unreadable("a summary without an `origin`")
+    return SummaryRun(
+        id=identity,
+        turn=turn,
+        origin=like.origin,
+        usage=like.usage,
+        seconds=like.seconds,
+        cost=like.cost,
+        failure=text_of(meta, "failure", ""),
+    )
+
+
+def runs_of(connection: sqlite3.Connection, session: int, path: Sequence[int] | None = None) -> tuple[SummaryRun, ...]:
+    """What was paid for summaries, oldest first; with a path only what was paid on it."""
+    if version(connection) < SINCE:
+        return ()  # an older file in a folder that cannot be written
+    rows = connection.execute(
+        "SELECT summary_run.id, coalesce(turn.id, ''), meta, turn FROM summary_run LEFT JOIN turn"
+        " ON turn.seq = summary_run.turn WHERE summary_run.session = ? ORDER BY summary_run.seq",
+        (session,),
+    )
+    there = None if path is None else set(path)
+    runs = []
+    for identity, turn, text, number in rows:
+        if there is not None and number not in there:
+            continue
+        try:
+            meta = loads(text)
+            if isinstance(meta, dict):
+                runs.append(run_from(identity, turn, meta))
+        except Unreadable:
+            continue
+    return tuple(runs)
+
+
+def copy_runs(connection: sqlite3.Connection, turn: int, session: int, copied: int) -> None:
+    """A fork has paid for what was paid on its path."""
+    for row in connection.execute(
+        "SELECT id, meta, cost, created FROM summary_run WHERE turn = ? ORDER BY seq", (turn,)
+    ).fetchall():
+        identity, meta, cost, created = row
+        connection.execute(
+            "INSERT INTO summary_run (id, session, turn, meta, cost, created) VALUES (?, ?, ?, ?, ?, ?)",
+            (identity, session, copied, meta, cost, created),
+        )
+        _bill(connection, session, cost)
