@@ -11,6 +11,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.fault_rows import pytest_runtest_logreport, pytest_terminal_summary  # noqa: F401  # hooks
+from tests.key_canary import CANARY, OF_EVERY_TEST, files_with_keys, hear, listen_to_captures, taken, watch_children
+
 SHARED_CORPUS = Path(__file__).resolve().parent.parent.parent / "shared" / "corpus"
 LOOPBACK = {"127.0.0.1", "::1", "localhost", "0.0.0.0"}
 
@@ -44,15 +47,39 @@ def _homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture(autouse=True)
-def _own_home(_homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def _no_key_gets_out(
+    request: pytest.FixtureRequest, _homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Path]:
+    """Made first, so that it looks last: when everything is closed and written."""
+    watch_children(monkeypatch)
+    listen_to_captures(monkeypatch)
     home = next(_homes)
     home.mkdir()
+    written = [home, *([request.getfixturevalue("tmp_path")] if "tmp_path" in request.fixturenames else [])]
+    yield home
+    found = [f"a key in {path}" for folder in written for path in files_with_keys(folder)]
+    found += taken()
+    assert not found, found
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    report = yield
+    for title, text in report.sections:
+        hear(text, title)
+    return report
+
+
+@pytest.fixture(autouse=True)
+def _own_home(_no_key_gets_out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = _no_key_gets_out
     monkeypatch.setenv("HOME", str(home))
     for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
         monkeypatch.setenv(name, str(home / name.lower()))
     for name in list(os.environ):
         if name.endswith(("_API_KEY", "_PROXY", "_proxy")) or name in {"OLLAMA_HOST", "SSL_CERT_FILE"}:
             monkeypatch.delenv(name)
+    monkeypatch.setenv(OF_EVERY_TEST, CANARY)
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")
 
 

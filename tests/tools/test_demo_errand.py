@@ -18,8 +18,8 @@ from tui.domain.events import ApprovalAsked, ToolFinished, TurnFailed, TurnFinis
 from tui.domain.messages import Message, Role, Turn
 from tui.engine.tool_round import NOT_STARTED
 from tui.providers.demo.server import DemoServer
+from tui.providers.in_process import HttpAnswer
 from tui.providers.request_head import HttpRequest
-from tui.providers.transport import HttpAnswer
 from tui.tools.permissions import DENIED
 
 MODELS = ("fast", "responses", "chat", "gemini")

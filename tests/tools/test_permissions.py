@@ -77,6 +77,7 @@ async def test_after_words_of_others_an_allowed_command_asks_and_offers_no_alway
 
 
 BROKEN = ["allow = [", "allow = 3", 'allow = ["shell"]\ndeny = [3]', 'deny = ["shell(rm"]', "\x00", 'sudo = ["shell"]']
+BROKEN += ['deny = ["shel(rm)"]', 'ask = ["write_fiel"]']
 
 
 @pytest.mark.parametrize("text", BROKEN)
@@ -89,6 +90,14 @@ async def test_a_broken_rules_file_means_ask(tmp_path: Path, text: str) -> None:
     assert [row.policy for row in bench.box.rows()] == ["ask"] * 8
     await bench.call("read_file", path="a.txt")
     assert bench.user.asked[0].detail.startswith("Your permission rules could not be read")
+
+
+async def test_a_rule_about_a_tool_there_is_not_is_told_with_the_nearest(tmp_path: Path) -> None:
+    rules = {"allow": ["shel(pwd)", "mcp_web_search", "read*", "network"]}
+    problems = open_bench(tmp_path, permissions=rules).box.problems
+    assert [(problem.message, problem.nearest) for problem in problems] == [
+        ("The rule `shel(pwd)` is about a tool there is not.", ("shell",))
+    ]
 
 
 async def test_a_wrong_rule_that_allows_is_dropped_and_the_others_hold(tmp_path: Path) -> None:

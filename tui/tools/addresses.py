@@ -14,10 +14,14 @@ class Reach(StrEnum):
     INTERNET = "internet"
     PRIVATE = "private"
     """This machine or this network: each fetch asks."""
+    UNKNOWN = "unknown"
+    """Only a proxy knows: each fetch asks."""
     NEVER = "never"
     """Link-local (cloud metadata lives there), multicast, reserved."""
 
 
+LOCAL_NAMES = (".localhost", ".local", ".lan", ".internal", ".home.arpa", ".corp", ".home", ".intranet")
+"""Ends of names that no public server has."""
 _WITH_IPV4_AT_THE_END = (IPv6Network("64:ff9b::/96"), IPv6Network("64:ff9b:1::/48"), IPv6Network("::/96"))
 _METADATA = frozenset({ip_address("169.254.169.254"), ip_address("fd00:ec2::254"), ip_address("100.100.100.200")})
 

@@ -1,7 +1,8 @@
 """fetch_url: one GET to a host the user agreed to, at an address that was checked before it is connected to.
 
-The only tool that opens a connection. Proxies of the environment are not used: behind one, nobody could check where
-a name leads.
+The only tool that opens a connection. Where a proxy stands between here and the host, it is the proxy that looks the
+name up and connects: a name that is known here must still lead to the internet, one that is not is asked about each
+time, and what is on this machine or network is never asked of a proxy.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from tui.domain.blocks import ImageBlock, TextBlock
 from tui.domain.errors import ToolError
 from tui.domain.printable import printable
-from tui.tools.addresses import Reach, reach_of
+from tui.tools.addresses import LOCAL_NAMES, Reach, reach_of
 from tui.tools.html_text import readable
 from tui.tools.permissions import offered
 from tui.tools.ports import Intent, Job, Outcome, Prepared
@@ -39,6 +40,13 @@ MAX_SHOWN = 64 * 1024
 USER_AGENT = "ponder (fetch_url tool)"
 
 Resolver = Callable[[str, int], Awaitable[list[str]]]
+ProxyFor = Callable[[str], str | None]
+"""The proxy for a URL, if there is one."""
+
+
+def no_proxy(_: str) -> None:
+    """Straight to the host."""
+    return
 
 
 class FetchUrlArguments(BaseModel):
@@ -65,7 +73,18 @@ class _Stop:
     host: str
     port: int
     address: str
+    """ "" where only the proxy can find it."""
     reach: Reach
+    proxy: str | None = None
+
+    @property
+    def way(self) -> str:
+        """For the user who is asked."""
+        if self.proxy is None:
+            return f"at {self.address}"
+        name = urlsplit(self.proxy).netloc.rpartition("@")[2]
+        known = f"at {self.address}, " if self.address else "at an address that only the proxy knows, "
+        return f"{known}through the proxy {name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +94,7 @@ class FetchUrl:
     resolver: Resolver = resolve
     transport: httpx.AsyncBaseTransport | None = None
     """For tests; the network when not set."""
+    proxy_for: ProxyFor = no_proxy
     name: str = "fetch_url"
     description: str = (
         "GET a web page, text, JSON or picture. HTML comes as readable text, at most 64 KB per call (start gives the"
@@ -97,16 +117,20 @@ class FetchUrl:
     async def _stop(self, text: str) -> _Stop:
         """Where an address leads; raises ToolError for one that may never be fetched."""
         url, host, port = _parsed(text)
+        proxy = self.proxy_for(url.geturl())
         try:
             async with asyncio.timeout(10):
                 addresses = await self.resolver(host, port)
         except (OSError, UnicodeError, TimeoutError):
-            raise ToolError(f"`{host}` has no address (the name cannot be resolved).") from None
+            if proxy is None or not _may_be_public(host):
+                raise ToolError(f"`{host}` has no address (the name cannot be resolved).") from None
+            return _Stop(url=url, host=host, port=port, address="", reach=Reach.UNKNOWN, proxy=proxy)
         reaches = [reach_of(address) for address in addresses]
         if not addresses or Reach.NEVER in reaches:
             raise ToolError(f"`{host}` leads to an address that is never fetched from.")
-        reach = Reach.PRIVATE if Reach.PRIVATE in reaches else Reach.INTERNET
-        return _Stop(url=url, host=host, port=port, address=addresses[0], reach=reach)
+        if Reach.PRIVATE in reaches:
+            return _Stop(url=url, host=host, port=port, address=addresses[0], reach=Reach.PRIVATE)
+        return _Stop(url=url, host=host, port=port, address=addresses[0], reach=Reach.INTERNET, proxy=proxy)
 
     async def _fetch(self, stop: _Stop, start: int, job: Job) -> Outcome:
         for _ in range(MAX_REDIRECTS + 1):
@@ -130,8 +154,10 @@ class FetchUrl:
         import httpx
 
         shown = f"[{stop.address}]" if ":" in stop.address else stop.address
-        target = stop.url._replace(netloc=f"{shown}:{stop.port}", fragment="").geturl()
-        transport = self.transport or httpx.AsyncHTTPTransport(trust_env=True, retries=0)
+        # A proxy is given the name: many let nothing else through, and TLS is checked against it.
+        place = stop.url.netloc if stop.proxy is not None else f"{shown}:{stop.port}"
+        target = stop.url._replace(netloc=place, fragment="").geturl()
+        transport = self.transport or _network(stop.proxy)
         headers = {
             "host": stop.url.netloc,
             "user-agent": USER_AGENT,
@@ -150,6 +176,15 @@ class FetchUrl:
                     await response.aclose()
         except (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL, OSError, ValueError, zlib.error) as error:
             raise ToolError(f"`{stop.host}` could not be fetched: {_why(error)}.") from None
+
+
+def _network(proxy: str | None) -> httpx.AsyncBaseTransport:
+    import httpx
+
+    try:
+        return httpx.AsyncHTTPTransport(trust_env=True, retries=0, proxy=proxy)
+    except (ImportError, ValueError):
+        raise ToolError("This kind of proxy is not supported; an http:// proxy is.") from None
 
 
 _WAITS = {"connect": 10.0, "read": MAX_SECONDS, "write": 10.0, "pool": 5.0}
@@ -212,6 +247,11 @@ def _parsed(text: str) -> tuple[SplitResult, str, int]:
     return url._replace(netloc=netloc if url.port is None else f"{netloc}:{url.port}", path=path), host, port
 
 
+def _may_be_public(host: str) -> bool:
+    """Whether a name that nobody here knows can be one of the internet."""
+    return "." in host and not host.endswith(LOCAL_NAMES)
+
+
 def _is_address(host: str | None) -> bool:
     try:
         ipaddress.ip_address(host or "")
@@ -220,9 +260,16 @@ def _is_address(host: str | None) -> bool:
     return True
 
 
+_WHERE = {
+    Reach.INTERNET: "",
+    Reach.PRIVATE: " on this machine or network",
+    Reach.UNKNOWN: ", wherever the proxy finds it",
+}
+
+
 def _intent(tool: str, stop: _Stop) -> Intent:
-    near = stop.reach is Reach.PRIVATE
-    where = " on this machine or network" if near else ""
+    near = stop.reach is not Reach.INTERNET
+    where = _WHERE[stop.reach]
     return Intent(
         wish=Wish(
             tool=tool,
@@ -231,7 +278,7 @@ def _intent(tool: str, stop: _Stop) -> Intent:
             guard=Guard.ALWAYS_ASKS if near else Guard.NONE,
         ),
         summary=f"Fetch from {printable(stop.host, keep_newlines=False)}{where}",
-        detail=f"GET {stop.url.geturl()}\n\nat {stop.address}",
+        detail=f"GET {stop.url.geturl()}\n\n{stop.way}",
         patterns=() if near else offered(tool, (stop.host,)),
     )
 
@@ -274,6 +321,7 @@ def _why(error: Exception) -> str:
 
     kinds = (
         (httpx.TimeoutException, "it took too long"),
+        (httpx.ProxyError, "the proxy did not let it through"),
         (httpx.ConnectError, "no connection"),
         (httpx.NetworkError, "the connection broke"),
         (httpx.ProtocolError, "it does not speak HTTP properly"),

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import difflib
 import shlex
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tui.domain.blocks import ToolCallBlock
@@ -99,6 +100,16 @@ class Permissions:
         for call, intent, run in tuple(self._asking):
             if self.book.decide(intent.wish, tainted=run.tainted).verdict is Verdict.ALLOW:
                 run.approver.settle(call)
+
+
+    def mind_strangers(self, tools: Iterable[str]) -> None:
+        """Tell of rules about tools there are not. Where one should have denied, nothing else allows."""
+        known = tuple(tools)
+        for rule in self.book.strangers(known):
+            near = tuple(difflib.get_close_matches(rule.subject, [*known, *Access], n=1))
+            self.problems.append(ConfigError(f"The rule `{rule}` is about a tool there is not.", nearest=near))
+            if rule.verdict is not Verdict.ALLOW:
+                self.book = replace(self.book, cautious=True)
 
 
 def open_permissions(

@@ -141,6 +141,16 @@ class RuleBook:
         """The book with more rules of this session."""
         return replace(self, session=(*self.session, *rules))
 
+    def strangers(self, tools: Iterable[str]) -> list[Rule]:
+        """Rules about tools there are not. What MCP servers will offer is not known yet, so theirs may be any."""
+        known = [*tools, *Access, "*"]
+        return [
+            rule
+            for rule in (*self.rules, *self.session)
+            if not rule.subject.startswith("mcp_")
+            and not any(fnmatch.fnmatchcase(name, rule.subject) for name in known)
+        ]
+
     def decide(self, wish: Wish, *, tainted: bool = False) -> Ruling:
         """The verdict for a wish."""
         rule = self._strongest((*self.rules, *self.session), wish) or self._strongest(DEFAULTS, wish)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tui.tools.box import NoForeignTools, Workbench
-from tui.tools.fetch_url import FetchUrl
+from tui.tools.fetch_url import FetchUrl, ProxyFor, no_proxy
 from tui.tools.grep import Grep, find_ripgrep
 from tui.tools.list_dir import Glob, ListDir
 from tui.tools.mcp import open_servers
@@ -48,6 +48,8 @@ class Surroundings:
     call_limit_s: Callable[[], float | None] = _no_limit
     """Seconds the engine gives a call at most (``tools.timeout``)."""
     redact: Callable[[str], str] = _as_it_is
+    proxy_for: ProxyFor = no_proxy
+    """The proxy a page is fetched through, by its URL."""
     outputs: Path | None = None
     """A folder for outputs of commands that are too long to be told; None keeps only their ends."""
 
@@ -67,11 +69,12 @@ def build_workbench(around: Surroundings) -> Workbench:
         WriteFile(workspace, seen),
         EditFile(workspace, seen),
         Shell(workspace, environment, around.call_limit_s, around.outputs),
-        FetchUrl(),
+        FetchUrl(proxy_for=around.proxy_for),
     )
     permissions = open_permissions(folder, around.permissions_file, rules, home=home, policy=around.policy)
     servers, problems = read_servers(around.mcp, around.environment)
     permissions.problems += problems
+    permissions.mind_strangers(tool.name for tool in tools)
     return Workbench(
         tools={tool.name: tool for tool in tools},
         permissions=permissions,
