@@ -68,6 +68,12 @@ class Loopback:
         for text in texts:
             self._words.put({"reasoning_content": text})
 
+    def call(self, name: str, **arguments: object) -> None:
+        """Ask for a tool; the answer ends with it."""
+        function = {"name": name, "arguments": json.dumps(arguments)}
+        self._words.put({"tool_calls": [{"index": 0, "id": "c1", "type": "function", "function": function}]})
+        self._words.put(DONE)
+
     def finish(self) -> None:
         """The answer is whole."""
         self._words.put(DONE)
@@ -101,9 +107,11 @@ class Loopback:
                 loopback.hung_up.set()
 
             def _answer(self) -> None:
-                while (words := loopback._words.get(timeout=PATIENCE_S)) is not DONE:
+                reason = "stop"
+                while isinstance(words := loopback._words.get(timeout=PATIENCE_S), dict):
+                    reason = "tool_calls" if "tool_calls" in words else "stop"
                     self._event({"delta": words, "index": 0, "finish_reason": None})
-                self._event({"delta": {}, "index": 0, "finish_reason": "stop"})
+                self._event({"delta": {}, "index": 0, "finish_reason": reason})
                 self._chunk(b"data: [DONE]\n\n")
                 self._chunk(b"")
 

@@ -23,8 +23,9 @@ PATIENCE_S = 25.0
 
 QUERIES = re.compile(rb"\x1b\[(c|0c|>c|6n|\?u|>q|\?\d+\$p)|\x1b\](10|11);\?(?:\x07|\x1b\\)")
 MODES = re.compile(rb"\x1b\[\?([0-9;]+)([hl])")
-MOUSE = {1000, 1002, 1003}
-ALTERNATE, CURSOR, PASTE = 1049, 25, 2004
+MOUSE = {1000, 1002, 1003, 1006, 1015, 1016}
+REPORTS = {1004, 2048}
+ALTERNATE, CURSOR, PASTE, WRAP = 1049, 25, 2004, 7
 
 
 def environment(home: Path, **more: str) -> dict[str, str]:
@@ -54,15 +55,21 @@ class Terminal:
         size: tuple[int, int] = (100, 30),
         background: str = "1111/1111/1111",
         parsed: bool = True,
+        late: bool = False,
     ) -> None:
         self._parsed = parsed
+        self._late = late
+        self._withheld = b""
         self.raw = b""
         self.screen = pyte.Screen(*size)
         self._stream = pyte.ByteStream(self.screen)
         self._background = background.encode()
-        self._modes: dict[int, bool] = {CURSOR: True}
+        self._modes: dict[int, bool] = {CURSOR: True, WRAP: True}
         self._answered = 0
         self.master, slave = pty.openpty()
+        # Kept open, to look at the modes a program leaves behind.
+        self._slave = slave
+        self.modes_before = self.modes()
         _set_size(slave, size)
         self.started = time.perf_counter()
         self.process = subprocess.Popen(
@@ -74,7 +81,6 @@ class Terminal:
             start_new_session=True,
             preexec_fn=lambda: _take_terminal(slave),
         )
-        os.close(slave)
         self._open = True
 
     def __enter__(self) -> Terminal:
@@ -116,7 +122,7 @@ class Terminal:
         while not holds():
             if time.perf_counter() > deadline:
                 raise AssertionError(f"{what} never came to be; the screen says:\n{self.text()}")
-            if not self.pump() and not self._open and not holds():
+            if not self.pump() and self.process.poll() is not None and not holds():
                 raise AssertionError(f"{what} never came to be, the program has ended; it said:\n{self.text()}")
 
     def wait_for(self, words: str, patience: float = PATIENCE_S) -> None:
@@ -133,14 +139,27 @@ class Terminal:
 
     @property
     def is_clean(self) -> bool:
-        """The terminal is as a shell wants it: main screen, cursor, no mouse, no bracketed paste."""
+        """The terminal is as a shell wants it: main screen, cursor, wrapping, nothing reported, keys as ever."""
         on = {mode for mode, set_ in self._modes.items() if set_}
-        return CURSOR in on and not on & {ALTERNATE, PASTE, *MOUSE}
+        as_ever = self.raw.count(b"\x1b[>25u") <= self.raw.count(b"\x1b[<u")
+        return {CURSOR, WRAP} <= on and not on & {ALTERNATE, PASTE, *REPORTS, *MOUSE} and as_ever
+
+    def modes(self) -> list[object]:
+        """Echo, signals and the rest of what ``stty -a`` tells."""
+        return list(termios.tcgetattr(self._slave))
 
     def _answer(self) -> None:
         for query in QUERIES.finditer(self.raw, self._answered):
             self._answered = query.end()
-            os.write(self.master, self._reply(query))
+            if self._late:
+                self._withheld += self._reply(query)
+            else:
+                os.write(self.master, self._reply(query))
+
+    def answer(self) -> None:
+        """Give, at last, the answers a late terminal owes."""
+        self._late = False
+        self.type(self._withheld)
 
     def _reply(self, query: re.Match[bytes]) -> bytes:
         asked, colour = query[1], query[2]
@@ -176,6 +195,7 @@ class Terminal:
         if self._open:
             self._open = False
             os.close(self.master)
+            os.close(self._slave)
 
     def exit_code(self, patience: float = PATIENCE_S) -> int:
         """Read on until the program has ended; its exit code as a shell gives it."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
 from pathlib import Path
 
-from tests.e2e.terminal import Terminal
-from tests.e2e.test_living import talking
+from tests.e2e.loopback import Loopback
+from tests.e2e.terminal import Terminal, environment
+from tests.e2e.test_living import PONDER, talking
 
 PAYLOADS = {
     "title": "\x1b]0;pwned\x07",
@@ -34,7 +37,7 @@ ALLOWED = re.compile(
     rb"|\x1b\[[0-9;]*[ABCDHJK]"  # moving and erasing
     rb"|\x1b\[\?(?:1000|1003|1004|1006|1015|1016|1049|2004|2026|2048|25|7)[hl]"  # modes Textual sets
     rb"|\x1b\]22;[a-z]+\x07"  # the pointer's shape
-    rb"|\x1b\[\?(?:2026|2048)\$p|\x1b\[[><][0-9]*u|\x1b\[c|\x1b\]11;\?\x1b\\"  # questions, kitty's keyboard
+    rb"|\x1b\[\?(?:2026|2048)\$p|\x1b\[[><][0-9]*u|\x1b\[=4;2u|\x1b\[c|\x1b\]11;\?\x1b\\"  # questions, kitty's keyboard
 )
 FOREIGN = re.compile(
     rb"\x1b|[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\x8b\x8e\x8f\xaa-\xae]|\xe2\x81[\xa6-\xa9]"
@@ -84,3 +87,24 @@ def test_a_paste_with_escapes_shows_and_sends_none(tmp_path: Path) -> None:
         model.finish()
         assert "\\u001b" not in model.prompts[-1]
         _nothing_foreign(terminal)
+
+
+def test_without_the_screen_a_terminal_gets_none_either(tmp_path: Path) -> None:
+    said = " ".join(PAYLOADS.values())
+    with Loopback() as model:
+        model.configure(tmp_path)
+        model.think(said)
+        model.say(said)
+        model.finish()
+        asked = [*PONDER, "-p", said.replace("\x00", ""), "--show-thinking"]
+        with Terminal(asked, environment(tmp_path)) as terminal:
+            assert terminal.exit_code() == 0
+            assert "pwned" in terminal.text()
+            _nothing_foreign(terminal)
+    listed = [*PONDER, "sessions", "list", "--json"]
+    rows = subprocess.run(listed, env=environment(tmp_path), capture_output=True, text=True, check=True)
+    session = json.loads(rows.stdout.splitlines()[0])["id"]
+    for words in (["list"], ["show", session, "--parts", "all"], ["export", session, "--format", "json"]):
+        with Terminal([*PONDER, "sessions", *words], environment(tmp_path), size=(200, 50)) as terminal:
+            assert terminal.exit_code() == 0
+            _nothing_foreign(terminal)

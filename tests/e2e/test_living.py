@@ -76,22 +76,6 @@ def test_a_second_prompt_waits_and_is_then_asked(tmp_path: Path) -> None:
         assert [prompt.strip('"') for prompt in model.prompts] == ["first question", "second question"]
 
 
-def test_a_terminal_that_reads_nothing_holds_up_no_stream_and_misses_nothing(tmp_path: Path) -> None:
-    with talking(tmp_path) as (terminal, model):
-        model.say("it begins\n\n")
-        terminal.wait_for("it begins")
-        # From here on nothing is read. What is sent is more than sockets and the terminal hold.
-        deltas = 3_000
-        model.say(*(f"line {number} {'x' * 400}\n\n" for number in range(deltas)))
-        model.say("and it ends")
-        while model.sent < deltas + 1:
-            assert terminal.process.poll() is None
-            model.hung_up.wait(0.01)
-        model.finish()
-        terminal.wait_for("and it ends")
-        terminal.wait_for(f"line {deltas - 1}")
-
-
 def test_a_session_goes_on_after_its_terminal_reads_again(tmp_path: Path) -> None:
     with talking(tmp_path) as (terminal, model):
         model.say("one")

@@ -47,8 +47,12 @@ def test_the_c_locale_draws_the_same_screen(tmp_path: Path) -> None:
 def test_the_theme_follows_the_terminals_background(tmp_path: Path, background: str, light: bool) -> None:
     with Terminal(PONDER, environment(tmp_path), size=(80, 24), background=background) as terminal:
         terminal.wait_for(READY)
-        grounds = re.findall(rb"48;2;(\d+);\d+;\d+", terminal.raw)
-    assert (int(max(set(grounds), key=grounds.count)) > 128) == light
+    assert _is_light(terminal.raw) == light
+
+
+def _is_light(raw: bytes) -> bool:
+    grounds = re.findall(rb"48;2;(\d+);\d+;\d+", raw)
+    return int(max(set(grounds), key=grounds.count, default=0)) > 128
 
 
 def test_what_is_typed_before_the_screen_stands_is_not_lost(tmp_path: Path) -> None:
@@ -58,6 +62,33 @@ def test_what_is_typed_before_the_screen_stands_is_not_lost(tmp_path: Path) -> N
         terminal.wait_for("early")
         terminal.type(" bird")
         terminal.wait_for("early bird")
+
+
+def test_an_answer_that_comes_late_is_no_typing_and_still_chooses_the_theme(tmp_path: Path) -> None:
+    with Terminal(PONDER, environment(tmp_path), size=(80, 24), background="ffff/ffff/ffff", late=True) as terminal:
+        terminal.wait_for(READY)
+        terminal.type("before ")
+        before = len(terminal.raw)
+        terminal.answer()
+        terminal.type("behind")
+        terminal.wait_for("❯ before behind\n")
+        terminal.until(lambda: _is_light(terminal.raw[before:]), "a light theme")
+
+
+def test_what_a_shell_left_in_columns_is_not_believed(tmp_path: Path) -> None:
+    with Terminal(PONDER, environment(tmp_path, COLUMNS="200", LINES="60"), size=(80, 24)) as terminal:
+        terminal.wait_for(READY)
+        assert terminal.text().rstrip().split("\n")[-1].strip().startswith(READY)
+        assert len(terminal.text().rstrip().split("\n")) == 24
+
+
+def test_keys_that_come_all_at_once_are_handled_in_their_order(tmp_path: Path) -> None:
+    with Terminal(PONDER, environment(tmp_path), size=(80, 24)) as terminal:
+        terminal.until(lambda: b"\x1b]11;?" in terminal.raw, "the first question to the terminal")
+        terminal.type("erly\x7f\x7f\x7farly")
+        terminal.wait_for("❯ early\n")
+        terminal.type(b" \xff\x01x\x1b[C\x1b[CZ\ntwo\x1b[D\x7f2")
+        terminal.wait_for("❯ xeaZ\n   t2orly \ufffd\n")
 
 
 @pytest.mark.parametrize("size", [(1, 1), (20, 5), (5, 40), (300, 3)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
@@ -22,7 +23,7 @@ from tui.ui.copying import Copying
 from tui.ui.editing import Editing
 from tui.ui.finding import Finding
 from tui.ui.links import Links
-from tui.ui.manners import Manners
+from tui.ui.manners import Manners, own_driver
 from tui.ui.screens.chat import ChatScreen
 from tui.ui.screens.views import open_view
 from tui.ui.shell import AppShell
@@ -30,11 +31,14 @@ from tui.ui.theming import Theming
 from tui.ui.transcript.transcript import Transcript
 
 if TYPE_CHECKING:
+    from tui.ui.background import BackgroundQuestion
     from tui.ui.departure import Departure
     from tui.ui.stray_words import StrayWords
 
 LOG = logging.getLogger(__name__)
 
+SUBJECT = re.compile("[:·.]")
+"""Where a saying has named what it is about."""
 LONGEST_SAYING = 1_000
 """Characters of a toast; more would cover the conversation."""
 
@@ -49,7 +53,7 @@ class PonderApp(App[int]):
     def __init__(self, desk: Desk, registry: Registry, keymap: Keymap, theming: Theming) -> None:
         self.theming = theming
         # Said at once, because Textual chooses how to take colours away by it.
-        super().__init__(ansi_color=theming.starts_ansi or None)
+        super().__init__(driver_class=own_driver(), ansi_color=theming.starts_ansi or None)
         self.desk = desk
         self.registry = registry
         self.keymap: Mapping[str, tuple[str, ...]] = keymap.keys
@@ -60,6 +64,7 @@ class PonderApp(App[int]):
         self.manners = Manners(self)
         self.links = Links(self)
         self.departure: Departure | None = None
+        self.question: BackgroundQuestion | None = None
         self.stray: StrayWords | None = None
         self.stopped_by: Exception | None = None
         theming.install(self)
@@ -91,6 +96,7 @@ class PonderApp(App[int]):
     def on_mount(self) -> None:
         """Terminal manners."""
         self.manners.begin(self.departure, self.stray)
+        self.watch(self, "app_focus", lambda here: self.shell.attention.looks(here=here), init=False)
         self.theming.watch(self)
 
     # Keys
@@ -138,10 +144,19 @@ class PonderApp(App[int]):
         """A toast."""
         level = {Severity.INFO: "information", Severity.WARNING: "warning", Severity.ERROR: "error"}[severity]
         words = printable(f"{text}\n{advice}" if advice else text)[:LONGEST_SAYING]
+        self._drop_sayings(SUBJECT.split(words)[0])
         self.notify(words, severity=level, markup=False, timeout=8 if severity is Severity.ERROR else 4)  # type: ignore[arg-type]  # one of three
+
+    def _drop_sayings(self, about: str = "") -> None:
+        """What was said about the same thing is out of date; a sheet is not to be covered by what is only told."""
+        for told in list(self._notifications):
+            if told.severity == "information" and told.message.startswith(about):
+                self._unnotify(told, refresh=False)
+        self._refresh_notifications()
 
     async def show_view(self, view: View, argument: str) -> None:
         """Open a screen."""
+        self._drop_sayings()
         await open_view(self, view, argument)
 
     def choose_theme(self, name: str) -> None:

@@ -13,6 +13,7 @@ import select
 import sys
 import time
 from collections.abc import Mapping
+from enum import Enum
 
 if sys.platform != "win32":
     import termios
@@ -20,17 +21,25 @@ if sys.platform != "win32":
 QUESTION = b"\x1b]11;?\x1b\\\x1b[c"
 ANSWER = re.compile(rb"\x1b\]11;rgba?:([0-9a-fA-F]+)/([0-9a-fA-F]+)/([0-9a-fA-F]+)[^\x07\x1b]*(?:\x07|\x1b\\)")
 NAMED = re.compile(rb"\x1b\[\?[0-9;]*c")
-REPLIES = re.compile(rb"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b\[[?>=]?[0-9;]*[a-zA-Z~]|[\x00-\x08\x0b-\x1f]")
 PATIENCE_S = 0.15
-"""How much longer than loading takes a terminal may take to answer."""
+"""How much longer than loading takes a terminal may take to answer. Later answers are the keyboard's to understand."""
+
+
+class Ground(Enum):
+    """What a terminal's background is."""
+
+    LIGHT = "light"
+    DARK = "dark"
 
 
 class BackgroundQuestion:
-    """Asked on making; ``light`` waits for the answer. Keys typed meanwhile are kept in ``typed``."""
+    """Asked on making; ``light`` waits for the answer. All that was said meanwhile is ``heard``, keys and answers."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
-        self.typed = ""
-        self._modes: list[object] | None = None
+        self.heard = b""
+        self.modes: list[object] | None = None
+        """The terminal's own, where we have changed them."""
+        self._open = False
         wanted = sys.platform != "win32" and not environment.get("NO_COLOR") and not environment.get("TEXTUAL_DRIVER")
         if wanted and os.isatty(0) and os.isatty(1):
             self._ask()
@@ -38,40 +47,43 @@ class BackgroundQuestion:
     def _ask(self) -> None:
         with contextlib.suppress(OSError, termios.error):
             modes = termios.tcgetattr(0)
-            quiet = [*modes[:3], modes[3] & ~(termios.ECHO | termios.ICANON), *modes[4:]]
+            as_typed = modes[0] & ~(termios.IXON | termios.ICRNL | termios.INLCR | termios.IGNCR)
+            quiet = [as_typed, *modes[1:3], modes[3] & ~(termios.ECHO | termios.ICANON), *modes[4:]]
             termios.tcsetattr(0, termios.TCSANOW, quiet)
-            self._modes = list(modes)
+            self.modes, self._open = list(modes), True
             os.write(1, QUESTION)
 
     def light(self) -> bool | None:
-        """Whether the ground is light; None where the terminal does not say."""
-        if self._modes is None:
+        """Whether the ground is light; None where the terminal does not say (yet)."""
+        if not self._open:
             return None
-        heard = b""
         deadline = time.monotonic() + PATIENCE_S
         try:
-            while not NAMED.search(heard):
+            while not NAMED.search(self.heard):
                 left = deadline - time.monotonic()
                 if left <= 0 or not select.select([0], [], [], left)[0]:
                     break
                 piece = os.read(0, 4096)
                 if not piece:
                     break
-                heard += piece
-        finally:
-            self.close()
-        self.typed = REPLIES.sub(b"", heard).decode("utf-8", "ignore")
-        found = ANSWER.search(heard)
-        return _is_light(found) if found else None
+                self.heard += piece
+        except OSError:  # the terminal is gone, which others find out, too
+            pass
+        ground = ground_in(self.heard)
+        return None if ground is None else ground is Ground.LIGHT
 
     def close(self) -> None:
-        """The terminal's modes are as they were."""
-        if self._modes is not None:
+        """The terminal's modes are as they were. Until then, nothing that is said shows on the shell's screen."""
+        if self._open and self.modes is not None:
+            self._open = False
             with contextlib.suppress(OSError, termios.error):
-                termios.tcsetattr(0, termios.TCSANOW, self._modes)  # type: ignore[arg-type]  # as tcgetattr gave it
-            self._modes = None
+                termios.tcsetattr(0, termios.TCSANOW, self.modes)  # type: ignore[arg-type]  # as tcgetattr gave it
 
 
-def _is_light(found: re.Match[bytes]) -> bool:
+def ground_in(said: bytes) -> Ground | None:
+    """What an answer says of the ground; None where there is no answer in it."""
+    found = ANSWER.search(said)
+    if found is None:
+        return None
     red, green, blue = (int(part, 16) / (16 ** len(part) - 1) for part in found.groups())
-    return bool(0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.5)
+    return Ground.LIGHT if 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.5 else Ground.DARK

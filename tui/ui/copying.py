@@ -31,6 +31,9 @@ TOOLS = (
 )
 """The desktop's own tools, and the variable that says they have a desktop to talk to."""
 
+SCREEN_PIECE = 240
+"""Characters GNU screen hands on in one go, whatever its version."""
+
 TOOL_S = 0.5
 """What such a tool may take; the screen waits for it."""
 
@@ -117,19 +120,22 @@ def _said(message: Message) -> str:
 def put_on_clipboard(text: str, write: Callable[[str], None], environment: Mapping[str, str] = os.environ) -> str:
     """Copy by the best way there is; how, in a few words for the user ("" when it surely worked).
 
-    Over ssh the desktop is elsewhere, so only the terminal can help. tmux keeps the text in a buffer of its own and
-    hands it on (``-w``) where its own settings let it.
+    Over ssh and in a browser the desktop is elsewhere, so only what draws can help. tmux keeps the text in a buffer of
+    its own and hands it on (``-w``) to a terminal it knows to have a clipboard.
     """
-    far = bool(environment.get("SSH_CONNECTION") or environment.get("SSH_TTY"))
+    browser = bool(environment.get("TEXTUAL_DRIVER"))
+    far = browser or bool(environment.get("SSH_CONNECTION") or environment.get("SSH_TTY"))
     for needed, command in () if far else TOOLS:
         if (not needed or environment.get(needed)) and shutil.which(command[0]) and _piped(command, text):
             return ""
     data = text.encode("utf-8", "replace")
-    if environment.get("TMUX") and _piped(("tmux", "load-buffer", "-w", "-"), text):
-        return " through tmux"
-    if len(data) <= OSC52_LIMIT:
-        write(_osc52(data, tmux=bool(environment.get("TMUX"))))
-        return " through the terminal"
+    fits = len(data) <= OSC52_LIMIT
+    load = ("tmux", "load-buffer", "-w", "-") if fits else ("tmux", "load-buffer", "-")
+    if environment.get("TMUX") and not browser and _piped(load, text):
+        return " through tmux" if fits else " into tmux's buffer; it is too long for the terminal's clipboard"
+    if fits:
+        write(_osc52(data, {} if browser else environment))
+        return " through the browser" if browser else " through the terminal"
     raise UsageError(
         f"{len(data):,} bytes are too much for the terminal's clipboard.", advice="`/export md` writes a file instead."
     )
@@ -151,8 +157,13 @@ def _piped(command: Sequence[str], text: str) -> bool:
     return done.returncode == 0
 
 
-def _osc52(data: bytes, *, tmux: bool) -> str:
+def _osc52(data: bytes, environment: Mapping[str, str]) -> str:
     sequence = f"\x1b]52;c;{base64.b64encode(data).decode()}\x07"
-    if tmux:
-        return "\x1bPtmux;" + sequence.replace("\x1b", "\x1b\x1b") + "\x1b\\"
+    if environment.get("TMUX"):
+        # As its own settings go, tmux takes the one or hands on the other.
+        return sequence + "\x1bPtmux;" + sequence.replace("\x1b", "\x1b\x1b") + "\x1b\\"
+    if environment.get("STY"):
+        # GNU screen would print the end of what is longer than its own buffer.
+        pieces = (sequence[at : at + SCREEN_PIECE] for at in range(0, len(sequence), SCREEN_PIECE))
+        return "".join(f"\x1bP{piece}\x1b\\" for piece in pieces)
     return sequence

@@ -33,22 +33,24 @@ GONE = 129
 
 RESTORE = (
     b"\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1015l\x1b[?1016l\x1b[?2004l\x1b[?1004l\x1b[?2048l"
-    b"\x1b[?7h\x1b[<u\x1b[0m\x1b[?1049l\x1b[?25h"
+    b"\x1b[?7h\x1b[<u\x1b[0m\x1b]22;default\x07\x1b[?1049l\x1b[?25h"
 )
-"""Mouse, paste, focus and resize reports off, wrapping on, kitty's keyboard off, main screen, cursor."""
+"""Mouse, paste, focus and resize reports off, wrapping on, kitty's keyboard off, pointer, main screen, cursor."""
 
 
 class Departure:
     """One program's end. Entered before anything touches the terminal."""
 
-    def __init__(self, terminal: int = 0, *, last: Callable[[], object] = lambda: None) -> None:
+    def __init__(
+        self, terminal: int = 0, *, last: Callable[[], object] = lambda: None, modes: list[object] | None = None
+    ) -> None:
         self._terminal = terminal
         self._last = last
         self._leave: Callable[[int], object] | None = None
         self._code: int | None = None
         self._signals = itertools.count()
         self._over = threading.Event()
-        self._modes = _modes_of(terminal)
+        self._modes = modes or _modes_of(terminal)
 
     def __enter__(self) -> Departure:
         for name in SIGNALS:

@@ -11,10 +11,16 @@ import time
 from types import FrameType, MethodType
 from typing import TYPE_CHECKING
 
+from textual import constants
 from textual.binding import Binding
 
+from tui.ui.housekeeping import Housekeeping
+
 if TYPE_CHECKING:
+    from textual.driver import Driver
+
     from tui.ui.app import PonderApp
+    from tui.ui.background import Ground
     from tui.ui.departure import Departure
     from tui.ui.stray_words import StrayWords
 
@@ -31,8 +37,6 @@ class Manners:
         self._app = app
         self._asked_at = float("-inf")
         self._escaped_at = float("-inf")
-        self.typed_ahead = ""
-        """What was typed before the screen stood."""
 
     def bindings(self) -> list[Binding]:
         """Keys of the application itself."""
@@ -57,9 +61,20 @@ class Manners:
             app.app_resume_signal.subscribe(app, lambda _: stray.lead_away(), immediate=True)
         app.app_resume_signal.subscribe(app, lambda _: self._repaint())
         self._keep_still()
-        app.call_after_refresh(_collect_again)
-        if self.typed_ahead:
-            app.chat.call_after_refresh(app.chat.composer.insert, self.typed_ahead)
+        app.call_after_refresh(_keep_house, app)
+        self._listen(loop)
+
+    def _listen(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Keys are taken once the screen stands, the early ones first; a late answer about the ground is acted on."""
+        app, question = self._app, self._app.question
+        listen = getattr(app._driver, "listen", None)
+        if listen is not None:
+            heard = question.heard if question is not None else b""
+
+            def told(ground: Ground) -> None:
+                loop.call_soon_threadsafe(app.theming.ground_told, app, ground)
+
+            app.chat.call_after_refresh(listen, heard, told)
 
     def _keep_still(self) -> None:
         """Nothing moves by itself where the user wants it so, or listens to the screen instead of looking at it."""
@@ -135,11 +150,21 @@ class Manners:
             app.say("ctrl+c again to quit")
 
 
-def _collect_again() -> None:
-    """The screen stands: what was loaded for it is never garbage, what comes from now on may be."""
+def own_driver() -> type[Driver] | None:
+    """What talks to the terminal; None where Textual knows better (Windows, a browser)."""
+    if os.name == "nt" or constants.DRIVER is not None:
+        return None
+    from tui.ui.keyboard import TerminalDriver  # needs a terminal of Unix
+
+    return TerminalDriver
+
+
+def _keep_house(app: PonderApp) -> None:
+    """The start put off looking for garbage; from now on it is done where nobody waits for it."""
     if not gc.isenabled():
-        gc.freeze()
-        gc.enable()
+        house = Housekeeping(app.chat.is_busy)
+        house.begin()
+        app.set_interval(1, house.tick)
 
 
 def _stray_exception(loop: asyncio.AbstractEventLoop, context: dict[str, object]) -> None:

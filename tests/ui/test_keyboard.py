@@ -1,0 +1,79 @@
+"""What the terminal says is understood, however it is cut and however late it comes."""
+
+from __future__ import annotations
+
+import pytest
+from textual import events
+from textual.message import Message
+
+from tui.ui.background import Ground
+from tui.ui.keyboard import Keyboard, plain_key
+
+WHITE = "\x1b]11;rgb:ffff/ffff/ffff\x1b\\"
+BLACK = "\x1b]11;rgb:0000/0000/0000\x07"
+NAME = "\x1b[?62;22;52c"
+XTERM_NAME = "\x1b[?64;1;2;6;9;15;16;17;18;21;22;28c"
+
+
+def _heard(*pieces: str) -> tuple[list[str], list[Ground]]:
+    """The keys that are pressed, and what is told of the ground."""
+    grounds: list[Ground] = []
+    keyboard = Keyboard(grounds.append)
+    messages: list[Message] = [message for piece in pieces for message in keyboard.feed(piece)]
+    return [message.key for message in messages if isinstance(message, events.Key)], grounds
+
+
+@pytest.mark.parametrize(("answer", "ground"), [(WHITE, Ground.LIGHT), (BLACK, Ground.DARK)])
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 100])
+def test_a_late_answer_is_no_typing(answer: str, ground: Ground, size: int) -> None:
+    said = f"a{answer}{NAME}b"
+    assert _heard(*(said[at : at + size] for at in range(0, len(said), size))) == (["a", "b"], [ground])
+
+
+def test_the_rest_of_an_answer_belongs_to_what_was_heard_before() -> None:
+    assert _heard("early\x1b]11;rgb:ff", "ff/ffff/ffff\x1b\\!") == ([*"early", "exclamation_mark"], [Ground.LIGHT])
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    ["\x1b]11;?\x1b\\", "\x1b]11;nonsense\x07", "\x1b]10;rgb:1/2/3\x1b\\", NAME, "\x1b[?c", XTERM_NAME],
+)
+def test_garbage_for_an_answer_is_no_typing_and_tells_nothing(garbage: str) -> None:
+    assert _heard(garbage, "ok") == (["o", "k"], [])
+
+
+def test_an_answer_without_an_end_does_not_swallow_what_is_typed_for_ever() -> None:
+    assert _heard("\x1b]11;rgb:" + "f" * 80 + "typed")[0][-5:] == list("typed")
+    assert _heard("\x1b]11;rgb:ff", "\x1b[A", "x")[0] == ["up", "x"]
+
+
+@pytest.mark.parametrize(
+    ("sequence", "key"),
+    [
+        ("\x1b[1089::99;5u", "ctrl+c"),  # с on a Russian keyboard
+        ("\x1b[1073::44;3u", "alt+comma"),
+        ("\x1b[945::97;5u", "ctrl+a"),
+        ("\x1b[97:65;2;65u", "A"),
+        ("\x1b[1092:1060;2;1060u", "Ф"),
+        ("\x1b[1092;1;1092u", "ф"),
+        ("\x1b[1092::97;1;1092u", "ф"),
+        ("\x1b[97::113;5u", "ctrl+a"),  # a Latin letter in another place stays what it says
+        ("\x1b[13;2u", "shift+enter"),
+        ("\x1b[13;3u", "alt+enter"),
+        ("\x1b\r", "alt+enter"),
+        ("\r", "enter"),
+        ("\x1b[105;5u", "ctrl+i"),
+        ("\x1b[9;1u", "tab"),
+    ],
+)
+def test_a_key_is_what_it_says_and_a_command_goes_by_its_latin_letter(sequence: str, key: str) -> None:
+    assert _heard(sequence) == ([key], [])
+
+
+def test_what_has_no_alternates_is_left_as_it_is() -> None:
+    assert [plain_key(sequence) for sequence in ("\x1b[97;5u", "\x1b[A", "x")] == ["\x1b[97;5u", "\x1b[A", "x"]
+
+
+@pytest.mark.parametrize("sequence", ["\x1b[999999999999;5u", "\x1b[1114112;1u", "\x1b[55555555:1:99999999999;5u"])
+def test_a_number_that_is_no_character_is_no_key_and_no_end(sequence: str) -> None:
+    assert _heard(sequence, "x") == (["x"], [])
