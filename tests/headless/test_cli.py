@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -35,6 +37,13 @@ def _configure(environment: dict[str, str], row: str) -> None:
     folder = Path(environment["PONDER_HOME"]) / "config"
     folder.mkdir()
     (folder / "config.toml").write_text(f"[providers.mine]\n{row}\n", "utf-8")
+
+
+def test_a_wrong_name_where_all_models_are_known_is_2_with_a_suggestion(environment: dict[str, str]) -> None:
+    done = _ponder(environment, "-p", "Hello", "-m", "demo/fats")
+    said = b"ponder: There is no model `demo/fats`.\nDid you mean demo/fast, demo/chat?\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, b"", said)
+    assert not (Path(environment["PONDER_HOME"]) / "data").exists()
 
 
 def test_an_answer_is_all_there_is_on_stdout_and_0(environment: dict[str, str]) -> None:
@@ -110,6 +119,27 @@ def test_ctrl_c_is_130_at_once_and_the_session_keeps_what_came(
     assert result["answer"].startswith("# What an answer")
     shown = _ponder(environment, "sessions", "show", lines[0].get("session") or result["session"])
     assert "# What an answer" in shown.stdout.decode()
+
+
+def test_ctrl_c_again_ends_it_at_once_and_what_was_saved_is_saved(
+    slow: subprocess.Popen[bytes], environment: dict[str, str]
+) -> None:
+    assert slow.stdout is not None
+    lines = [json.loads(slow.stdout.readline())]
+    while lines[-1]["type"] != "text":
+        lines.append(json.loads(slow.stdout.readline()))
+    database = Path(environment["PONDER_HOME"]) / "data" / "sessions.db"
+    with closing(sqlite3.connect(database, timeout=20, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")  # ending in order has to wait for this
+        while slow.poll() is None:
+            slow.send_signal(signal.SIGINT)
+            with suppress(subprocess.TimeoutExpired):
+                slow.wait(timeout=0.1)
+    rest, said = slow.communicate()
+    assert (slow.returncode, said) == (130, b"")
+    assert b'"result"' not in rest
+    shown = _ponder(environment, "sessions", "show", "show me markdown")  # by its title
+    assert (shown.returncode, shown.stdout.count(b"show me markdown") >= 2) == (0, True)  # title and prompt
 
 
 def test_a_reader_that_leaves_is_130_and_nothing_is_said(slow: subprocess.Popen[bytes]) -> None:

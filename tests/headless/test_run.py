@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import itertools
 import json
@@ -26,7 +27,7 @@ from tui.engine.ports import Ports
 from tui.engine.session import Opening, Session
 from tui.engine.settings import EngineSettings
 from tui.engine.thread import EngineThread
-from tui.headless.run import HeadlessOptions, Output, piped_text, run_headless
+from tui.headless.run import FRAME_S, HeadlessOptions, Output, piped_text, run_headless
 
 
 @pytest.fixture
@@ -72,6 +73,25 @@ def _run(
 def test_stdout_holds_the_answer_and_nothing_else(engine: EngineThread) -> None:
     script = [ResponseStarted("m", "r"), *thought("Hm"), *words("Hello you", 1), *finish()]
     assert _run(engine, [script]) == (0, "Hello you\n", "")
+
+
+@pytest.mark.parametrize("how", [{}, {"output": Output.JSONL}, {"show_thinking": True}])
+def test_no_frame_is_waited_for_before_the_first_word(
+    engine: EngineThread, monkeypatch: pytest.MonkeyPatch, how: dict[str, object]
+) -> None:
+    out, sleep, waited = io.StringIO(), asyncio.sleep, list[str]()
+
+    async def seen(seconds: float) -> None:
+        if seconds == FRAME_S:
+            waited.append(out.getvalue())
+        await sleep(0)
+
+    monkeypatch.setattr("tui.headless.run.asyncio.sleep", seen)
+    script = [ResponseStarted("m", "r"), *thought("Hm"), *words("Hello", 1), *finish()]
+    code, said, _ = _run(engine, [script], out=out, **how)
+    assert (code, "Hello" in said) == (0, True)
+    assert [text for text in waited if "H" not in text and not how] == []
+    assert [text for text in waited if '"thinking"' not in text and "output" in how] == []
 
 
 def test_thinking_goes_to_stderr_when_asked_for(engine: EngineThread) -> None:
@@ -123,6 +143,7 @@ def test_json_is_one_object(engine: EngineThread) -> None:
             "cost": None,
         },
         "cost": None,
+        "summaries": [],
         "finish": "stop",
         "session": "s",
         "turn": "id0",

@@ -7,6 +7,7 @@ from typing import TextIO
 
 from tui.domain.assemble import whole_text
 from tui.domain.blocks import TextBlock
+from tui.domain.compression import SummaryRun
 from tui.domain.events import (
     AppEvent,
     AttemptReset,
@@ -24,7 +25,7 @@ from tui.domain.events import (
     TurnStarted,
 )
 from tui.domain.stream import TextDelta, ThinkingDelta, ToolArgsDelta
-from tui.headless.outcome import Outcome, error_object, result_object, usage_object, words
+from tui.headless.outcome import Outcome, error_object, result_object, run_object, usage_object, words
 from tui.headless.surrogates import SurrogateJoiner
 
 Line = dict[str, object]
@@ -35,16 +36,22 @@ _DELTA_TYPES = {TextDelta: "text", ThinkingDelta: "thinking", ToolArgsDelta: "to
 class JsonWriter:
     """One object, when all is over."""
 
-    def __init__(self, out: TextIO, *, session: str) -> None:
+    def __init__(self, out: TextIO, *, session: str, hide_thinking: bool = False) -> None:
         self._out = out
         self._session = session
+        self._hide_thinking = hide_thinking
+
+        self._runs: list[SummaryRun] = []
 
     def take(self, event: AppEvent) -> None:
-        """The end says it all."""
+        """The end says it all; only what was paid along the way is noted."""
+        if isinstance(event, CompressionFinished):
+            self._runs.extend(event.runs)
 
     def end(self, outcome: Outcome) -> None:
         """Write the object."""
-        _write(self._out, result_object(outcome, session=self._session))
+        result = result_object(outcome, session=self._session, summaries=self._runs)
+        _write(self._out, {**result, "thinking": ""} if self._hide_thinking else result)
         self.flush()
 
     def flush(self) -> None:
@@ -55,20 +62,25 @@ class JsonWriter:
 class JsonLinesWriter:
     """A line per event, as it comes."""
 
-    def __init__(self, out: TextIO, *, session: str) -> None:
+    def __init__(self, out: TextIO, *, session: str, hide_thinking: bool = False) -> None:
         self._out = out
         self._session = session
+        self._hide_thinking = hide_thinking
         self._joiners: dict[tuple[int, int, int], SurrogateJoiner] = {}
+        self._runs: list[SummaryRun] = []
 
     def take(self, event: AppEvent) -> None:
         """Write an event's line, if it has one."""
+        if isinstance(event, CompressionFinished):
+            self._runs.extend(event.runs)
         line = self._delta(event) if isinstance(event, Streamed) else _line(event)
         if line is not None:
             _write(self._out, line)
 
     def end(self, outcome: Outcome) -> None:
         """The last line is the result."""
-        _write(self._out, {"type": "result", **result_object(outcome, session=self._session)})
+        result = result_object(outcome, session=self._session, summaries=self._runs)
+        _write(self._out, {"type": "result", **result, **({"thinking": ""} if self._hide_thinking else {})})
         self.flush()
 
     def flush(self) -> None:
@@ -78,6 +90,8 @@ class JsonLinesWriter:
     def _delta(self, streamed: Streamed) -> Line | None:
         delta = streamed.event
         if not isinstance(delta, TextDelta | ThinkingDelta | ToolArgsDelta):
+            return None
+        if self._hide_thinking and isinstance(delta, ThinkingDelta):
             return None
         joiner = self._joiners.setdefault((streamed.round, streamed.attempt, delta.index), SurrogateJoiner())
         text = joiner.take(delta.text)
@@ -133,8 +147,9 @@ def _aside(event: AppEvent) -> Line | None:
                 "limit": reading.limit,
                 "certainty": reading.certainty.value,
             }
-        case CompressionFinished(before, after, _, error):
+        case CompressionFinished(before, after, _, error, runs):
             line = {"type": "compression", "before": before, "after": after, "error": error or None}
+            line["summaries"] = [run_object(run) for run in runs]
         case SaveFailed(message):
             line = {"type": "not_saved", "text": message}
         case _:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, fields
 from enum import IntEnum
 
 from tui.domain.assemble import whole_text
 from tui.domain.blocks import TextBlock, ThinkingBlock
+from tui.domain.compression import SummaryRun
 from tui.domain.errors import ConfigError, ErrorKind, PonderError, ProviderError, UnknownModel, UsageError
 from tui.domain.events import TurnFailed, TurnFinished
 from tui.domain.messages import Message, Role, Turn
@@ -71,7 +73,7 @@ def words(message: Message) -> str:
     return "".join(block.text for block in message.blocks if isinstance(block, TextBlock))
 
 
-def result_object(outcome: Outcome, *, session: str) -> dict[str, object]:
+def result_object(outcome: Outcome, *, session: str, summaries: Sequence[SummaryRun] = ()) -> dict[str, object]:
     """The one object of ``--json``, and the last line of ``--jsonl``."""
     messages = answers(outcome.turn) if outcome.turn else []
     last = messages[-1] if messages else None
@@ -89,12 +91,20 @@ def result_object(outcome: Outcome, *, session: str) -> dict[str, object]:
         "cost": sum(known)
         if (known := [cost for cost in costs if cost is not None]) and len(known) == len(costs)
         else None,
+        "summaries": [run_object(run) for run in summaries],
         "finish": "cancelled" if outcome.cancelled else last.stop.finish.value if last and last.stop else None,
         "seconds": round(sum(message.seconds or 0.0 for message in messages), 3),
         "session": session,
         "turn": outcome.turn.id if outcome.turn else None,
         "error": None if outcome.error is None else error_object(outcome.error),
     }
+
+
+def run_object(run: SummaryRun) -> dict[str, object]:
+    """What folding turns cost: it is in no answer's usage and in no answer's cost."""
+    model = f"{run.origin.provider}/{run.origin.model}"
+    usage = usage_object(run.usage)
+    return {"model": model, "usage": usage, "cost": run.cost, "failure": run.failure or None}
 
 
 def error_object(error: PonderError) -> dict[str, object]:

@@ -18,7 +18,8 @@ from typing import BinaryIO, Protocol, TextIO
 from tui.bus.bus import Subscription
 from tui.domain.blocks import Block, TextBlock
 from tui.domain.errors import PonderError
-from tui.domain.events import AppEvent, Stamped, TurnFailed, TurnFinished
+from tui.domain.events import AppEvent, Stamped, Streamed, TurnFailed, TurnFinished
+from tui.domain.stream import StreamEvent, TextDelta, ThinkingDelta
 from tui.domain.value import dataclass
 from tui.engine.session import Session
 from tui.engine.thread import EngineThread
@@ -50,6 +51,14 @@ class HeadlessOptions:
     attachments: tuple[Block, ...] = ()
     output: Output = Output.TEXT
     show_thinking: bool = False
+    hide_thinking: bool = False
+    """It is left out of ``--json`` and ``--jsonl``, too."""
+
+    @property
+    def words(self) -> tuple[type[StreamEvent], ...]:
+        """The events whose words are written as they come."""
+        thinking = self.show_thinking or (self.output is Output.JSONL and not self.hide_thinking)
+        return (TextDelta, ThinkingDelta) if thinking else (TextDelta,)
 
     def blocks(self) -> tuple[Block, ...]:
         """The user's message."""
@@ -130,11 +139,11 @@ def _writer(options: HeadlessOptions, out: TextIO, err: TextIO, session: str) ->
         case Output.JSON:
             from tui.headless.jsonl import JsonWriter
 
-            return JsonWriter(out, session=session)
+            return JsonWriter(out, session=session, hide_thinking=options.hide_thinking)
         case Output.JSONL:
             from tui.headless.jsonl import JsonLinesWriter
 
-            return JsonLinesWriter(out, session=session)
+            return JsonLinesWriter(out, session=session, hide_thinking=options.hide_thinking)
 
 
 async def _ask(
@@ -148,7 +157,7 @@ async def _ask(
     try:
         with _interrupts(engine, session):
             await asyncio.wrap_future(engine.call(session.submit(options.blocks())))
-            return await _follow(subscription, writer)
+            return await _follow(subscription, writer, options.words)
     except PonderError as error:
         return Outcome(exit=exit_of(error), error=error)
     finally:
@@ -158,12 +167,20 @@ async def _ask(
             await asyncio.wait_for(asyncio.wrap_future(life), CLOSE_WITHIN_S)
 
 
-async def _follow(subscription: Subscription[Stamped], writer: Writer) -> Outcome:
-    async for batch in subscription.batches(FRAME_S):
+async def _follow(subscription: Subscription[Stamped], writer: Writer, words: tuple[type[StreamEvent], ...]) -> Outcome:
+    begun = False
+
+    async def frame(seconds: float) -> None:
+        # What comes before the first word, such as the turn's beginning, must not make it wait.
+        if begun:
+            await asyncio.sleep(seconds)
+
+    async for batch in subscription.batches(FRAME_S, frame):
         for stamped in batch:
             if isinstance(stamped.event, TurnFinished | TurnFailed):
                 return outcome_of(stamped.event)
             writer.take(stamped.event)
+            begun = begun or (isinstance(stamped.event, Streamed) and isinstance(stamped.event.event, words))
         writer.flush()
     return Outcome(exit=Exit.CANCELLED, cancelled=True)
 

@@ -121,7 +121,7 @@ class TextWriter:
             case Notice(severity, text, advice) if severity is not Severity.INFO:
                 self._note(f"{text} {advice}".strip())
             case RetryScheduled(_, wait_s, _, error):
-                self._note(f"{error.message} Trying again in {wait_s:.1f} s.")
+                self._note(f"{_ended(error.message)} Trying again in {wait_s:.1f} s.")
             case SaveFailed(message):
                 self._note(f"NOT SAVED: {message}")
             case ToolStarted(_, _, name, arguments):
@@ -133,7 +133,7 @@ class TextWriter:
                 pass
 
     def _complain(self, error: PonderError) -> None:
-        self._note(f"{error.message} {error.advice}".strip())
+        self._note(f"{_ended(error.message)} {error.advice}".strip() if error.advice else error.message)
 
     def _note(self, sentence: str) -> None:
         self._err.write(self._for(f"ponder: {sentence}\n", screen=True))
@@ -141,3 +141,8 @@ class TextWriter:
     def _for(self, text: str, *, screen: bool) -> str:
         """On a screen, text that cannot move the cursor; into a file, text as it is."""
         return printable(text) if screen else text
+
+
+def _ended(sentence: str) -> str:
+    """With its stop, so that another sentence can follow: providers leave it out."""
+    return sentence if sentence.rstrip()[-1:] in tuple(".!?…:;") else f"{sentence.rstrip()}."

@@ -19,6 +19,7 @@ def transport_maker(
     environ: Mapping[str, str] | None = None,
     plain_http: Collection[str] = (),
     demo_speed: float = 1.0,
+    watched: bool = True,
 ) -> Callable[[], Transport]:
     """How a transport is made when the first request is; the demo's server is part of it."""
 
@@ -26,7 +27,7 @@ def transport_maker(
         from tui.providers.demo.server import DEMO_HOST, DemoServer
         from tui.providers.transport import Transport
 
-        demo = DemoServer(speed=demo_speed)
+        demo = DemoServer(speed=demo_speed, watched=watched)
         return Transport(limits=limits, environ=environ, plain_http=plain_http, in_process={DEMO_HOST: demo.answer})
 
     return make
@@ -39,7 +40,10 @@ def open_backend(
     environ: Mapping[str, str] | None = None,
     plain_http: Collection[str] = (),
     demo_speed: float = 1.0,
+    watched: bool = True,
 ) -> ProviderBackend:
     """A Backend for the engine: every provider, the demo included. Close it with ``aclose``."""
-    make = transport_maker(limits=limits, environ=environ, plain_http=plain_http, demo_speed=demo_speed)
+    make = transport_maker(
+        limits=limits, environ=environ, plain_http=plain_http, demo_speed=demo_speed, watched=watched
+    )
     return ProviderBackend(keys, make, limits=limits)

@@ -7,9 +7,9 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tui.catalog.facts import AuthStyle, ProviderFacts
+from tui.catalog.facts import AuthStyle, Lifecycle, ProviderFacts
 from tui.domain.errors import PonderError
-from tui.domain.thinking import ModelSpec, ThinkingLevel
+from tui.domain.thinking import ModelSpec
 from tui.wiring.program import Program
 
 if TYPE_CHECKING:
@@ -22,8 +22,10 @@ FIRST = ("anthropic", "openai", "google", "openrouter")
 class Findings:
     """Looks once at the start; told again when a key is saved or a server answers."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, *, key_command: str = "/key") -> None:
+        """``key_command`` is what is said to set a key with."""
         self._program = program
+        self._key_command = key_command
         self._sources: dict[str, str] = {}
         self._problems: dict[str, str] = {}
         self._servers: dict[str, tuple[str, ...]] = {}
@@ -35,13 +37,28 @@ class Findings:
                 continue
             if not stored and not any(self._program.environment.get(name) for name in provider.key_env):
                 continue
-            try:
-                found = self._program.keys.find(provider)
-            except PonderError as problem:
-                self._problems[provider.id] = problem.message
-                continue
-            if found is not None:
-                self._sources[provider.id] = found.source
+            self.look_for_key(provider)
+
+    def look_for_saved_keys(self) -> None:
+        """Keys that are remembered to be kept; the keyring is not loaded for those it may hold beside."""
+        try:
+            rows = self._program.keys.saved()
+        except PonderError:
+            return  # said where a key is needed
+        providers = self._program.catalog.providers()
+        for row in rows:
+            if row.provider in providers:
+                self.look_for_key(providers[row.provider])
+
+    def look_for_key(self, provider: ProviderFacts) -> None:
+        """The key of one provider, wherever it is kept: in a thread."""
+        try:
+            found = self._program.keys.find(provider)
+        except PonderError as problem:
+            self._problems[provider.id] = problem.message
+            return
+        if found is not None:
+            self._sources[provider.id] = found.source
 
     async def look_for_servers(self) -> None:
         """Model servers on this machine."""
@@ -68,7 +85,7 @@ class Findings:
             return "not running"
         if provider.auth is AuthStyle.NONE or provider.key_optional:
             return ""
-        return f"no key: /key {provider.id}"
+        return f"no key: {self._key_command} {provider.id}"
 
     def with_keys(self) -> list[ProviderFacts]:
         """Providers that a key was found for."""
@@ -78,13 +95,26 @@ class Findings:
         """Models to begin with, one a provider, keys before local servers."""
         found: list[ModelSpec] = []
         for provider in self._sources:
-            first = next(iter(self._program.catalog.models(provider)), None)
-            if first is not None:
-                found.append(ModelSpec(provider=provider, model=first.id, asked=ThinkingLevel.MED))
+            model = self._first_model(provider)
+            if model:
+                found.append(ModelSpec(provider=provider, model=model))
         for provider, models in self._servers.items():
             if models:
-                found.append(ModelSpec(provider=provider, model=models[0], asked=ThinkingLevel.MED))
+                start = self._program.catalog.provider(provider).start
+                found.append(ModelSpec(provider=provider, model=start if start in models else models[0]))
         return found
+
+    def without_models(self) -> list[str]:
+        """Providers that have a key and no model that is known."""
+        return [provider for provider in self._sources if not self._first_model(provider)]
+
+    def _first_model(self, provider: str) -> str:
+        """The model to begin with there; "" where none is known."""
+        start = self._program.catalog.provider(provider).start
+        if start:
+            return start
+        listed = self._program.catalog.models(provider)
+        return next((facts.id for facts in listed if facts.lifecycle is not Lifecycle.RETIRED), "")
 
     def rows(self) -> Sequence[Finding]:
         """For the first screen."""
@@ -96,14 +126,26 @@ class Findings:
                 detail = f"{self._sources[provider.id].removeprefix('environment ')} found"
                 found.append(_finding(provider, detail, spec))
             elif provider.id in self._servers:
-                found.append(
-                    _finding(provider, f"{len(self._servers[provider.id])} models at {provider.base_url}", spec)
-                )
+                from tui.providers.shown_request import shown_url
+
+                where = f"{len(self._servers[provider.id])} models at {shown_url(provider.base_url)}"
+                found.append(_finding(provider, where, spec))
             elif provider.id in self._problems:
-                found.append(_finding(provider, self._problems[provider.id], None))
+                detail = self._problems[provider.id]
+                if all(row.detail != detail for row in found):  # a file that cannot be read is one problem, not twenty
+                    found.append(_finding(provider, detail, None))
             elif provider.id in FIRST:
-                found.append(_finding(provider, f"no key: /key {provider.id}", None))
+                found.append(_finding(provider, f"no key: {self._key_command} {provider.id}", None))
         return sorted(found, key=lambda row: not row.ready)
+
+    def others(self) -> dict[str, list[str]]:
+        """Providers that ``rows`` does not name, by why nothing can be asked there; "" is those that can be."""
+        named = {row.provider for row in self.rows()}
+        found: dict[str, list[str]] = {}
+        for provider in self._program.catalog.providers().values():
+            if provider.id not in {*named, *self._problems, "demo"}:
+                found.setdefault(self.reason(provider).partition(":")[0], []).append(provider.title)
+        return found
 
     def lay_cached_lists(self, *providers: str) -> None:
         """Lists from the last refresh, all or some. Reads files: called beside the screen, never before it."""

@@ -15,25 +15,48 @@ from tui.domain.thinking import ModelSpec
 from tui.headless.run import HeadlessOptions, Output, piped_text, run_headless
 from tui.providers.log import open_log
 from tui.wiring.findings import Findings
-from tui.wiring.open_session import OpenSession, first_spec
+from tui.wiring.open_session import DEMO, OpenSession, first_spec, named_model
 from tui.wiring.program import Program, build_program
 from tui.wiring.storage import Storage, Stored
 from tui.wiring.stores import open_storage
 from tui.wiring.wishes import Wishes
 
+SWITCH_S = 0.001
+"""How long the engine may hold Python while this thread has words to write; usually it is 5 ms."""
+
 
 def run_prompt(environment: Mapping[str, str], wishes: Wishes, args: argparse.Namespace) -> int:
     """Ask, write the answer, return the exit code."""
+    sys.setswitchinterval(SWITCH_S)
     program = build_program(environment, wishes)
     open_log(program.paths.log_file, program.keys.redactor, environment, screen=False)
     for problem in program.problems if sys.stderr is not None else ():
         sys.stderr.write(f"ponder: {problem.message} {problem.advice}".rstrip() + "\n")
     findings = Findings(program)
-    findings.look_for_keys(stored=False)
-    if not findings.ready() and not (wishes.model or program.profile_model or program.layers.settings().model):
-        findings.look_for_keys(stored=True)
-    storage: Storage = open_storage(program)
-    options = HeadlessOptions(
+    spec = _spec(program, findings)
+    options = _options(wishes, args)
+    # The disk takes its time, and that is when the rest is loaded: nothing goes out before the prompt is kept.
+    storage: Storage = open_storage(program, soon=True)
+    try:
+        program.engine.start()
+        program.engine.call(program.workbench.ready()).result()
+        current = OpenSession(program, storage, interactive=False)
+        stored = _stored(storage, args)
+        if stored is not None and (wishes.model or wishes.asked):
+            stored = replace(stored, spec=_other_spec(wishes, stored))
+        current.start(spec, stored)
+        if spec == DEMO and not named_model(program) and stored is None and sys.stderr is not None:
+            sys.stderr.write(f"ponder: {_why_demo(findings)}\n")
+        program.backend.get_ready(program.planner.target(current.spec))
+        shown = args.show_thinking or current.layers.value("reasoning.includeInResponse")
+        return run_headless(program.engine, current.session, replace(options, hide_thinking=not shown))
+    finally:
+        asyncio.run(storage.aclose())
+        program.close()
+
+
+def _options(wishes: Wishes, args: argparse.Namespace) -> HeadlessOptions:
+    return HeadlessOptions(
         # Under a locale without UTF-8, Python leaves bytes it could not read in the argument; they were UTF-8.
         prompt=os.fsencode(args.prompt).decode("utf-8", "replace"),
         context=piped_text(sys.stdin.buffer if sys.stdin is not None else None),
@@ -41,31 +64,43 @@ def run_prompt(environment: Mapping[str, str], wishes: Wishes, args: argparse.Na
         output=Output.JSON if args.json else Output.JSONL if args.jsonl else Output.TEXT,
         show_thinking=args.show_thinking,
     )
-    program.engine.start()
-    program.engine.call(program.workbench.ready()).result()
-    try:
-        current = OpenSession(program, storage, interactive=False)
-        stored = asyncio.run(_stored(storage, args))
-        if stored is not None and (wishes.model or wishes.asked):
-            stored = replace(stored, spec=_other_spec(wishes, stored))
-        current.start(_spec(program, findings), stored)
-        return run_headless(program.engine, current.session, options)
-    finally:
-        asyncio.run(storage.aclose())
-        program.close()
 
 
 def _spec(program: Program, findings: Findings) -> ModelSpec:
+    if not named_model(program):
+        findings.look_for_keys(stored=False)
+        if not findings.ready():
+            findings.look_for_saved_keys()
+        if not findings.ready():
+            findings.lay_cached_lists()
+            asyncio.run(findings.look_for_servers())
     spec = first_spec(program, findings.ready())
     if not program.catalog.find(spec.provider, spec.model).known:
         findings.lay_cached_lists(spec.provider)  # only who asks for the unknown pays for reading
     return spec
 
 
-async def _stored(storage: Storage, args: argparse.Namespace) -> Stored | None:
+def _why_demo(findings: Findings) -> str:
+    """Nobody named a model, and there was none: nobody shall take the demo's words for one's."""
+    unlisted = findings.without_models()
+    if unlisted:
+        names = ", ".join(unlisted)
+        how = f"name one (-m {unlisted[0]}/MODEL) or fetch its list (ponder models --refresh {unlisted[0]})"
+        return f"the demo answers: no model of {names} is known. To ask one, {how}."
+    how = "keep a key (ponder auth set PROVIDER), start a model server, or name a model (-m PROVIDER/MODEL)"
+    return f"the demo answers: no key and no model server was found. To ask a model, {how}."
+
+
+def _stored(storage: Storage, args: argparse.Namespace) -> Stored | None:
     """The session to go on with: by its id, or the last one."""
-    session = args.session or args.resume or (await storage.latest() if args.go_on else None)
-    return await storage.load(session) if session else None
+    if not (args.session or args.resume or args.go_on):
+        return None
+
+    async def find() -> Stored | None:
+        session = args.session or args.resume or await storage.latest()
+        return await storage.load(session) if session else None
+
+    return asyncio.run(find())
 
 
 def _other_spec(wishes: Wishes, stored: Stored) -> ModelSpec | None:

@@ -6,13 +6,12 @@ Nothing here is heavy to import; sockets, SQL and screens load when they are fir
 from __future__ import annotations
 
 import contextlib
-import random
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tui.catalog.load import Catalog, packaged_catalog
-from tui.catalog.provider_rows import ollama_base_url
+from tui.catalog.load import Catalog, packaged_catalog, users_catalog
+from tui.catalog.spec import split_asked
 from tui.domain.errors import ConfigError, PonderError
 from tui.domain.value import dataclass
 from tui.engine.folding import ContextCompressor
@@ -20,10 +19,11 @@ from tui.engine.ports import Journal, Ports, Toolbox
 from tui.engine.requests import CataloguePlanner
 from tui.engine.scales import CalibratedScales
 from tui.engine.thread import EngineThread
+from tui.engine.without import REFUSED_FILE, Habits, Place, Refused
 from tui.providers.auth import Keys
 from tui.providers.patience import Limits
 from tui.settings.assign import parse
-from tui.settings.config_file import ConfigFile, read_config
+from tui.settings.config_file import ConfigFile, located, read_config
 from tui.settings.layers import Layer, Layers
 from tui.settings.paths import Paths, find_paths
 from tui.settings.schema import Network
@@ -91,18 +91,31 @@ class Program:
             clock=SystemClock(),
             toolbox=self.toolbox,
             new_id=new_id,
-            draw=random.SystemRandom().random,
+            draw=_draw,
             interactive=interactive,
             conceal=self.keys.redactor.clean_content,
+            habits=Habits(self._refused_before, self._keep_refused),
         )
+
+    def _refused_before(self) -> Mapping[Place, Refused]:
+        if not (self.paths.cache / REFUSED_FILE).exists():
+            return {}
+        from tui.wiring.habits_file import HabitsFile
+
+        return HabitsFile(self.paths.cache).read()
+
+    def _keep_refused(self, place: Place, refused: Refused) -> None:
+        from tui.wiring.habits_file import HabitsFile
+
+        HabitsFile(self.paths.cache).keep(place, refused)
 
 
 def build_program(environment: Mapping[str, str], wishes: Wishes) -> Program:
     """The graph. A broken config is a problem to be told, a wrong command line is an error."""
     paths = find_paths(environment)
     config = read_config(paths.config_file)
-    problems: list[PonderError] = list(config.problems)
-    catalog = _catalog(config, paths, environment, problems)
+    catalog, wrong = users_catalog(packaged_catalog(), config.tables, environment, file=paths.config_file.name)
+    problems = [*config.problems, *(located(paths.config_file, problem) for problem in wrong)]
     layers = Layers().with_layer(Layer.CONFIG, config.values)
     profile_model = None
     if wishes.profile is not None:
@@ -111,7 +124,11 @@ def build_program(environment: Mapping[str, str], wishes: Wishes) -> Program:
         profile = load_profile(paths.profiles, wishes.profile)
         layers = layers.with_layer(Layer.PROFILE, profile.values, profile.name)
         profile_model = profile.model
+        if profile_model and split_asked(profile_model)[1] is not None:
+            layers = replace(layers, level_at=Layer.PROFILE)
     layers = layers.with_layer(Layer.COMMAND_LINE, _assigned(wishes))
+    if wishes.asked is not None or (wishes.model and split_asked(wishes.model)[1] is not None):
+        layers = replace(layers, level_at=Layer.COMMAND_LINE)
     keys = Keys(paths.credentials_file, environ=environment)
     calibration = CalibrationFile(paths.state / "calibration.json")
     scales = CalibratedScales(calibration.read(), calibration.heard)
@@ -129,7 +146,7 @@ def build_program(environment: Mapping[str, str], wishes: Wishes) -> Program:
         planner=CataloguePlanner(catalog, scales, keys.account, price_elsewhere),
         calibration=calibration,
         keys=keys,
-        backend=ListeningBackend(lambda: _backend(keys, _limits(settings.network), environment, wishes.demo_speed)),
+        backend=ListeningBackend(lambda: _backend(keys, _limits(settings.network), environment, wishes)),
         engine=EngineThread(),
         memory=read_memory(paths.state / "memory.json"),
         workbench=workbench,
@@ -138,10 +155,18 @@ def build_program(environment: Mapping[str, str], wishes: Wishes) -> Program:
     )
 
 
-def _backend(keys: Keys, limits: Limits, environment: Mapping[str, str], demo_speed: float) -> ProviderBackend:
+def _draw() -> float:
+    import random  # wanted by retries only
+
+    return random.SystemRandom().random()
+
+
+def _backend(keys: Keys, limits: Limits, environment: Mapping[str, str], wishes: Wishes) -> ProviderBackend:
     from tui.providers.opening import open_backend
 
-    return open_backend(keys, limits=limits, environ=environment, demo_speed=demo_speed)
+    return open_backend(
+        keys, limits=limits, environ=environment, demo_speed=wishes.demo_speed, watched=not wishes.headless
+    )
 
 
 def _assigned(wishes: Wishes) -> dict[str, object]:
@@ -155,24 +180,6 @@ def _assigned(wishes: Wishes) -> dict[str, object]:
     if wishes.no_tools:
         values["tools.enabled"] = False
     return values
-
-
-def _catalog(config: ConfigFile, paths: Paths, environment: Mapping[str, str], problems: list[PonderError]) -> Catalog:
-    catalog = packaged_catalog()
-    # Row by row: one that is wrong costs itself, not its neighbours.
-    for table in ("providers", "models"):
-        for name, row in config.tables.get(table, {}).items():
-            try:
-                catalog = catalog.with_overrides({table: {name: row}}, file=paths.config_file.name)
-            except PonderError as problem:
-                problems.append(problem)
-    host = environment.get("OLLAMA_HOST")
-    if host and "ollama" not in catalog.own_providers:
-        try:
-            catalog = catalog.with_base_url("ollama", ollama_base_url(host))
-        except PonderError as problem:
-            problems.append(problem)
-    return catalog
 
 
 def _limits(network: Network) -> Limits:

@@ -44,10 +44,14 @@ _COUNTS = ("/count_tokens", "/input_tokens", ":countTokens")
 
 
 class DemoServer:
-    """Hand ``answer`` to the transport for DEMO_HOST. ``speed`` 0 takes no time at all."""
+    """Hand ``answer`` to the transport for DEMO_HOST. ``speed`` 0 takes no time at all.
 
-    def __init__(self, *, speed: float = 1.0) -> None:
+    Where nobody watches (``watched`` false) only what was asked to be slow takes its time.
+    """
+
+    def __init__(self, *, speed: float = 1.0, watched: bool = True) -> None:
         self._speed = speed
+        self._watched = watched
         self._asked: Counter[str] = Counter()
 
     async def answer(self, request: HttpRequest) -> HttpAnswer:
@@ -86,7 +90,8 @@ class DemoServer:
             thinking=sum(tokens(piece.text) for piece in script.pieces if isinstance(piece, Think)),
             answer=sum(tokens(piece.text) for piece in script.pieces if isinstance(piece, Say)),
         )
-        unhurried = 0.0 if model.endswith("fast") else self._speed * script.slowness
+        at_once = model.endswith("fast") or not (self._watched or script.slowness > 1)
+        unhurried = 0.0 if at_once else self._speed * script.slowness
         frames = _frames(line.speaker(model, stem), script, bill)
         return HttpAnswer(status=200, headers={"content-type": "text/event-stream"}, body=_paced(frames, unhurried))
 
