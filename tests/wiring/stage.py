@@ -16,7 +16,7 @@ from tui.engine.ports import NoTools
 from tui.engine.state import SessionView
 from tui.wiring.desk import LiveDesk
 from tui.wiring.findings import Findings
-from tui.wiring.open_session import DEMO, OpenSession, first_spec
+from tui.wiring.open_session import DEMO, OpenSession, first_spec, named_model
 from tui.wiring.program import Program, build_program
 from tui.wiring.storage import KeptInMemory, Stored
 from tui.wiring.wishes import Wishes
@@ -87,7 +87,7 @@ async def house(
         current = OpenSession(program, storage, interactive=True)
         left = Stored(id="left", title="", spec=None, turns=tuple(stored)) if stored else None
         spec = first_spec(program, findings.ready())
-        current.chosen_by_default = spec == DEMO
+        current.chosen_by_default = spec == DEMO and not named_model(program)
         current.start(spec, left)
         yield House(program, current, findings, LiveDesk(current, findings, storage))
         await current.close()

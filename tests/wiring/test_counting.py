@@ -11,6 +11,7 @@ from tests.wiring.stage import house
 from tui.domain.blocks import TextBlock
 from tui.domain.errors import ErrorKind, ProviderError, UsageError
 from tui.domain.messages import Message, Role, Turn
+from tui.domain.usage import Certainty
 
 KEYS = dict.fromkeys(
     ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "DEEPSEEK_API_KEY"), "sk-0123456789abcdef0123456789"
@@ -37,6 +38,17 @@ async def counted(tmp_path: Path, model: str, script: list[dict]):
         )
         h.current.session._conversation.turns = (asked,)
         return await h.desk.chat.count_exactly(), server.seen
+
+
+async def test_after_an_exact_count_the_meter_says_that_number_until_something_is_added(tmp_path: Path) -> None:
+    async with house(tmp_path) as h:
+        await h.say("Why is the sky blue?")
+        exact = await h.desk.chat.count_exactly()
+        counted, typing = await h.meter(), await h.meter("And why red at dusk?")
+        assert (counted.effective, counted.certainty) == (exact, Certainty.REPORTED)
+        assert typing.effective > counted.effective
+        assert typing.certainty is Certainty.ESTIMATED
+        assert h.view().meter == counted
 
 
 @pytest.mark.parametrize("model", COUNTING)

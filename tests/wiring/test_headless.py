@@ -56,6 +56,15 @@ def test_every_event_as_a_json_line(ponder: Run) -> None:
     assert "request" in [row["type"] for row in rows]
 
 
+def test_thinking_that_shall_not_be_shown_is_in_no_json_unless_asked_for(ponder: Run) -> None:
+    hidden = ("-p", "Why?", "-m", FAST, "--set", "reasoning.includeInResponse=false")
+    rows = [json.loads(line) for line in ponder(*hidden, "--jsonl")[1].splitlines()]
+    assert "thinking" not in {row["type"] for row in rows}
+    assert (rows[-1]["thinking"], bool(rows[-1]["answer"])) == ("", True)
+    assert json.loads(ponder(*hidden, "--json")[1])["thinking"] == ""
+    assert json.loads(ponder(*hidden, "--json", "--show-thinking")[1])["thinking"] != ""
+
+
 def test_stdin_and_files_come_before_the_question(ponder: Run, tmp_path: Path) -> None:
     (tmp_path / "notes.md").write_text("the notes")
     code, out, _ = ponder("-p", "Hello", "-m", FAST, "--attach", str(tmp_path / "notes.md"), stdin="from a pipe")

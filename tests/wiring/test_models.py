@@ -20,6 +20,12 @@ async def test_a_model_is_named_with_its_provider_wire_and_thinking(tmp_path: Pa
     assert "43,008" in said
 
 
+async def test_choosing_a_model_says_that_its_key_is_missing(tmp_path: Path) -> None:
+    async with house(tmp_path, environment={"OPENAI_API_KEY": "sk-0123456789abcdef"}) as h:
+        assert (await h.desk.models.set_model("claude-opus-5")).endswith(" — no key: /key anthropic")
+        assert "no key" not in await h.desk.models.set_model("gpt-5.6-sol")
+
+
 async def test_a_level_alone_keeps_the_model_and_a_model_alone_keeps_the_level(tmp_path: Path) -> None:
     async with house(tmp_path) as h:
         await h.desk.models.set_model("high")

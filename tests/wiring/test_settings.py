@@ -44,7 +44,7 @@ async def test_every_key_can_be_set_and_unset_and_says_where_it_is_from(
     async with house(tmp_path) as h:
         await h.desk.settings.assign(key, words)
         now = h.desk.settings.layers().provenance(key)
-        assert (now.value, now.source) == (value, "/set")
+        assert (now.value, now.source) == (value, "session")
         assert h.view().settings[key] == value
         said = await h.desk.settings.unassign(key)
         assert h.desk.settings.layers().provenance(key).layer is not Layer.SESSION
@@ -78,7 +78,7 @@ async def test_the_highest_layer_wins_and_the_others_are_named(tmp_path: Path) -
             now = h.desk.settings.layers().provenance("context.keepTurns")
             seen.append((now.value, now.source, now.overruled))
     assert seen == [
-        (4, "/set", (Layer.COMMAND_LINE, Layer.PROFILE, Layer.CONFIG)),
+        (4, "session", (Layer.COMMAND_LINE, Layer.PROFILE, Layer.CONFIG)),
         (3, "command line", (Layer.PROFILE, Layer.CONFIG)),
     ]
 
@@ -177,5 +177,31 @@ async def test_every_shipped_profile_leads_to_a_model_that_thinks(tmp_path: Path
         names = [known for known, _ in h.desk.settings.profiles()]
         found = next(known for known in names if known.startswith(name))
         said = await h.desk.settings.load_profile(found)
-        assert h.view().plan.thinks
-        assert h.view().plan.summary in said
+        plan = h.view().plan
+        assert plan.thinks
+        assert plan.summary in said
+        assert plan.warnings == ()
+
+
+async def test_a_theme_there_is_not_is_refused_and_the_old_one_stays(tmp_path: Path) -> None:
+    async with house(tmp_path) as h:
+        await h.desk.settings.assign("ui.theme", "dusk")
+        with pytest.raises(ConfigError, match="There is no theme `dusc`") as refused:
+            await h.desk.settings.assign("ui.theme", "dusc")
+        assert "dusk" in refused.value.nearest
+        assert h.desk.settings.layers().value("ui.theme") == "dusk"
+        await h.desk.settings.assign("ui.theme", "auto")
+        assert h.view().settings["ui.theme"] == "auto"
+
+
+@pytest.mark.parametrize("broken", [b"x=", b"\xff\xfe", b'model = ["a"]', b'[ui]\ntheme = "dusk"\n'])
+async def test_a_broken_profile_is_told_of_and_hides_no_other(tmp_path: Path, broken: bytes) -> None:
+    folder = tmp_path / "config" / "profiles"
+    folder.mkdir(parents=True)
+    (folder / "d.toml").write_bytes(broken)
+    (folder / "no name.toml").write_text("")
+    async with house(tmp_path) as h:
+        listed = dict(h.desk.settings.profiles())
+    assert listed["d"].startswith("✗ Profile `d`")
+    assert listed["no name"].startswith("✗ A profile's name is")
+    assert listed["kimi"].startswith("Kimi")

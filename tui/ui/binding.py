@@ -23,7 +23,7 @@ def bindings_for(registry: Registry, keymap: Mapping[str, tuple[str, ...]], plac
         taken.update(keys)
         found.extend(
             Binding(
-                _spelled(key),
+                key,
                 WIDGET_ACTIONS.get(command.id, f"app.command('{command.id}')"),
                 command.title,
                 show=False,
@@ -33,8 +33,3 @@ def bindings_for(registry: Registry, keymap: Mapping[str, tuple[str, ...]], plac
             for key in keys
         )
     return found
-
-
-def _spelled(key: str) -> str:
-    """Capital letters are their own keys in Textual."""
-    return f"upper_{key.lower()}" if len(key) == 1 and key.isupper() else key

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from tui.domain.blocks import Block, ImageBlock, TextBlock
 from tui.domain.errors import UsageError
+from tui.domain.messages import Role, Turn
 
 if TYPE_CHECKING:
     from tui.ui.app import PonderApp
@@ -32,15 +33,27 @@ class Editing:
 
     def begin(self, turn_id: str, blocks: tuple[Block, ...]) -> None:
         """Put a prompt back into the composer."""
+        self._put_back(blocks)
+        self._turn = turn_id
+        self._app.say("Sending starts a new branch from here; esc leaves things as they are.")
+
+    def restore(self, turn: Turn) -> None:
+        """A prompt that got no answer stands in the composer again, unless something else does; sending asks anew."""
+        view, composer = self._app.chat.view(), self._app.chat.composer
+        answered = any(message.role is not Role.USER for message in turn.messages)
+        if answered or composer.text or view is None or view.queue:
+            return
+        self._put_back(tuple(block for message in turn.messages for block in message.blocks))
+        self._turn = turn.id
+
+    def _put_back(self, blocks: tuple[Block, ...]) -> None:
         composer = self._app.chat.composer
         words = "\n".join(block.text for block in blocks if isinstance(block, TextBlock))
         images = [block for block in blocks if isinstance(block, ImageBlock)]
         composer.chips.clear()
         chips = " ".join(composer.chips.attach(image.name or "image", image) for image in images)
-        composer.put(f"{chips} {words}".strip())
+        composer.put(f"{chips} {composer.chips.recalled(words)}".strip())
         composer.focus()
-        self._turn = turn_id
-        self._app.say("Sending starts a new branch from here; esc leaves things as they are.")
 
     def leave(self) -> None:
         """The next send goes to the end after all."""
@@ -49,7 +62,8 @@ class Editing:
     async def submit(self, blocks: tuple[Block, ...]) -> None:
         """Send."""
         turn, self._turn = self._turn, None
-        if turn is not None:
+        view = self._app.chat.view()
+        if view is not None and any(turn == known.id for known in view.turns) and turn is not None:
             await self._app.desk.chat.edit(turn, blocks)
         else:
             await self._app.desk.chat.submit(blocks)

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 from tui.commands.context import CommandContext, View
 from tui.commands.registry import Registry
 from tui.domain.blocks import Block
-from tui.domain.errors import PonderError
-from tui.domain.events import AppEvent, ApprovalAsked, SettingsChanged, Severity
+from tui.domain.errors import ConfigError, ErrorKind, PonderError, ProviderError, UnknownModel, UsageError
+from tui.domain.events import AppEvent, ApprovalAsked, CompressionFinished, SettingsChanged, Severity, TurnFailed
+from tui.ui.attention import Attention
 from tui.ui.screen_port import AppScreen
 from tui.ui.transcript.blocks import Fold
 from tui.ui.transcript.build import Showing
+from tui.ui.transcript.figures import tokens
 from tui.ui.transcript.ink import Ink
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ class AppShell:
         self._fold = Fold(str(app.desk.settings.layers().value("ui.thinking")))
         self._context = CommandContext(desk=app.desk, screen=AppScreen(app), registry=app.registry)
         self.keymap = keymap
+        self.attention = Attention(self._to_terminal)
 
     @property
     def registry(self) -> Registry:
@@ -53,9 +56,14 @@ class AppShell:
         """What commands touch."""
         return self._context
 
-    async def run_line(self, line: str) -> None:
-        """Run a slash command; what is wrong with it is said."""
-        await self.guarded(self.registry.run_line(self._context, line))
+    async def run_line(self, line: str) -> bool:
+        """Run a slash command; what is wrong with it is said. False where it was not typed right."""
+        try:
+            await self.registry.run_line(self._context, line)
+        except PonderError as error:
+            self.say(error.message, Severity.ERROR, error.advice)
+            return not isinstance(error, UsageError | UnknownModel | ConfigError)
+        return True
 
     async def run_id(self, command: str) -> None:
         """Run a command of the table."""
@@ -87,8 +95,15 @@ class AppShell:
         """A sentence that goes away by itself."""
         self._app.say(text, severity, advice)
 
+    def _to_terminal(self, sequence: str) -> None:
+        driver = self._app._driver
+        if driver is not None:
+            driver.write(sequence)
+            driver.flush()
+
     def heard(self, event: AppEvent) -> None:
         """What concerns more than the chat screen."""
+        self._call_back(event)
         match event:
             case ApprovalAsked():
                 self._app.call_later(self._app.show_view, View.APPROVAL, event.call_id)
@@ -97,8 +112,25 @@ class AppShell:
                     self._wear(str(values["ui.theme"]))
                 if "reasoning.includeInResponse" in values:
                     self._app.chat.conversation.show(self.showing())
+            case CompressionFinished(before, after, error="", summary=summary) if summary:
+                self.say(f"Compressed {tokens(before)} → {tokens(after)} tokens.", advice="/uncompress takes it back.")
+            case TurnFailed(turn, error):
+                self._app.editing.restore(turn)
+                if isinstance(error, ProviderError) and error.kind is ErrorKind.NO_KEY:
+                    self._ask_for_key()
             case _:
                 pass
+
+    def _call_back(self, event: AppEvent) -> None:
+        view = self._app.chat.view()
+        wish = str(self._app.desk.settings.layers().value("ui.bell"))
+        title = view.title if view is not None else ""
+        self.attention.heard(event, wish, title, waiting=view is not None and bool(view.queue))
+
+    def _ask_for_key(self) -> None:
+        view = self._app.chat.view()
+        if view is not None and self._app.screen is self._app.chat:
+            self._app.call_later(self._app.show_view, View.KEY, view.spec.provider)
 
     def _wear(self, name: str) -> None:
         """A theme named in a setting; the setting may name one there is not."""

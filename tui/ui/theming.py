@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tui.domain.errors import ConfigError
 from tui.domain.events import Severity
+from tui.ui.background import Ground
 from tui.ui.themes import DEFAULT_DARK, DEFAULT_LIGHT, ThemeFile, read_themes, theme_variables
 from tui.ui.transcript.ink import Ink
 
@@ -71,6 +72,14 @@ class Theming:
         app.ansi_color = name == "ansi"
         app.theme = name
 
+    def ground_told(self, app: PonderApp, ground: Ground) -> None:
+        """The terminal has said, late, what its background is."""
+        before = self.resolve(self._wish)
+        self._light = ground is Ground.LIGHT
+        if self.resolve(self._wish) != before and app.theme == before:
+            self.choose(app, self._wish)
+            app.chat.transcript.recolour(self.ink(app))
+
     def resolve(self, name: str) -> str:
         """The theme meant; ``auto`` follows the terminal's background where it can be told."""
         if self._environment.get("NO_COLOR"):
@@ -128,6 +137,8 @@ class Theming:
 
 
 def _few_colours(environment: Mapping[str, str]) -> bool:
+    if environment.get("TEXTUAL_DRIVER"):
+        return False  # a browser draws
     term = environment.get("TERM", "")
     return (
         not environment.get("COLORTERM") and "256color" not in term and "direct" not in term and term != "xterm-kitty"

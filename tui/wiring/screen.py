@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import os
 import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -26,18 +27,27 @@ if TYPE_CHECKING:
     from tui.wiring.storage import Storage, Stored
 
 
+PAINTS_A_SECOND = "120"
+"""How often Textual may paint. A key pressed just after something else was painted waits for the next time but one:
+with Textual's 60 up to 33 ms, which is felt while an answer streams."""
+
+
 def run_screen(environment: Mapping[str, str], wishes: Wishes, *, resume: str | None, latest: bool) -> int:
     """``ponder``: the full-screen program, until it ends."""
     _refuse_what_cannot_draw(environment)
     # Loading makes a hundred thousand objects that all stay: looking for garbage among them is a tenth of the start.
     # The screen turns collecting on again once it stands (`Manners.begin`).
     gc.disable()
+    os.environ.setdefault("TEXTUAL_FPS", PAINTS_A_SECOND)  # read when Textual is loaded
     question = BackgroundQuestion(environment)
     try:
         from tui.wiring.program import build_program
 
         program = build_program(environment, wishes)
-        with Departure(last=program.engine.stop) as departure, StrayWords(program.paths.log_file) as stray:
+        with (
+            Departure(last=program.engine.stop, modes=question.modes) as departure,
+            StrayWords(program.paths.log_file) as stray,
+        ):
             code, failure = _run(program, question, (departure, stray), resume, latest=latest)
     finally:
         question.close()
@@ -67,7 +77,7 @@ def _run(
     from tui.providers.log import open_log
     from tui.wiring.desk import LiveDesk
     from tui.wiring.findings import Findings
-    from tui.wiring.open_session import DEMO, OpenSession, first_spec
+    from tui.wiring.open_session import DEMO, OpenSession, first_spec, named_model
     from tui.wiring.stores import open_storage
 
     open_log(program.paths.log_file, program.keys.redactor, program.environment, screen=True)
@@ -80,7 +90,7 @@ def _run(
     try:
         stored = asyncio.run(_stored(storage, resume, latest=latest))
         spec = first_spec(program, findings.ready())
-        current.chosen_by_default = spec == DEMO
+        current.chosen_by_default = spec == DEMO and not named_model(program)
         current.start(spec, stored)
         app = _app(program, LiveDesk(current, findings, storage), question)
         app.departure, app.stray = terminal
@@ -114,7 +124,7 @@ def _app(program: Program, desk: LiveDesk, question: BackgroundQuestion) -> Pond
     wish = str(desk.settings.layers().value("ui.theme"))
     theming = Theming(program.paths.themes, wish, program.environment, light=question.light())
     app = PonderApp(desk, registry(), keymap, theming)
-    app.manners.typed_ahead = question.typed
+    app.question = question
     return app
 
 

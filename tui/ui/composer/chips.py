@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from typing import TypeVar
 
 from tui.domain.blocks import Block, ImageBlock, TextBlock
-from tui.domain.value import dataclass
+from tui.domain.printable import one_line
 
 PASTE_LINES = 12
 PASTE_CHARACTERS = 1_200
@@ -13,14 +14,17 @@ PASTE_CHARACTERS = 1_200
 MAX_PASTE = 1_000_000
 """Characters of a paste that are taken at all."""
 
+MOST_SENT = 100
+"""Drafts whose chips are remembered."""
+
 CHIP = re.compile(r"⟦[^⟦⟧\n]{1,120}⟧")
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """What will be sent, and what was cut off on the way."""
+T = TypeVar("T")
 
-    blocks: tuple[Block, ...]
+
+def _is_long(text: str) -> bool:
+    return text.count("\n") >= PASTE_LINES or len(text) > PASTE_CHARACTERS
 
 
 class Chips:
@@ -29,21 +33,20 @@ class Chips:
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
         self._blocks: dict[str, Block] = {}
+        self._sent: dict[str, tuple[str, dict[str, str], dict[str, Block]]] = {}
+        """Drafts by what they are in history: as they stood in the composer, with what their chips stood for."""
 
     def paste(self, text: str) -> tuple[str, bool]:
         """What to put into the composer for a paste, and whether some of it was cut off."""
         cut = len(text) > MAX_PASTE
         text = text[:MAX_PASTE]
-        lines = text.count("\n") + 1
-        if lines <= PASTE_LINES and len(text) <= PASTE_CHARACTERS:
+        if not _is_long(text):
             return text, cut
-        word = self._free(f"pasted {lines:,} lines" if lines > 1 else f"pasted {len(text):,} characters")
-        self._texts[word] = text
-        return word, cut
+        return self._fold(text), cut
 
     def attach(self, name: str, block: Block) -> str:
         """The word for a file or image."""
-        word = self._free(name.replace("⟦", "(").replace("⟧", ")").replace("\n", " ")[:100])
+        word = self._free(one_line(name.replace("⟦", "(").replace("⟧", ")"), 100))
         self._blocks[word] = block
         return word
 
@@ -72,6 +75,41 @@ class Chips:
     def written_out(self, text: str) -> str:
         """The draft with its chips of text written out, for history and the meter."""
         return CHIP.sub(lambda found: self._texts.get(found.group(), found.group()), text)
+
+    def remember(self, draft: str) -> str:
+        """A draft leaves the composer: what history keeps of it. The chips are made again when it is recalled."""
+        written = self.written_out(draft)
+        words = set(CHIP.findall(draft))
+        texts = {word: text for word, text in self._texts.items() if word in words}
+        blocks = {word: block for word, block in self._blocks.items() if word in words}
+        if texts or blocks:
+            self._sent[written.strip()] = (draft, texts, blocks)
+            while len(self._sent) > MOST_SENT:
+                del self._sent[next(iter(self._sent))]
+        return written
+
+    def recalled(self, written: str) -> str:
+        """What to put into the composer for a prompt of the past; of one of an earlier run only its length is known."""
+        kept = self._sent.get(written.strip())
+        if kept is None:
+            return self._fold(written) if _is_long(written) else written
+        draft, texts, blocks = kept
+        words = {word: self._again(word, texts[word], self._texts) for word in texts}
+        words |= {word: self._again(word, blocks[word], self._blocks) for word in blocks}
+        return CHIP.sub(lambda found: words.get(found.group(), found.group()), draft)
+
+    def _again(self, word: str, content: T, among: dict[str, T]) -> str:
+        """The word of a chip that is there again: another one where the draft has another chip of that name."""
+        if among.get(word) is not content:
+            word = self._free(word.strip("⟦⟧"))
+            among[word] = content
+        return word
+
+    def _fold(self, text: str) -> str:
+        lines = text.count("\n") + 1
+        word = self._free(f"pasted {lines:,} lines" if lines > 1 else f"pasted {len(text):,} characters")
+        self._texts[word] = text
+        return word
 
     def clear(self) -> None:
         """The draft is gone."""

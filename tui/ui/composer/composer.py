@@ -17,6 +17,11 @@ from tui.ui.composer.history import PromptHistory
 MAX_ROWS = 10
 
 
+def shown(text: str) -> str:
+    """Words as they can be edited: tabs are the user's own and stay; all else that a terminal obeys becomes visible."""
+    return "\t".join(printable(part) for part in text.split("\t"))
+
+
 class Composer(TextArea):
     """Enter sends, ctrl+j breaks the line; arrows at the edges leaf through history; long pastes become chips."""
 
@@ -66,13 +71,17 @@ class Composer(TextArea):
 
     def put(self, text: str) -> None:
         """Replace the draft; the cursor goes to its end."""
-        self.load_text(text)
+        self.load_text(shown(text))
         self.move_cursor(self.document.end)
+
+    def recall(self, prompt: str) -> None:
+        """Put a prompt of the past here; a long paste in it is a chip again."""
+        self.put(self.chips.recalled(prompt))
 
     def take(self) -> str:
         """Empty the composer and remember what stood in it."""
         text = self.text
-        self.past.remember(self.chips.written_out(text))
+        self.past.remember(self.chips.remember(text))
         self.load_text("")
         return text
 
@@ -107,6 +116,11 @@ class Composer(TextArea):
             event.stop()
             event.prevent_default()
             return
+        if event.key == "end" and self.cursor_location == self.document.end:
+            event.stop()
+            event.prevent_default()
+            self.post_message(self.Pressed("end"))
+            return
         if event.key == "question_mark" and not self.text:
             event.stop()
             event.prevent_default()
@@ -123,22 +137,29 @@ class Composer(TextArea):
     def _leaf(self, text: str | None) -> bool:
         if text is None:
             return False
-        self.put(text)
+        if self.past.at_draft:
+            self.put(text)  # as it was left: its chips are still there
+        else:
+            self.recall(text)
         return True
 
     async def _on_paste(self, event: events.Paste) -> None:
         event.stop()
         event.prevent_default()
         text = event.text.replace("\r\n", "\n").replace("\r", "\n")
-        # Tabs are the user's own and stay; everything else that a terminal obeys becomes visible.
-        word, cut = self.chips.paste("\t".join(printable(part) for part in text.split("\t")))
+        word, cut = self.chips.paste(shown(text))
         self.insert(word)
         if cut:
             self.post_message(self.Trimmed(len(event.text)))
 
+    @property
+    def rows(self) -> int:
+        """How tall it is with what stands in it."""
+        return max(1, min(MAX_ROWS, self.wrapped_document.height))
+
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
         """Grow with the text, and tell."""
-        rows = max(1, min(MAX_ROWS, self.wrapped_document.height))
+        rows = self.rows
         if self.styles.height is None or self.styles.height.value != rows:
             self.styles.height = rows
         self.post_message(self.Typed(self.text))

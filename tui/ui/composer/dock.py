@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from textual import on, work
 from textual.app import ComposeResult
@@ -11,15 +13,20 @@ from textual.message import Message
 from textual.widgets import Static
 
 from tui.commands.context import Desk
-from tui.commands.parse import complete, is_command
+from tui.commands.parse import Completion, complete, is_command
 from tui.domain.errors import PonderError
 from tui.domain.events import Severity
 from tui.domain.usage import MeterReading
 from tui.ui.composer.composer import Composer
 from tui.ui.composer.mentions import mention_at, mention_rows, with_mention
 from tui.ui.screens.port import Shell
-from tui.ui.widgets.popup import Popup
 from tui.ui.widgets.status_line import StatusLine
+
+if TYPE_CHECKING:
+    from tui.ui.widgets.popup import Popup
+
+AROUND = 3
+"""Rows of the screen's foot beside those of the composer: rule, status, keys."""
 
 
 class Dock(Vertical):
@@ -31,12 +38,13 @@ class Dock(Vertical):
 
         reading: MeterReading
 
-    def __init__(self, desk: Desk, shell: Shell, composer: Composer, popup: Popup, status: StatusLine) -> None:
+    def __init__(self, desk: Desk, shell: Shell, composer: Composer, status: StatusLine) -> None:
         super().__init__(id="dock")
         self._desk = desk
         self._shell = shell
         self._composer = composer
-        self._popup = popup
+        self._popup: Popup | None = None
+        """Made when there is first something to offer."""
         self._status = status
 
     def compose(self) -> ComposeResult:
@@ -55,7 +63,9 @@ class Dock(Vertical):
         composer = self._composer
         if is_command(text.strip()):
             composer.take()
-            await self._shell.run_line(text.strip())
+            self._desk.drafts.keep_draft("")  # a command that ends the program is not the draft of the next start
+            if not await self._shell.run_line(text.strip()) and not composer.text:
+                composer.put(text)  # to be mended
             return
         blocks = composer.chips.blocks(text)
         if not blocks:
@@ -75,14 +85,27 @@ class Dock(Vertical):
         row, column = self._composer.cursor_location
         mention = mention_at(text, column, row)
         if text.startswith("/") and "\n" not in text:
-            self._popup.offer(complete(self._shell.registry, self._shell.context(), text))
+            self._offer(complete(self._shell.registry, self._shell.context(), text))
         elif mention is not None:
-            self._popup.offer(mention_rows(mention, self._desk.drafts.complete_path))
+            self._offer(mention_rows(mention, self._desk.drafts.complete_path))
         else:
-            self._popup.close()
-        self._composer.popup_open = self._popup.is_open
+            self._offer(())
         self._desk.drafts.keep_draft(text)
         self._weigh()
+
+    def _offer(self, rows: Sequence[Completion]) -> None:
+        if self._popup is None and rows:
+            from tui.ui.widgets.popup import Popup
+
+            self._popup = Popup(self._accept)
+            self.screen.mount(self._popup)
+        if self._popup is not None:
+            self._popup.place(self.size.width, self._composer.rows + AROUND)
+            self._popup.offer(rows)
+        self._composer.popup_open = bool(rows)
+
+    def _chosen(self) -> Completion | None:
+        return self._popup.chosen() if self._popup is not None else None
 
     @on(Composer.Trimmed)
     def _trimmed(self, event: Composer.Trimmed) -> None:
@@ -90,7 +113,9 @@ class Dock(Vertical):
 
     @work(exclusive=True, group="weigh")
     async def _weigh(self) -> None:
-        reading = await self._desk.chat.weigh(self._composer.chips.written_out(self._composer.text))
+        text = self._composer.text
+        for_the_model = not (text == "/" or is_command(text))
+        reading = await self._desk.chat.weigh(self._composer.chips.written_out(text) if for_the_model else "")
         self.post_message(self.Weighed(reading))
 
     @on(Composer.Pressed)
@@ -98,10 +123,12 @@ class Dock(Vertical):
         match event.key:
             case "help":
                 await self._shell.run_id("program.help")
-            case "up" | "down":
+            case "end":
+                await self._shell.run_id("view.follow")
+            case "up" | "down" if self._popup is not None:
                 self._popup.move(1 if event.key == "down" else -1)
             case "escape":
-                self._close_popup()
+                self._offer(())
             case "tab":
                 self._accept()
             case "enter":
@@ -109,12 +136,8 @@ class Dock(Vertical):
             case _:
                 pass
 
-    def _close_popup(self) -> None:
-        self._popup.close()
-        self._composer.popup_open = False
-
     def _accept(self) -> None:
-        chosen = self._popup.chosen()
+        chosen = self._chosen()
         if chosen is None:
             return
         row, column = self._composer.cursor_location
@@ -122,7 +145,7 @@ class Dock(Vertical):
             self._composer.put(chosen.line)
             return
         text, path = with_mention(self._composer.text, column, row, chosen.line)
-        self._close_popup()
+        self._offer(())
         if path.endswith("/"):
             self._composer.put(f"{text}@{path}")
         else:
@@ -130,11 +153,11 @@ class Dock(Vertical):
             self._shell.attach(path)
 
     async def _accept_or_send(self) -> None:
-        chosen = self._popup.chosen()
+        chosen = self._chosen()
         text = self._composer.text
         whole = chosen is None or chosen.line.strip() == text.strip()
         if is_command(text) and (whole or self._is_complete(text)):
-            self._close_popup()
+            self._offer(())
             await self._send_text(text)
         else:
             self._accept()

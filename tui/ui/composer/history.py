@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+NOT_WORTH_IT = ("", "/", "@")
+"""Drafts that were only begun."""
+
 
 class PromptHistory:
     """Old prompts, newest last, and the draft below them."""
@@ -18,9 +21,14 @@ class PromptHistory:
         """All of them."""
         return self._prompts
 
+    @property
+    def at_draft(self) -> bool:
+        """Whether what is shown is the draft itself."""
+        return self._at is None
+
     def remember(self, prompt: str) -> None:
         """A prompt was sent (or a draft cleared): it is the newest now."""
-        if prompt.strip() and (not self._prompts or self._prompts[-1] != prompt):
+        if prompt.strip() not in NOT_WORTH_IT and (not self._prompts or self._prompts[-1] != prompt):
             self._prompts.append(prompt)
         self._at = None
 

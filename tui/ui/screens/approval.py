@@ -1,4 +1,8 @@
-"""The approval sheet: reserved, so that no message can imitate it; deaf for a moment, so that no typing answers it."""
+"""The approval sheet: reserved, so that no message can imitate it, and no answer to somebody who goes on typing.
+
+Letters answer nothing: they go on into the draft they were meant for. A yes is a bar put on it with the arrows and
+enter, a click, or a chord; and for a moment after the question came, or after the last letter, nothing answers at all.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +30,13 @@ DEAF_S = 0.3
 """Keys typed before the eyes have seen the question are not answers."""
 LOOK_S = 0.2
 MOST_LINES = 2_000
-AROUND = 11
-"""Rows of frame, title, question, reason and keys."""
+LOW = 32
+"""Rows of a screen below which blank lines are spent on what would be done."""
+AROUND, AROUND_LOW = 11, 8
+"""Rows of frame, title, question, reason and keys; the same without blank lines."""
+WHO_ASKS = "ponder asks, not the model"
+STEERING = frozenset({"up", "down", "home", "end", "pageup", "pagedown", "enter", "escape", "ctrl+y"})
+"""Keys that lead to an answer; all others are typing."""
 
 Waiting = Callable[[], Sequence[ApprovalAsked]]
 """The questions that stand open, in the order they were asked."""
@@ -52,9 +61,9 @@ class Approval(Sheet[None]):
     SHAPE: ClassVar[str] = "-ask"
     ESCAPE = "no"
     KEYS: ClassVar[Keys] = (
-        ("y", "once"),
-        ("s", "session"),
-        ("n", "no"),
+        ("up down", "choose"),
+        ("enter", "take"),
+        ("ctrl+y", "once"),
         ("pagedown", "more"),
         ("ctrl+c", "stop"),
     )
@@ -92,7 +101,7 @@ class Approval(Sheet[None]):
             self._ask(left[0])
         if left:
             more = f" · {len(left) - 1} more" if len(left) > 1 else ""
-            self.note(f"ponder asks, not the model{more}")
+            self.note(f"{WHO_ASKS}{more}")
 
     def _left(self) -> Sequence[ApprovalAsked]:
         """Told apart as objects: one call may ask twice, and in the same words."""
@@ -117,28 +126,64 @@ class Approval(Sheet[None]):
         rows = [("once", "Yes, once"), ("session", "Yes, for this session")]
         rows += [(pattern, f"Always for {one_line(pattern, 70)}") for pattern in asked.patterns]
         rows += [("no", "No"), ("no:", "No, and tell the model why…")]
-        self._list.show_rows([Row(key, Content(f"  {words}")) for key, words in rows], at="once")
+        self._list.show_rows([Row(key, Content(f"  {words}")) for key, words in rows])
+        self._list.highlighted = None
         self._reason.display = False
         self._reason.value = ""
         self._list.focus()
 
     def _fit(self, answers: int) -> None:
         """Answers are always in sight; what would be done scrolls in the rows that are left."""
-        self._page.styles.max_height = max(2, self.app.size.height * 9 // 10 - answers - AROUND)
+        height = self.app.size.height
+        low = height < LOW
+        self.set_class(low, "-low")
+        left = height - AROUND_LOW if low else height * 9 // 10 - AROUND
+        self._page.styles.max_height = max(2, left - answers)
 
     def _is_deaf(self) -> bool:
         return self._now() - self._since < DEAF_S
 
     async def _on_key(self, event: events.Key) -> None:
-        if self._is_deaf():
+        if self.focused is self._reason and not self._is_deaf():
+            return
+        if event.key not in STEERING:
+            self._hand_on(event)
+        elif self._is_deaf():
             event.stop()
             event.prevent_default()
-            return
-        if self.focused is self._list and event.key in ("pageup", "pagedown"):
-            (self._page.scroll_page_up if event.key == "pageup" else self._page.scroll_page_down)(animate=False)
-        elif self.focused is self._list and event.key in ("y", "s", "n"):
+            self._go_deaf()
+        elif event.key in ("pageup", "pagedown"):
             event.stop()
-            self._answer({"y": "once", "s": "session", "n": "no"}[event.key])
+            (self._page.scroll_page_up if event.key == "pageup" else self._page.scroll_page_down)(animate=False)
+        elif event.key == "ctrl+y":
+            event.stop()
+            self._answer("once")
+        elif event.key == "enter" and self._list.chosen is None:
+            event.stop()
+            self.say("Choose with ↑ and ↓ first; esc means no.")
+
+    def _go_deaf(self) -> None:
+        self._since = max(self._since, self._now())
+
+    def _hand_on(self, event: events.Key) -> None:
+        """What is typed goes on into the draft; the bar goes, so that an enter at its end takes nothing."""
+        composer = self.ponder.chat.composer
+        if event.character and event.is_printable:
+            composer.insert(event.character)
+        elif event.key == "backspace":
+            composer.action_delete_left()
+        else:
+            return
+        event.stop()
+        event.prevent_default()
+        self._go_deaf()
+        self._list.highlighted = None
+
+    async def _on_paste(self, event: events.Paste) -> None:
+        if self.focused is not self._reason:
+            event.stop()
+            await self.ponder.chat.composer._on_paste(event)
+            self._go_deaf()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Nothing is chosen in the deaf moment."""
@@ -150,6 +195,7 @@ class Approval(Sheet[None]):
             return
         key = self._list.key_at(event.option_index)
         if key == "no:":
+            self._list.highlighted = event.option_index
             self._reason.display = True
             self._reason.focus()
         else:

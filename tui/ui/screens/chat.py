@@ -8,14 +8,11 @@ from collections.abc import Sequence
 from textual import events, on, work
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
-from textual.content import Content
 from textual.screen import Screen
-from textual.widgets import Static
 
 from tui.commands.context import Desk
 from tui.commands.registry import Place
-from tui.domain.events import AppEvent
-from tui.domain.printable import one_line
+from tui.domain.events import AppEvent, Stamped
 from tui.engine.state import Phase, SessionState, SessionView
 from tui.ui.composer.composer import Composer
 from tui.ui.composer.dock import Dock
@@ -27,13 +24,16 @@ from tui.ui.transcript.build import Showing
 from tui.ui.transcript.conversation import Conversation
 from tui.ui.transcript.transcript import Transcript
 from tui.ui.widgets.empty import Empty
+from tui.ui.widgets.follow_line import FollowLine
 from tui.ui.widgets.key_line import KeyLine
-from tui.ui.widgets.popup import Popup
 from tui.ui.widgets.sidebar import Sidebar
 from tui.ui.widgets.status_line import StatusLine
+from tui.ui.widgets.title_bar import TitleBar
 
 WIDE = 100
 """Columns from which the sidebar stands beside the conversation."""
+FURNISH_AFTER_S = 0.05
+"""When the sidebar gets its panels: after the first screen and the first letters."""
 LOOK_AFTER_S = 0.4
 """When keyring and servers are looked for: what that loads would keep the first letters waiting."""
 
@@ -50,30 +50,28 @@ class ChatScreen(Screen[None]):
         self.sidebar_wish = str(desk.settings.layers().value("ui.sidebar"))
         self.transcript = Transcript(shell.ink(), id="transcript")
         self.composer = Composer(PromptHistory(desk.drafts.prompt_history()), id="composer")
-        self.popup = Popup()
         self.status = StatusLine(motion=bool(desk.settings.layers().value("ui.motion")), still=plain, id="status")
         self.sidebar = Sidebar(desk)
         self.conversation = Conversation(self.transcript, time.monotonic, self.showing())
-        self._title_shown = ""
-        self._title_bar = Static("", id="title", markup=False)
-        self._below = Static("", id="below", markup=False)
+        self._title_bar = TitleBar()
+        self._below = FollowLine(self.transcript, self.composer)
         self._keys = KeyLine(shell.registry, shell.keymap)
         self._empty = Empty(desk.keys.findings(), desk.problems(), "")
         self._state: SessionState | None = None
-        self._turns_seen = 0
+        self._stands = False
 
     def compose(self) -> ComposeResult:
         """Transcript over composer, sidebar at the right, keys at the foot."""
         yield self._title_bar
         with Horizontal(id="body"):
             with Vertical(id="left"):
-                yield self._empty
-                yield self.transcript
-                yield self._below
-                yield Dock(self._desk, self._shell, self.composer, self.popup, self.status)
+                with Vertical(id="talk"):
+                    yield self._empty
+                    yield self.transcript
+                    yield self._below
+                yield Dock(self._desk, self._shell, self.composer, self.status)
             yield self.sidebar
         yield self._keys
-        yield self.popup
 
     def on_mount(self) -> None:
         """Begin with the draft of the last time and the session that is open."""
@@ -81,7 +79,13 @@ class ChatScreen(Screen[None]):
         self.composer.focus()
         self.set_interval(0.25, self._tick)
         self.open()
+        self.call_after_refresh(self.set_timer, FURNISH_AFTER_S, self._furnish)
         self.set_timer(LOOK_AFTER_S, self._look_deeper)
+
+    def _furnish(self) -> None:
+        self._stands = True
+        if self.sidebar.display:
+            self.sidebar.furnish()
 
     # The session
 
@@ -91,33 +95,39 @@ class ChatScreen(Screen[None]):
         view, subscription = self._desk.chat.attach()
         try:
             self._show(view)
-            await follow(subscription, view.seq, self._apply, self._drawn)
+            await follow(subscription, view.seq, self._take, self._drawn)
         finally:
             subscription.close()
 
     @work(group="look")
     async def _look_deeper(self) -> None:
         await self._desk.look_deeper()
+        self.look_again()
+
+    def look_again(self) -> None:
+        """What was found is not what it was: a server answers, a key was set."""
         if self._state is not None:
             self._show_empty(self._state.view(0))
+        self.sidebar.look_again()
 
     def _show(self, view: SessionView) -> None:
         self._state = SessionState(view)
-        self.conversation.load(view)
+        self.conversation.load(view, self.showing())
+        self._below.display = not self.transcript.column.following
         self.status.show(status_of(view, time.monotonic(), full=not self.sidebar.display), time.monotonic())
         self.sidebar.show(view)
         self._keys.stoppable(busy=view.phase is not Phase.IDLE)
-        self._show_title(view)
+        self._title_bar.show_title(title_of(view), self.size.width)
         self._show_empty(view)
         for asked in view.approvals:
             self._shell.heard(asked)
 
-    def _apply(self, event: AppEvent) -> None:
+    def _take(self, stamped: Stamped) -> None:
         if self._state is None:
             return
-        self._state.apply(event)
-        self.conversation.apply(event)
-        self._shell.heard(event)
+        self._state.apply(stamped.event)
+        self.conversation.take(stamped)
+        self._shell.heard(stamped.event)
 
     def _drawn(self, batch: Sequence[AppEvent]) -> None:
         if self._state is None:
@@ -130,15 +140,9 @@ class ChatScreen(Screen[None]):
         self.status.show(status, now)
         self._keys.stoppable(busy=view.phase is not Phase.IDLE)
         self.sidebar.show(view)
-        self._show_title(view)
+        self._title_bar.show_title(title_of(view), self.size.width)
         self._show_empty(view)
         self.transcript.settle()
-
-    def _show_title(self, view: SessionView) -> None:
-        title = one_line(title_of(view), max(10, self.size.width - 12))
-        if title != self._title_shown:
-            self._title_shown = title
-            self._title_bar.update(Content.styled("ponder  ", "bold $primary") + Content(title))
 
     def _show_empty(self, view: SessionView) -> None:
         empty = not view.turns and view.open_turn is None
@@ -179,6 +183,8 @@ class ChatScreen(Screen[None]):
         """Show the sidebar if it is wished for and there is room."""
         shown = self.sidebar_wish == "shown" or (self.sidebar_wish == "auto" and width >= WIDE)
         self.sidebar.display = shown and width >= 60
+        if self.sidebar.display and self._stands:
+            self.sidebar.furnish()
         self.status.change(time.monotonic(), full=not self.sidebar.display)
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
@@ -190,9 +196,7 @@ class ChatScreen(Screen[None]):
 
     @on(Transcript.FollowChanged)
     def _follow_changed(self, event: Transcript.FollowChanged) -> None:
-        self._below.display = not event.following
-        if not event.following:
-            self._below.update(f"↓ {event.below} new lines" if event.below > 0 else "↓ end follows the answer")
+        self._below.tell(following=event.following, below=event.below)
 
     @on(Dock.Weighed)
     def _weighed(self, event: Dock.Weighed) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tui.domain.blocks import TextBlock
+from tui.domain.compression import SummaryRun
 from tui.domain.events import (
     AppEvent,
+    CompressionFinished,
     MessageCompleted,
     MeterChanged,
     ModelChanged,
@@ -17,13 +19,15 @@ from tui.domain.events import (
     ToolStarted,
 )
 from tui.domain.messages import Turn
+from tui.domain.thinking import ModelSpec, ThinkingPlan
 from tui.engine.state import Phase, SessionView
 from tui.ui.widgets.status_line import Status
 
 
-def cost_of(turns: tuple[Turn, ...]) -> float | None:
-    """Dollars of all answers; None when none is known."""
+def cost_of(turns: tuple[Turn, ...], summaries: tuple[SummaryRun, ...] = ()) -> float | None:
+    """Dollars of all answers, and of the summaries that folded some; None when none is known."""
     costs = [message.cost for turn in turns for message in turn.messages if message.cost is not None]
+    costs += [run.cost for run in summaries if run.cost is not None]
     return sum(costs) if costs else None
 
 
@@ -42,15 +46,21 @@ def title_of(view: SessionView) -> str:
 def status_of(view: SessionView, now: float, *, full: bool) -> Status:
     """The status of a session as it stands."""
     return Status(
-        name=f"{view.spec.model}/{view.spec.asked}" if view.spec.asked is not None else view.spec.model,
+        name=_named(view.spec, view.plan),
         meter=view.meter,
-        cost=cost_of(view.turns),
+        cost=cost_of(view.turns, view.summaries),
         phase=view.phase,
         since=now if view.phase is not Phase.IDLE else None,
         queued=len(view.queue),
         not_saved=view.not_saved or "",
         full=full,
     )
+
+
+def _named(spec: ModelSpec, plan: ThinkingPlan) -> str:
+    """Model and level; where a setting goes before the level, what that says."""
+    level = plan.instead or ("" if spec.asked is None else str(spec.asked))
+    return f"{spec.model}/{level}" if level else spec.model
 
 
 def status_after(status: Status, event: AppEvent, phase: Phase, stalled_s: float | None, now: float) -> Status:
@@ -69,8 +79,8 @@ def _changes(status: Status, event: AppEvent, now: float) -> dict[str, object]:
     match event:
         case MeterChanged(reading):
             changes["meter"] = reading
-        case ModelChanged(spec):
-            changes["name"] = f"{spec.model}/{spec.asked}" if spec.asked is not None else spec.model
+        case ModelChanged(spec, plan):
+            changes["name"] = _named(spec, plan)
         case QueueChanged(prompts):
             changes["queued"] = len(prompts)
         case RetryScheduled(wait_s=wait):
@@ -83,6 +93,8 @@ def _changes(status: Status, event: AppEvent, now: float) -> dict[str, object]:
             changes["not_saved"] = ""
         case MessageCompleted(message=message) if message.cost is not None:
             changes["cost"] = (status.cost or 0.0) + message.cost
+        case CompressionFinished(runs=runs) if (cost := cost_of((), runs)) is not None:
+            changes["cost"] = (status.cost or 0.0) + cost
         case _:
             pass
     return changes

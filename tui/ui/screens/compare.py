@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar
 
-from textual import work
+from textual import events, work
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widget import Widget
@@ -104,6 +104,7 @@ class Compare(Sheet[None]):
         self._other: Sequence[Turn] = ()
         self._shown: tuple[Turn | None, Turn | None] | None = None
         self._fold = Fold.PEEK
+        self._places = ("left", "right")
 
     def inside(self) -> Sequence[Widget]:
         """Figures over two conversations."""
@@ -112,17 +113,26 @@ class Compare(Sheet[None]):
         self._sides = (Transcript(ink), Transcript(ink))
         left = Vertical(self._sides[0], classes="column -left")
         right = Vertical(self._sides[1], classes="column")
-        stacked = " stacked" if self.app.size.width < SIDE_BY_SIDE else ""
-        self._columns = (
-            Vertical(left, right, classes="columns stacked") if stacked else Horizontal(left, right, classes="columns")
-        )
+        self._columns = Horizontal(left, right, classes="columns")
         return (self._table, self._columns)
 
     def on_mount(self) -> None:
         """Load the other; the open one may still be answering."""
-        self.note(f"this chat, and session {one_line(self._session, 12)}")
+        self._stack()
         self._load()
         self.set_interval(LOOK_S, self._look)
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Beside each other where there is room."""
+        super().on_resize(event)
+        self._stack()
+        self._draw()
+
+    def _stack(self) -> None:
+        stacked = self.app.size.width < SIDE_BY_SIDE
+        self._columns.set_class(stacked, "stacked")
+        self._places = ("above", "below") if stacked else ("left", "right")
+        self.note(f"{self._places[0]}: before · {self._places[1]}: this chat")
 
     @work(exclusive=True)
     async def _load(self) -> None:
@@ -144,9 +154,7 @@ class Compare(Sheet[None]):
         if self._shown is None:
             return
         here, there = self._shown
-        stacked = self.app.size.width < SIDE_BY_SIDE
-        places = ("above", "below") if stacked else ("left", "right")
-        rows = list(zip(places, (there, here), strict=True))
+        rows = list(zip(self._places, (there, here), strict=True))
         self._table.update(table(rows, self.app.size.width - 4))
         for side, turn, drawn in zip(self._sides, (there, here), reversed(before or (None, None)), strict=True):
             if turn is None or turn == drawn:

@@ -34,17 +34,29 @@ FOCUSED = {
 KeysInForce = Mapping[str, tuple[str, ...]]
 
 
-def key_lines(registry: Registry, keymap: KeysInForce, place: Place, query: str, width: int) -> list[Line]:
-    """The key sheet of one place."""
+def key_lines(
+    registry: Registry, keymap: KeysInForce, place: Place, query: str, width: int, *, ids: bool = False
+) -> list[Line]:
+    """The key sheet of one place; with ``ids`` also what keys.toml calls the commands."""
     bound = [command for command in registry if command.place is place and keymap.get(command.id)]
     found = best(query, bound, lambda command: f"{command.title} {' '.join(keymap[command.id])} {command.id}")
     shown = sorted(found, key=lambda command: list(Group).index(command.group)) if not query else found
-    named = [("  ".join(key_words(key) for key in keymap[command.id]), command.title) for command in shown]
+    named = [("  ".join(key_words(key) for key in keymap[command.id]), command) for command in shown]
     column = min(max((len(key) for key, _ in named), default=0), 32)
     lines: list[Line] = []
-    for key, title in named:
+    for key, command in named:
         first = [Run(f"  {key.ljust(column)}  ", "accent", Look.BOLD)]
-        lines.extend(wrap([Run(title, "text")], width, first, [Run(" " * (column + 4))]))
+        words = [Run(command.title, "text"), *([Run(f" · {command.id}", "muted")] if ids else [])]
+        lines.extend(wrap(words, width, first, [Run(" " * (column + 4))]))
+    return lines
+
+
+def unbound_lines(registry: Registry, keymap: KeysInForce, query: str, width: int) -> list[Line]:
+    """Commands that have no key, and could have one."""
+    free = [command for command in registry if not keymap.get(command.id)]
+    lines: list[Line] = []
+    for command in best(query, free, lambda command: f"{command.title} {command.id}"):
+        lines.extend(wrap([Run(command.title, "text"), Run(f" · {command.id}", "muted")], width, [Run("  ")]))
     return lines
 
 
@@ -64,24 +76,29 @@ def command_lines(commands: Sequence[Command], keymap: KeysInForce, width: int) 
     return lines
 
 
-def help_lines(registry: Registry, keymap: KeysInForce, focus: Place, query: str, *, only_keys: bool) -> Lines:
-    """The whole page for any width."""
+def help_lines(
+    registry: Registry, keymap: KeysInForce, focus: Place, query: str, *, keys_file: str | None = None
+) -> Lines:
+    """The whole page for any width; told where keys are changed, it is about keys alone."""
+    only_keys = keys_file is not None
 
     def lines(width: int) -> Sequence[Line]:
         page: list[Line] = []
-        if not query:
+        if only_keys and not query:
+            page.extend([*wrap([Run(KEYS_FILE.format(keys_file), "muted")], width), []])
+        elif not query:
             page.extend([*wrap([Run(FOCUSED[focus], "text")], width), []])
         for place in sorted(Place, key=lambda place: place is not focus):
-            found = key_lines(registry, keymap, place, query, width)
+            found = key_lines(registry, keymap, place, query, width, ids=only_keys)
             if found:
                 page.extend([[Run(PLACES[place], "heading", Look.BOLD)], *found, []])
         if only_keys:
-            page.extend(wrap([Run(KEYS_FILE, "muted")], width))
-            return page
+            free = unbound_lines(registry, keymap, query, width)
+            page.extend([[Run("Without a key", "heading", Look.BOLD)], *free] if free else [])
         for group in Group:
             slashed = [command for command in registry if command.slash and command.group is group]
             chosen = best(query, slashed, lambda command: f"{command.slash} {command.title} {command.help}")
-            if chosen:
+            if chosen and not only_keys:
                 page.extend([[Run(group.value, "heading", Look.BOLD)], *command_lines(chosen, keymap, width), []])
         return page or [[Run("Nothing fits.", "muted")]]
 
@@ -89,8 +106,8 @@ def help_lines(registry: Registry, keymap: KeysInForce, focus: Place, query: str
 
 
 KEYS_FILE = (
-    'Keys are changed in keys.toml in the config folder, by the command\'s id: "view.sidebar" = "f3", or a list of '
-    'keys; "" unbinds. What is wrong with the file is told at the start.'
+    'Keys are changed in {}, by the id of the command: "view.sidebar" = "f3", or a list of keys; "" unbinds. '
+    "What is wrong with the file is told at the start."
 )
 
 
@@ -128,7 +145,7 @@ class Help(Sheet[None]):
                 self.ponder.keymap,
                 self._focus,
                 self._field.value.strip(),
-                only_keys=self._only_keys,
+                keys_file=self.ponder.desk.settings.keys_file() if self._only_keys else None,
             )
         )
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
-from textual import work
+from textual import events, work
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widget import Widget
@@ -14,7 +14,7 @@ from textual.widgets import Static
 
 from tui.commands.context import ChatDesk, Exchange
 from tui.domain.errors import PonderError
-from tui.domain.printable import one_line
+from tui.domain.printable import one_line, printable
 from tui.domain.usage import Certainty
 from tui.ui.copying import put_on_clipboard
 from tui.ui.markdown.runs import Line, Look, Run
@@ -27,6 +27,7 @@ from tui.ui.widgets.page import Page
 
 TABS = ("Parts", "Request", "Last exchange", "Diff to last")
 MOST_EVENTS = 3_000
+LONGEST_EVENT = 400
 
 
 class Inspector(Sheet[None]):
@@ -99,6 +100,16 @@ class Inspector(Sheet[None]):
             line = line + Content.styled(f" {number + 1} {tab} ", style) + Content(" ")
         self._tabs.update(line)
 
+    def on_click(self, event: events.Click) -> None:
+        """A click on a tab turns to its page."""
+        offset = event.get_content_offset(self._tabs)
+        start = 0
+        for number, tab in enumerate(TABS):
+            end = start + len(tab) + 5
+            if offset is not None and start <= offset.x < end:
+                self.action_go(number)
+            start = end
+
     def action_turn(self, step: int) -> None:
         """The next page."""
         self.action_go((self._at + step) % len(TABS))
@@ -114,7 +125,8 @@ class Inspector(Sheet[None]):
         (self._tree if tree else self._page).focus()
         if number == 0:
             view = self.ponder.chat.view()
-            self._page.show(parts_page(self._preview, view.turns if view is not None else ()))
+            turns = view.turns if view is not None else ()
+            self._page.show(parts_page(self._preview, turns, self._desk.bill()))
         elif number == 1:
             self._tree.show_value(dict(self._request))
         else:
@@ -168,7 +180,9 @@ def exchange_lines(last: Exchange | None) -> list[Line]:
     if last.seconds is not None:
         lines.append([Run(f"took {duration(last.seconds)}", "text")])
     lines.append([])
-    lines.extend([Run(one_line(event, 400), "code")] for event in last.events[:MOST_EVENTS])
+    lines.extend(
+        [Run(printable(event).replace("\n", " ")[:LONGEST_EVENT], "code")] for event in last.events[:MOST_EVENTS]
+    )
     if len(last.events) > MOST_EVENTS:
         lines.append([Run(f"… {len(last.events) - MOST_EVENTS:,} more events", "muted")])
     return lines

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tui.context.estimate import block_tokens
+from tui.context.bill import Bill
+from tui.context.meter import block_sizes
 from tui.domain.blocks import Block, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
+from tui.domain.compression import CompressionPreview
 from tui.domain.messages import Message, Role, Turn
 from tui.domain.printable import one_line
 from tui.domain.request import Verdict
 from tui.domain.usage import MeterReading
 from tui.engine.outlook import Preview
 from tui.ui.markdown.runs import Line, Look, Run, width_of
-from tui.ui.transcript.figures import tokens
-from tui.ui.widgets.meter_lines import certainty_words
+from tui.ui.transcript.figures import money, tokens
+from tui.ui.widgets.meter_lines import certainty_words, part_counts
 from tui.ui.widgets.page import Lines
 
+MOST_PROMPTS = 6
+"""Turns named that would be folded."""
 MOST_TURNS = 60
 """Turns listed block by block; of earlier ones only the number is said."""
 
 
-def parts_page(preview: Preview, turns: Sequence[Turn]) -> Lines:
+def parts_page(preview: Preview, turns: Sequence[Turn], bill: Bill) -> Lines:
     """The page for any width."""
 
     def lines(width: int) -> Sequence[Line]:
@@ -29,6 +33,8 @@ def parts_page(preview: Preview, turns: Sequence[Turn]) -> Lines:
             [],
             *_meter(preview.meter, width),
             [],
+            *_compression(preview.compression),
+            *_bill(bill),
             *_turns(preview, turns, width),
         ]
 
@@ -55,11 +61,50 @@ def _meter(reading: MeterReading, width: int) -> Iterator[Line]:
         Run(f"   {certainty_words(reading)}; {tokens(reading.raw)} stored", "muted"),
     ]
     column = min(width, 40)
-    for part, count in reading.parts.items():
-        if count:
-            yield [Run(f"  {part.value}".ljust(column - 8), "muted"), Run(tokens(count).rjust(8), "text")]
+    counts = [(words, count) for words, count, _ in part_counts(reading) if count]
     if reading.trigger is not None:
-        yield [Run("  compress at".ljust(column - 8), "muted"), Run(tokens(reading.trigger).rjust(8), "text")]
+        counts.append(("compress at", reading.trigger))
+    for words, count in counts:
+        yield [Run(f"  {words}".ljust(column - 8), "muted"), Run(tokens(count).rjust(8), "text")]
+
+
+def _compression(would: CompressionPreview | None) -> Iterator[Line]:
+    """What ``/compress`` would do now."""
+    if would is None:
+        return
+    turns = "1 turn" if len(would.turns) == 1 else f"{len(would.turns)} turns"
+    yield [
+        Run(f"/compress would fold {turns}: {tokens(would.before)} → ≈{tokens(would.after)} tokens", "text", Look.BOLD),
+        Run(f"   {one_line(would.writer, 60)} writes the summary", "muted"),
+    ]
+    for prompt in would.prompts[:MOST_PROMPTS]:
+        yield [Run(f"  {one_line(prompt, 100)}", "muted")]
+    if len(would.prompts) > MOST_PROMPTS:
+        yield [Run(f"  … {len(would.prompts) - MOST_PROMPTS} more", "muted")]
+    yield []
+
+
+def _bill(bill: Bill) -> Iterator[Line]:
+    """What was paid so far, by model, thinking on a line of its own."""
+    if not bill.models:
+        return
+    yield [Run(f"cost {bill.words}", "text", Look.BOLD)]
+    for row in bill.models:
+        name = one_line(row.name, 60) + (" for summaries" if row.for_summaries else "")
+        counts = f"in {_count(row.input)} ({_count(row.cached)} cached) · out {_count(row.output)}"
+        yield [Run(f"  {name}   ", "text"), Run(f"{counts} · {_dollars(row.dollars)}", "muted")]
+        if row.thinking:
+            part = "" if row.thinking_share is None else f" · {row.thinking_share:.0%}"
+            yield [Run(f"    thinking {_count(row.thinking)}{part} · {_dollars(row.thinking_dollars)}", "muted")]
+    yield []
+
+
+def _count(count: int | None) -> str:
+    return "unknown" if count is None else tokens(count)
+
+
+def _dollars(dollars: float | None) -> str:
+    return "cost unknown" if dollars is None else money(dollars)
 
 
 def _turns(preview: Preview, turns: Sequence[Turn], width: int) -> Iterator[Line]:
@@ -67,13 +112,16 @@ def _turns(preview: Preview, turns: Sequence[Turn], width: int) -> Iterator[Line
         (verdict.message_id, verdict.block): verdict for verdict in preview.request.outgoing.verdicts
     }
     shown = list(turns)[-MOST_TURNS:]
+    facts, scale = preview.target.facts, preview.meter.scale
+    sizes = block_sizes(preview.request.outgoing, shown, facts, scale=scale)
     if len(shown) < len(turns):
         yield [Run(f"{len(turns) - len(shown)} earlier turns are not listed.", "muted")]
     for number, turn in enumerate(shown, len(turns) - len(shown) + 1):
         yield _title(f"Turn {number}")
         for message in turn.messages:
             for index, block in enumerate(message.blocks):
-                yield _block(message, block, verdicts.get((message.id, index)), width)
+                place = (message.id, index)
+                yield _block(message, block, verdicts.get(place), sizes[place], width)
 
 
 def round_trip(preview: Preview, message_id: str) -> str:
@@ -90,12 +138,11 @@ def round_trip(preview: Preview, message_id: str) -> str:
     return f"The thinking of this answer stays behind: {', '.join(stays)}."
 
 
-def _block(message: Message, block: Block, verdict: Verdict | None, width: int) -> Line:
+def _block(message: Message, block: Block, verdict: Verdict | None, size: int, width: int) -> Line:
     sent = verdict is not None and verdict.sent
     mark = Run("  ✓ goes  ", "success") if sent else Run("  ✗ stays ", "warning")
-    count = f"≈{tokens(block_tokens(block))}".rjust(8)
-    role = "" if message.role is Role.TOOL else f"{message.role.value} "
-    kind = f"{role}{block.kind.replace('_', ' ')}".ljust(22)
+    count = f"≈{tokens(size)}".rjust(8)
+    kind = _kind(message, block).ljust(22)
     reason = verdict.reason.value if verdict is not None else "left out: replaced by a summary"
     reason = "" if reason == "sent" else f"  {reason}"
     used = 10 + 8 + 2 + 22 + width_of(reason)
@@ -107,6 +154,20 @@ def _block(message: Message, block: Block, verdict: Verdict | None, width: int) 
         Run(words, "muted"),
         Run(reason, "accent" if sent else "warning"),
     ]
+
+
+def _kind(message: Message, block: Block) -> str:
+    """In the words of the meter: you, answer, thinking."""
+    match block:
+        case TextBlock() if message.role is Role.ASSISTANT:
+            return "answer"
+        case TextBlock() if message.role is Role.USER:
+            return "you"
+        case ThinkingBlock():
+            return "thinking"
+        case _:
+            mine = "you, " if message.role is Role.USER else ""
+            return mine + block.kind.replace("_", " ")
 
 
 def _words(block: Block) -> str:

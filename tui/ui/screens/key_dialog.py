@@ -70,5 +70,6 @@ class KeyDialog(Sheet[bool]):
             self._wrong.update(Content.styled(f"✗ {printable(error.message)}", "$error"))
             return
         self._field.value = ""
+        self.ponder.chat.look_again()
         self.say(said)
         self.dismiss(result=True)

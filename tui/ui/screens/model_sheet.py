@@ -11,7 +11,7 @@ from textual.widget import Widget
 from tui.engine.state import SessionView
 from tui.ui.screens.sheet import Keys, Sheet
 from tui.ui.widgets.model_picker import ModelPicker
-from tui.ui.widgets.sidebar import Panels, WidePanels
+from tui.ui.widgets.panels import Panels, WidePanels
 from tui.ui.widgets.thinking_picker import ThinkingPicker
 
 LOOK_S = 0.2

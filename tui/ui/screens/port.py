@@ -38,8 +38,8 @@ class Shell(Protocol):
         """What commands touch."""
         ...
 
-    async def run_line(self, line: str) -> None:
-        """Run a slash command; what is wrong with it is said."""
+    async def run_line(self, line: str) -> bool:
+        """Run a slash command; what is wrong with it is said. False where it was not typed right."""
         ...
 
     async def run_id(self, command: str) -> None:

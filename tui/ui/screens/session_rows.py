@@ -16,9 +16,11 @@ HIT = re.compile("\x02(.*?)\x03", re.DOTALL)
 
 def age(seconds: float) -> str:
     """How long ago, roughly."""
+    if seconds < 60:
+        return "now"
     for limit, unit, word in ((3_600, 60, "min"), (86_400, 3_600, "h"), (86_400 * 60, 86_400, "d")):
         if seconds < limit:
-            return f"{max(0, int(seconds // unit))} {word}"
+            return f"{int(seconds // unit)} {word}"
     return f"{int(seconds // (86_400 * 30))} mon"
 
 
@@ -31,7 +33,7 @@ def session_row(row: SessionRow, width: int, now: float, *, current: bool) -> Ro
     head = Content.styled(mark, "$focus") + Content.styled(title, "bold $foreground")
     head = head + Content.styled(gap + when, "$muted-text")
     cost = money(row.cost) if row.cost is not None else "cost unknown"
-    words = [row.model, f"{row.turns} turn{'s' if row.turns != 1 else ''}", cost]
+    words = [row.model or "no answer yet", f"{row.turns} turn{'s' if row.turns != 1 else ''}", cost]
     if row.pinned:
         words.append("pinned")
     if row.deleted:

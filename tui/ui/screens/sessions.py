@@ -10,17 +10,17 @@ from typing import ClassVar
 from textual import on, work
 from textual.containers import Horizontal
 from textual.widget import Widget
-from textual.widgets import Input, OptionList
+from textual.widgets import OptionList
 
 from tui.commands.context import Desk, SessionRow
 from tui.domain.errors import PonderError
 from tui.domain.events import Severity
 from tui.ui.screens.export_choice import ExportChoice, Form
+from tui.ui.screens.finder import Search
 from tui.ui.screens.session_rows import session_row
-from tui.ui.screens.sheet import Keys, Sheet
-from tui.ui.widgets.field import Field
+from tui.ui.screens.sheet import Keys
 from tui.ui.widgets.page import Page, markdown_lines
-from tui.ui.widgets.row_list import STEPS, RowList
+from tui.ui.widgets.row_list import STEPS
 
 NARROW = 100
 SEARCH_KEYS = (("up down", "move"), ("enter", "open"), ("tab", "actions"))
@@ -30,41 +30,49 @@ LIST_KEYS = (
 )
 
 
-class Sessions(Sheet[str]):
+RENAME_KEYS = (("enter", "keep the title"),)
+
+
+class Sessions(Search[str]):
     """Gives the session to open, "new" for a new one."""
 
     TITLE_WORDS = "Sessions"
     SHAPE: ClassVar[str] = "-wide has-field"
     KEYS: ClassVar[Keys] = SEARCH_KEYS
+    PLACEHOLDER = "search (in:thinking, model:opus, after:2026-01)"
+    HANDED_ON = STEPS | {"tab"}
+    LIST_TAKES_FOCUS = True
 
     def __init__(self, desk: Desk, query: str = "") -> None:
-        super().__init__()
+        super().__init__(query)
         self._desk = desk
-        self._query = query
         self._rows: dict[str, SessionRow] = {}
         self._renaming: str | None = None
         self._gone: list[str] = []
 
     def inside(self) -> Sequence[Widget]:
         """Search over list and preview."""
-        self._field = Field(
-            "search (in:thinking, model:opus, after:2026-01)", value=self._query, handed_on=STEPS | {"tab"}
-        )
-        self._list = RowList()
         self._page = Page(self.ponder.theming.sheet_ink(self.ponder))
         self._page.can_focus = False
         return (self._field, Horizontal(self._list, self._page, classes="columns"))
 
     def on_mount(self) -> None:
-        """All of them, the newest first."""
+        """Where there is no room, there is no preview."""
         self.set_class(self.app.size.width < NARROW, "-narrow")
-        self._field.focus()
-        self.call_after_refresh(self._search)
+
+    def fill(self, at: str | None = None) -> None:
+        """The newest first, or the best."""
+        self._search(at)
+
+    def take(self, key: str | None) -> None:
+        """Open it."""
+        if key is not None:
+            self.dismiss(key)
 
     @work(exclusive=True, group="search")
     async def _search(self, at: str | None = None) -> None:
         try:
-            found = await self._desk.library.sessions(self._field.value if self._renaming is None else self._query)
+            found = await self._desk.library.sessions(self._query)
         except PonderError as error:
             self.note(error.message, "$error")
             return
@@ -88,37 +96,33 @@ class Sessions(Sheet[str]):
 
     # Searching
 
-    @on(Input.Changed)
-    def _typed(self) -> None:
+    def typed(self, text: str) -> None:
+        """A query, unless a title is being written."""
         if self._renaming is None:
-            self._query = self._field.value
-            self._search()
+            super().typed(text)
 
     @on(OptionList.OptionHighlighted)
     def _moved(self) -> None:
         self._preview()
 
-    @on(OptionList.OptionSelected)
-    def _clicked(self, event: OptionList.OptionSelected) -> None:
-        self.dismiss(self._list.key_at(event.option_index))
-
-    @on(Field.Pressed)
-    def _pressed(self, event: Field.Pressed) -> None:
-        if event.key == "tab":
+    def pressed(self, key: str) -> None:
+        """Over to the list, or along it."""
+        if key == "tab":
             self._list.focus()
         else:
-            self._list.step(event.key)
+            super().pressed(key)
 
-    @on(Input.Submitted)
-    def _entered(self) -> None:
+    def entered(self, text: str) -> None:
+        """Open, or keep the title."""
         if self._renaming is not None:
-            self._rename(self._renaming, self._field.value)
-        elif self._list.chosen is not None:
-            self.dismiss(self._list.chosen)
+            self._rename(self._renaming, text)
+        else:
+            super().entered(text)
 
     def on_descendant_focus(self) -> None:
         """The keys that work now."""
-        self.show_keys(LIST_KEYS if self.focused is self._list else SEARCH_KEYS)
+        if self._renaming is None:
+            self.show_keys(LIST_KEYS if self.focused is self._list else SEARCH_KEYS)
 
     # Doing things to the one the bar is on
 
@@ -163,10 +167,17 @@ class Sessions(Sheet[str]):
 
     def _begin_rename(self, session: str) -> None:
         self._renaming = session
-        self._query = self._field.value
-        self.note("a new title, enter keeps it")
+        self.note("a new title")
         self._field.value = self._rows[session].title
         self._field.focus()
+        self.show_keys(RENAME_KEYS, "back")
+
+    def action_leave(self) -> None:
+        """Out of the title, then out of the sheet."""
+        if self._renaming is None:
+            super().action_leave()
+        else:
+            self._rename(self._renaming, "")
 
     @work(group="act")
     async def _rename(self, session: str, title: str) -> None:

@@ -8,7 +8,7 @@ from typing import ClassVar
 from textual import on, work
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Input, OptionList, Static
+from textual.widgets import OptionList, Static
 
 from tui.commands.context import SettingsDesk
 from tui.domain.errors import PonderError
@@ -16,9 +16,9 @@ from tui.domain.printable import one_line, printable
 from tui.settings.layers import Layer
 from tui.settings.schema import keys
 from tui.ui.fuzzy import best
-from tui.ui.screens.sheet import Keys, Sheet
-from tui.ui.widgets.field import Field
-from tui.ui.widgets.row_list import STEPS, Row, RowList
+from tui.ui.screens.finder import Finder
+from tui.ui.screens.sheet import Keys
+from tui.ui.widgets.row_list import STEPS, Row
 
 FIND_KEYS = (("up down", "move"), ("enter", "change"), ("ctrl+u", "take back"))
 EDIT_KEYS = (("enter", "set"), ("tab", "next value"))
@@ -35,36 +35,37 @@ def value_words(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) else one_line(str(value), 60) or "–"
 
 
-class SettingsSheet(Sheet[None]):
+class SettingsSheet(Finder[None]):
     """A filter over the keys; enter turns it into a field for the value."""
 
     TITLE_WORDS = "Settings"
     SHAPE: ClassVar[str] = "-wide has-field"
     KEYS: ClassVar[Keys] = FIND_KEYS
+    PLACEHOLDER = "find a setting"
+    HANDED_ON = STEPS | {"tab", "ctrl+u"}
 
     def __init__(self, desk: SettingsDesk, key: str = "") -> None:
-        super().__init__()
+        super().__init__(key)
         self._desk = desk
-        self._query = key
         self._editing: str | None = None
+        self._help = Static("", markup=False, classes="detail")
 
     def inside(self) -> Sequence[Widget]:
         """Filter or value, list, help."""
-        self._field = Field("find a setting", value=self._query, handed_on=STEPS | {"tab", "ctrl+u"})
-        self._list = RowList(can_focus=False)
-        self._help = Static("", markup=False, classes="detail")
-        return (self._field, self._list, self._help)
+        return (*super().inside(), self._help)
 
-    def on_mount(self) -> None:
+    def rows(self, query: str, width: int) -> Sequence[Row]:
+        """By name and by what is said of them."""
+        names = best(query, list(keys()), lambda name: f"{name} {keys()[name].help}")
+        return [self._row(name, max(30, width)) for name in names]
+
+    def total(self) -> int:
         """All of them."""
-        self._field.focus()
-        self.call_after_refresh(self._fill)
+        return len(keys())
 
-    def _fill(self, at: str | None = None) -> None:
-        names = best(self._query, list(keys()), lambda name: f"{name} {keys()[name].help}")
-        width = max(30, self._list.size.width - 2)
-        self._list.show_rows([self._row(name, width) for name in names], at=at)
-        self.note(f"{len(names)} of {len(keys())}")
+    def fill(self, at: str | None = None) -> None:
+        """Rows, and what is known of the one the bar is on."""
+        super().fill(at)
         self._explain()
 
     def _row(self, name: str, width: int) -> Row:
@@ -86,40 +87,44 @@ class SettingsSheet(Sheet[None]):
             self._help.update("")
             return
         key, said = keys()[name], self._desk.layers().provenance(name)
-        words = [printable(key.help), f"It takes {key.kind}."]
+        words = [
+            printable(key.help),
+            f"It takes {key.kind}.",
+            "Set here it holds for this session; config.toml keeps it.",
+        ]
         if said.overruled:
             words.append(f"Overrules {', '.join(layer.title for layer in said.overruled)}.")
         self._help.update(Content.styled(" ".join(words), "$foreground"))
-
-    @on(Input.Changed)
-    def _typed(self) -> None:
-        if self._editing is None:
-            self._query = self._field.value
-            self._fill()
 
     @on(OptionList.OptionHighlighted)
     def _moved(self) -> None:
         self._explain()
 
-    @on(OptionList.OptionSelected)
-    def _clicked(self, event: OptionList.OptionSelected) -> None:
-        self._begin(self._list.key_at(event.option_index))
-
-    @on(Field.Pressed)
-    def _pressed(self, event: Field.Pressed) -> None:
-        if event.key == "ctrl+u" and self._editing is None:
-            self._take_back()
-        elif event.key == "tab" and self._editing is not None:
-            self._next_value(self._editing)
-        elif event.key in STEPS and self._editing is None:
-            self._list.step(event.key)
-
-    @on(Input.Submitted)
-    def _entered(self) -> None:
+    def typed(self, text: str) -> None:
+        """A query, unless a value is being written."""
         if self._editing is None:
-            self._begin(self._list.chosen)
+            super().typed(text)
+
+    def pressed(self, key: str) -> None:
+        """Take back; the next of the values there are; up and down."""
+        if self._editing is not None:
+            if key == "tab":
+                self._next_value(self._editing)
+        elif key == "ctrl+u":
+            self._take_back()
         else:
-            self._assign(self._editing, self._field.value)
+            super().pressed(key)
+
+    def entered(self, text: str) -> None:
+        """Begin with a value, or take the one that was written."""
+        if self._editing is None:
+            self.take(self._list.chosen)
+        else:
+            self._assign(self._editing, text)
+
+    def take(self, key: str | None) -> None:
+        """The field is for its value now."""
+        self._begin(key)
 
     def _begin(self, name: str | None) -> None:
         if name is None:
@@ -130,7 +135,7 @@ class SettingsSheet(Sheet[None]):
         self._field.value = "" if value == "–" else value
         self._field.cursor_position = len(self._field.value)
         self._field.focus()
-        self.show_keys(EDIT_KEYS)
+        self.show_keys(EDIT_KEYS if keys()[name].choices else EDIT_KEYS[:1], "back")
 
     def _next_value(self, name: str) -> None:
         choices = keys()[name].choices
@@ -150,7 +155,7 @@ class SettingsSheet(Sheet[None]):
         self.retitle(self.TITLE_WORDS)
         self._field.value = self._query
         self.show_keys(FIND_KEYS)
-        self._fill(at=name)
+        self.fill(at=name)
 
     @work(exclusive=True)
     async def _assign(self, name: str, words: str) -> None:
@@ -169,4 +174,4 @@ class SettingsSheet(Sheet[None]):
                 self.say(await self._desk.unassign(name))
             except PonderError as error:
                 self.complain(error)
-            self._fill(at=name)
+            self.fill(at=name)

@@ -63,6 +63,7 @@ class Sheet(ModalScreen[R], Generic[R]):
         self._head = Static("", markup=False, classes="sheet-title")
         self._note = Static("", markup=False, classes="sheet-note")
         self._foot = Static("", markup=False, classes="sheet-keys")
+        self._keys: Keys = (*self.KEYS, ("esc", self.ESCAPE))
 
     @property
     def ponder(self) -> PonderApp:
@@ -96,10 +97,12 @@ class Sheet(ModalScreen[R], Generic[R]):
         """A few words at the right of the title."""
         self._note.update(Content.styled(one_line(words, 60), style))
 
-    def show_keys(self, keys: Keys | None = None) -> None:
-        """The foot."""
+    def show_keys(self, keys: Keys | None = None, escape: str | None = None) -> None:
+        """The foot: these keys from now on, or as many as fit of those that stand there."""
+        if keys is not None:
+            self._keys = (*keys, ("esc", escape or self.ESCAPE))
         width = self._foot.size.width or self.app.size.width
-        self._foot.update(keys_content((*(self.KEYS if keys is None else keys), ("esc", self.ESCAPE)), width))
+        self._foot.update(keys_content(self._keys, width))
 
     def on_resize(self, event: events.Resize) -> None:
         """As many keys as fit."""

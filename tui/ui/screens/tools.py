@@ -42,7 +42,8 @@ class Tools(Sheet[None]):
 
     def _fill(self) -> None:
         rows = self._desk.tools()
-        self._list.show_rows([_row(row) for row in rows])
+        width = max(30, self._list.size.width - 2)
+        self._list.show_rows([_row(row, width) for row in rows])
         on_ = [row for row in rows if row.enabled]
         self.note(f"{len(on_)} of {len(rows)} on · {tokens(sum(row.tokens for row in on_))} tokens")
         if not rows:
@@ -81,8 +82,11 @@ class Tools(Sheet[None]):
             self._fill()
 
 
-def _row(row: ToolRow) -> Row:
+def _row(row: ToolRow, width: int) -> Row:
+    source = 17 if width >= 66 else 0
+    room = max(10, width - 4 - 9 - source - 6)
     mark = "[x] " if row.enabled else "[ ] "
-    name = Content.styled(mark + one_line(row.name, 26).ljust(27), "$foreground" if row.enabled else "$muted-text")
-    facts = f"{one_line(row.policy, 8).ljust(8)}{one_line(row.source, 16).ljust(17)}{tokens(row.tokens).rjust(6)}"
-    return Row(row.name, name + Content.styled(facts, "$muted-text"))
+    style = "$foreground" if row.enabled else "$muted-text"
+    name = Content.styled(mark + one_line(row.name, room - 1).ljust(room), style)
+    facts = one_line(row.policy, 8).ljust(9) + (one_line(row.source, source - 1).ljust(source) if source else "")
+    return Row(row.name, name + Content.styled(facts + tokens(row.tokens).rjust(6), "$muted-text"))

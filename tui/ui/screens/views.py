@@ -152,7 +152,7 @@ def _history(app: PonderApp) -> None:
 
     def chosen(prompt: str | None) -> None:
         if prompt is not None:
-            app.chat.composer.put(prompt)
+            app.chat.composer.recall(prompt)
             app.chat.composer.focus()
 
     app.push_screen(HistorySearch(app.chat.composer.past.prompts), chosen)

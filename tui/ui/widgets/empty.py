@@ -37,7 +37,7 @@ class Empty(Static):
 
 def _lines(findings: Sequence[Finding], problems: Sequence[tuple[str, str]], name: str) -> list[Content]:
     lines = [
-        Content.styled("ponder", "bold $primary") + Content.styled("  talks to models that think", "$muted-text"),
+        Content.styled("Talk to models that think", "bold $primary"),
         Content(""),
     ]
     for sentence, advice in problems[:4]:

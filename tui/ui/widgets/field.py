@@ -8,7 +8,7 @@ from textual import events
 from textual.message import Message
 from textual.widgets import Input
 
-from tui.domain.printable import one_line
+from tui.domain.printable import one_line, printable
 
 LONGEST = 2_000
 
@@ -42,6 +42,10 @@ class Field(Input):
             id=id,
         )
         self._handed_on = handed_on
+
+    def validate_value(self, value: str) -> str:
+        """Whoever puts words here, they are drawn and never obeyed."""
+        return printable(value, keep_newlines=False)
 
     async def _on_key(self, event: events.Key) -> None:
         if event.key in self._handed_on:

@@ -69,7 +69,7 @@ class KeyLine(Static):
         if not self._busy:
             keys = [(key, word) for key, word in keys if word != "stop"]
         if self._place is Place.TRANSCRIPT:
-            keys = [*TRANSCRIPT_KEYS, ("esc", "back")]
+            keys = [*TRANSCRIPT_KEYS, ("esc", "stop" if self._busy else "back")]
         elif self._place is Place.ANYWHERE:
             keys = [*SIDEBAR_KEYS, ("esc", "back")]
         content = Content("")

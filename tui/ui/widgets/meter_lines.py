@@ -6,22 +6,34 @@ from collections.abc import Sequence
 
 from textual.content import Content
 
+from tui.context.bill import session_bill
+from tui.domain.compression import SummaryRun
 from tui.domain.messages import Turn
+from tui.domain.printable import one_line
 from tui.domain.usage import Certainty, MeterReading, Part
 from tui.ui.transcript.figures import money, share, tokens
 
-COLOURS = {
-    Part.SYSTEM: "$meter-system",
-    Part.TOOLS: "$meter-tools",
-    Part.USER: "$meter-user",
-    Part.ANSWERS: "$meter-answers",
-    Part.THINKING_SENT: "$meter-thinking",
-    Part.TOOL_RESULTS: "$meter-tools",
-    Part.DRAFT: "$meter-user",
-}
-"""Parts that are sent, in the order of the bar."""
+GROUPS: Sequence[tuple[str, tuple[Part, ...], str]] = (
+    ("system+tools", (Part.SYSTEM, Part.TOOLS), "meter-system"),
+    ("you", (Part.USER, Part.DRAFT), "meter-user"),
+    ("answers", (Part.ANSWERS,), "meter-answers"),
+    ("tool results", (Part.TOOL_RESULTS,), "meter-tools"),
+    ("thinking sent", (Part.THINKING_SENT,), "meter-thinking"),
+)
+"""What is sent, in the order of the bar, with the theme variable of its cells."""
 
-WORDS = {Part.USER: "you", Part.THINKING_STRIPPED: "stripped", Part.RESERVED: "reserved"}
+BEHIND: Sequence[tuple[str, Part]] = (("stripped", Part.THINKING_STRIPPED), ("reserved", Part.RESERVED))
+"""What is not: thinking that stays behind, room kept for the answer."""
+
+
+def part_counts(reading: MeterReading) -> list[tuple[str, int, str]]:
+    """Words, tokens and colour of every part: the same lines always, so that nothing moves while they grow."""
+    rows = []
+    for words, parts, colour in GROUPS:
+        drafting = Part.DRAFT in parts and reading.parts.get(Part.DRAFT, 0)
+        count = sum(reading.parts.get(part, 0) for part in parts)
+        rows.append((f"{words} + draft" if drafting else words, count, colour))
+    return [*rows, *((words, reading.parts.get(part, 0), "") for words, part in BEHIND)]
 
 
 def certainty_words(reading: MeterReading) -> str:
@@ -35,13 +47,14 @@ def bar(reading: MeterReading, width: int, *, plain: bool = False) -> Content:
     whole = reading.limit or max(reading.effective, 1)
     trigger = round(reading.trigger / whole * width) if reading.trigger and reading.limit else None
     cells: list[tuple[str, str]] = []
-    total = max(sum(reading.parts.get(part, 0) for part in COLOURS), 1)
+    sent = [(count, colour) for _, count, colour in part_counts(reading) if colour]
+    total = max(sum(count for count, _ in sent), 1)
     filled = min(width, max(1 if reading.effective else 0, round(reading.effective / whole * width)))
     used = 0
-    for part, colour in COLOURS.items():
-        used += reading.parts.get(part, 0)
+    for count, colour in sent:
+        used += count
         upto = min(filled, round(used / total * filled))
-        cells.extend([(full, colour)] * (upto - len(cells)))
+        cells.extend([(full, f"${colour}")] * (upto - len(cells)))
     cells.extend([(full, "$meter-fill")] * (filled - len(cells)))
     cells.extend([(free, "$meter-free")] * (width - len(cells)))
     if trigger is not None and 0 <= trigger < width:
@@ -59,7 +72,7 @@ def meter_lines(reading: MeterReading, width: int, *, plain: bool = False) -> Co
     """Bar, sent, stored, parts, and where compression starts."""
     lines: list[Content] = []
     if reading.limit:
-        percent = share(reading.effective, reading.limit)
+        percent = share(reading.effective, reading.limit).rjust(4)
         room = max(4, width - len(percent) - 1)
         lines.append(bar(reading, room, plain=plain) + Content.styled(f" {percent}", "bold $foreground"))
         near = reading.trigger is not None and reading.effective >= reading.trigger
@@ -72,40 +85,49 @@ def meter_lines(reading: MeterReading, width: int, *, plain: bool = False) -> Co
     lines.append(Content.styled(f"{tokens(reading.raw)} stored", "$muted-text"))
     lines.extend(part_lines(reading, width, plain=plain))
     if reading.trigger is not None:
-        lines.append(_pair("compress at", tokens(reading.trigger), width))
+        mark = Content.styled("| " if plain else "┊ ", "$warning")
+        lines.append(mark + _pair("compress at", tokens(reading.trigger), width - 2))
     return Content("\n").join(lines)
 
 
 def part_lines(reading: MeterReading, width: int, *, plain: bool = False) -> list[Content]:
-    """A line for each part that is there, with the colour it has in the bar."""
-    lines = []
+    """A line for each part, with the colour it has in the bar; an empty one is muted."""
     dot = "#" if plain else "▪"
-    for part in Part:
-        count = reading.parts.get(part, 0)
-        if not count:
-            continue
-        mark = Content.styled(f"{dot} ", COLOURS[part]) if part in COLOURS else Content("  ")
-        lines.append(mark + _pair(WORDS.get(part, part.value), tokens(count), width - 2))
+    lines = []
+    for words, count, colour in part_counts(reading):
+        shown = f"${colour}" if count else "$meter-free"
+        mark = Content.styled(f"{dot} ", shown) if colour else Content("  ")
+        figure = "$foreground" if count else "$muted-text"
+        lines.append(mark + _pair(words, tokens(count), width - 2, figure))
     return lines
 
 
-def _pair(words: str, figure: str, width: int) -> Content:
+def _pair(words: str, figure: str, width: int, style: str = "$foreground") -> Content:
     gap = " " * max(1, width - len(words) - len(figure))
-    return Content.styled(words, "$muted-text") + Content(gap) + Content.styled(figure, "$foreground")
+    return Content.styled(words, "$muted-text") + Content(gap) + Content.styled(figure, style)
 
 
-def bill_lines(turns: Sequence[Turn], width: int) -> Content:
-    """Turns, cost, and how much of what was generated is thinking; unknown prices say so."""
-    answers = [message for turn in turns for message in turn.messages if message.usage is not None]
-    costs = [message.cost for turn in turns for message in turn.messages if message.cost is not None]
-    unknown = sum(message.cost is None for message in answers)
-    spent = money(sum(costs)) if costs else "cost unknown" if answers else "nothing spent"
+def bill_lines(turns: Sequence[Turn], width: int, summaries: Sequence[SummaryRun] = ()) -> Content:
+    """Turns, cost, and how much of what was generated is thinking; unknown prices say so.
+
+    By model where several were asked; what summaries cost is in the sum and on a line of its own.
+    """
+    rows = session_bill(turns, summaries=summaries).models
+    costs = [row.dollars for row in rows if row.dollars is not None]
+    unknown = sum(row.unpriced for row in rows)
+    spent = money(sum(costs)) if costs else "cost unknown" if rows else "nothing spent"
     if costs and unknown:
         spent += f" + {unknown} unknown"
     lines = [_pair(f"{len(turns)} turn{'s' if len(turns) != 1 else ''}", spent, width)]
-    usages = [message.usage for message in answers if message.usage is not None]
-    output = sum(usage.output or 0 for usage in usages)
-    thought = sum(usage.thinking or 0 for usage in usages)
-    if output:
-        lines.append(_pair("thinking", f"{share(thought, output)} of output", width))
+    models = [row for row in rows if not row.for_summaries]
+    shown = [(row.name.partition("/")[2], row.dollars) for row in models] if len(models) > 1 else []
+    paid = [run.cost for run in summaries if run.cost is not None]
+    if summaries:
+        shown.append(("summaries", sum(paid) if paid else None))
+    for words, dollars in shown:
+        figure = "unknown" if dollars is None else money(dollars)
+        lines.append(_pair(one_line(words, width - len(figure) - 1), figure, width))
+    output = sum(row.output or 0 for row in models)
+    thought = sum(row.thinking or 0 for row in models)
+    lines.append(_pair("thinking", f"{share(thought, output)} of output" if output else "–", width))
     return Content("\n").join(lines)

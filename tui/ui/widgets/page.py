@@ -20,12 +20,7 @@ Lines = Callable[[int], Sequence[Line]]
 
 def markdown_lines(text: str) -> Lines:
     """A text's lines, laid out for any width."""
-    document = Document(text, closed=True)
-
-    def lines(width: int) -> Sequence[Line]:
-        return [document.line(number) for number in range(document.height(width))]
-
-    return lines
+    return Document(text, closed=True).lines
 
 
 class Page(ScrollView, can_focus=True):

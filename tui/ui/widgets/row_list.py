@@ -22,7 +22,22 @@ class Row:
     content: Content
 
 
-class RowList(OptionList):
+class BarList(OptionList):
+    """An option list whose bar can be read and seen in every theme, and where there are no colours."""
+
+    def render_line(self, y: int) -> Strip:
+        """Under the bar all words take the bar's own colour: muted ones could not be read there."""
+        strip = super().render_line(y)
+        line = self.scroll_offset.y + y
+        if self.highlighted is None or line >= len(self._lines) or self._lines[line][0] != self.highlighted:
+            return strip
+        bar = self.get_component_rich_style("option-list--option-highlighted")
+        # Without colours the bar of the list one is in is seen by swapping ground and letters.
+        over = Style(reverse=bool(bar.bold)) if self.app.no_color else Style(color=bar.color)
+        return Strip(Segment.apply_style(strip, post_style=over), strip.cell_length)
+
+
+class RowList(BarList):
     """Rows by key."""
 
     def __init__(self, *, id: str | None = None, can_focus: bool = True) -> None:  # noqa: A002
@@ -60,15 +75,6 @@ class RowList(OptionList):
     def key_at(self, number: int) -> str:
         """The key of a row by its place."""
         return self._rows[number].key
-
-    def render_line(self, y: int) -> Strip:
-        """Under the bar all words take the bar's own colour: muted ones could not be read there."""
-        strip = super().render_line(y)
-        line = self.scroll_offset.y + y
-        if self.highlighted is None or line >= len(self._lines) or self._lines[line][0] != self.highlighted:
-            return strip
-        colour = self.get_component_rich_style("option-list--option-highlighted").color
-        return Strip(Segment.apply_style(strip, post_style=Style(color=colour)), strip.cell_length)
 
     def step(self, key: str) -> None:
         """What a key means for the bar: up, down, pageup, pagedown, home, end."""

@@ -1,177 +1,86 @@
-"""The sidebar: model, thinking, context, session. The same panels stand in a sheet where there is no room for it."""
+"""The sidebar: a place at the right that is furnished with its panels once the first screen stands."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, cast
 
-from textual import on
-from textual.app import ComposeResult
+from textual import events
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical, VerticalScroll
-from textual.content import Content
-from textual.widgets import Static
+from textual.containers import Vertical
 
 from tui.commands.context import Desk
-from tui.domain.events import Severity
-from tui.domain.messages import Turn
 from tui.domain.usage import MeterReading
 from tui.engine.state import SessionView
-from tui.ui.widgets.meter_lines import bill_lines, certainty_words, meter_lines
-from tui.ui.widgets.model_picker import ModelPicker
-from tui.ui.widgets.thinking_picker import ThinkingPicker
 
 if TYPE_CHECKING:
     from tui.ui.app import PonderApp
+    from tui.ui.widgets.model_picker import ModelPicker
+    from tui.ui.widgets.panels import SidePanels
+    from tui.ui.widgets.thinking_picker import ThinkingPicker
 
 
-def heading(words: str) -> Content:
-    """A panel's title."""
-    return Content.styled(words, "bold $primary")
+LOW = 31
+"""Rows below which every blank line counts."""
 
 
-class MeterView(Vertical):
-    """Context and session; redrawn only when a reading or a turn is another."""
-
-    def __init__(self, *, plain: bool) -> None:
-        super().__init__(classes="meter-view")
-        self._plain = plain
-        self._title = Static(heading("CONTEXT"), markup=False, classes="panel-title")
-        self._meter = Static("", markup=False, classes="meter")
-        self._bill = Static("", markup=False, classes="bill")
-        self._reading: MeterReading | None = None
-        self._turns: tuple[Turn, ...] | None = None
-        self._width = 0
-        self._rows = -1
-        """Lines of the meter: only when they change must anything else move."""
-
-    def compose(self) -> ComposeResult:
-        """Meter over bill."""
-        yield self._title
-        yield self._meter
-        yield Static(heading("SESSION"), markup=False, classes="panel-title")
-        yield self._bill
-
-    def on_resize(self) -> None:
-        """Another width."""
-        if self._width != self.size.width:
-            self._width = self.size.width
-            self._draw_meter()
-            self._draw_bill()
-
-    def show_turns(self, turns: tuple[Turn, ...]) -> None:
-        """These are the finished turns."""
-        if turns is not self._turns:
-            self._turns = turns
-            self._draw_bill()
-
-    def show_meter(self, reading: MeterReading) -> None:
-        """Another reading."""
-        if reading is not self._reading and reading != self._reading:
-            self._reading = reading
-            self._draw_meter()
-
-    def _draw_meter(self) -> None:
-        if self._reading is None or not self._width:
-            return
-        word = Content.styled(f"   {certainty_words(self._reading)}", "$muted-text")
-        self._title.update(heading("CONTEXT") + word, layout=False)
-        lines = meter_lines(self._reading, self._width, plain=self._plain)
-        rows = lines.plain.count("\n")
-        self._meter.update(lines, layout=rows != self._rows)
-        self._rows = rows
-
-    def _draw_bill(self) -> None:
-        if self._turns is not None and self._width:
-            self._bill.update(bill_lines(self._turns, self._width))
-
-
-class Panels(VerticalScroll, can_focus=False):
-    """Model, thinking, context, session below each other."""
-
-    def __init__(self, desk: Desk, view: SessionView, *, id: str | None = None, later: bool = False) -> None:  # noqa: A002
-        super().__init__(id=id, classes="panels")
-        self.picker = ModelPicker(desk.models, view.spec, later=later)
-        self.thinking = ThinkingPicker(desk.models, view.spec)
-        self.meter = MeterView(plain=bool(desk.settings.layers().value("ui.plain")))
-
-    def compose(self) -> ComposeResult:
-        """Titles and panels."""
-        yield Static(heading("MODEL"), markup=False, classes="panel-title")
-        yield self.picker
-        yield Static(heading("THINKING"), markup=False, classes="panel-title")
-        yield self.thinking
-        yield self.meter
-
-    def show(self, view: SessionView) -> None:
-        """Draw what changed since the last time; called every frame while something streams."""
-        self.picker.show(view.spec)
-        self.thinking.show(view.spec, view.plan)
-        self.meter.show_turns(view.turns)
-        if view.meter is not None:
-            self.meter.show_meter(view.meter)
-
-    def show_meter(self, reading: MeterReading) -> None:
-        """The meter with the draft in it."""
-        self.meter.show_meter(reading)
-
-    @on(ModelPicker.Picked)
-    def _model_picked(self) -> None:
-        self.thinking.focus()
-
-    @on(ModelPicker.KeyMissing)
-    def _ask_for_key(self, event: ModelPicker.KeyMissing) -> None:
-        from tui.ui.screens.key_dialog import KeyDialog
-
-        def saved(done: object) -> None:
-            if done:
-                self.picker.refresh_rows(at=event.model)
-                self.picker.take(event.model)
-
-        hint = cast("PonderApp", self.app).desk.keys.key_hint(event.provider)
-        self.app.push_screen(KeyDialog(event.provider, hint), saved)
-
-
-class WidePanels(Panels):
-    """The same in two columns: models left, all that depends on the choice right."""
-
-    def compose(self) -> ComposeResult:
-        """Two columns."""
-        with Horizontal(classes="two-columns"):
-            with Vertical(classes="first"):
-                yield Static(heading("MODEL"), markup=False, classes="panel-title")
-                yield self.picker
-            with VerticalScroll(classes="second", can_focus=False):
-                yield Static(heading("THINKING"), markup=False, classes="panel-title")
-                yield self.thinking
-                yield self.meter
-
-
-class Sidebar(Panels):
-    """Docked at the right."""
+class Sidebar(Vertical):
+    """Docked at the right. Its panels are made when they are first asked for."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "back", show=False)]
 
     def __init__(self, desk: Desk) -> None:
-        view, subscription = desk.chat.attach()
-        subscription.close()
-        super().__init__(desk, view, id="sidebar", later=True)
+        super().__init__(id="sidebar")
+        self._desk = desk
+        self._view: SessionView | None = None
+        self._meter: MeterReading | None = None
+        self._panels: SidePanels | None = None
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Where there are few rows, everything is in sight with less room between."""
+        self.set_class(event.size.height < LOW, "-low")
+
+    def furnish(self) -> SidePanels:
+        """The panels, made if they are not there yet."""
+        if self._panels is None:
+            from tui.ui.widgets.panels import SidePanels
+
+            if self._view is None:
+                self._view, subscription = self._desk.chat.attach()
+                subscription.close()
+            self._panels = SidePanels(self._desk, self._view)
+            self.mount(self._panels)
+            self._panels.show(self._view)
+            if self._meter is not None:
+                self._panels.show_meter(self._meter)
+        return self._panels
 
     @property
-    def _ponder(self) -> PonderApp:
-        return cast("PonderApp", self.app)
+    def picker(self) -> ModelPicker:
+        """Of models."""
+        return self.furnish().picker
+
+    @property
+    def thinking(self) -> ThinkingPicker:
+        """Of levels and budgets."""
+        return self.furnish().thinking
+
+    def show(self, view: SessionView) -> None:
+        """Draw what changed since the last time; called every frame while something streams."""
+        self._view = view
+        if self._panels is not None:
+            self._panels.show(view)
+
+    def look_again(self) -> None:
+        """Other models can be asked now than a moment ago."""
+        if self._panels is not None and self._panels.picker.filled:
+            self._panels.picker.refresh_rows()
+
+    def show_meter(self, reading: MeterReading) -> None:
+        """The meter with the draft in it."""
+        self._meter = reading
+        if self._panels is not None:
+            self._panels.show_meter(reading)
 
     def action_leave(self) -> None:
         """Back to writing."""
-        self._ponder.chat.composer.focus()
-
-    @on(ModelPicker.Picked)
-    @on(ThinkingPicker.Picked)
-    def _say(self, event: ModelPicker.Picked | ThinkingPicker.Picked) -> None:
-        self._ponder.say(event.said)
-        if isinstance(event, ThinkingPicker.Picked):
-            self.action_leave()
-
-    @on(ModelPicker.Failed)
-    @on(ThinkingPicker.Failed)
-    def _failed(self, event: ModelPicker.Failed | ThinkingPicker.Failed) -> None:
-        self._ponder.say(event.error.message, Severity.ERROR, event.error.advice)
+        cast("PonderApp", self.app).chat.composer.focus()

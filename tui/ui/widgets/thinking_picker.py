@@ -19,6 +19,8 @@ from tui.domain.printable import one_line
 from tui.domain.thinking import Asked, ModelSpec, ThinkingPlan
 
 LONGEST_BUDGET = 12
+BAR = "$block-cursor-foreground on $block-cursor-background bold"
+BAR_WITHOUT_COLOURS = "bold reverse"
 
 
 class ThinkingPicker(Static, can_focus=True):
@@ -43,26 +45,34 @@ class ThinkingPicker(Static, can_focus=True):
 
         error: PonderError
 
-    def __init__(self, desk: ModelDesk, spec: ModelSpec) -> None:
+    def __init__(self, desk: ModelDesk, spec: ModelSpec, plan: ThinkingPlan) -> None:
         super().__init__("", markup=False, classes="thinking-picker")
         self._desk = desk
         self._spec = spec
-        self._plan: ThinkingPlan | None = None
+        self._plan = plan
         self._rows: Sequence[LevelRow] = ()
         self._at = 0
         self._typed = ""
+        self._width = 0
+        """Known from the first layout on."""
 
     def on_mount(self) -> None:
-        """Draw."""
+        """Ask once."""
         self._load()
 
     def on_resize(self) -> None:
+        """Another width."""
+        self.lay()
+
+    def lay(self) -> None:
         """What is sent is cut to the width."""
-        self._draw()
+        if self._width != self.size.width:
+            self._width = self.size.width
+            self._draw()
 
     def show(self, spec: ModelSpec, plan: ThinkingPlan) -> None:
         """Another model or level, and what is sent for it."""
-        if spec != self._spec or plan is not self._plan:
+        if spec != self._spec or plan != self._plan:
             self._spec, self._plan = spec, plan
             self._load()
 
@@ -72,7 +82,9 @@ class ThinkingPicker(Static, can_focus=True):
         self._draw()
 
     def _draw(self) -> None:
-        width = max(14, self.size.width)
+        if not self._width:
+            return
+        width = max(14, self._width)
         lines = [self._levels(), self._meaning(width), self._hint(width)]
         self.update(Content("\n").join(lines))
 
@@ -86,7 +98,7 @@ class ThinkingPicker(Static, can_focus=True):
             label = one_line(row.label, 12)
             shown = f"‹{label}›" if row.current else f" {label} "
             bar = place == self._at and self.has_focus
-            style = "$block-cursor-foreground on $block-cursor-background bold" if bar else ""
+            style = BAR_WITHOUT_COLOURS if bar and self.app.no_color else BAR if bar else ""
             line = line + Content.styled(shown, style or ("bold $foreground" if row.current else "$muted-text"))
         return line
 
@@ -98,7 +110,7 @@ class ThinkingPicker(Static, can_focus=True):
 
     def _hint(self, width: int) -> Content:
         row = self._row()
-        warnings = self._plan.warnings if self._plan is not None and row is not None and row.current else ()
+        warnings = self._plan.warnings if row is not None and row.current else ()
         warning = row.warning if row is not None and row.warning else warnings[0] if warnings else ""
         if warning and not self._typed:
             return Content.styled(one_line(f"! {warning}", width * 2), "$warning")
@@ -107,20 +119,19 @@ class ThinkingPicker(Static, can_focus=True):
     def _row(self) -> LevelRow | None:
         return self._rows[self._at] if self._at < len(self._rows) else None
 
-    def on_focus(self) -> None:
-        """The bar is seen."""
+    def watch_has_focus(self, _has_focus: bool) -> None:  # noqa: FBT001 - Textual's
+        """The bar is seen while one is here; nothing half done stays behind."""
+        super().watch_has_focus(_has_focus)
+        if not _has_focus:
+            self._typed = ""
+            self._at = next((place for place, row in enumerate(self._rows) if row.current), 0)
         self._draw()
-
-    def on_blur(self) -> None:
-        """Nothing half done stays."""
-        self._typed = ""
-        self._load()
 
     def on_key(self, event: events.Key) -> None:
         """Digits begin a budget."""
         if event.key == "backspace" and self._typed:
             self._typed = self._typed[:-1]
-        elif event.character and (event.character.isdigit() or (self._typed and event.character in "kK_,")):
+        elif event.character and (event.character.isdigit() or (self._typed and event.character in "kKmM_,.")):
             self._typed = (self._typed + event.character)[:LONGEST_BUDGET]
         elif event.key == "escape" and self._typed:
             self._typed = ""

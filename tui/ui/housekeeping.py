@@ -1,0 +1,49 @@
+"""Looking for garbage when nobody waits: a full collection takes as long as a frame that is late.
+
+Young objects are looked through in small portions, as they always are. The old ones, which are most of a long
+conversation, are looked through only once the program has stood still for a while.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+
+YOUNG = 2_000
+"""New objects before the young ones are looked through: half a millisecond."""
+NEVER = 1_000_000
+"""Collections of the young before the older ones are looked through by themselves."""
+STILL_S = 5
+"""Seconds without anything new after which the old ones are looked through."""
+STIRRED = 200
+"""New objects of a second in which the program did something; an idle screen makes fewer."""
+WORTH = 20_000
+"""Objects that have grown old since the last time, before it is worth looking."""
+
+
+class Housekeeping:
+    """Counts the seconds that nothing happened in; ``tick`` is called once in each."""
+
+    def __init__(self, is_busy: Callable[[], bool]) -> None:
+        self._is_busy = is_busy
+        self._still = 0
+        self._young = 0
+        self._rounds = 0
+
+    def begin(self) -> None:
+        """The screen stands: what was loaded for it is never garbage, what comes from now on may be."""
+        gc.freeze()
+        gc.set_threshold(YOUNG, NEVER, NEVER)
+        gc.enable()
+
+    def tick(self) -> bool:
+        """Look for garbage if it is time; whether it was."""
+        young, rounds, _ = gc.get_count()
+        stirred = self._is_busy() or rounds != self._rounds or abs(young - self._young) > STIRRED
+        self._still = 0 if stirred else self._still + 1
+        self._young, self._rounds = young, rounds
+        if self._still != STILL_S or rounds * YOUNG < WORTH:
+            return False
+        gc.collect()
+        self._young, self._rounds, _ = gc.get_count()
+        return True

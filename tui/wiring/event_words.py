@@ -1,0 +1,62 @@
+"""What came on the wire, as lines: one for each event, one for each run of pieces that belong together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import fields, is_dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from tui.domain.stream import StreamEvent, TextDelta, ThinkingDelta, ToolArgsDelta
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+LONGEST = 300
+"""Characters shown of an event; a whole image or signature helps nobody."""
+PIECES = (TextDelta, ThinkingDelta, ToolArgsDelta)
+NAME = 20
+Heard = tuple[float, StreamEvent]
+
+
+def event_lines(heard: Iterable[Heard]) -> tuple[str, ...]:
+    """When it came, what it was, what was in it."""
+    lines: list[str] = []
+    for _, group in groupby(enumerate(heard), _run):
+        run = [event for _, event in group]
+        first, event = run[0]
+        if isinstance(event, PIECES):
+            text = "".join(piece.text for _, piece in run if isinstance(piece, PIECES))
+            count = f" × {len(run)}" if len(run) > 1 else ""
+            lines.append(_line(first, _name(event) + count, repr(text), run[-1][0]))
+        else:
+            lines.append(_line(first, _name(event), _inside(event)))
+    return tuple(lines)
+
+
+def _run(numbered: tuple[int, Heard]) -> tuple[object, ...]:
+    number, (_, event) = numbered
+    return (type(event), event.index) if isinstance(event, PIECES) else (number,)
+
+
+def _name(event: StreamEvent) -> str:
+    """``ThinkingDelta`` is a thinking delta."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(event).__name__).lower()
+
+
+def _inside(event: DataclassInstance) -> str:
+    """Its fields, those of what is in it too; what was not said is left out."""
+    words = []
+    for field in fields(event):
+        value = getattr(event, field.name)
+        if is_dataclass(value) and not isinstance(value, type):
+            words.append(_inside(value))
+        elif value is not None and value is not False:
+            words.append(f"{field.name}={value!s}")
+    return "  ".join(words)
+
+
+def _line(first: float, name: str, words: str, last: float | None = None) -> str:
+    until = f"–{last:.2f}" if last is not None and f"{last:.2f}" != f"{first:.2f}" else ""
+    return f"{f'{first:.2f}{until} s'.rjust(13)}  {name.ljust(NAME)}  {words}"[:LONGEST]
