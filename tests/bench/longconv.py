@@ -1,10 +1,12 @@
-"""A conversation of thousands of messages: opening, memory, paging, resizing, a storm of resizes.
+"""A conversation of thousands of messages: opening, memory, paging, resizing, a storm of resizes, an answer below it.
 
     python -m tests.bench.longconv [--messages 10000]
 
 Contenders: ``ours`` with an empty conversation, ``ours`` with the long one, and ``widgets``, one of Textual's Markdown
-widgets per message, with three hundred messages only (it needs minutes for thousands). Each is a process of its own,
-on a pty that is drained. Milliseconds and MB. The last line is JSON.
+widgets per message, with three hundred messages only (it needs minutes for thousands). ``program`` is all of ours with
+the long conversation while an answer streams and ends: keys, how late a timer comes, and the longest stretch around the
+end in which nothing else could run. Each is a process of its own, on a pty that is drained. Milliseconds and MB. The
+last line is JSON.
 """
 
 from __future__ import annotations
@@ -25,43 +27,17 @@ from textual.containers import VerticalScroll
 from textual.widget import Widget
 from textual.widgets import Input, Markdown
 
+from tests.bench.conversations import conversation
 from tests.bench.render import staged
 from tests.bench.screens import ink
-from tests.bench.words import code, prose
-from tui.domain.blocks import TextBlock, ThinkingBlock
-from tui.domain.messages import Message, Role, Turn
-from tui.domain.thinking import ThinkingForm
+from tui.ui.housekeeping import Housekeeping
 from tui.ui.transcript.build import Showing, sections_of
 from tui.ui.transcript.transcript import Transcript
 
 LIMITS = {"open_more_ms": 100, "memory_mb": 10, "page_up_ms": 50, "resize_ms": 150, "storm_key_ms": 150}
+PROGRAM_LIMITS = {"key_p99_ms": 40, "lag_p99_ms": 8, "end_block_ms": 16}
+STREAMS = (("prose", 200), ("code", 1000), ("table", 1000))
 STORM = 100
-
-
-def conversation(messages: int) -> list[Turn]:
-    """Questions and answers with thinking; every text is its own, as it is when read from a file."""
-    words, thought, lines = prose(40_000), prose(30_000, 7), code(20_000)
-    turns = []
-    for number in range(messages // 2):
-        at = number * 37 % 30_000
-        example = f"```python\n{lines[at % 15_000 : at % 15_000 + 300]}\n```"
-        turns.append(
-            Turn(
-                id=f"t{number}",
-                messages=(
-                    Message(id=f"q{number}", role=Role.USER, blocks=(TextBlock(text=words[at : at + 120]),)),
-                    Message(
-                        id=f"a{number}",
-                        role=Role.ASSISTANT,
-                        blocks=(
-                            ThinkingBlock(text=thought[at % 20_000 : at % 20_000 + 700], form=ThinkingForm.FULL),
-                            TextBlock(text=f"**{number}** {words[at : at + 800]}\n\n{example}"),
-                        ),
-                    ),
-                ),
-            )
-        )
-    return turns
 
 
 def resident_mb() -> float:
@@ -90,6 +66,7 @@ class Stage(App[None]):
     def on_ready(self) -> None:
         """Begin."""
         self.query_one(Input).focus()
+        Housekeeping(lambda: True).begin()  # as the program does it, and for every contender
         self.run_worker(self._do(), exit_on_error=True)
 
     async def _do(self) -> None:
@@ -161,7 +138,14 @@ def main() -> None:
     long["open_more_ms"] = round(long["open_ms"] - rows["ours, empty"]["open_ms"], 1)
     for key, limit in LIMITS.items():
         print(f"{key:14} {long[key]:7.1f}  limit {limit}  {'ok' if long[key] <= limit else 'TOO MUCH'}")
-    print(json.dumps({"bench": "longconv", "results": rows, "limits": LIMITS}))
+    for kind, rate in STREAMS:
+        wish: dict[str, object] = {"messages": messages, "kind": kind, "rate": rate, "seconds": 4}
+        found = staged("ours", wish, module="tests.bench.program")
+        row = rows[f"program, {kind} {rate}"] = {key: round(value, 2) for key, value in found.items()}
+        print(f"program, {kind} at {rate}", row, flush=True)
+        for key, limit in PROGRAM_LIMITS.items():
+            print(f"{key:14} {row[key]:7.1f}  limit {limit}  {'ok' if row[key] <= limit else 'TOO MUCH'}")
+    print(json.dumps({"bench": "longconv", "results": rows, "limits": LIMITS | PROGRAM_LIMITS}))
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from textual.widgets import Input, Markdown
 
 from tests.bench.words import tokens
 from tui.ui.follow import FRAME_S
+from tui.ui.housekeeping import Housekeeping
 from tui.ui.themes import read_themes, theme_variables
 from tui.ui.transcript.blocks import Answer
 from tui.ui.transcript.ink import Ink
@@ -107,6 +108,8 @@ class Stage(App[None]):
     def on_ready(self) -> None:
         """Begin."""
         self.query_one(Input).focus()
+        # As the program does it, and for every contender.
+        Housekeeping(lambda: True).begin()
         self.run_worker(self._do(), exit_on_error=True)
 
     async def _do(self) -> None:

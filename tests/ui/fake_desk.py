@@ -171,6 +171,9 @@ class FakeSettings:
     def show_profile(self, name: str) -> str:
         return 'model = "moonshot/kimi-k2"'
 
+    def keys_file(self) -> str:
+        return "/home/me/.config/ponder/keys.toml"
+
 
 class FakeKeys:
     """Implements ``KeyDesk``."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tui.ui.markdown.height_index import HeightIndex
 from tui.ui.markdown.runs import Line, Run, plain
 from tui.ui.transcript.blocks import Drawn
 from tui.ui.transcript.column import Column
-from tui.ui.transcript.height_index import HeightIndex
 from tui.ui.transcript.section import Section, Voice
 
 

@@ -57,10 +57,18 @@ async def test_a_slash_offers_commands_tab_takes_one_and_values_follow() -> None
         await until(pilot, lambda: "/thinking LEVEL|N" in screen_text(app))
         await pilot.press("tab")
         assert app.chat.composer.text == "/thinking "
-        await until(pilot, lambda: app.chat.popup.is_open)
+        await until(pilot, lambda: app.chat.composer.popup_open)
         await pilot.press("l", "tab", "enter")
         await until(pilot, lambda: desk.models.chosen == ["low"])
         assert app.chat.composer.text == ""
+
+
+async def test_a_command_is_not_kept_as_the_draft_of_the_next_start() -> None:
+    async with on_stage(size=(100, 30)) as (app, desk, pilot):
+        await type_in(pilot, "/quit")
+        await pilot.press("enter")
+        await until(pilot, lambda: app._exit)
+        assert desk.drafts.draft == ""
 
 
 async def test_a_wrong_command_says_the_nearest() -> None:
@@ -76,7 +84,7 @@ async def test_an_at_sign_attaches_files_and_escape_closes_the_popup_only() -> N
         await type_in(pilot, "see @src")
         await until(pilot, lambda: "src/drake.py" in screen_text(app))
         await pilot.press("escape")
-        assert not app.chat.popup.is_open
+        assert not app.chat.composer.popup_open
         assert app.chat.composer.text == "see @src"
         await pilot.press("backspace", "c", "tab")
         await until(pilot, lambda: "⟦drake.py⟧" in app.chat.composer.text)
@@ -89,6 +97,44 @@ async def test_a_long_paste_is_a_chip_and_is_sent_whole() -> None:
         await until(pilot, lambda: app.chat.composer.text == "⟦pasted 200 lines⟧")
         await pilot.press("enter")
         await until(pilot, lambda: desk.chat.asked == [("submit", words(pasted))])
+
+
+async def test_a_recalled_paste_is_a_chip_again_and_the_draft_below_it_stays() -> None:
+    pasted = "\n".join(f"line {number}" for number in range(200))
+    async with on_stage(size=(100, 30)) as (app, desk, pilot):
+        composer = app.chat.composer
+        await type_in(pilot, "look ")
+        composer.post_message(Paste(pasted))
+        await until(pilot, lambda: composer.text == "look ⟦pasted 200 lines⟧")
+        await pilot.press("enter")
+        await until(pilot, lambda: bool(desk.chat.asked))
+        composer.post_message(Paste("y\n" * 50))
+        await until(pilot, lambda: composer.text == "⟦pasted 51 lines⟧")
+        await pilot.press("up")
+        assert composer.text == "look ⟦pasted 200 lines⟧"
+        await pilot.press("down")
+        assert composer.text == "⟦pasted 51 lines⟧"
+        await pilot.press("up", "enter")
+        await until(pilot, lambda: len(desk.chat.asked) == 2)
+        assert desk.chat.asked == [("submit", words(f"look {pasted}"))] * 2
+
+
+async def test_a_long_prompt_of_an_earlier_run_is_recalled_as_a_chip() -> None:
+    async with on_stage(size=(100, 30)) as (app, desk, pilot):
+        app.chat.composer.past.remember("x\n" * 20)
+        await pilot.press("up")
+        assert app.chat.composer.text == "⟦pasted 21 lines⟧"
+        await pilot.press("enter")
+        await until(pilot, lambda: desk.chat.asked == [("submit", words(("x\n" * 20).strip()))])
+
+
+async def test_a_click_takes_what_is_offered() -> None:
+    async with on_stage(size=(100, 30)) as (app, _, pilot):
+        await type_in(pilot, "/thi")
+        await until(pilot, lambda: "/thinking LEVEL|N" in screen_text(app))
+        row = next(row for row, line in enumerate(screen_text(app).splitlines()) if "/thinking LEVEL|N" in line)
+        await pilot.click(offset=(8, row))
+        await until(pilot, lambda: app.chat.composer.text == "/thinking ")
 
 
 async def test_ctrl_c_clears_the_draft_which_can_be_recalled_and_then_asks_before_it_quits() -> None:

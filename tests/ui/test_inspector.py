@@ -23,8 +23,8 @@ async def test_parts_say_what_goes_what_stays_and_why() -> None:
         await until(pilot, lambda: "Turn 2" in screen_text(app))
         said = screen_text(app)
         assert "62.4k tokens sent   ≈ estimated; 74.8k stored" in said
-        line = next(line for line in said.splitlines() if "assistant thinking" in line)
-        assert "✗ stays" in line
+        line = next(line for line in said.splitlines() if "✗ stays" in line)
+        assert "  thinking  " in line
         assert "left out by your settings" in line
         assert "Thinking: high (adaptive, effort high)" in said
 
@@ -39,6 +39,15 @@ async def test_the_request_folds_and_its_keys_are_masked() -> None:
         await pilot.press("down", "down", "down", "space")
         await until(pilot, lambda: '▸ "headers": { 2 fields },' in screen_text(app))
         assert "x-api-key" not in screen_text(app)
+
+
+async def test_a_click_on_a_tab_turns_the_page() -> None:
+    async with on_stage(*scenes.CONVERSATION, size=(120, 50)) as (app, _, pilot):
+        await app.shell.run_line("/context")
+        await until(pilot, lambda: "Turn 2" in screen_text(app))
+        row, line = next((row, line) for row, line in enumerate(screen_text(app).splitlines()) if "2 Request" in line)
+        await pilot.click(offset=(line.index("2 Request") + 3, row))
+        await until(pilot, lambda: '"max_tokens": 32000' in screen_text(app))
 
 
 async def test_the_last_exchange_and_the_difference_are_pages_of_their_own(

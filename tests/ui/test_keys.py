@@ -56,13 +56,45 @@ async def test_letters_in_the_conversation_act_on_the_turn_under_the_cursor(key:
         await until(pilot, lambda: asked in desk.chat.asked)
 
 
+async def test_capital_letters_are_keys_of_their_own() -> None:
+    async with on_stage(scenes.turn("One?", "1.", 1), size=(100, 40)) as (app, desk, pilot):
+        await pilot.press("alt+up", "R")
+        await until(pilot, lambda: app.chat.composer.text == "/retry ")
+        assert desk.chat.asked == []
+
+
+async def test_end_follows_again_and_first_ends_the_line_of_a_draft() -> None:
+    async with on_stage(*scenes.CONVERSATION, size=(100, 24)) as (app, _, pilot):
+        transcript = app.chat.transcript
+        await pilot.press("x", "home", "pageup")
+        await until(pilot, lambda: not transcript.column.following)
+        await pilot.press("end")
+        assert not transcript.column.following
+        assert app.chat.composer.cursor_location == (0, 1)
+        await pilot.press("end")
+        await until(pilot, lambda: transcript.column.following)
+
+
+async def test_a_click_on_the_line_that_tells_of_new_ones_follows_again() -> None:
+    async with on_stage(*scenes.CONVERSATION, size=(100, 24)) as (app, _, pilot):
+        await pilot.press("pageup")
+        await until(pilot, lambda: "↓ end follows the answer" in screen_text(app))
+        row = next(row for row, line in enumerate(screen_text(app).splitlines()) if "↓ end follows" in line)
+        await pilot.click(offset=(6, row))
+        await until(pilot, lambda: app.chat.transcript.column.following)
+
+
 async def test_the_footer_follows_the_focus_and_is_never_cut() -> None:
-    async with on_stage(*scenes.CONVERSATION, size=(80, 24)) as (app, _, pilot):
+    async with on_stage(*scenes.CONVERSATION, size=(80, 24)) as (app, desk, pilot):
         assert "enter send" in screen_text(app).splitlines()[-1]
         await pilot.press("alt+up")
         await until(pilot, lambda: "space fold" in screen_text(app).splitlines()[-1])
         assert len(screen_text(app).splitlines()[-1]) <= 80
+        assert screen_text(app).splitlines()[-1].endswith("esc back")
+        desk.chat.publish(*scenes.begun("Do it"))
+        await until(pilot, lambda: screen_text(app).splitlines()[-1].endswith("esc stop"))
         await pilot.press("escape")
+        await until(pilot, lambda: ("cancel", None) in desk.chat.asked)
         await pilot.resize_terminal(120, 30)
         await pilot.press("ctrl+t")
         await until(pilot, lambda: "* favourite  esc back" in screen_text(app).splitlines()[-1])

@@ -81,7 +81,8 @@ async def test_new_and_fork_leave_the_list(key: str, asked: list[tuple[str, obje
 
 
 @pytest.mark.parametrize(
-    ("seconds", "words"), [(0, "0 min"), (3_599, "59 min"), (7_200, "2 h"), (90_000, "1 d"), (9_000_000, "3 mon")]
+    ("seconds", "words"),
+    [(0, "now"), (60, "1 min"), (3_599, "59 min"), (7_200, "2 h"), (90_000, "1 d"), (9_000_000, "3 mon")],
 )
 def test_how_long_ago(seconds: float, words: str) -> None:
     assert age(seconds) == words

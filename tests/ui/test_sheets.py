@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from textual import events
 
 from tests.ui import scenes
 from tests.ui.stage import on_stage, screen_text, type_in, until
@@ -105,7 +106,7 @@ async def test_a_setting_is_found_changed_in_place_and_taken_back() -> None:
         await until(pilot, lambda: "Which finished turns lose their thinking" in screen_text(app))
         await pilot.press("enter", "tab", "enter")
         await until(pilot, lambda: desk.settings.layers().value("reasoning.stripFromContext") == "allButLast")
-        await until(pilot, lambda: "/set" in screen_text(app))
+        await until(pilot, lambda: "session" in screen_text(app))
         await pilot.press("ctrl+u")
         await until(pilot, lambda: desk.settings.layers().value("reasoning.stripFromContext") == "none")
 
@@ -198,11 +199,11 @@ ASKED = ApprovalAsked(
 @pytest.mark.parametrize(
     ("keys", "answer"),
     [
-        (("y",), "once"),
-        (("s",), "session"),
-        (("n",), "no"),
+        (("ctrl+y",), "once"),
+        (("down", "enter"), "once"),
+        (("down", "down", "enter"), "session"),
         (("escape",), "no"),
-        (("down", "down", "enter"), "edit_file src/**"),
+        (("down", "down", "down", "enter"), "edit_file src/**"),
         (("end", "enter", *"why", "enter"), "no: why"),
     ],
 )
@@ -228,7 +229,7 @@ async def test_the_answers_are_in_sight_however_long_the_question_is() -> None:
         assert isinstance(screen, Approval)
         screen._since -= DEAF_S
         await pilot.press("pagedown")
-        await until(pilot, lambda: "+line 4" in screen_text(app))
+        await until(pilot, lambda: "+line 0" not in screen_text(app) and "+line 9" in screen_text(app))
 
 
 async def test_keys_typed_before_the_question_was_seen_answer_nothing() -> None:
@@ -238,9 +239,28 @@ async def test_keys_typed_before_the_question_was_seen_answer_nothing() -> None:
         screen = app.screen
         assert isinstance(screen, Approval)
         screen._since += 60
-        await pilot.press("y", "enter", "escape", "n", "space")
+        await pilot.press("ctrl+y", "down", "enter", "escape")
         assert desk.chat.asked == []
         assert "+L = 10_000" in screen_text(app)
+
+
+async def test_prose_typed_into_a_question_answers_nothing_and_goes_on_in_the_draft() -> None:
+    async with on_stage(size=(100, 40)) as (app, desk, pilot):
+        await type_in(pilot, "please sa")
+        desk.chat.publish(*scenes.begun("Do it"), ASKED)
+        await until(pilot, lambda: "ponder asks" in screen_text(app))
+        screen = app.screen
+        assert isinstance(screen, Approval)
+        screen._since -= DEAF_S
+        await pilot.press("down")
+        for key in ("y", "space", "y", "e", "s", "x", "backspace", "enter"):
+            await pilot.press(key)
+            screen._since -= DEAF_S
+        await pilot.press("enter")
+        app.post_message(events.Paste(" always"))
+        await until(pilot, lambda: app.chat.composer.text == "please say yes always")
+        assert desk.chat.asked == []
+        assert app.screen is screen
 
 
 async def test_the_question_goes_away_when_it_is_settled_elsewhere() -> None:
@@ -280,14 +300,14 @@ async def test_questions_that_come_together_are_asked_one_after_the_other() -> N
         screen = app.screen
         assert isinstance(screen, Approval)
         screen._since -= DEAF_S
-        await pilot.press("y")
+        await pilot.press("ctrl+y")
         # Typed ahead: the next question has not been seen yet.
         await until(pilot, lambda: "The second question" in screen_text(app))
         screen._since += 60
-        await pilot.press("y", "enter", "escape")
+        await pilot.press("ctrl+y", "enter", "escape")
         desk.chat.publish(ApprovalSettled("live", "third", True))
         screen._since -= 60 + DEAF_S
-        await pilot.press("n")
+        await pilot.press("escape")
         await until(pilot, lambda: "The fourth question" in screen_text(app))
         desk.chat.publish(ApprovalSettled("live", "fourth", True))
         await until(pilot, lambda: app.screen is app.chat)
@@ -303,6 +323,6 @@ async def test_a_call_that_asks_again_in_the_same_words_is_asked_again() -> None
             screen = app.screen
             assert isinstance(screen, Approval)
             screen._since -= DEAF_S
-            await pilot.press("y")
+            await pilot.press("ctrl+y")
             await until(pilot, lambda: app.screen is app.chat)
             assert desk.chat.asked == [("approval", ("c9", "once"))] * count

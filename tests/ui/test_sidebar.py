@@ -88,6 +88,16 @@ async def test_a_number_is_a_budget() -> None:
         await until(pilot, lambda: "‹16,000›" in screen_text(app))
 
 
+async def test_the_bar_is_seen_only_while_one_is_at_the_levels() -> None:
+    async with on_stage(*scenes.CONVERSATION, size=(120, 40)) as (app, _, pilot):
+        await app.shell.run_line("/thinking")
+        await until(pilot, lambda: "16k: a budget" in screen_text(app))
+        await pilot.press("left")
+        await until(pilot, lambda: "effort medium" in screen_text(app))
+        await pilot.press("escape")
+        await until(pilot, lambda: "16k: a budget" not in screen_text(app) and "→ effort high" in screen_text(app))
+
+
 async def test_what_is_half_typed_is_forgotten_on_escape_and_a_second_escape_leaves() -> None:
     async with on_stage(*scenes.CONVERSATION, size=(120, 40)) as (app, desk, pilot):
         await app.shell.run_line("/thinking")
@@ -167,11 +177,22 @@ def test_the_bar_shows_each_part_what_is_free_and_where_compression_starts() -> 
         "▰▰▰▰▰▰▰▰▰▰▱▱▱▱▱▱┊▱▱▱ 50 %",
         "50k sent of 100k",
         "60k stored",
-        "▪ system              25k",
+        "▪ system+tools        25k",
+        "▪ you                   0",
+        "▪ answers               0",
+        "▪ tool results          0",
         "▪ thinking sent       25k",
         "  stripped            10k",
-        "compress at           80k",
+        "  reserved              0",
+        "┊ compress at         80k",
     ]
+
+
+def test_no_line_comes_or_goes_while_the_context_fills() -> None:
+    empty = replace(READING, effective=0, parts={})
+    full = replace(READING, parts=dict.fromkeys(Part, 7_000))
+    assert len(meter_lines(empty, 25).plain.splitlines()) == len(meter_lines(full, 25).plain.splitlines())
+    assert "▪ you + draft         14k" in meter_lines(full, 25).plain
 
 
 def test_without_box_drawing_the_bar_is_plain_characters() -> None:
@@ -197,7 +218,7 @@ def test_unknown_prices_are_said_and_known_ones_summed() -> None:
         "1 turn       $0.25 + 1 unknown",
         "thinking        43 % of output",
     ]
-    assert bill_lines((), 30).plain == "0 turns          nothing spent"
+    assert bill_lines((), 30).plain.splitlines() == ["0 turns          nothing spent", "thinking                     –"]
 
 
 async def test_levels_step_with_a_key_from_the_composer() -> None:

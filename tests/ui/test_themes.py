@@ -16,6 +16,7 @@ from tui.ui.app import PonderApp
 from tui.ui.contrast import contrast
 from tui.ui.themes import read_themes, theme_variables
 from tui.ui.theming import Theming, has_light_background
+from tui.ui.widgets.row_list import RowList
 
 THEMES, PROBLEMS = read_themes(None)
 MEASURED = [name for name in THEMES if name != "ansi"]
@@ -113,3 +114,15 @@ def test_contrast_is_that_of_wcag(first: str, second: str, ratio: float | None) 
 
 def test_shipped_themes_are_named_as_their_files() -> None:
     assert [file.theme.name for file in THEMES.values()] == list(THEMES)
+
+
+async def test_where_there_are_no_colours_the_bar_is_seen_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    async with on_stage(size=(100, 30), theme="ansi") as (app, _, pilot):
+        await pilot.press("ctrl+p")
+        await until(pilot, lambda: "Commands" in screen_text(app))
+        await pilot.pause()
+        rows = app.screen.query_one(RowList)
+        bar, other = ([segment.style for segment in rows.render_line(y) if segment.style is not None] for y in (0, 1))
+        assert all(style.reverse for style in bar)
+        assert not any(style.reverse for style in other)

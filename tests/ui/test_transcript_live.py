@@ -11,11 +11,12 @@ from tui.domain.blocks import TextBlock, ToolResultBlock
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.events import (
     AttemptReset,
-    CompressionFinished,
     HistoryChanged,
+    Notice,
     RequestStarted,
     RetryScheduled,
     SettingsChanged,
+    Severity,
     ToolFinished,
     ToolStarted,
     TurnFailed,
@@ -209,12 +210,12 @@ async def test_settings_heard_of_do_not_disturb_a_running_answer() -> None:
         await shows(pilot, app, "Still here.")
 
 
-async def test_a_compression_shows_the_summary_that_opens_below_the_originals() -> None:
-    async with on_stage(*scenes.CONVERSATION, size=(100, 40)) as (app, desk, pilot):
-        desk.chat.publish(CompressionFinished(84_000, 9_000, "What was **said** so far."))
-        await shows(pilot, app, "Compressed 84k → 9k tokens")
-        await shows(pilot, app, "▸ The summary that is sent instead")
-        await pilot.press("alt+up", "space")
-        await shows(pilot, app, "▾ The summary that is sent instead")
-        await pilot.press("ctrl+end")
-        await shows(pilot, app, "┊ What was said so far.")
+async def test_an_attempt_that_is_void_leaves_the_screen_also_where_something_was_said_below_it() -> None:
+    async with on_stage(size=(80, 24)) as (app, desk, pilot):
+        error = ProviderError(ErrorKind.OVERLOADED, "overloaded")
+        desk.chat.publish(*scenes.begun(), *scenes.words("Half an ans", index=0))
+        desk.chat.publish(Notice(Severity.WARNING, "The model repeats itself."))
+        await shows(pilot, app, "The model repeats itself.")
+        desk.chat.publish(AttemptReset("live", 1, 1, error))
+        await until(pilot, lambda: "Half an ans" not in seen(app))
+        assert "The model repeats itself." in seen(app)

@@ -14,13 +14,13 @@ FRAME_S = 1 / 30
 async def follow(
     subscription: Subscription[Stamped],
     after: int,
-    apply: Callable[[AppEvent], None],
+    take: Callable[[Stamped], None],
     drawn: Callable[[Sequence[AppEvent]], None],
 ) -> None:
-    """Apply what is newer than ``after``, then let it be drawn; ends when the subscription is closed."""
+    """Take in what is newer than ``after``, then let it be drawn; ends when the subscription is closed."""
     async for batch in subscription.batches(FRAME_S):
-        fresh = [stamped.event for stamped in batch if stamped.seq > after]
-        for event in fresh:
-            apply(event)
+        fresh = [stamped for stamped in batch if stamped.seq > after]
+        for stamped in fresh:
+            take(stamped)
         if fresh:
-            drawn(fresh)
+            drawn([stamped.event for stamped in fresh])

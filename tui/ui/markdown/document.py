@@ -1,75 +1,72 @@
 """One text that may still be growing, as lines.
 
-Finished pieces are parsed and laid out once per width; only the open end is read again. Inside a fence even that is
-not needed: whole lines of code are highlighted in small groups as they come, and once more together when the fence
-closes.
+It is cut into pieces that are read and laid out one by one, when they are looked at; only the open end is read again.
+Inside a fence even that is not needed: lines of code are highlighted once as they come, and once more together when
+their part is whole.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import field
 
 from tui.domain.printable import printable
-from tui.domain.value import dataclass
+from tui.ui.markdown.code_parts import CodeParts
 from tui.ui.markdown.growing_table import GrowingTable
-from tui.ui.markdown.highlight import highlight
-from tui.ui.markdown.layout import code_head, code_lines, lay, lay_code
+from tui.ui.markdown.layout import lay, lay_code
 from tui.ui.markdown.pieces import Piece, Splitter
-from tui.ui.markdown.runs import Line, Run
-from tui.ui.markdown.tokens import Code, Node, Words, parse
+from tui.ui.markdown.reading import Reading
+from tui.ui.markdown.runs import Line, plain, width_of
+from tui.ui.markdown.stretches import Mark, Stretches
+from tui.ui.markdown.tables import lay_table
+from tui.ui.markdown.tokens import Table
 
-GROUP = 8
-"""Lines of open code highlighted together: enough context for most strings and comments."""
-
-
+EAGER = 4_000
+"""Characters of a text that is laid out as a whole: nothing about it is ever guessed."""
 UNSURE_END = re.compile(
     "\r\\Z|[^\x00-\x7f](?:[\u0300-\u036f\u200c\ufe00-\ufe0f\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]|\u200d[^\x00-\x7f]?)*\\Z"
 )
 """The end of a delta that the next one may belong to: half a line end, or half an emoji made of several."""
 LONGEST_CLUSTER = 40
+BACKTICKS = re.compile("`{3,}")
 
 
-@dataclass(slots=True)
-class _Fence:
-    """The open code block: lines laid out so far, and how many source lines they are."""
-
-    lines: list[Line] = field(default_factory=list)
-    done: int = 0
-
-
-MARKS = "*_`["
-MOST_MARKS = 1_200
-"""Marks of one piece; one that has more, and of them a third of its characters, is no prose but a heap of marks. It is
-shown as it came: reading it would hold up the screen for longer than a keystroke may take."""
-
-
-def too_dense(source: str) -> bool:
-    """Whether reading the markup takes long and gains nothing."""
-    marks = sum(map(source.count, MARKS)) if len(source) > MOST_MARKS else 0
-    return marks > MOST_MARKS and marks * 3 > len(source)
+def guessed_height(piece: Piece, width: int) -> int:
+    """About how many lines a piece takes, with the blank one above it."""
+    rows = piece.source.count("\n") + 1
+    size = len(piece.source)
+    if piece.fence is not None:
+        return rows + size // max(4, width - 4) // 2 + (2 if not piece.part else 0)
+    if piece.head:
+        return rows + (0 if piece.part else 1)
+    listed = piece.source[:1] in "-*+1234567890>"
+    return 1 + max(rows if listed else 1, size // width + 1)
 
 
 class Document:
-    """Markdown text with its lines at one width at a time."""
+    """Markdown text with its lines at one width at a time; ``bare`` is without labels and blank lines."""
 
-    def __init__(self, text: str = "", *, closed: bool = False) -> None:
+    def __init__(self, text: str = "", *, closed: bool = False, bare: bool = False) -> None:
         self._splitter = Splitter()
-        self._pieces: list[tuple[Piece, tuple[Node, ...] | None]] = []
-        self._links: dict[str, object] = {}
+        self._pieces: list[Piece] = []
+        self._reading = Reading(self._pieces)
+        self._code = CodeParts(self._pieces, labels=not bare)
+        self._stretches = Stretches(self._lay)
         self._width = 0
-        self._lines: list[Line] = []
-        self._laid = 0
-        self._fence = _Fence()
+        self._size = 0
         self._table: GrowingTable | None = None
         self._tail: list[Line] | None = None
+        self._last_tail: list[Line] = []
+        self._hint: tuple[int, list[Line]] = (-1, [])
+        self._bare = bare
         self._closed = False
         self._held = ""
         if text:
             self.append(text)
         if closed:
             self.close()
+
+    # Text
 
     def append(self, text: str) -> None:
         """More text; made printable here, so nothing foreign reaches the terminal."""
@@ -93,83 +90,164 @@ class Document:
 
     def code_blocks(self) -> list[str]:
         """The fenced blocks so far, for copying."""
-        return [piece.source for piece, _ in self._pieces if piece.fence is not None]
+        found: list[str] = []
+        for piece in self._pieces:
+            if piece.fence is not None and piece.part:
+                found[-1] += piece.source if piece.glued else "\n" + piece.source
+            elif piece.fence is not None:
+                found.append(piece.source)
+        return found
+
+    # Lines
 
     def lines(self, width: int) -> Sequence[Line]:
-        """All lines at this width. The list is the document's own: read it, don't keep it."""
+        """All lines at this width."""
         self.height(width)
-        tail = self._open_lines()
-        return self._lines + tail if tail else self._lines
+        return self._stretches.all() + self._open_lines()
 
     def height(self, width: int) -> int:
-        """How many lines there are at this width."""
+        """How many lines there are at this width; what was never looked at is guessed."""
         if width != self._width:
-            self._width, self._lines, self._laid = width, [], 0
-            self._fence, self._table, self._tail = _Fence(), None, None
-        while self._laid < len(self._pieces):
-            self._lay_next()
-        return len(self._lines) + len(self._open_lines())
+            self._width = width
+            self._table, self._tail, self._last_tail = None, None, []
+            self._code.restart()
+            self._hint = (-1, [])
+            self._stretches.reset(guessed_height(piece, width) for piece in self._pieces)
+        if self._size <= EAGER and not self._stretches.is_known:
+            self._stretches.all()
+        return self._stretches.total + len(self._open_lines())
 
     def line(self, number: int) -> Line:
         """One line, at the width last asked for."""
-        if number < len(self._lines):
-            return self._lines[number]
-        return self._open_lines()[number - len(self._lines)]
+        finished = self._stretches.total
+        return self._stretches.line(number) if number < finished else self._open_lines()[number - finished]
+
+    def reach(self, first: int, last: int) -> int:
+        """Make the lines from ``first`` to ``last`` true; by how many lines ``first`` stands lower now."""
+        return self._stretches.reach(first, last)
+
+    def reach_end(self, count: int) -> None:
+        """Make the last lines true."""
+        self._stretches.reach_end(count - len(self._open_lines()))
+
+    @property
+    def is_known(self) -> bool:
+        """Whether no line of it is guessed."""
+        return self._stretches.is_known
+
+    def mark(self, number: int) -> Mark:
+        """Where a line is, whatever the width."""
+        return self._stretches.mark(number)
+
+    def line_at(self, mark: Mark) -> int:
+        """The line of a mark now."""
+        return self._stretches.line_at(mark)
+
+    def find(self, words: str) -> tuple[int, int | None]:
+        """The line words stand in and their column; without one where they are broken over lines or hide in markup."""
+        near = -1
+        for place, piece in enumerate(self._pieces):
+            if words not in piece.source.casefold():
+                continue
+            found = column_of(words, self._stretches.part(place))
+            if found is not None:
+                return self._stretches.start_of(place) + found[0], found[1]
+            near = place if near < 0 else near
+        found = column_of(words, self._open_lines())
+        if found is not None:
+            return self._stretches.total + found[0], found[1]
+        return (self._stretches.start_of(near) if near >= 0 else 0), None
+
+    # Pieces
 
     def _add(self, pieces: list[Piece]) -> None:
-        self._pieces.extend((piece, None) for piece in pieces)
-        if pieces:
-            self._fence, self._table = _Fence(), None
+        if not pieces:
+            return
+        first = len(self._pieces)
+        self._reading.note(first, pieces)
+        self._size += sum(len(piece.source) for piece in pieces)
+        self._pieces.extend(pieces)
+        if self._width:
+            self._hint = (first, self._last_tail)
+            ready = self._ready_table(pieces[0], first)
+            if ready is not None:
+                self._stretches.put(ready)
+            rest = pieces if ready is None else pieces[1:]
+            self._stretches.extend([guessed_height(piece, self._width) for piece in rest])
+        self._table = None
+        self._code.restart()
 
-    def _lay_next(self) -> None:
-        piece, nodes = self._pieces[self._laid]
-        if nodes is None:
-            nodes = self._read(piece)
-            self._pieces[self._laid] = (piece, nodes)
-        if self._laid and nodes and not self._pieces[self._laid - 1][0].tight:
-            self._lines.append([])
-        self._lines.extend(lay(nodes, self._width))
-        self._laid += 1
+    def _ready_table(self, piece: Piece, place: int) -> list[Line] | None:
+        """A table that was drawn as it came needs no second reading."""
+        table = self._table
+        if table is None or (table.head, table.part) != (piece.head, piece.part):
+            return None
+        rows = piece.source.split("\n")[0 if piece.part else 2 :]
+        lines = table.lines(rows, "", self._reading.links(place))
+        return reused(self._last_tail, self._with_gap(place, lines)) if lines else None
 
-    def _read(self, piece: Piece) -> tuple[Node, ...]:
-        if piece.fence is not None:
-            return (Code(piece.source, piece.fence),)
-        if too_dense(piece.source):
-            return (Words([Run(piece.source.strip("\n"))]),)
-        return tuple(parse(piece.source, self._links))
+    def _lay(self, place: int) -> list[Line]:
+        code = self._pieces[place].fence is not None
+        lines = self._with_gap(place, self._code.lines(place, self._width)) if code else self._words(place)
+        return reused(self._hint[1], lines) if place == self._hint[0] else lines
+
+    def _words(self, place: int) -> list[Line]:
+        piece, nodes = self._pieces[place], self._reading.nodes(place)
+        if piece.head and len(nodes) == 1 and isinstance(nodes[0], Table):
+            table, wanted = nodes[0], self._reading.wanted(place, piece.part)
+            lines = lay_table(table.rows, table.align, self._width, wanted, headless=piece.part > 0)
+        else:
+            lines = lay(nodes, self._width)
+        return self._with_gap(place, lines) if nodes else []
+
+    def _with_gap(self, place: int, lines: list[Line]) -> list[Line]:
+        return [[], *lines] if place and not self._bare and not self._pieces[place - 1].tight else lines
+
+    # The open end
 
     def _open_lines(self) -> list[Line]:
-        if self._tail is not None:
-            return self._tail
-        gap: list[Line] = [[]] if self._pieces and not self._pieces[-1][0].tight else []
-        fence = self._splitter.open_fence_lines
-        if fence is not None:
-            self._tail = gap + self._open_code(*fence)
-            return self._tail
-        table = self._splitter.open_table_lines
-        rows = self._open_table(*table) if table is not None else None
-        piece = self._splitter.open_end()
-        if rows is not None:
-            self._tail = gap + rows
-        else:
-            self._tail = gap + lay(self._read(piece), self._width) if piece else []
+        if self._tail is None:
+            piece = self._splitter.open_end()
+            lines = self._with_gap(len(self._pieces), self._open_piece(piece)) if piece is not None else []
+            self._tail = self._last_tail = reused(self._last_tail, lines)
         return self._tail
 
-    def _open_table(self, whole: list[str], unfinished: str) -> list[Line] | None:
-        if self._table is None or not self._table.head.startswith(whole[0] + "\n"):
-            self._table = GrowingTable(whole[0], whole[1], self._width)
-        return self._table.lines(whole[2:], unfinished, self._links)
+    def _open_piece(self, piece: Piece) -> list[Line]:
+        whole, unfinished = self._splitter.open_lines
+        place = len(self._pieces)
+        if piece.fence is not None:
+            return self._code.open_lines(piece, whole, unfinished, self._width)
+        if piece.head:
+            if self._table is None:
+                wanted = self._reading.wanted(place, piece.part)
+                self._table = GrowingTable(piece.head, piece.part, self._width, wanted)
+            rows = whole[0 if piece.part else 2 :]
+            lines = self._table.lines(rows, unfinished, self._reading.links(place))
+            if lines is not None:
+                return lines
+        return lay(self._reading.nodes_of(piece, place), self._width)
 
-    def _open_code(self, whole: list[str], unfinished: str) -> list[Line]:
-        piece = self._splitter.open_end()
-        info = piece.fence or "" if piece else ""
-        fence = self._fence
-        if len(whole) - fence.done >= GROUP:
-            fence.lines.extend(code_lines(highlight(whole[fence.done :], info), self._width))
-            fence.done = len(whole)
-        rest = [*whole[fence.done :], unfinished] if unfinished else whole[fence.done :]
-        tail = code_lines(highlight(rest, info), self._width) if rest else []
-        return [code_head(info, self._width), *fence.lines, *tail]
+
+def reused(before: Sequence[Line], lines: list[Line]) -> list[Line]:
+    """Lines that are as they were stay the very same objects, so that nobody paints them again."""
+    return [old if old == new else new for old, new in zip(before, lines, strict=False)] + lines[len(before) :]
+
+
+def fenced(text: str, language: str) -> str:
+    """Any text as a code block, whatever is in it."""
+    longest = max((len(found) for found in BACKTICKS.findall(text)), default=0)
+    mark = "`" * max(3, longest + 1)
+    return f"{mark}{language}\n{text}\n{mark}"
+
+
+def column_of(words: str, lines: Sequence[Line]) -> tuple[int, int] | None:
+    """The first line with these words, and their column."""
+    for number, line in enumerate(lines):
+        text = plain(line)
+        at = text.casefold().find(words)
+        if at >= 0:
+            return number, width_of(text[:at])
+    return None
 
 
 def lay_markdown(text: str, width: int) -> Sequence[Line]:

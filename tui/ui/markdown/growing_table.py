@@ -2,43 +2,83 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
-from tui.ui.markdown.runs import Line
+from tui.ui.markdown.pieces import NO_ROW, Piece
+from tui.ui.markdown.runs import Line, Run
 from tui.ui.markdown.tables import TableLayout
 from tui.ui.markdown.tokens import Table, parse
+
+PLAIN_ROW = re.compile(r"[^\\`*_\[\]<>&!~]*")
+"""A row in which nothing but the bars means anything."""
 
 
 class GrowingTable:
     """The rows below one head; None instead of lines where it turns out to be something else."""
 
-    def __init__(self, head: str, delimiter: str, width: int) -> None:
-        self.head = f"{head}\n{delimiter}"
+    def __init__(self, head: str, part: int, width: int, wanted: Sequence[int]) -> None:
+        self.head = head
+        self.part = part
         self._rows: list[tuple[Line, ...]] = []
+        self._read = 0
         self._layout: TableLayout | None = None
         self._broken = False
-        nodes = parse(self.head)
+        self._columns = 0
+        nodes = parse(head)
         if len(nodes) == 1 and isinstance(nodes[0], Table):
-            self._rows = [*nodes[0].rows]
-            self._layout = TableLayout(nodes[0].align, width)
+            self._rows = [] if part else [*nodes[0].rows]
+            self._columns = len(nodes[0].align)
+            self._layout = TableLayout(nodes[0].align, width, wanted, headless=part > 0)
 
     def lines(self, whole: Sequence[str], unfinished: str, links: dict[str, object]) -> list[Line] | None:
         """The table's lines; ``whole`` are its rows so far, always the same ones and perhaps more."""
         if self._layout is None or self._broken:
             return None
-        for source in whole[len(self._rows) - 1 :]:
+        for source in whole[self._read :]:
             row = self._row(source, links)
             if row is None:
                 self._broken = True
                 return None
             self._rows.append(row)
+            self._read += 1
         last = self._row(unfinished, links) if unfinished.strip() else None
         if unfinished.strip() and last is None:
             return None
         return list(self._layout.lines(self._rows, last))
 
     def _row(self, source: str, links: dict[str, object]) -> tuple[Line, ...] | None:
+        if NO_ROW.match(source):
+            return None
+        if PLAIN_ROW.fullmatch(source):
+            return plain_row(source, self._columns)
         nodes = parse(f"{self.head}\n{source}", dict(links))
         if len(nodes) == 1 and isinstance(nodes[0], Table) and len(nodes[0].rows) == 2:
             return nodes[0].rows[1]
         return None
+
+
+def read_table(piece: Piece, links: dict[str, object]) -> Table | None:
+    """A table, or the next part of one; None where its head turns out to be something else."""
+    rows = piece.source.split("\n") if piece.part else piece.source.split("\n")[2:]
+    head = parse(piece.head)
+    if len(head) != 1 or not isinstance(head[0], Table):
+        return None
+    if all(PLAIN_ROW.fullmatch(row) for row in rows):
+        cells = [plain_row(row, len(head[0].align)) for row in rows]
+        return Table((*(() if piece.part else head[0].rows), *cells), head[0].align)
+    nodes = parse("\n".join([piece.head, *rows]), links)
+    if len(nodes) != 1 or not isinstance(nodes[0], Table):
+        return None
+    return Table(nodes[0].rows[1:] if piece.part else nodes[0].rows, nodes[0].align)
+
+
+def plain_row(source: str, columns: int) -> tuple[Line, ...]:
+    """The cells of a row without any markup."""
+    cells = source.strip().split("|")
+    if cells and not cells[0]:
+        cells.pop(0)
+    if cells and not cells[-1]:
+        cells.pop()
+    words = [cell.strip() for cell in cells[:columns]]
+    return tuple([Run(word)] if word else [] for word in (words + [""] * columns)[:columns])

@@ -6,13 +6,15 @@ unknown labels, lines past ``MAX_LINE`` and blocks past ``MAX_BLOCK`` are drawn 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
+from tui.ui.markdown.lexing import START, Place, Spelled, lex, role_of
 from tui.ui.markdown.runs import Line, Run
 
 if TYPE_CHECKING:
-    from pygments.lexer import Lexer
+    from pygments.lexer import Lexer, RegexLexer
 
 MAX_LINE = 1_000
 MAX_BLOCK = 64_000
@@ -54,22 +56,13 @@ LANGUAGES = {
 }
 """What a fence may call itself, and the lexer that reads it."""
 
-ROLES = (
-    ("Comment", "syntax-comment"),
-    ("Keyword", "syntax-keyword"),
-    ("Operator.Word", "syntax-keyword"),
-    ("Name.Function", "syntax-function"),
-    ("Name.Class", "syntax-type"),
-    ("Name.Builtin", "syntax-type"),
-    ("Name.Decorator", "syntax-function"),
-    ("Name.Tag", "syntax-keyword"),
-    ("Name.Attribute", "syntax-function"),
-    ("Literal.String", "syntax-string"),
-    ("Literal.Number", "syntax-number"),
-    ("Generic.Inserted", "diff-added"),
-    ("Generic.Deleted", "diff-removed"),
-    ("Generic.Heading", "syntax-function"),
+SLASH_STAR = frozenset(
+    {"c", "cpp", "csharp", "css", "dart", "go", "java", "javascript", "kotlin", "php", "scss", "swift", "tsx"}
+    | {"typescript"}
 )
+"""Lexers that know long comments only as a whole; others find their way when they begin within one."""
+
+COMMENTS = {**dict.fromkeys(SLASH_STAR, ("/*", "*/")), "html": ("<!--", "-->")}
 
 
 @lru_cache(maxsize=64)
@@ -82,27 +75,56 @@ def _lexer(language: str) -> Lexer | None:
     return get_lexer_by_name(name, stripnl=False, ensurenl=False)
 
 
-@lru_cache(maxsize=512)
-def _role(token: str) -> str:
-    return next((role for start, role in ROLES if token.startswith(start)), "code")
-
-
 def language_of(info: str) -> str:
     """The language of a fence's info string: its first word, without attributes."""
     return info.strip().split(maxsplit=1)[0].strip("{.}").split(":")[0] if info.strip() else ""
 
 
-def highlight(lines: list[str], info: str) -> list[Line]:
+def highlight(lines: Sequence[str], info: str) -> list[Line]:
     """One line of runs for every line of code."""
+    return highlight_from(lines, info, START)[0]
+
+
+def highlight_from(lines: Sequence[str], info: str, place: Place) -> tuple[list[Line], Place]:
+    """The same for a stretch in the midst of code, and where the next one goes on."""
     lexer = _lexer(language_of(info))
     if lexer is None or sum(map(len, lines)) > MAX_BLOCK or any(len(line) > MAX_LINE for line in lines):
-        return [[Run(line, "code")] if line else [] for line in lines]
-    found: list[Line] = [[]]
-    for token, value in lexer.get_tokens("\n".join(lines)):
-        role = _role(str(token).removeprefix("Token."))
-        for number, row in enumerate(value.split("\n")):
+        return [[Run(line, "code")] if line else [] for line in lines], START
+    text = "\n".join(lines) + "\n"
+    if _is_walked(lexer):
+        spelled, place = lex(lexer, text, place, COMMENTS.get(LANGUAGES[language_of(info).lower()], ("", "")))
+    else:  # it does more than its tables say: each stretch is read as if code began with it
+        spelled = [(role_of(token), value) for _, token, value in lexer.get_tokens_unprocessed(text)]
+    return _rows(spelled, len(lines)), place
+
+
+def _is_walked(lexer: Lexer) -> TypeGuard[RegexLexer]:
+    from pygments.lexer import RegexLexer
+
+    return type(lexer).get_tokens_unprocessed is RegexLexer.get_tokens_unprocessed
+
+
+def _rows(spelled: Sequence[Spelled], count: int) -> list[Line]:
+    """Rows of runs; blanks take the colour of what is before them, and neighbours of one colour are one run."""
+    rows: list[Line] = []
+    roles: list[str] = []
+    texts: list[str] = []
+
+    def close() -> None:
+        rows.append([Run(text, role) for role, text in zip(roles, texts, strict=True)])
+        roles.clear()
+        texts.clear()
+
+    for role, value in spelled:
+        for number, row in enumerate(value.split("\n") if "\n" in value else (value,)):
             if number:
-                found.append([])
-            if row:
-                found[-1].append(Run(row, role))
-    return (found + [[] for _ in lines])[: len(lines)]
+                close()
+            if not row:
+                continue
+            if roles and (roles[-1] == role or row.isspace()):
+                texts[-1] += row
+            else:
+                roles.append(role)
+                texts.append(row)
+    close()
+    return (rows + [[] for _ in range(count)])[:count]

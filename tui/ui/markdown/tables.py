@@ -10,18 +10,37 @@ MIN_COLUMN = 3
 GAP: Line = [Run("  ", "rule")]
 
 
-def lay_table(rows: Sequence[Sequence[Line]], align: Sequence[str], width: int) -> list[Line]:
+def lay_table(
+    rows: Sequence[Sequence[Line]],
+    align: Sequence[str],
+    width: int,
+    wanted: Sequence[int] = (),
+    *,
+    headless: bool = False,
+) -> list[Line]:
     """The table's lines: bold head, a thin rule, cells wrapped inside their columns."""
-    return TableLayout(align, width).lines(rows)
+    return TableLayout(align, width, wanted, headless=headless).lines(rows)
+
+
+def natural_widths(rows: Sequence[Sequence[Line]]) -> list[int]:
+    """What the columns ask for."""
+    wanted: list[int] = []
+    for row in rows:
+        wanted = _wider(wanted, row)
+    return wanted
 
 
 class TableLayout:
-    """A table that may still grow: rows are laid out once, as long as no later row changes the columns' widths."""
+    """A table that may still grow: rows are laid out once, as long as no later row changes the columns' widths.
 
-    def __init__(self, align: Sequence[str], width: int) -> None:
+    A part of a longer table has no head of its own and columns at least as wide as those it goes on with.
+    """
+
+    def __init__(self, align: Sequence[str], width: int, wanted: Sequence[int] = (), *, headless: bool = False) -> None:
         self._align = align
         self._width = width
-        self._wanted: list[int] = []
+        self._wanted = list(wanted)
+        self._headless = headless
         self._measured = 0
         self._widths: list[int] = []
         self._laid = 0
@@ -33,15 +52,15 @@ class TableLayout:
             self._wanted = _wider(self._wanted, row)
         self._measured = len(rows)
         wanted = self._wanted if last is None else _wider(self._wanted, last)
-        if not wanted:
+        if not wanted or not (rows or last):
             return []
         widths = _fitting(wanted, self._width)
         if widths != self._widths:
             self._widths, self._laid, self._lines = widths, 0, []
         for row in rows[self._laid :]:
-            self._lines.extend(self._row(row, head=self._laid == 0))
+            self._lines.extend(self._row(row, head=self._laid == 0 and not self._headless))
             self._laid += 1
-        return self._lines if last is None else self._lines + self._row(last, head=not rows)
+        return self._lines if last is None else self._lines + self._row(last, head=not rows and not self._headless)
 
     def _row(self, row: Sequence[Line], *, head: bool) -> list[Line]:
         lines = _row(row, self._widths, self._align, head=head)

@@ -1,13 +1,15 @@
-"""What stands in a section: words, thinking, tool calls, captions, errors. Each knows its lines at a width."""
+"""What stands in a section: words, thinking, captions. Each knows its lines at a width."""
 
 from __future__ import annotations
 
-from enum import Enum
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from tui.domain.printable import one_line, printable
 from tui.ui.markdown.runs import Line, Look, Run, plain, wrap
+from tui.ui.markdown.stretches import Mark, Stretches
+from tui.ui.transcript.drawn import Drawn, Fold, estimated_lines
 from tui.ui.transcript.figures import duration, money, tokens
+from tui.ui.transcript.tool_call import ToolCall, ToolState
 
 if TYPE_CHECKING:
     from tui.ui.markdown.document import Document
@@ -16,51 +18,24 @@ PEEK_ROWS = 10
 """Rows of thinking shown while it is live, and when it is peeked at."""
 
 
-class Fold(Enum):
-    """How much of a block is shown."""
-
-    FOLDED = "folded"
-    PEEK = "peek"
-    FULL = "full"
-
-    @property
-    def next(self) -> Fold:
-        """What the next press shows."""
-        order = list(Fold)
-        return order[(order.index(self) + 1) % len(order)]
+PART = 4_000
+"""Characters of what the user wrote that are laid out together."""
 
 
-class Drawn:
-    """One block of a section."""
-
-    ground: ClassVar[str] = ""
-    space: int = 0
-    """Empty lines above it."""
-    foldable: bool = False
-
-    def height(self, width: int) -> int:
-        """Lines at this width; ``line`` then gives them."""
-        raise NotImplementedError
-
-    def line(self, number: int) -> Line:
-        """One line at the width last asked for."""
-        raise NotImplementedError
-
-    def estimate(self, width: int) -> int:
-        """A cheap guess at the height, for what is not seen yet."""
-        return self.height(width)
-
-    def text(self) -> str:
-        """Its words, for copying and finding."""
-        return ""
-
-    def fold(self) -> None:
-        """Show the next amount of it."""
-
-
-def estimated_lines(text: str, width: int) -> int:
-    """About how many lines a text takes."""
-    return text.count("\n") + len(text) // max(1, width) + 1
+def parts_of(text: str) -> list[str]:
+    """Cut at line ends; a line that is longer than a part at a blank."""
+    parts: list[str] = []
+    at = 0
+    while len(text) - at > PART:
+        cut = text.rfind("\n", at, at + PART)
+        cut = cut if cut > at else text.rfind(" ", at + PART // 2, at + PART)
+        if cut <= at:
+            parts.append(text[at : at + PART])
+            at += PART
+            continue
+        parts.append(text[at:cut])
+        at = cut + 1
+    return [*parts, text[at:]]
 
 
 class Spoken(Drawn):
@@ -71,20 +46,45 @@ class Spoken(Drawn):
     def __init__(self, text: str, attachments: tuple[str, ...] = ()) -> None:
         self._text = printable(text)
         self._attachments = attachments
-        self._lines: list[Line] = []
+        self._parts: list[str] = []
+        self._stretches = Stretches(self._lay)
         self._width = 0
 
     def height(self, width: int) -> int:
-        """Wrapped as written."""
+        """Wrapped as written; of a long text what is not seen is guessed."""
         if width != self._width:
             self._width = width
-            self._lines = wrap([Run(self._text, "user")], width)
-            self._lines.extend([Run(f"⊞ {one_line(name, width - 2)}", "muted")] for name in self._attachments)
-        return len(self._lines)
+            self._parts = self._parts or parts_of(self._text)
+            guesses = [estimated_lines(part, width) for part in self._parts]
+            self._stretches.reset([*guesses, len(self._attachments)])
+            if len(self._parts) == 1:
+                self._stretches.all()
+        return self._stretches.total
+
+    def _lay(self, place: int) -> list[Line]:
+        if place < len(self._parts):
+            return wrap([Run(self._parts[place], "user")], self._width)
+        return [[Run(f"⊞ {one_line(name, self._width - 2)}", "muted")] for name in self._attachments]
 
     def line(self, number: int) -> Line:
         """One of them."""
-        return self._lines[number]
+        return self._stretches.line(number)
+
+    def reach(self, first: int, last: int) -> int:
+        """Lay out what is seen."""
+        return self._stretches.reach(first, last)
+
+    def reach_end(self, count: int) -> None:
+        """Lay out the end."""
+        self._stretches.reach_end(count)
+
+    def mark(self, number: int) -> Mark | None:
+        """Its part, and where in it."""
+        return self._stretches.mark(number)
+
+    def line_at(self, mark: Mark) -> int:
+        """Where that is now."""
+        return self._stretches.line_at(mark)
 
     def estimate(self, width: int) -> int:
         """By length."""
@@ -170,9 +170,31 @@ class Answer(Drawn):
         """The document's."""
         return self.document().line(number)
 
+    def reach(self, first: int, last: int) -> int:
+        """The document's."""
+        return self.document().reach(first, last)
+
+    def reach_end(self, count: int) -> None:
+        """The document's."""
+        self.document().reach_end(count)
+
+    def mark(self, number: int) -> Mark | None:
+        """The document's."""
+        return self.document().mark(number)
+
+    def line_at(self, mark: Mark) -> int:
+        """The document's."""
+        return self.document().line_at(mark)
+
+    def find(self, words: str, width: int) -> tuple[int, int | None]:
+        """The document's."""
+        self.height(width)
+        return self.document().find(words)
+
     def estimate(self, width: int) -> int:
         """By length."""
-        return sum(estimated_lines(text, width) for text in self._source) or 1
+        self._source = ["".join(self._source)]
+        return estimated_lines(self._source[0], width)
 
     def text(self) -> str:
         """The markdown as it came."""
@@ -244,19 +266,53 @@ class Thinking(Drawn):
         self._total = self._answer.height(max(8, width - 2))
         if self._shown is Fold.FULL:
             self._rows, self._first = self._total, 0
+            return 1 + self._rows
+        if self.live:
+            self._answer.reach_end(PEEK_ROWS)
         else:
-            self._rows = min(PEEK_ROWS, self._total)
-            self._first = self._total - self._rows if self.live else 0
-        more = self._shown is Fold.PEEK and not self.live and self._total > self._rows
-        return 1 + self._rows + (1 if more else 0)
+            self._answer.reach(0, PEEK_ROWS)
+        self._total = self._answer.height(max(8, width - 2))
+        self._rows = min(PEEK_ROWS, self._total)
+        self._first = self._total - self._rows if self.live else 0
+        return 1 + self._rows + (1 if not self.live and self._total > self._rows else 0)
 
     def line(self, number: int) -> Line:
         """The head line, or a row behind the bar."""
         if number == 0:
             return self._head()
         if number > self._rows:
-            return [Run("┊ ", "thinking-bar"), Run(f"… {self._total - self._rows} more lines", "muted")]
+            about = "" if self._answer.document().is_known else "≈"
+            return [Run("┊ ", "thinking-bar"), Run(f"… {about}{self._total - self._rows} more lines", "muted")]
         return [Run("┊ ", "thinking-bar"), *self._answer.line(self._first + number - 1)]
+
+    def reach(self, first: int, last: int) -> int:
+        """All of it is only reached where all of it is shown."""
+        return self._answer.reach(first - 1, last - 1) if self._is_whole else 0
+
+    def reach_end(self, count: int) -> None:
+        """The same."""
+        if self._is_whole:
+            self._answer.reach_end(count)
+
+    def mark(self, number: int) -> Mark | None:
+        """Below the head the text's."""
+        return self._answer.mark(number - 1) if self._is_whole and number else None
+
+    def line_at(self, mark: Mark) -> int:
+        """Where that is now."""
+        return 1 + self._answer.line_at(mark) if self._is_whole else 0
+
+    def find(self, words: str, width: int) -> tuple[int, int | None]:
+        """Below the head, behind the bar."""
+        self.height(width)
+        if not self._is_whole:
+            return super().find(words, width)
+        line, column = self._answer.find(words, max(8, width - 2))
+        return line + 1, column + 2 if column is not None else None
+
+    @property
+    def _is_whole(self) -> bool:
+        return self._shown is Fold.FULL and self.has_text
 
     def _head(self) -> Line:
         mark = "·" if not self.has_text and not self.live else "▸" if self._shown is Fold.FOLDED else "▾"
@@ -283,96 +339,8 @@ class Thinking(Drawn):
         return self._answer.text()
 
     def rest(self) -> None:
-        """Forget the layout."""
+        """Forget the layout; it is far from being seen."""
         self._answer.rest()
 
 
-class ToolState(Enum):
-    """Where a call stands; a glyph and a word, never colour alone."""
-
-    WAITING = ("◌", "tool-waiting", "waiting for you")
-    WRITING = ("◌", "tool-waiting", "")
-    RUNNING = ("◐", "tool-running", "running")
-    DONE = ("●", "tool-done", "")
-    FAILED = ("✗", "tool-failed", "failed")
-
-    @property
-    def glyph(self) -> str:
-        """Its sign."""
-        return self.value[0]
-
-    @property
-    def role(self) -> str:
-        """Its colour's role."""
-        return self.value[1]
-
-    @property
-    def word(self) -> str:
-        """Its word."""
-        return self.value[2]
-
-
-class ToolCall(Drawn):
-    """A tool call: one line, and on demand what was asked and what came."""
-
-    foldable = True
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.telling = ""
-        """The argument that says most."""
-        self.state = ToolState.WRITING
-        self.seconds: float | None = None
-        self.detail: list[tuple[str, str]] = []
-        """Opened up: (language, text) parts, arguments first."""
-        self._open = False
-        self._rows: list[Line] = []
-        self._width = 0
-
-    @property
-    def is_open(self) -> bool:
-        """Whether more than the one line is shown."""
-        return self._open
-
-    def fold(self) -> None:
-        """Open or close."""
-        self._open = not self._open
-
-    def height(self, width: int) -> int:
-        """A line, or more when open."""
-        self._width = width
-        self._rows = []
-        if self._open:
-            from tui.ui.markdown.highlight import highlight
-            from tui.ui.markdown.layout import code_lines
-
-            for language, text in self.detail:
-                lines = printable(text).split("\n")
-                self._rows.extend(code_lines(highlight(lines[:400], language), width))
-                if len(lines) > 400:
-                    self._rows.append([Run(f"    … {len(lines) - 400} more lines", "muted")])
-        return 1 + len(self._rows)
-
-    def line(self, number: int) -> Line:
-        """The one line, or a row of the detail."""
-        if number:
-            return self._rows[number - 1]
-        tail = [word for word in (self.state.word, duration(self.seconds) if self.seconds is not None else "") if word]
-        end = f"  {' · '.join(tail)}" if tail else ""
-        name = one_line(self.name, 40)
-        room = self._width - len(name) - len(end) - 4
-        telling = one_line(self.telling, room) if room > 4 and self.telling else ""
-        return [
-            Run(f"{self.state.glyph} ", self.state.role),
-            Run(name, "text", Look.BOLD),
-            Run(f"  {telling}" if telling else "", "muted"),
-            Run(end, self.state.role if self.state is ToolState.FAILED else "muted"),
-        ]
-
-    def estimate(self, width: int) -> int:
-        """One while closed."""
-        return 1 if not self._open else self.height(width)
-
-    def text(self) -> str:
-        """What was asked and what came."""
-        return "\n".join([f"{self.name} {self.telling}".strip(), *(text for _, text in self.detail)])
+__all__ = ["Answer", "Caption", "Drawn", "Fold", "Spoken", "Thinking", "ToolCall", "ToolState", "estimated_lines"]

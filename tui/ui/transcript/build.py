@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from tui.domain.blocks import (
     Block,
@@ -24,6 +25,13 @@ from tui.ui.markdown.runs import Look, Run
 from tui.ui.transcript.blocks import Answer, Caption, Drawn, Fold, Spoken, Thinking, ToolCall, ToolState
 from tui.ui.transcript.figures import duration, money, tokens
 from tui.ui.transcript.section import Section, Voice
+from tui.ui.transcript.shelter import Raw
+from tui.ui.transcript.summary import Folded
+
+LOG = logging.getLogger(__name__)
+
+CHARACTERS_PER_TOKEN = 4
+"""Good enough for a figure that is marked as estimated and gives way to a reported one."""
 
 Results = Mapping[str, ToolResultBlock]
 
@@ -63,8 +71,46 @@ def section_of(message: Message, results: Results, showing: Showing) -> Section 
         return None
     guess = sum(_length(block) for block in message.blocks)
     if message.role is Role.USER:
-        return Section(message.id, Voice.USER, lambda: [spoken(message)], guess)
-    return Section(message.id, Voice.MODEL, lambda: answer_blocks(message, results, showing), guess)
+        return Section(message.id, Voice.USER, lambda: _or_as_it_came(message, lambda: [spoken(message)]), guess)
+    if message.superseded:
+        return Section(message.id, Voice.MODEL, lambda: _or_as_it_came(message, lambda: [void(message)]), 0)
+    return Section(
+        message.id,
+        Voice.MODEL,
+        lambda: _or_as_it_came(message, lambda: answer_blocks(message, results, showing)),
+        guess,
+    )
+
+
+def _or_as_it_came(message: Message, build: Callable[[], list[Drawn]]) -> list[Drawn]:
+    try:
+        return build()
+    except Exception:  # the boundary of a message: whatever is wrong in it must not end the program
+        LOG.exception("the blocks of %s could not be made", message.id)
+        return [Raw(words_in(message))]
+
+
+def words_in(message: Message) -> str:
+    """All its words, in the order they came."""
+    return "\n\n".join(filter(None, map(_words, message.blocks)))
+
+
+def _words(block: Block) -> str:
+    match block:
+        case TextBlock(text=text) | ThinkingBlock(text=text):
+            return text
+        case ToolCallBlock(name=name, arguments=arguments):
+            return f"{name} {arguments}"
+        case ToolResultBlock(content=content):
+            return "\n".join(part.text for part in content if isinstance(part, TextBlock))
+        case _:
+            return ""
+
+
+def void(message: Message) -> Drawn:
+    """An attempt that was made again: a line that opens to what came of it."""
+    why = one_line(message.interrupted or "made again", 80)
+    return Folded(f"An attempt that counts no more: {why}", words_in(message))
 
 
 def _length(block: Block) -> int:
@@ -83,6 +129,8 @@ def answer_blocks(message: Message, results: Results, showing: Showing) -> list[
     drawn: list[Drawn] = [head(message)]
     for block in message.blocks:
         made = answer_block(block, results, showing)
+        if isinstance(made, ToolCall):
+            made.space = 0 if isinstance(drawn[-1], ToolCall) else 1
         if made is not None:
             drawn.append(made)
     foot = footer(message)
@@ -111,10 +159,17 @@ def answer_block(block: Block, results: Results, showing: Showing) -> Drawn | No
 def thought(block: ThinkingBlock, showing: Showing) -> Thinking:
     """A finished stretch of thinking."""
     made = Thinking(block.text, folded=showing.fold)
-    made.seconds, made.tokens = block.seconds, block.tokens
-    made.tokens_estimated = False
+    made.seconds = block.seconds
+    count_tokens(made, block.tokens)
     made.word = thinking_word(block)
     return made
+
+
+def count_tokens(drawn: Thinking, reported: int | None) -> None:
+    """As reported, else estimated by its length; of hidden thinking nothing is known then."""
+    drawn.tokens, drawn.tokens_estimated = reported, reported is None
+    if reported is None and drawn.has_text:
+        drawn.tokens = len(drawn.text()) // CHARACTERS_PER_TOKEN
 
 
 def thinking_word(block: ThinkingBlock) -> str:
@@ -157,6 +212,7 @@ def fill_arguments(drawn: ToolCall, arguments: str) -> None:
 def fill_result(drawn: ToolCall, result: ToolResultBlock) -> None:
     """Say what came."""
     drawn.state = ToolState.FAILED if result.failed else ToolState.DONE
+    drawn.seconds = result.seconds
     words = "\n".join(part.text for part in result.content if isinstance(part, TextBlock))
     language = "diff" if words.startswith(("--- ", "diff ")) or "\n@@ " in words[:400] else ""
     drawn.detail = [*drawn.detail[:1], (language, words)]

@@ -1,38 +1,33 @@
 """Sections in a column and a window onto it: what is measured, what is guessed, where the window stands.
 
-Only what has been in the window is ever laid out. When something above the window's top turns out taller or shorter
-than guessed, the window moves along with what is being read, so nothing on the screen jumps.
+Only what has been in the window is ever laid out, of a long section no more than was seen of it. When something above
+the window's top turns out taller or shorter than guessed, the window moves along with what is being read, so nothing
+on the screen jumps.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tui.ui.transcript.height_index import HeightIndex
-from tui.ui.transcript.section import Section
+from tui.ui.transcript.section import Presence, Section
+from tui.ui.transcript.stack import KEPT, Stack
 
-KEPT = 400
-"""Sections that keep their layout; the farthest of the others are laid out again when they are seen again."""
+EVERYTHING = 1 << 60
+"""More lines than there are."""
+MOST_TURNS = 8
+"""How often the window may find itself past a shrinking end, and look again at what it shows then."""
 
 
-class Column:
+class Column(Stack):
     """All sections of a conversation, and the lines from ``top`` that are on the screen."""
 
     def __init__(self) -> None:
-        self.sections: list[Section] = []
+        super().__init__()
         self.top = 0
         self.following = True
-        self.width = 0
         self.height = 0
-        self._places: dict[str, int] = {}
-        self._heights = HeightIndex()
-        self._measured: set[int] = set()
-        self._dirty: set[int] = set()
-
-    @property
-    def total(self) -> int:
-        """Lines in all, as far as is known."""
-        return self._heights.total
+        self.shifted = 0
+        """Lines by which what is read was moved because of wrong guesses above it; for whoever kept line numbers."""
 
     @property
     def last_top(self) -> int:
@@ -41,42 +36,26 @@ class Column:
 
     def replace_all(self, sections: Iterable[Section]) -> None:
         """Other sections; the window goes to the end."""
-        self.sections = list(sections)
-        self._places = {section.key: place for place, section in enumerate(self.sections)}
+        self._arrange(sections)
         self.following = True
-        self._guess_anew()
         self.settle()
 
-    def append(self, section: Section) -> None:
-        """One more at the end."""
-        self._places[section.key] = len(self.sections)
-        self.sections.append(section)
-        self._heights.append(section.estimate(self.width) if self.width else 1)
-        self._dirty.add(len(self.sections) - 1)
-
-    def remove_last(self, key: str) -> None:
-        """Take the last one away again."""
-        if self.sections and self.sections[-1].key == key:
-            place = len(self.sections) - 1
-            self.sections.pop()
-            self._places.pop(key, None)
-            self._heights.pop()
-            self._dirty.discard(place)
-            self._measured.discard(place)
-
-    def rename(self, section: Section, key: str) -> None:
-        """An answer has its name only once it is complete."""
-        place = self._places.pop(section.key, None)
-        section.key = key
-        if place is not None:
-            self._places[key] = place
-
-    def changed(self, section: Section) -> None:
-        """It is different now; ``settle`` will see."""
-        section.touch()
-        place = self._places.get(section.key)
-        if place is not None:
-            self._dirty.add(place)
+    def rearrange(self, sections: Iterable[Section]) -> None:
+        """Some taken out, some put in: what stays keeps its layout, and what is being read its place on the screen."""
+        place, inside = self._heights.find(self.top)
+        anchor = self.sections[place].key if self.sections else ""
+        known = {id(self.sections[number]): self._heights.height_of(number) for number in self._measured}
+        changed = {id(self.sections[number]) for number in self._dirty}
+        self._arrange(sections)
+        for number, section in enumerate(self.sections):
+            if id(section) in known:
+                self._measured.add(number)
+                self._heights.set_height(number, known[id(section)])
+            if id(section) in changed:
+                self._dirty.add(number)
+        if not self.following and anchor in self._places:
+            before, self.top = self.top, self._heights.start_of(self._places[anchor]) + inside
+            self.shifted += self.top - before
 
     def resize(self, width: int, height: int) -> None:
         """Another window; what was at its top stays there."""
@@ -85,59 +64,57 @@ class Column:
         other_width, self.width, self.height = width != self.width, width, height
         if other_width:
             place, inside = self._heights.find(self.top)
-            before = self._heights.height_of(place) if self.sections else 0
+            held = bool(self.sections) and not self.following and self._heights.height_of(place) > 0
+            mark = self.sections[place].mark(inside) if held else None
             self._guess_anew()
-            if self.sections and before and not self.following:
-                now = self._measure(place)
-                self.top = self._heights.start_of(place) + min(now - 1, inside * now // before)
+            if mark is not None:
+                self._measure(place)
+                line = self.sections[place].line_at(mark)
+                self._measure(place)
+                self.top = self._heights.start_of(place) + line
         self.settle()
 
     def settle(self) -> int:
         """Take changes in and measure what is seen; the first line that is different."""
-        first = self._absorb()
+        self._different = self.total
+        self._absorb()
         self._measure_window()
-        self.top = self.last_top if self.following else max(0, min(self.top, self.last_top))
-        return first
+        return self._different
 
     def scroll_to(self, line: int) -> None:
         """Move the window; at the end it follows, elsewhere it does not."""
+        up = self.top - line
+        if 0 < up <= self.height and self.width and self.sections:
+            self._lift(up)
+            line = self.top - up
         self.top = max(0, min(line, self.last_top))
         self.following = self.top >= self.last_top
         self._measure_window()
-        self.top = max(0, min(self.top, self.last_top))
 
     def show(self, place: int, block: int) -> int:
         """Bring a block into the window; the line it starts on."""
-        self._measure(place)
-        line = self._heights.start_of(place) + self.sections[place].start_of(block)
+        self._corrected += self._measure(place)
+        line = self.line_of(place, block)
         if not self.top <= line < self.top + self.height:
             self.scroll_to(line - self.height // 3)
-            line = self._heights.start_of(place) + self.sections[place].start_of(block)
-        return line
+        return self.line_of(place, block)
 
-    def find(self, line: int) -> tuple[int, int] | None:
-        """The place of the section a line falls into, and the line within it."""
-        if not self.sections or not 0 <= line < self.total or not self.width:
-            return None
-        place, inside = self._heights.find(line)
-        section = self.sections[place]
-        return place, min(inside, section.height(self.width) - 1)
+    def reach(self, first: int, last: int) -> int:
+        """Lay out everything between two lines that have been seen; where the second of them stands now."""
+        if not self.sections or not self.width:
+            return last
+        place, inside = self._heights.find(first)
+        end, below = self._heights.find(last)
+        kept, at = self._heights.find(self.top)
+        ends, reads = self.sections[end].mark(below), self.sections[kept].mark(at)
+        for number in range(place, end + 1):
+            self._corrected += self._measure(number)
+            self.sections[number].reach(inside if number == place else 0, EVERYTHING)
+            self._correct(number)
+        self._shift(self._heights.start_of(kept) + self.sections[kept].line_at(reads) - self.top)
+        return self._heights.start_of(end) + self.sections[end].line_at(ends)
 
-    # Measuring
-
-    def _guess_anew(self) -> None:
-        self._measured.clear()
-        self._dirty.clear()
-        self._heights.reset(section.estimate(self.width) if self.width else 1 for section in self.sections)
-
-    def _measure(self, place: int) -> int:
-        self._measured.add(place)
-        height = self.sections[place].height(self.width)
-        self._heights.set_height(place, height)
-        return height
-
-    def _absorb(self) -> int:
-        first = self.total
+    def _absorb(self) -> None:
         for place in sorted(self._dirty):
             start = self._heights.start_of(place)
             before = self._heights.height_of(place)
@@ -147,26 +124,58 @@ class Column:
             change = self._heights.set_height(place, after)
             if change and not self.following and start + before <= self.top:
                 self.top += change
-            first = min(first, start)
+                self.shifted += change
+            self._different = min(self._different, start)
         self._dirty.clear()
-        return first
+
+    def _lift(self, count: int) -> None:
+        """Lay out the lines above the window before it moves there, so that what is seen moves as far as was asked."""
+        for _ in range(MOST_TURNS):
+            before = self.shifted
+            place, _ = self._heights.find(max(0, self.top - count))
+            while place < len(self.sections) and (start := self._heights.start_of(place)) < self.top:
+                section = self.sections[place]
+                if section.presence is not Presence.HIDDEN:
+                    height = self._heights.height_of(place)
+                    if place not in self._measured:
+                        self._corrected += self._measure(place)
+                        self._shift(self._heights.height_of(place) - height)
+                        height = self._heights.height_of(place)
+                    section.reach(self.top - count - start, self.top - start)
+                    self._correct(place)
+                    self._shift(self._heights.height_of(place) - height)
+                place += 1
+            if self.shifted == before:
+                break
 
     def _measure_window(self) -> None:
         if not self.width or not self.sections:
+            self.top = max(0, min(self.top, self.last_top))
             return
-        if self.following:
-            self._measure_end()
-        else:
-            self._measure_from_top()
+        for _ in range(MOST_TURNS):
+            if self.following:
+                self._measure_end()
+            else:
+                self._measure_from_top()
+            before, self.top = self.top, self.last_top if self.following else max(0, min(self.top, self.last_top))
+            if self.top == before:
+                break
         if len(self._measured) > KEPT:
-            self._let_rest()
+            self._let_rest(self.top)
 
     def _measure_end(self) -> None:
         left = self.height
         for place in range(len(self.sections) - 1, -1, -1):
             if left <= 0:
                 break
-            left -= self._heights.height_of(place) if place in self._measured else self._measure(place)
+            section = self.sections[place]
+            if section.presence is Presence.HIDDEN:
+                continue
+            if place not in self._measured:
+                self._corrected += self._measure(place)
+            section.reach_end(left)
+            self._correct(place)
+            left -= self._heights.height_of(place)
         self.top = self.last_top
 
     def _measure_from_top(self) -> None:
@@ -175,14 +184,21 @@ class Column:
             start = self._heights.start_of(place)
             if start >= self.top + self.height:
                 break
+            section = self.sections[place]
+            if section.presence is Presence.HIDDEN:
+                # Finding a line passes over what has none; only at the end it may lead back to where one is.
+                place = max(place + 1, self._heights.find(start)[0])
+                continue
             if place not in self._measured:
-                change = -self._heights.height_of(place) + self._measure(place)
+                change = self._measure(place)
+                self._corrected += change
                 if change and start < self.top:
-                    self.top = max(start, self.top + change)
+                    self._shift(max(start - self.top, change))
+            moved = section.reach(self.top - start, self.top + self.height - start)
+            self._correct(place)
+            self._shift(moved)
             place += 1
 
-    def _let_rest(self) -> None:
-        near, _ = self._heights.find(self.top)
-        far = sorted(self._measured, key=lambda place: -abs(place - near))[: KEPT // 4]
-        for place in far:
-            self.sections[place].rest()
+    def _shift(self, change: int) -> None:
+        self.top += change
+        self.shifted += change

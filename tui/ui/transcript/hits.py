@@ -9,13 +9,17 @@ from textual.geometry import Offset
 from tui.domain.blocks import Block, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.value import dataclass
 from tui.engine.state import SessionView
-from tui.ui.markdown.runs import plain, width_of
+from tui.ui.markdown.runs import width_of
 from tui.ui.transcript.blocks import Drawn, Fold, Thinking, ToolCall
-from tui.ui.transcript.section import MARGIN, Section, text_width
+from tui.ui.transcript.column import Column
+from tui.ui.transcript.section import MARGIN, Presence, Section, text_width
+from tui.ui.transcript.summary import SUMMARY, Folded
 from tui.ui.transcript.transcript import Transcript
 
 MOST = 2_000
 """Hits that are listed; nobody steps through more."""
+MOST_LOOKS = 6
+"""How often the window is moved towards words that stand elsewhere once what is above them is laid out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,37 +66,42 @@ def reveal(transcript: Transcript, hit: Hit, query: str) -> tuple[Offset, Offset
     """Open the block, move the window to the words, put the cursor there; where they stand, for marking."""
     column = transcript.column
     section = column.sections[hit.place]
+    if section.presence is Presence.HIDDEN:
+        _uncover(column)
     block = section.blocks[hit.block]
     _open(block)
     column.following = False
     column.changed(section)
     column.settle()
     transcript.put_cursor(hit.place, hit.block)
-    inside = _line_with(block, query, column.width)
-    line = column.show(hit.place, hit.block) + inside[0]
-    if not column.top <= line < column.top + column.height - 1:
+    line, at = 0, None
+    for _ in range(MOST_LOOKS):
+        # What is laid out on the way there may move the words.
+        inside, at = block.find(query.casefold(), text_width(column.width))
+        column.changed(section)
+        column.settle()
+        line = column.line_of(hit.place, hit.block) + inside
+        if column.top <= line < column.top + column.height - 1:
+            break
         column.scroll_to(max(0, line - column.height // 2))
     transcript.settle()
     transcript.refresh()
-    if inside[1] is None:
+    if at is None:
         return None
-    line = column.show(hit.place, hit.block) + inside[0]
-    return Offset(MARGIN + inside[1], line), Offset(MARGIN + inside[1] + width_of(query), line)
+    return Offset(MARGIN + at, line), Offset(MARGIN + at + width_of(query), line)
+
+
+def _uncover(column: Column) -> None:
+    """Open the summary that the section was folded into."""
+    for section in column.sections:
+        if section.key == SUMMARY:
+            for block in section.blocks:
+                _open(block)
+            column.changed(section)
 
 
 def _open(block: Drawn) -> None:
     if isinstance(block, Thinking) and block.shown is not Fold.FULL:
         block.show(Fold.FULL)
-    elif isinstance(block, ToolCall) and not block.is_open:
+    elif isinstance(block, ToolCall | Folded) and not block.is_open:
         block.fold()
-
-
-def _line_with(block: Drawn, query: str, width: int) -> tuple[int, int | None]:
-    """The line of the block the query stands in, and the column; it may be broken over two lines or hide in markup."""
-    wanted = query.casefold()
-    for number in range(block.height(text_width(width))):
-        words = plain(block.line(number))
-        column = words.casefold().find(wanted)
-        if column >= 0:
-            return number, width_of(words[:column])
-    return 0, None

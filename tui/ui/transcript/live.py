@@ -12,7 +12,6 @@ from tui.domain.stream import (
     BlockNamed,
     BlockStarted,
     ImageData,
-    ProviderRemark,
     ResponseStarted,
     StreamEvent,
     TextDelta,
@@ -21,15 +20,21 @@ from tui.domain.stream import (
     ToolArgsDelta,
 )
 from tui.domain.usage import Usage
+from tui.engine.watch import ThinkingTime
 from tui.ui.markdown.runs import Run
 from tui.ui.transcript.blocks import Answer, Caption, Drawn, Fold, Thinking, ToolCall, ToolState
-from tui.ui.transcript.build import Showing, fill_arguments, footer, head, thinking_word
+from tui.ui.transcript.build import (
+    CHARACTERS_PER_TOKEN,
+    Showing,
+    count_tokens,
+    fill_arguments,
+    footer,
+    head,
+    thinking_word,
+)
 from tui.ui.transcript.section import Section
 
 Clock = Callable[[], float]
-
-CHARACTERS_PER_TOKEN = 4
-"""Good enough for a running figure that is marked as estimated and replaced by the reported one."""
 
 
 class Live:
@@ -40,13 +45,16 @@ class Live:
         self.calls: dict[str, ToolCall] = {}
         self._now = now
         self._showing = showing
-        self._started = now()
+        self._time = ThinkingTime(now())
         self._blocks: dict[int, Drawn] = {}
         self._arguments: dict[int, list[str]] = {}
         self._running: Thinking | None = None
+        self._index = 0
+        """Its number in the stream."""
 
     def feed(self, event: StreamEvent) -> None:
         """Take one event in."""
+        self._time.take(event, self._now())
         match event:
             case TextDelta(index, text):
                 self._answer(index).append(text)
@@ -66,7 +74,7 @@ class Live:
         running = self._running
         if running is None:
             return False
-        running.seconds = self._now() - self._started
+        running.seconds = self._time.of(self._index, self._now())
         running.tokens = len(running.text()) // CHARACTERS_PER_TOKEN
         return True
 
@@ -74,7 +82,9 @@ class Live:
         """The message is whole: its own figures take the place of the running ones."""
         self._fold_thinking()
         self._true_figures(message)
-        self.section.blocks[0] = head(message)
+        # What says nothing is not drawn when the message is opened again, either.
+        said = [block for block in self.section.blocks if not isinstance(block, Answer) or block.text().strip()]
+        self.section.blocks[:] = [head(message), *said[1:]]
         for block in self._blocks.values():
             if isinstance(block, Answer):
                 block.close()
@@ -96,8 +106,7 @@ class Live:
         for block, kept in zip(drawn, stored, strict=False):
             block.word = thinking_word(kept)
             block.seconds = kept.seconds if kept.seconds is not None else block.seconds
-            if kept.tokens is not None:
-                block.tokens, block.tokens_estimated = kept.tokens, False
+            count_tokens(block, kept.tokens)
         if len(drawn) == 1:
             self._bill(drawn[0], message.usage, message.cost)
 
@@ -124,8 +133,6 @@ class Live:
                 self.section.add(Caption(Run("⊞ image", "muted"), space=1))
             case BlockFinished(index):
                 self._finished(index)
-            case ProviderRemark(_, text):
-                self.section.add(Caption(Run(f"⚠ {one_line(text, 200)}", "warning")))
             case _:
                 pass
 
@@ -156,7 +163,7 @@ class Live:
     def _fold_thinking(self) -> None:
         running, self._running = self._running, None
         if running is not None:
-            running.seconds = self._now() - self._started
+            running.seconds = self._time.of(self._index, self._now())
             running.finish()
 
     def _answer(self, index: int) -> Answer:
@@ -172,7 +179,7 @@ class Live:
         if not isinstance(block, Thinking):
             self._fold_thinking()
             block = self._blocks[index] = Thinking(live=True, folded=self._showing.fold)
-            self._running = block
+            self._running, self._index = block, index
             if self._showing.thinking:
                 self.section.add(block)
         return block

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from enum import StrEnum
+from enum import Enum, StrEnum
+from functools import partial
 from typing import TypeVar
 
 from textual.strip import Strip
 
 from tui.ui.markdown.runs import Line, Run
-from tui.ui.transcript.blocks import Answer, Drawn, Thinking
+from tui.ui.markdown.stretches import Mark
+from tui.ui.transcript.drawn import Drawn
 from tui.ui.transcript.ink import Ink
 from tui.ui.transcript.shelter import Raw
 
@@ -33,6 +35,14 @@ NO_STRIPS: dict[int, tuple[Line, Strip]] = {}
 """What a section has that was never looked at; all of them are replaced, never filled."""
 
 
+class Presence(Enum):
+    """How much of a section is there: a turn that was folded into a summary steps back."""
+
+    SHOWN = "shown"
+    DIMMED = "dimmed"
+    HIDDEN = "hidden"
+
+
 class Voice(StrEnum):
     """Whose section it is."""
 
@@ -44,6 +54,23 @@ class Voice(StrEnum):
 def text_width(width: int) -> int:
     """Columns for text in a transcript of this width."""
     return max(8, min(MAX_TEXT, width - MARGIN - 2))
+
+
+def margin(voice: Voice, *, marked: bool) -> Line:
+    """What stands left of a line."""
+    if marked:
+        return [Run(" "), Run("▌", "focus"), Run(" ")]
+    if voice is Voice.USER:
+        return [Run(" "), Run("▌", "user-bar"), Run(" ")]
+    return [Run(" " * MARGIN)]
+
+
+def _reached(block: Drawn, span: tuple[int, int]) -> int:
+    return block.reach(*span)
+
+
+def _reached_end(block: Drawn, count: int) -> None:
+    block.reach_end(count)
 
 
 def built_or_raw(build: Callable[[], list[Drawn]], key: str) -> list[Drawn]:
@@ -81,6 +108,7 @@ class Section:
         "_strips",
         "_width",
         "key",
+        "presence",
         "voice",
     )
 
@@ -98,6 +126,14 @@ class Section:
         self._width = 0
         self._dirty = True
         self._strips: dict[int, tuple[Line, Strip]] = NO_STRIPS
+        self.presence = Presence.SHOWN
+
+    def put(self, presence: Presence) -> None:
+        """Step back, or come forth again."""
+        self.presence = presence
+        if self._strips:
+            self.forget_strips()
+        self.touch()
 
     @property
     def blocks(self) -> list[Drawn]:
@@ -130,11 +166,12 @@ class Section:
         self._strips = {}
         self._dirty = True
         for block in self._blocks:
-            if isinstance(block, Answer | Thinking):
-                block.rest()
+            block.rest()
 
     def estimate(self, width: int) -> int:
         """A cheap guess at the height while it was never looked at."""
+        if self.presence is Presence.HIDDEN:
+            return 0
         if self._build is not None:
             return self._guess // text_width(width) + 5 if self._guess is not None else 3
         room = text_width(width)
@@ -145,6 +182,8 @@ class Section:
 
     def height(self, width: int) -> int:
         """Lines at this width, with the blank line below."""
+        if self.presence is Presence.HIDDEN:
+            return 0
         if width != self._width or self._dirty:
             if width != self._width:
                 self._strips = {}
@@ -168,6 +207,60 @@ class Section:
             if number >= self._starts[index]:
                 return (index, number - self._starts[index]) if number < self._ends[index] else None
         return None
+
+    # A long block lays out only what is seen of it.
+
+    def reach(self, first: int, last: int) -> int:
+        """Make the lines from ``first`` to ``last`` true; by how many lines ``first`` stands lower now."""
+        moved = 0
+        for index in range(len(self._starts)):
+            start = self._starts[index]
+            if start >= last + moved:
+                break
+            if self._ends[index] > first + moved:
+                span = (first + moved - start, last + moved - start)
+                moved += self._sheltered(index, partial(_reached, span=span))
+                self._remeasure(index)
+        return moved
+
+    def reach_end(self, count: int) -> None:
+        """Make the last lines true."""
+        left = count - 1
+        for index in range(len(self._starts) - 1, -1, -1):
+            if left <= 0:
+                break
+            self._sheltered(index, partial(_reached_end, count=left))
+            self._remeasure(index)
+            left -= self._ends[index] - self._starts[index] + self._blocks[index].space
+
+    def _remeasure(self, index: int) -> None:
+        room = text_width(self._width)
+        change = self._sheltered(index, lambda drawn: drawn.height(room)) - self._ends[index] + self._starts[index]
+        if change:
+            self._ends[index] += change
+            for later in range(index + 1, len(self._starts)):
+                self._starts[later] += change
+                self._ends[later] += change
+            self._height += change
+
+    def mark(self, number: int) -> tuple[int, Mark | float]:
+        """Where a line is, whatever the width."""
+        found = self.block_at(number)
+        if found is None:
+            return -1, number / max(1, self._height)
+        index, inside = found
+        mark = self._sheltered(index, lambda drawn: drawn.mark(inside))
+        return index, mark if mark is not None else inside / max(1, self._ends[index] - self._starts[index])
+
+    def line_at(self, mark: tuple[int, Mark | float]) -> int:
+        """The line of a mark now."""
+        index, place = mark
+        if isinstance(place, float):
+            start, end = (0, self._height) if index < 0 else (self._starts[index], self._ends[index])
+            return start + max(0, min(end - start - 1, int(place * (end - start) + 0.5)))
+        inside = self._sheltered(index, lambda drawn: drawn.line_at(place))
+        self._remeasure(index)
+        return self._starts[index] + inside
 
     def start_of(self, block: int) -> int:
         """The line a block starts on."""
@@ -206,19 +299,13 @@ class Section:
         if block is None:
             strip = ink.strip([], "", width)
         else:
-            strip = ink.strip(line, ground, self._ground_width(ground), left=self._margin(marked=marked))
+            seen = line
+            if self.presence is Presence.DIMMED:
+                seen, ground = [run._replace(role="muted") for run in line], ""
+            tinted = min(width, MARGIN + text_width(width) + 1) if ground else 0
+            strip = ink.strip(seen, ground, tinted, left=margin(self.voice, marked=marked))
             if strip.cell_length < width:
                 strip = Strip.join([strip, ink.strip([], "", width - strip.cell_length)])
         if cursor is None:
             self._strips[number] = (line, strip)
         return strip
-
-    def _ground_width(self, ground: str) -> int:
-        return min(self._width, MARGIN + text_width(self._width) + 1) if ground else 0
-
-    def _margin(self, *, marked: bool) -> Line:
-        if marked:
-            return [Run(" "), Run("▌", "focus"), Run(" ")]
-        if self.voice is Voice.USER:
-            return [Run(" "), Run("▌", "user-bar"), Run(" ")]
-        return [Run(" " * MARGIN)]

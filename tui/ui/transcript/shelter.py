@@ -5,9 +5,15 @@ One message nobody foresaw must never take the whole program down.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from tui.domain.printable import printable
+from tui.domain.stream import BlockFinished, StreamEvent, TextDelta, ThinkingDelta, ToolArgsDelta
 from tui.ui.markdown.runs import Line, Run
 from tui.ui.transcript.blocks import Drawn
+
+if TYPE_CHECKING:
+    from tui.ui.transcript.section import Section
 
 HEAD = "⚠ this could not be laid out; as it came:"
 
@@ -20,15 +26,35 @@ class Raw(Drawn):
         self.space = space
         self._lines: list[Line] = []
         self._width = 0
+        self._cut = 0
+        """Rows whose lines are made; the last one may still grow and is always cut anew."""
+        self._kept = 0
+        """Lines of those rows."""
+        self._grown = True
+
+    def append(self, words: str) -> None:
+        """More of them."""
+        first, *others = printable(words).split("\n")
+        self._rows[-1] += first
+        self._rows.extend(others)
+        self._grown = True
 
     def height(self, width: int) -> int:
         """Cut at the width; half of it where a character may take two columns."""
         if width != self._width:
-            self._width = width
+            self._width, self._cut = width, 0
             self._lines = [[Run(HEAD[:width], "warning")]]
-            for row in self._rows:
-                step = max(1, width if row.isascii() else width // 2)
-                self._lines.extend([Run(row[at : at + step])] for at in range(0, max(1, len(row)), step))
+            self._kept = 1
+        elif not self._grown:
+            return len(self._lines)
+        self._grown = False
+        del self._lines[self._kept :]
+        for number in range(self._cut, len(self._rows)):
+            row = self._rows[number]
+            self._kept = len(self._lines)
+            step = max(1, width if row.isascii() else width // 2)
+            self._lines.extend([Run(row[at : at + step])] for at in range(0, max(1, len(row)), step))
+        self._cut = len(self._rows) - 1
         return len(self._lines)
 
     def line(self, number: int) -> Line:
@@ -38,3 +64,27 @@ class Raw(Drawn):
     def text(self) -> str:
         """As it came."""
         return "\n".join(self._rows)
+
+
+class Plainly:
+    """An answer one of whose events could not be drawn: from there on its words as they come, and nothing else."""
+
+    def __init__(self, section: Section, words: str) -> None:
+        self.section = section
+        self._raw = Raw(words, space=1)
+        section.blocks[1:] = [self._raw]
+        section.touch()
+
+    def feed(self, event: StreamEvent) -> None:
+        """More words."""
+        if isinstance(event, TextDelta | ThinkingDelta | ToolArgsDelta):
+            self._raw.append(event.text)
+        elif isinstance(event, BlockFinished):
+            self._raw.append("\n\n")
+
+    def tick(self) -> bool:
+        """No clock runs."""
+        return False
+
+    def abandon(self) -> None:
+        """It stays as it is."""

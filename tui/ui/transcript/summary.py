@@ -1,32 +1,53 @@
-"""The summary that goes in place of folded turns; the turns themselves stay where they are, above it."""
+"""What is folded away: a line that opens to the words behind it. A summary brings the folded turns themselves back."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
+from tui.domain.compression import CompressionView
+from tui.domain.printable import one_line
 from tui.ui.markdown.document import lay_markdown
-from tui.ui.markdown.runs import Line, Run
+from tui.ui.markdown.runs import Line, Look, Run, width_of
 from tui.ui.transcript.blocks import Drawn
+from tui.ui.transcript.figures import tokens
+from tui.ui.transcript.section import Presence, Section, Voice
+
+SUMMARY = "summary:"
+"""The key of the section a summary stands in; there is one at most."""
 
 
-class Summary(Drawn):
-    """One line that opens to the words that are sent."""
+class Folded(Drawn):
+    """One line that opens to words."""
 
     foldable = True
 
-    def __init__(self, words: str) -> None:
+    def __init__(self, head: str, words: str) -> None:
+        self._head = head
         self._words = words
         self._open = False
         self._lines: list[Line] = []
         self._laid: tuple[int, bool] = (0, False)
 
+    @property
+    def is_open(self) -> bool:
+        """Whether more than the one line is shown."""
+        return self._open
+
     def height(self, width: int) -> int:
         """One, or all of it."""
         if self._laid != (width, self._open):
             self._laid = (width, self._open)
-            mark, verb = ("▾", "") if self._open else ("▸", "  space opens it")
-            self._lines = [[Run(f"{mark} The summary that is sent instead{verb}"[:width], "muted")]]
+            self._lines = [self._first(width)]
             if self._open:
                 self._lines.extend([Run("┊ ", "muted"), *line] for line in lay_markdown(self._words, max(1, width - 2)))
         return len(self._lines)
+
+    def _first(self, width: int) -> Line:
+        head = one_line(f"{'▾' if self._open else '▸'} {self._head}", width)
+        room = width - width_of(head) - 3
+        if self._open or room < 12:
+            return [Run(head, "muted", Look.BOLD)]
+        return [Run(head, "muted", Look.BOLD), Run("   " + one_line(self._words.strip()[:400], room), "muted")]
 
     def line(self, number: int) -> Line:
         """One of them."""
@@ -37,9 +58,55 @@ class Summary(Drawn):
         return 1
 
     def text(self) -> str:
-        """As it is sent."""
+        """The words behind it."""
         return self._words
 
     def fold(self) -> None:
         """Open or close."""
         self._open = not self._open
+
+
+class Summary(Folded):
+    """What is sent in place of the turns of these sections; they stand behind it, and dimmed below it when it opens."""
+
+    def __init__(self, view: CompressionView, behind: Sequence[Section], changed: Callable[[Section], None]) -> None:
+        super().__init__(_said_of(view), view.summary)
+        self._behind = behind
+        self._changed = changed
+        self._put()
+
+    def fold(self) -> None:
+        """Open or close, and the turns with it."""
+        super().fold()
+        self._put()
+
+    def _put(self) -> None:
+        for section in self._behind:
+            section.put(Presence.DIMMED if self.is_open else Presence.HIDDEN)
+            self._changed(section)
+
+
+def _said_of(view: CompressionView) -> str:
+    turns = "1 turn" if len(view.folded) == 1 else f"{len(view.folded)} turns"
+    if view.before is None or view.after is None:
+        return f"Folded {turns} into a summary"
+    return f"Folded {turns} into a summary · {tokens(view.before)} → {tokens(view.after)} tokens"
+
+
+def folded_into(
+    view: CompressionView | None, keys: frozenset[str], sections: Sequence[Section], changed: Callable[[Section], None]
+) -> list[Section]:
+    """All sections, those from the first to the last with such a key behind a summary; without one all come forth."""
+    shown = [section for section in sections if section.key != SUMMARY]
+    for section in shown:
+        if section.presence is not Presence.SHOWN:
+            section.put(Presence.SHOWN)
+            changed(section)
+    places = [place for place, section in enumerate(shown) if section.key in keys]
+    if view is None or not places:
+        return shown
+    # What stands between them, such as a notice, was said of them.
+    behind = shown[places[0] : places[-1] + 1]
+    standing = Section(SUMMARY, Voice.NOTICE)
+    standing.add(Summary(view, behind, changed))
+    return [*shown[: places[0]], standing, *shown[places[0] :]]

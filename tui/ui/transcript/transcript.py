@@ -5,43 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from rich.segment import Segment
-from rich.style import Style
 from textual import events
-from textual.geometry import Offset, Region, Size
+from textual.geometry import Offset, Size
 from textual.message import Message
-from textual.scroll_view import ScrollView
-from textual.selection import Selection
-from textual.strip import Strip
 
-from tui.ui.markdown.runs import plain
-from tui.ui.transcript.column import Column
 from tui.ui.transcript.ink import Ink
-from tui.ui.transcript.section import MARGIN, Section
-
-NEVER = (None, 0, Strip([]))
-MOST_PAINTED = 1_000
-"""Lines kept as they were last painted: a few screens, so that scrolling text is not made anew."""
+from tui.ui.transcript.painting import Painted
+from tui.ui.transcript.section import Presence, Section
 
 
-def finished(strip: Strip, absolute: int, width: int, ink: Ink) -> Strip:
-    """A row as wide as the screen, that knows where it stands so that the mouse can select in it."""
-    return strip.crop_extend(0, width, ink.ground("")).apply_offsets(0, absolute)
+def stops_in(section: Section) -> int:
+    """Blocks the cursor can stand on."""
+    return 0 if section.presence is Presence.HIDDEN else len(section.blocks)
 
 
-def with_selection(strip: Strip, selection: Selection, absolute: int, style: Style) -> Strip:
-    """A row with what is selected of it marked."""
-    span = selection.get_span(absolute)
-    if span is None:
-        return strip
-    start, end = span
-    end = strip.cell_length if end == -1 else end
-    before, chosen, after = strip.divide([start, max(start, end), strip.cell_length])
-    marked = Segment.apply_style(chosen, post_style=Style(color=style.color, bgcolor=style.bgcolor))
-    return Strip.join([before, Strip(marked, chosen.cell_length), after])
-
-
-class Transcript(ScrollView, can_focus=True):
+class Transcript(Painted, can_focus=True):
     """Sections below each other. Whoever changes one says so to ``column``; once per frame ``settle`` draws it."""
 
     @dataclass
@@ -65,13 +43,9 @@ class Transcript(ScrollView, can_focus=True):
         href: str
 
     def __init__(self, ink: Ink, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002
-        super().__init__(id=id, classes=classes)
-        self.column = Column()
-        self._ink = ink
-        self._cursor: tuple[int, int] | None = None
+        super().__init__(ink, id=id, classes=classes)
         self._moving = False
         self._left_at = 0
-        self._painted: dict[int, tuple[Strip | None, int, Strip]] = {}
 
     def replace_all(self, sections: Iterable[Section]) -> None:
         """Another conversation (or another path through it), at its end."""
@@ -80,14 +54,20 @@ class Transcript(ScrollView, can_focus=True):
         self.settle()
         self.refresh()
 
-    def recolour(self, ink: Ink) -> None:
-        """Another theme."""
-        self._ink = ink
-        for section in self.column.sections:
-            section.forget_strips()
+    def rearrange(self, sections: Iterable[Section]) -> None:
+        """Some taken out, some put in; the cursor stays on its section while that is there."""
+        cursor, new = self.cursor, self.column.arrived - self._left_at
+        self.column.rearrange(sections)
+        key = cursor[0].key if cursor is not None else ""
+        place = next((place for place, section in enumerate(self.column.sections) if section.key == key), None)
+        self._cursor = (place, cursor[1]) if place is not None and cursor is not None else None
+        self._painted.clear()
+        self.settle()
+        if not self.column.following:
+            # What came forth or stepped back is not new.
+            self._left_at = self.column.arrived - max(0, new)
+            self.post_message(self.FollowChanged(following=False, below=max(0, new)))
         self.refresh()
-
-    # Keeping in step with the column
 
     def settle(self) -> None:
         """Bring scroll bar, scroll position and screen up to date; called once per frame."""
@@ -107,20 +87,14 @@ class Transcript(ScrollView, can_focus=True):
         elif first < column.top + column.height:
             self._refresh_rows(max(0, first - column.top))
         if not column.following and column.total != before[1]:
-            self.post_message(self.FollowChanged(following=False, below=column.total - self._left_at))
-
-    def _refresh_rows(self, first: int) -> None:
-        """Paint the rows that are different: of a long answer that grows these are the last two or three."""
-        rows = range(first, self.size.height)
-        changed = [y for y in rows if self._source(y) is not self._painted.get(self.column.top + y, NEVER)[0]]
-        if changed:
-            self.refresh(Region(0, changed[0], self.size.width, changed[-1] - changed[0] + 1))
+            self.post_message(self.FollowChanged(following=False, below=column.arrived - self._left_at))
 
     def _show_window(self) -> None:
         size = Size(self.column.width, self.column.total)
         if size != self.virtual_size:
             self.set_reactive(Transcript.virtual_size, size)
             self._scroll_update(size)
+        self._move_selection()
         if round(self.scroll_y) != self.column.top:
             self._moving = True
             try:
@@ -138,7 +112,7 @@ class Transcript(ScrollView, can_focus=True):
 
     def _note_following(self, *, now: bool) -> None:
         if now != self.column.following:
-            self._left_at = self.column.total
+            self._left_at = self.column.arrived
             self.post_message(self.FollowChanged(following=now, below=0))
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
@@ -155,55 +129,6 @@ class Transcript(ScrollView, can_focus=True):
         self.settle()
         self.refresh()
 
-    # Drawing
-
-    def _source(self, y: int) -> Strip | None:
-        """A row as its section draws it, always the same object while it is the same; None below the end."""
-        found = self.column.find(self.column.top + y)
-        if found is None:
-            return None
-        place, inside = found
-        cursor = self._cursor[1] if self._cursor is not None and self._cursor[0] == place and self.has_focus else None
-        return self.column.sections[place].strip(inside, self._ink, cursor=cursor)
-
-    def render_line(self, y: int) -> Strip:
-        """One line of the screen."""
-        width = self.size.width
-        absolute = self.column.top + y
-        strip = self._source(y)
-        if strip is None:
-            self._painted.pop(absolute, None)
-            return self._ink.strip([], "", width)
-        if self.text_selection is not None:
-            style: Style = self.screen.get_component_rich_style("screen--selection")
-            marked = with_selection(strip, self.text_selection, absolute, style)
-            return finished(marked, absolute, width, self._ink)
-        kept = self._painted.get(absolute)
-        if kept is None or kept[0] is not strip or kept[1] != width:
-            if len(self._painted) > MOST_PAINTED:
-                self._painted.clear()
-            kept = self._painted[absolute] = (strip, width, finished(strip, absolute, width, self._ink))
-        return kept[2]
-
-    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        """The words between two places, without margins."""
-        first = selection.start.y if selection.start is not None else 0
-        last = min(selection.end.y if selection.end is not None else self.column.total - 1, self.column.total - 1)
-        rows: list[str] = []
-        for absolute in range(first, last + 1):
-            found = self.column.find(absolute)
-            row = plain(self.column.sections[found[0]].line(found[1])[0]) if found is not None else ""
-            start = max(0, selection.start.x - MARGIN) if selection.start and absolute == first else 0
-            end = max(0, selection.end.x - MARGIN) if selection.end and absolute == last else len(row)
-            rows.append(row[start:end].rstrip())
-        return "\n".join(rows), "\n"
-
-    def selection_updated(self, selection: Selection | None) -> None:
-        """Draw the selection."""
-        self.refresh()
-
-    # The cursor
-
     @property
     def cursor(self) -> tuple[Section, int] | None:
         """The block the cursor is on."""
@@ -216,11 +141,11 @@ class Transcript(ScrollView, can_focus=True):
         sections = self.column.sections
         place, block = self._cursor if self._cursor is not None else (len(sections), 0)
         block += step
-        while not (0 <= place < len(sections) and 0 <= block < len(sections[place].blocks)):
+        while not (0 <= place < len(sections) and 0 <= block < stops_in(sections[place])):
             place += step
             if not 0 <= place < len(sections):
                 return
-            block = 0 if step > 0 else len(sections[place].blocks) - 1
+            block = 0 if step > 0 else stops_in(sections[place]) - 1
         self.put_cursor(place, block)
 
     def put_cursor(self, place: int, block: int) -> None:
@@ -248,7 +173,7 @@ class Transcript(ScrollView, can_focus=True):
             self.settle()
             self.column.following = self.column.top >= self.column.last_top
             # What opened is not new: nothing came while the user was away from the tail.
-            self._left_at = self.column.total
+            self._left_at = self.column.arrived
             self.post_message(self.FollowChanged(following=self.column.following, below=0))
             self.post_message(self.Folded(section, block))
 

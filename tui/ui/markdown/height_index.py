@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 
 class HeightIndex:
@@ -37,6 +37,14 @@ class HeightIndex:
         position = len(self._heights)
         # The node covers its lowest set bit's worth of entries: itself and the nodes just before it.
         self._tree.append(self._range(position))
+
+    def extend(self, heights: Sequence[int]) -> None:
+        """More below the others; many at once in linear time."""
+        if len(heights) * 8 > len(self._heights):
+            self.reset([*self._heights, *heights])
+            return
+        for height in heights:
+            self.append(height)
 
     def _range(self, position: int) -> int:
         first = position - (position & -position)

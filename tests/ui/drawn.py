@@ -1,0 +1,53 @@
+"""A conversation without a screen: events in, lines out."""
+
+from __future__ import annotations
+
+import time
+
+from tui.ui.markdown.runs import plain
+from tui.ui.transcript.build import Showing
+from tui.ui.transcript.conversation import Conversation
+from tui.ui.transcript.ink import Ink
+from tui.ui.transcript.section import Presence, Section, Voice
+from tui.ui.transcript.summary import SUMMARY
+from tui.ui.transcript.transcript import Transcript
+
+WIDTH = 80
+
+
+def conversation() -> Conversation:
+    """One that nobody looks at."""
+    return Conversation(Transcript(Ink({})), time.monotonic, Showing())
+
+
+def sections_of(live: Conversation) -> list[Section]:
+    """All there are, those that are hidden too."""
+    return live._transcript.column.sections
+
+
+def drawn(live: Conversation) -> list[str]:
+    """All lines, without notices, which are said once and not stored. Dimmed ones are marked."""
+    return [
+        ("~ " if section.presence is Presence.DIMMED else "") + plain(section.line(number)[0])
+        for section in sections_of(live)
+        if section.voice is not Voice.NOTICE or section.key == SUMMARY
+        for number in range(section.height(WIDTH))
+    ]
+
+
+def open_or_close(live: Conversation) -> None:
+    """What a press on the summary does, if there is one."""
+    for section in sections_of(live):
+        if section.key == SUMMARY:
+            section.blocks[0].fold()
+            section.touch()
+
+
+def notices(live: Conversation) -> list[str]:
+    """What was said once."""
+    return [
+        block.text()
+        for section in sections_of(live)
+        if section.voice is Voice.NOTICE and section.key != SUMMARY
+        for block in section.blocks
+    ]

@@ -1,0 +1,55 @@
+"""A turn that fails: the question comes back, a missing key is asked for, and what it opens is seen at once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tests.ui import scenes
+from tests.ui.stage import on_stage, screen_text, type_in, until
+from tui.commands.rows import Finding
+from tui.domain.blocks import TextBlock
+from tui.domain.errors import ErrorKind, ProviderError
+from tui.domain.events import TurnFailed
+from tui.domain.messages import Message, Role, Turn
+from tui.ui.screens.key_dialog import KeyDialog
+
+ASKED = Turn(id="live", messages=(Message(id="q", role=Role.USER, blocks=(TextBlock(text="Why is it dark?"),)),))
+NO_KEY = ProviderError(ErrorKind.NO_KEY, "There is no key for Anthropic.", advice="Set it with `/key anthropic`.")
+
+
+async def test_a_turn_without_a_key_asks_for_it_and_brings_the_question_back() -> None:
+    async with on_stage(size=(100, 30)) as (app, desk, pilot):
+        desk.chat.publish(*scenes.begun("Why is it dark?"), TurnFailed(ASKED, NO_KEY))
+        await until(pilot, lambda: isinstance(app.screen, KeyDialog))
+        assert "Key for anthropic" in screen_text(app)
+        await type_in(pilot, "sk-secret")
+        await pilot.press("enter")
+        await until(pilot, lambda: app.screen is app.chat)
+        assert desk.keys.saved == [("anthropic", "sk-secret", True)]
+        assert app.chat.composer.text == "Why is it dark?"
+        assert "/key anthropic" in screen_text(app)
+        await pilot.press("enter")
+        await until(pilot, lambda: ("edit", "live") in [asked[:1] + asked[1][:1] for asked in desk.chat.asked])
+
+
+async def test_a_question_that_failed_does_not_overwrite_what_is_being_written() -> None:
+    async with on_stage(size=(100, 30)) as (app, desk, pilot):
+        await type_in(pilot, "Meanwhile")
+        failed = TurnFailed(ASKED, ProviderError(ErrorKind.OVERLOADED, "Overloaded."))
+        desk.chat.publish(*scenes.begun("Why is it dark?"), failed)
+        await until(pilot, lambda: "Overloaded." in screen_text(app))
+        assert app.chat.composer.text == "Meanwhile"
+
+
+async def test_a_key_that_was_set_is_seen_on_the_first_screen_and_in_the_sidebar() -> None:
+    async with on_stage(size=(120, 40)) as (app, desk, pilot):
+        assert "no key" in screen_text(app)
+        desk.keys.rows = tuple(
+            Finding(provider=row.provider, title=row.title, ready=True, detail="keyring found")
+            for row in desk.keys.rows
+        )
+        desk.models.rows = tuple(replace(row, available=True, reason="") for row in desk.models.rows)
+        await app.shell.run_line("/key openai")
+        await type_in(pilot, "sk-secret")
+        await pilot.press("enter")
+        await until(pilot, lambda: app.screen is app.chat and "no key" not in screen_text(app))

@@ -1,0 +1,205 @@
+"""Long texts are laid out only where they are looked at, and are the same whichever way one went through them."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from textual.geometry import Offset
+from textual.selection import Selection
+
+from tests.ui import scenes
+from tests.ui.stage import on_stage, screen_text, until
+from tui.ui.markdown.document import Document
+from tui.ui.markdown.runs import Line, plain
+from tui.ui.transcript.blocks import Answer, Fold, Spoken, Thinking
+from tui.ui.transcript.column import Column
+from tui.ui.transcript.hits import hits_in, reveal
+from tui.ui.transcript.section import Section, Voice
+
+BLOCKS = {
+    "a paragraph": "Some **bold** words, a [link](http://e.org/x) and `code`, again and again. " * 9,
+    "lines without a blank one": "\n".join(f"short line {number}" for number in range(400)),
+    "a long list": "\n".join(f"{number}. item *{number}*\n   and more of it" for number in range(1, 150)),
+    "a table": "| name | value |\n|---|---:|\n" + "\n".join(f"| row `{n}` | {n * 7919} |" for n in range(90)),
+    "a wide table": "| a | b |\n|---|---|\n" + "\n".join(f"| {'w ' * (n % 70)} | {n} |" for n in range(150)),
+    "no table after all": "| a | b |\n|---|\n" + "\n".join(f"| {n} | {n} |" for n in range(90)),
+    "code": "```python\n" + "\n".join(f'def f{n}(x):  # {n}\n    """Says\n    {n}."""\n' for n in range(60)) + "\n```",
+    "unlabelled code": "```\n" + "\n".join(f"row {n} " * (n % 30) for n in range(120)) + "\n```",
+    "an endless line of code": "```json\n" + '{"a": 1},' * 1_200 + "\n```",
+    "an endless line": "word " * 1_900 + "x" * 4_500,
+    "a definition": "[far]: http://far.example/away\n\nWords before [a far link][far] and after.",
+    "a heading": "## Heading\n\n> quoted\n> words\n\n---",
+    "nothing": "",
+}
+LONG = st.lists(st.sampled_from(list(BLOCKS.values())), min_size=2, max_size=6).map("\n\n".join)
+WIDTHS = st.sampled_from([24, 60, 96])
+FEW = settings(max_examples=settings.default.max_examples // 3)
+
+
+def whole(text: str, width: int) -> list[Line]:
+    return list(Document(text, closed=True).lines(width))
+
+
+@FEW
+@given(LONG, WIDTHS, st.lists(st.tuples(st.floats(0, 1), st.integers(1, 60)), max_size=8))
+def test_lines_are_the_same_whatever_order_they_are_visited_in(
+    text: str, width: int, visits: list[tuple[float, int]]
+) -> None:
+    true = whole(text, width)
+    document = Document(text, closed=True)
+    for share, count in visits:
+        first = int(share * document.height(width))
+        first += document.reach(first, first + count)
+        seen = [document.line(number) for number in range(first, min(first + count, document.height(width)))]
+        assert any(true[at : at + len(seen)] == seen for at in range(len(true) - len(seen) + 1))
+    assert list(document.lines(width)) == true
+
+
+@FEW
+@given(LONG, WIDTHS, st.lists(st.integers(0, 12_000), max_size=10))
+def test_a_long_text_in_pieces_is_the_text_in_one_colours_included(text: str, width: int, cuts: list[int]) -> None:
+    document = Document()
+    for start, end in pairwise(sorted({0, len(text), *(cut for cut in cuts if cut < len(text))})):
+        document.append(text[start:end])
+        document.height(width)
+        document.reach_end(20)
+    document.close()
+    assert list(document.lines(width)) == whole(text, width)
+
+
+def column_of(text: str, width: int = 60, height: int = 12) -> Column:
+    column = Column()
+    column.resize(width, height)
+    sections = [
+        Section("q", Voice.USER, lambda: [Spoken(text)], len(text)),
+        Section("a", Voice.MODEL, lambda: [Answer(text, closed=True)], len(text)),
+    ]
+    column.replace_all(sections)
+    return column
+
+
+def seen(column: Column) -> list[str]:
+    rows = []
+    for line in range(column.top, min(column.top + column.height, column.total)):
+        found = column.find(line)
+        assert found is not None
+        rows.append(plain(column.sections[found[0]].line(found[1])[0]))
+    return rows
+
+
+@FEW
+@given(LONG, st.lists(st.tuples(st.floats(0, 1), st.lists(st.integers(-11, 11), max_size=12)), max_size=4))
+def test_scrolling_within_a_message_has_no_seam_wherever_one_jumped_to(
+    text: str, walks: list[tuple[float, list[int]]]
+) -> None:
+    column = column_of(text)
+    assert not text.strip() or seen(column)[-2:] == [plain(whole(text, 55)[-1]), ""]
+    for share, steps in walks:
+        column.scroll_to(int(share * column.last_top))
+        column.shifted = 0
+        for step in steps:
+            before, top = seen(column), column.top
+            column.scroll_to(top + step)
+            now = seen(column)
+            moved = column.top - top - column.shifted if column.top not in (0, column.last_top) else None
+            column.shifted = 0
+            if moved is not None and 0 <= moved < len(before):
+                assert now[: len(before) - moved] == before[moved:]
+            elif moved is not None and -len(now) < moved < 0:
+                assert now[-moved:] == before[: len(now) + moved]
+
+
+def test_from_the_end_to_the_top_every_line_is_seen_once() -> None:
+    text = "\n\n".join([BLOCKS["a wide table"], BLOCKS["code"], BLOCKS["lines without a blank one"]])
+    column = Column()
+    column.resize(60, 12)
+    column.replace_all([Section("a", Voice.MODEL, lambda: [Answer(text, closed=True)], len(text))])
+    rows = seen(column)
+    while column.top > 0:
+        column.shifted = 0
+        column.scroll_to(column.top - 5)
+        rows = [*seen(column)[: len(seen(column)) - 12 + 5], *rows] if column.top else rows
+    whole_rows = ["", *(plain(line) for line in whole(text, 55)), ""]
+    assert rows == whole_rows[len(whole_rows) - len(rows) :]
+    assert len(whole_rows) - len(rows) < 5
+
+
+@pytest.mark.parametrize("width", [40, 90, 140])
+def test_what_is_read_in_a_long_message_stays_at_another_width(width: int) -> None:
+    column = column_of("\n\n".join(f"[{number}] " + "word " * (number % 23) for number in range(600)))
+    column.scroll_to(column.total * 3 // 4)
+    first = next(row for row in seen(column) if row.startswith("["))
+    column.resize(width, 12)
+    assert first.split()[0] in " ".join(seen(column))
+
+
+def test_words_nobody_looked_at_are_found() -> None:
+    text = "\n\n".join([*["Words before. " * 40] * 50, "And **there** is the needle, at last.", *["More. " * 90] * 50])
+    for block in (Answer(text, closed=True), Thinking(text, folded=Fold.FULL)):
+        line, column = block.find("the needle", 60)
+        assert column is not None
+        assert plain(block.line(line))[column:].startswith("the needle")
+        assert line > 300
+
+
+def test_of_a_long_text_little_is_laid_out_to_show_its_end_or_any_place_in_it() -> None:
+    text = "\n\n".join(f"Paragraph {number}." for number in range(5_000))
+    column = column_of(text)
+    answer = column.sections[1].blocks[0]
+    assert isinstance(answer, Answer)
+    for place in (column.total, 0, column.total // 2):
+        column.scroll_to(place)
+    assert len(answer.document()._stretches._true) < 100
+
+
+def test_code_is_copied_whole_however_it_was_cut() -> None:
+    blocks = ["\n".join(f"line {n}" for n in range(200)), "x" * 9_000 + "\nend", "", "a\n\nb"]
+    text = "\n\n".join(f"```\n{block}\n```" for block in blocks)
+    assert Document(text, closed=True).code_blocks() == blocks
+
+
+async def test_what_is_selected_stays_selected_when_what_is_above_turns_out_taller() -> None:
+    text = "\n\n".join(
+        [*["| a |\n|---|\n" + "| wide words in a cell " * 1 + "|\n"] * 3, *["Tall. " * 300] * 30, "Here."]
+    )
+    async with on_stage(scenes.turn("q", text), size=(80, 24)) as (app, _, pilot):
+        transcript = app.chat.transcript
+        rows = screen_text(app).splitlines()
+        line = transcript.column.top + next(y for y, row in enumerate(rows) if "Here." in row) - transcript.region.y
+        app.screen.selections = {transcript: Selection(Offset(3, line), Offset(8, line))}
+        for _ in range(6):
+            await pilot.press("pageup")
+        await until(pilot, lambda: "Here." not in screen_text(app))
+        assert app.screen.get_selected_text() == "Here."
+
+
+async def test_a_search_brings_words_into_sight_that_were_never_laid_out() -> None:
+    before, after = ["Tall. " * 200] * 60, ["More. " * 200] * 60
+    text = "\n\n".join([*before, "```\n" + "row\n" * 300 + "```", "The **needle** is here.", *after])
+    async with on_stage(scenes.turn("q", text), size=(80, 24)) as (app, _, pilot):
+        transcript, view = app.chat.transcript, app.chat.view()
+        assert view is not None
+        hits = hits_in(transcript.column.sections, view, "needle")
+        marked = [reveal(transcript, hit, "needle") for hit in hits]
+        await until(pilot, lambda: "The needle is here." in screen_text(app))
+        assert len(marked) == 1
+        assert marked[0] is not None
+        start, end = marked[0]
+        app.screen.selections = {transcript: Selection(start, end)}
+        assert app.screen.get_selected_text() == "needle"
+
+
+async def test_links_far_inside_a_long_message_can_be_clicked() -> None:
+    text = "\n\n".join([*["Tall. " * 200] * 60, "[**here**](http://far.example)", *["More. " * 200] * 60])
+    async with on_stage(scenes.turn("q", text), size=(80, 24)) as (app, _, pilot):
+        transcript = app.chat.transcript
+        answer = transcript.column.sections[1].blocks[1]
+        line, _ = answer.find("here", 75)
+        transcript.column.show(1, 1)
+        transcript.scroll_to(y=transcript.column.top + line, animate=False)
+        await until(pilot, lambda: "here (http://far.example)" in screen_text(app))
+        row = next(y for y, words in enumerate(screen_text(app).splitlines()) if "http://far.example" in words)
+        assert app.screen.get_style_at(4, row).meta["href"] == "http://far.example"

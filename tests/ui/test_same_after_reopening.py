@@ -1,0 +1,110 @@
+"""The conversation drawn from events as they came is the conversation drawn from what is stored. Folded turns too."""
+
+from __future__ import annotations
+
+import asyncio
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.fakes.backend import Script, answer, call, finish, thought, words
+from tests.fakes.clock import virtually
+from tests.fakes.stage import Stage, stage
+from tests.ui.drawn import conversation, drawn, open_or_close
+from tui.domain.blocks import TextBlock
+from tui.domain.errors import ErrorKind, ProviderError
+from tui.domain.events import CompressionFinished, Stamped, TurnFailed, TurnFinished
+from tui.domain.stream import BlockFinished, BlockStarted, Finish, ProviderRemark, ResponseStarted
+from tui.engine.settings import EngineSettings
+
+BROKEN = ProviderError(ErrorKind.TRUNCATED, "The stream broke.")
+SCRIPTS: dict[str, tuple[Script, ...]] = {
+    "say": (answer("All is *well*, and this is why: it is."),),
+    "think": ([ResponseStarted("m", "r1"), *thought("Let me see. It is so."), *words("It is so.", 1), *finish()],),
+    "run": ([ResponseStarted("m", "r1"), *call("c1", "echo", '{"say": "a"}'), *finish(Finish.TOOL_USE)], answer("So.")),
+    "call": (
+        [ResponseStarted("m", "r1"), *call("c1", "list_dir", '{"path": "a"}'), *finish(Finish.TOOL_USE)],
+        answer("There are two files."),
+    ),
+    "twice": (
+        [
+            ResponseStarted("m", "r1"),
+            *thought("First this."),
+            *words(" ", 1),
+            *thought("Then *that*.", 2),
+            *words("It is so.", 3),
+            *finish(Finish.LENGTH),
+        ],
+    ),
+    "remark": (
+        [
+            ResponseStarted("m", "r1"),
+            ProviderRemark("deprecated", "This model goes away."),
+            BlockStarted(0, "opaque", name="web_search_call"),
+            BlockFinished(0),
+            *words("It is so.", 1),
+            *finish(),
+        ],
+    ),
+    "hide": ([ResponseStarted("m", "r1"), *thought("", signature="s"), *words("It is so.", 1), *finish()],),
+    "break": ([ResponseStarted("m", "r1"), *words("Half an ans"), BROKEN], answer("A whole answer.")),
+    "fail": ([ProviderError(ErrorKind.AUTH, "No key.")],),
+}
+STEPS = st.lists(st.sampled_from([*SCRIPTS, "fold", "fold", "unfold", "back"]), max_size=9)
+
+
+class Talk:
+    """A session, and its conversation as it is drawn while things happen."""
+
+    def __init__(self, stage: Stage) -> None:
+        self.stage = stage
+        self.live = conversation()
+        self.live.load(stage.session.attach()[0])
+
+    async def step(self, name: str) -> None:
+        session, scripts = self.stage.session, self.stage.backend.scripts
+        turns = session.attach()[0].turns
+        if name == "fold":
+            scripts[:] = [answer("They talked.")]
+            await session.compress_now()
+            await self.until(CompressionFinished)
+        elif name == "unfold":
+            await session.uncompress()
+        elif name == "back":
+            if turns:
+                await session.fork(turns[len(turns) // 2].id)
+        else:
+            scripts[:] = [list(script) for script in SCRIPTS[name]]
+            await session.submit((TextBlock(text=f"Please {name}."),))
+            await self.until(TurnFinished, TurnFailed)
+        self.take_in()
+
+    async def until(self, *kinds: type) -> None:
+        while not any(isinstance(stamped.event, kinds) for stamped in self.take_in()):
+            await asyncio.sleep(0.001)
+
+    def take_in(self) -> list[Stamped]:
+        heard = self.stage.subscription.drain()
+        for stamped in heard:
+            self.live.take(stamped)
+        return heard
+
+
+async def both_ways(steps: list[str]) -> None:
+    async with stage(settings=EngineSettings(keep_turns=1)) as s:
+        talk = Talk(s)
+        for name in steps:
+            await talk.step(name)
+            opened = conversation()
+            opened.load(s.session.attach()[0])
+            assert drawn(talk.live) == drawn(opened)
+            for shown in (talk.live, opened):
+                open_or_close(shown)
+            assert drawn(talk.live) == drawn(opened)
+            open_or_close(talk.live)
+
+
+@settings(max_examples=25)
+@given(steps=STEPS)
+def test_whatever_happened_the_screen_is_the_same_after_reopening(steps: list[str]) -> None:
+    virtually(both_ways(steps))

@@ -1,0 +1,78 @@
+"""Code blocks in parts: each is highlighted where the one above it ended, the open one line by line as it comes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import field
+
+from tui.domain.value import dataclass
+from tui.ui.markdown.highlight import highlight_from
+from tui.ui.markdown.layout import code_head, code_lines
+from tui.ui.markdown.lexing import START, Place
+from tui.ui.markdown.pieces import Piece
+from tui.ui.markdown.runs import Line
+
+FRESH_PARTS = 8
+"""Parts of a code block that are read one after the other; then reading begins anew, so that jumping stays cheap."""
+
+
+@dataclass(slots=True)
+class _Open:
+    """The open part: lines laid out so far, how many source lines they are, where the lexer stands."""
+
+    lines: list[Line] = field(default_factory=list)
+    done: int = 0
+    place: Place | None = None
+
+
+class CodeParts:
+    """Lines of the pieces that are code."""
+
+    def __init__(self, pieces: Sequence[Piece], *, labels: bool) -> None:
+        self._pieces = pieces
+        self._labels = labels
+        self._ends: dict[int, Place] = {}
+        self._lexed: tuple[int, list[Line]] = (-1, [])
+        self._open = _Open()
+
+    def restart(self) -> None:
+        """Another part is open now, or the width is another."""
+        self._open = _Open()
+
+    def lines(self, place: int, width: int) -> list[Line]:
+        """A part that is whole."""
+        lines = self._lex(place, self._begin(place, self._pieces[place].part))
+        return [*self._label(self._pieces[place], width), *code_lines(lines, width)]
+
+    def open_lines(self, piece: Piece, whole: Sequence[str], unfinished: str, width: int) -> list[Line]:
+        """The open part; ``whole`` are its lines so far, always the same ones and perhaps more."""
+        info = piece.fence or ""
+        known = self._open
+        if known.place is None:
+            known.place = self._begin(len(self._pieces), piece.part)
+        if len(whole) > known.done:
+            fresh, known.place = highlight_from(whole[known.done :], info, known.place)
+            known.lines.extend(code_lines(fresh, width))
+            known.done = len(whole)
+        tail = code_lines(highlight_from([unfinished], info, known.place)[0], width) if unfinished else []
+        return [*self._label(piece, width), *known.lines, *tail]
+
+    def _label(self, piece: Piece, width: int) -> list[Line]:
+        return [code_head(piece.fence or "", width)] if self._labels and not piece.part else []
+
+    def _lex(self, place: int, begin: Place) -> list[Line]:
+        if self._lexed[0] != place:
+            piece = self._pieces[place]
+            lines, self._ends[place] = highlight_from(piece.source.split("\n"), piece.fence or "", begin)
+            self._lexed = (place, lines)
+        return self._lexed[1]
+
+    def _begin(self, place: int, part: int) -> Place:
+        """Where the lexer stands above a part."""
+        first = place - part % FRESH_PARTS
+        known = next((before for before in range(place, first, -1) if before - 1 in self._ends), first)
+        state = self._ends[known - 1] if known > first else START
+        for before in range(known, place):
+            self._lex(before, state)
+            state = self._ends[before]
+        return state

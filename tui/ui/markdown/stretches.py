@@ -1,0 +1,138 @@
+"""Parts below each other, of which only those that are looked at are laid out; the others have a guessed height.
+
+Whoever shows lines asks for them with ``reach`` first and is told how far what it shows has moved by guesses above it
+that were wrong. What was laid out once keeps its true height even when its lines are let go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from tui.ui.markdown.height_index import HeightIndex
+from tui.ui.markdown.runs import Line
+
+KEPT = 400
+"""Parts that keep their lines; the farthest are laid out again when they are seen again."""
+BLANK: Line = []
+NOTHING: list[Line] = []
+
+Mark = tuple[int, float]
+"""A place that outlives a change of width: a part, and how much of it lies above."""
+
+
+class Stretches:
+    """Lines of parts; ``lay`` makes those of one of them."""
+
+    def __init__(self, lay: Callable[[int], list[Line]]) -> None:
+        self._lay = lay
+        self._heights = HeightIndex()
+        self._lines: dict[int, list[Line]] = {}
+        self._true: set[int] = set()
+        self._near: tuple[int, int, list[Line]] = (0, 0, NOTHING)
+
+    @property
+    def total(self) -> int:
+        """Lines in all, as far as is known."""
+        return self._heights.total
+
+    @property
+    def is_known(self) -> bool:
+        """Whether nothing is guessed."""
+        return len(self._true) == len(self._heights)
+
+    def reset(self, guesses: Iterable[int]) -> None:
+        """Other parts, or another width."""
+        self._heights.reset(guesses)
+        self._lines = {}
+        self._true = set()
+        self._near = (0, 0, NOTHING)
+
+    def extend(self, guesses: Sequence[int]) -> None:
+        """More parts at the end."""
+        self._heights.extend(guesses)
+
+    def put(self, lines: list[Line]) -> None:
+        """One more part, laid out already."""
+        self._heights.append(len(lines))
+        self._true.add(len(self._heights) - 1)
+        self._keep(len(self._heights) - 1, lines)
+
+    def line(self, number: int) -> Line:
+        """One line."""
+        start, end, lines = self._near
+        if not start <= number < end:
+            place, inside = self._heights.find(number)
+            start, lines = number - inside, self.part(place)
+            self._near = (start, start + len(lines), lines)
+        return lines[min(number - start, len(lines) - 1)] if lines else BLANK
+
+    def part(self, place: int) -> list[Line]:
+        """The lines of one part."""
+        lines = self._lines.get(place)
+        if lines is None:
+            lines = self._lay(place)
+            self._keep(place, lines)
+            if place not in self._true:
+                self._true.add(place)
+                if self._heights.set_height(place, len(lines)):
+                    self._near = (0, 0, NOTHING)
+        return lines
+
+    def start_of(self, place: int) -> int:
+        """The line a part begins on."""
+        return self._heights.start_of(place)
+
+    def reach(self, first: int, last: int) -> int:
+        """Lay out what the lines from ``first`` up to ``last`` belong to; by how many lines ``first`` stands lower now.
+
+        What lies across ``first`` is held by its lower end, where it meets what has been seen.
+        """
+        moved = 0
+        if not len(self._heights):
+            return moved
+        place, inside = self._heights.find(max(0, first))
+        start = max(0, first) - inside
+        while place < len(self._heights) and start < last + moved:
+            before = self._heights.height_of(place)
+            after = before
+            if place not in self._true:
+                after = len(self.part(place))
+                if start < first + moved:
+                    moved = max(start - first, moved + after - before)
+            start += after
+            place += 1
+        return moved
+
+    def reach_end(self, count: int) -> None:
+        """Lay out what the last ``count`` lines belong to."""
+        place = len(self._heights) - 1
+        while place >= 0 and count > 0:
+            if place not in self._true:
+                self.part(place)
+            count -= self._heights.height_of(place)
+            place -= 1
+
+    def all(self) -> list[Line]:
+        """Every line."""
+        return [line for place in range(len(self._heights)) for line in self.part(place)]
+
+    def mark(self, number: int) -> Mark:
+        """Where a line is, whatever the width."""
+        if not len(self._heights):
+            return 0, 0.0
+        place, inside = self._heights.find(number)
+        return place, inside / max(1, self._heights.height_of(place))
+
+    def line_at(self, mark: Mark) -> int:
+        """The line of a mark now."""
+        place, share = mark
+        if place >= len(self._heights):
+            return max(0, self.total - 1)
+        height = len(self.part(place))
+        return self._heights.start_of(place) + max(0, min(height - 1, int(share * height + 0.5)))
+
+    def _keep(self, place: int, lines: list[Line]) -> None:
+        self._lines[place] = lines
+        if len(self._lines) > KEPT:
+            for far in sorted(self._lines, key=lambda other: -abs(other - place))[: KEPT // 4]:
+                del self._lines[far]

@@ -1,0 +1,136 @@
+"""Rows of a column on the screen: painted once, selected from, moved together with what is selected."""
+
+from __future__ import annotations
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.geometry import Offset, Region
+from textual.screen import Screen
+from textual.scroll_view import ScrollView
+from textual.selection import Selection
+from textual.strip import Strip
+
+from tui.ui.markdown.runs import plain
+from tui.ui.transcript.column import Column
+from tui.ui.transcript.ink import Ink
+from tui.ui.transcript.section import MARGIN
+
+NEVER = (None, 0, Strip([]))
+MOST_PAINTED = 1_000
+"""Lines kept as they were last painted: a few screens, so that scrolling text is not made anew."""
+
+
+def finished(strip: Strip, absolute: int, width: int, ink: Ink) -> Strip:
+    """A row as wide as the screen, that knows where it stands so that the mouse can select in it."""
+    return strip.crop_extend(0, width, ink.ground("")).apply_offsets(0, absolute)
+
+
+def with_selection(strip: Strip, selection: Selection, absolute: int, style: Style) -> Strip:
+    """A row with what is selected of it marked."""
+    span = selection.get_span(absolute)
+    if span is None:
+        return strip
+    start, end = span
+    end = strip.cell_length if end == -1 else end
+    before, chosen, after = strip.divide([start, max(start, end), strip.cell_length])
+    marked = Segment.apply_style(chosen, post_style=Style(color=style.color, bgcolor=style.bgcolor))
+    return Strip.join([before, Strip(marked, chosen.cell_length), after])
+
+
+class Painted(ScrollView):
+    """The rows of a column's window."""
+
+    def __init__(self, ink: Ink, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id, classes=classes)
+        self.column = Column()
+        self._ink = ink
+        self._cursor: tuple[int, int] | None = None
+        self._painted: dict[int, tuple[Strip | None, int, Strip]] = {}
+
+    def recolour(self, ink: Ink) -> None:
+        """Another theme."""
+        self._ink = ink
+        for section in self.column.sections:
+            section.forget_strips()
+        self.refresh()
+
+    def _refresh_rows(self, first: int) -> None:
+        """Paint the rows that are different: of a long answer that grows these are the last two or three."""
+        rows = range(first, self.size.height)
+        changed = [y for y in rows if self._source(y) is not self._painted.get(self.column.top + y, NEVER)[0]]
+        if changed:
+            self.refresh(Region(0, changed[0], self.size.width, changed[-1] - changed[0] + 1))
+
+    def _move_selection(self) -> None:
+        """What is selected stays selected when wrong guesses above it give its lines other numbers."""
+        by, self.column.shifted = Offset(0, self.column.shifted), 0
+        if not by.y:
+            return
+        chosen = self.text_selection
+        if chosen is not None:
+            start, end = (place + by if place is not None else None for place in chosen)
+            self.screen.selections = {**self.screen.selections, self: Selection(start, end)}
+        dragging = self.screen._select_state
+        if dragging is not None and dragging.start.content_widget is self and dragging.start.content_offset is not None:
+            begun = dragging.start._replace(content_offset=dragging.start.content_offset + by)
+            self.screen.set_reactive(Screen._select_state, dragging._replace(start=begun))
+
+    def _source(self, y: int) -> Strip | None:
+        """A row as its section draws it, always the same object while it is the same; None below the end."""
+        found = self.column.find(self.column.top + y)
+        if found is None:
+            return None
+        place, inside = found
+        cursor = self._cursor[1] if self._cursor is not None and self._cursor[0] == place and self.has_focus else None
+        return self.column.sections[place].strip(inside, self._ink, cursor=cursor)
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Rows of the screen, always the same strips while they are the same: Textual then keeps what it makes of them.
+
+        Nothing is drawn around the transcript; where a style sheet wants that, Textual's own way draws it.
+        """
+        styles = self.styles
+        if self.opacity != 1.0 or styles.tint.a or any(styles.gutter) or crop.column_span != (0, self.size.width):
+            return super().render_lines(crop)
+        filters, background = self.get_line_filters(), self.background_colors[1]
+        strips = [self.render_line(y) for y in crop.line_range]
+        for each in filters:
+            strips = [strip.apply_filter(each, background) for strip in strips]
+        return strips
+
+    def render_line(self, y: int) -> Strip:
+        """One line of the screen."""
+        width = self.size.width
+        absolute = self.column.top + y
+        strip = self._source(y)
+        if strip is None:
+            self._painted.pop(absolute, None)
+            return self._ink.strip([], "", width)
+        if self.text_selection is not None:
+            style: Style = self.screen.get_component_rich_style("screen--selection")
+            marked = with_selection(strip, self.text_selection, absolute, style)
+            return finished(marked, absolute, width, self._ink)
+        kept = self._painted.get(absolute)
+        if kept is None or kept[0] is not strip or kept[1] != width:
+            if len(self._painted) > MOST_PAINTED:
+                self._painted.clear()
+            kept = self._painted[absolute] = (strip, width, finished(strip, absolute, width, self._ink))
+        return kept[2]
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        """The words between two places, without margins."""
+        first = selection.start.y if selection.start is not None else 0
+        last = min(selection.end.y if selection.end is not None else self.column.total - 1, self.column.total - 1)
+        last = self.column.reach(first, last)
+        rows: list[str] = []
+        for absolute in range(first, last + 1):
+            found = self.column.find(absolute)
+            row = plain(self.column.sections[found[0]].line(found[1])[0]) if found is not None else ""
+            start = max(0, selection.start.x - MARGIN) if selection.start and absolute == first else 0
+            end = max(0, selection.end.x - MARGIN) if selection.end and absolute == last else len(row)
+            rows.append(row[start:end].rstrip())
+        return "\n".join(rows), "\n"
+
+    def selection_updated(self, selection: Selection | None) -> None:
+        """Draw the selection."""
+        self.refresh()

@@ -1,0 +1,134 @@
+"""A tool call as it is seen: one line, and on demand what was asked and what came."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from tui.domain.printable import one_line
+from tui.ui.markdown.runs import Line, Look, Run
+from tui.ui.markdown.stretches import Mark
+from tui.ui.transcript.drawn import Drawn
+from tui.ui.transcript.figures import duration
+
+if TYPE_CHECKING:
+    from tui.ui.markdown.document import Document
+
+
+class ToolState(Enum):
+    """Where a call stands; a glyph and a word, never colour alone."""
+
+    WAITING = ("◌", "tool-waiting", "waiting for you")
+    WRITING = ("◌", "tool-waiting", "")
+    RUNNING = ("◐", "tool-running", "running")
+    DONE = ("●", "tool-done", "")
+    FAILED = ("✗", "tool-failed", "failed")
+
+    @property
+    def glyph(self) -> str:
+        """Its sign."""
+        return self.value[0]
+
+    @property
+    def role(self) -> str:
+        """Its colour's role."""
+        return self.value[1]
+
+    @property
+    def word(self) -> str:
+        """Its word."""
+        return self.value[2]
+
+
+class ToolCall(Drawn):
+    """A tool call: one line, and on demand what was asked and what came."""
+
+    foldable = True
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.telling = ""
+        """The argument that says most."""
+        self.state = ToolState.WRITING
+        self.seconds: float | None = None
+        self.detail: list[tuple[str, str]] = []
+        """Opened up: (language, text) parts, arguments first."""
+        self._open = False
+        self._width = 0
+        self._shown: tuple[list[tuple[str, str]], Document] | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether more than the one line is shown."""
+        return self._open
+
+    def fold(self) -> None:
+        """Open or close."""
+        self._open = not self._open
+
+    def _document(self) -> Document:
+        """The detail, laid out anew only when it is another."""
+        if self._shown is None or self._shown[0] != self.detail:
+            from tui.ui.markdown.document import Document, fenced
+
+            words = "\n".join(fenced(text, language) for language, text in self.detail)
+            self._shown = (list(self.detail), Document(words, closed=True, bare=True))
+        return self._shown[1]
+
+    def height(self, width: int) -> int:
+        """A line, or more when open."""
+        self._width = width
+        return 1 + (self._document().height(width) if self._open else 0)
+
+    def reach(self, first: int, last: int) -> int:
+        """Of the detail."""
+        return self._document().reach(first - 1, last - 1) if self._open else 0
+
+    def reach_end(self, count: int) -> None:
+        """Of the detail."""
+        if self._open:
+            self._document().reach_end(count)
+
+    def mark(self, number: int) -> Mark | None:
+        """Below the first line the detail's."""
+        return self._document().mark(number - 1) if self._open and number else None
+
+    def line_at(self, mark: Mark) -> int:
+        """Where that is now."""
+        return 1 + self._document().line_at(mark) if self._open else 0
+
+    def find(self, words: str, width: int) -> tuple[int, int | None]:
+        """In the first line, or in the detail."""
+        self.height(width)
+        if not self._open or words in f"{self.name} {self.telling}".casefold():
+            return super().find(words, width)
+        line, column = self._document().find(words)
+        return line + 1, column
+
+    def rest(self) -> None:
+        """The detail is laid out again when it is seen again."""
+        self._shown = None
+
+    def line(self, number: int) -> Line:
+        """The one line, or a row of the detail."""
+        if number:
+            return self._document().line(number - 1)
+        tail = [word for word in (self.state.word, duration(self.seconds) if self.seconds is not None else "") if word]
+        end = f"  {' · '.join(tail)}" if tail else ""
+        name = one_line(self.name, 40)
+        room = self._width - len(name) - len(end) - 4
+        telling = one_line(self.telling, room) if room > 4 and self.telling else ""
+        return [
+            Run(f"{self.state.glyph} ", self.state.role),
+            Run(name, "text", Look.BOLD),
+            Run(f"  {telling}" if telling else "", "muted"),
+            Run(end, self.state.role if self.state is ToolState.FAILED else "muted"),
+        ]
+
+    def estimate(self, width: int) -> int:
+        """One while closed."""
+        return 1 if not self._open else self.height(width)
+
+    def text(self) -> str:
+        """What was asked and what came."""
+        return "\n".join([f"{self.name} {self.telling}".strip(), *(text for _, text in self.detail)])
