@@ -156,6 +156,21 @@ def test_anthropic_always_gets_its_output_limit_and_others_only_the_users() -> N
     assert planned("openai/gpt-5.5", LOW, max_output=9_000).max_output == 9_000
 
 
+@pytest.mark.parametrize(("output", "told"), [(4_096, 3_072), (5_119, 4_095), (5_120, None), (20_000, None)])
+def test_an_output_limit_that_leaves_little_for_the_answer_says_so(output: int, told: int | None) -> None:
+    made = planned("anthropic/claude-opus-4-5", HIGH, max_output=output)
+    left = f"The output limit of {output:,} tokens leaves {told or 0:,} for the answer"
+    assert [warning.partition(":")[0] for warning in made.warnings] == ([left] if told else [])
+
+
+def test_the_dynamic_budget_is_told_where_it_makes_less_effort_of_a_budget() -> None:
+    options: PlanOptions = {"dynamic_budget": DynamicBudget(), "context_tokens": 150_001}
+    cut = planned("openai/gpt-5.2", 32_000, **options)
+    assert (cut.sent, cut.warnings) == ("low", ("The dynamic budget is active: cut to 10,000 tokens",))
+    assert planned("openai/gpt-5.2", 32_000, dynamic_budget=DynamicBudget(), context_tokens=9).sent == "high"
+    assert planned("openai/gpt-5.2", 9_000, **options).warnings == ()
+
+
 def test_the_dynamic_budget_cuts_long_contexts_only() -> None:
     options: PlanOptions = {"dynamic_budget": DynamicBudget(), "context_tokens": 150_001}
     cut = planned("anthropic/claude-opus-4-5", HIGH, **options)

@@ -66,6 +66,20 @@ def test_without_a_level_the_model_settings_level_counts_else_medium(capsys: pyt
     assert printed(capsys, "claude-opus-5")["asked"] == "high"
 
 
+def test_a_level_that_is_said_goes_before_an_effort_of_the_config_and_is_told_where_it_does_not(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    config_file().write_text('[reasoning]\neffort = "low"\n', encoding="utf-8")
+    said = printed(capsys, "claude-opus-5/high")
+    assert (said["asked"], said["sent"], said["warnings"]) == ("high", "high", [])
+    assert printed(capsys, "claude-opus-5", "--thinking-budget=high")["sent"] == "high"
+    unsaid = printed(capsys, "claude-opus-5")
+    assert (unsaid["asked"], unsaid["sent"], unsaid["warnings"]) == ("low", "low", [])
+    both = printed(capsys, "claude-opus-5/high", "--set", "reasoning.effort=medium")
+    assert both["sent"] == "medium"
+    assert both["warnings"] == ["`reasoning.effort` is medium (command line): it goes before the level high"]
+
+
 def test_the_users_rows_are_read_from_the_config(capsys: pytest.CaptureFixture[str]) -> None:
     config_file().write_text(
         '[providers.mine]\nwire = "openai-chat"\nbase_url = "http://127.0.0.1:9/v1"\n'
@@ -128,7 +142,7 @@ def test_a_plan_loads_nothing_heavy_and_only_the_makers_file() -> None:
 def test_importing_the_catalogue_reads_nothing() -> None:
     script = (
         "import sys, tui.catalog.load, tui.catalog.plan, tui.catalog.spec;"
-        "from tui.catalog.rows import model_file; from tui.catalog.provider_rows import packaged_providers as p;"
+        "from tui.catalog.rows import model_file; from tui.catalog.provider_rows import packaged_provider_rows as p;"
         "print(model_file.cache_info().currsize + p.cache_info().currsize)"
     )
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)

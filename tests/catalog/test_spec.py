@@ -3,10 +3,11 @@ from __future__ import annotations
 import contextlib
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.catalog.asking import CATALOG
+from tui.catalog.facts import Lifecycle
 from tui.catalog.spec import parse_asked, parse_spec, require_asked, split_asked
 from tui.domain.errors import UnknownModel, UsageError
 from tui.domain.thinking import Asked, ModelSpec, ThinkingLevel
@@ -30,6 +31,8 @@ ASKED = st.none() | st.sampled_from(ThinkingLevel) | st.integers(1, 10_000_000)
         ("gemini-2.5-pro/16K", ("google", "gemini-2.5-pro", 16_000)),
         ("gemini-2.5-pro/16000", ("google", "gemini-2.5-pro", 16_000)),
         ("gemini-2.5-pro/16,000", ("google", "gemini-2.5-pro", 16_000)),
+        ("gemini-2.5-pro/1.5k", ("google", "gemini-2.5-pro", 1_500)),
+        ("gemini-2.5-pro/1m", ("google", "gemini-2.5-pro", 1_000_000)),
         ("gemini-2.5-pro/0", ("google", "gemini-2.5-pro", ThinkingLevel.NONE)),
         ("OpenAI/gpt-5.5", ("openai", "gpt-5.5", None)),
         ("openai/gpt-77", ("openai", "gpt-77", None)),
@@ -54,12 +57,50 @@ def test_names_are_read(text: str, spec: tuple[str, str, Asked | None]) -> None:
         ("gpt-oss-120b", "cerebras/gpt-oss-120b"),
         ("anthropc/claude-opus-5", "anthropic/claude-opus-5"),
         ("gemini-2.5-prof/high", "google/gemini-2.5-pro"),
+        ("kimi-k2.7", "moonshot/kimi-k2.7-code"),
+        ("qwen3.8", "alibaba/qwen3.8-max"),
+        ("opus/high", "anthropic/claude-opus-5"),
+        ("Sonnet", "anthropic/claude-sonnet-5"),
     ],
 )
 def test_a_name_that_fits_nothing_or_several_gets_the_nearest(text: str, nearest: str) -> None:
     with pytest.raises(UnknownModel) as caught:
         parse_spec(text, CATALOG)
     assert nearest in caught.value.nearest
+
+
+@pytest.mark.parametrize("word", ["claude", "opus", "gpt", "gemini", "kimi", "qwen"])
+def test_a_word_of_many_names_gets_models_that_are_there_still_and_the_one_to_begin_with_first(word: str) -> None:
+    with pytest.raises(UnknownModel) as caught:
+        parse_spec(word, CATALOG)
+    found = [parse_spec(name, CATALOG) for name in caught.value.nearest]
+    assert [CATALOG.find(spec.provider, spec.model).lifecycle for spec in found] == [Lifecycle.CURRENT] * 3
+    assert all(word in spec.model for spec in found)
+    start = CATALOG.provider(found[0].provider).start
+    assert start in ("", found[0].model)
+
+
+def test_the_demo_is_never_meant_by_the_name_of_something_else() -> None:
+    for word in ("gemini", "chat", "fast", "responses"):
+        with pytest.raises(UnknownModel):
+            parse_spec(word, CATALOG)
+
+
+def test_where_nothing_is_alike_it_is_said_how_to_see_them_all() -> None:
+    with pytest.raises(UnknownModel) as caught:
+        parse_spec("llama-3", CATALOG)
+    assert (caught.value.nearest, caught.value.advice[:15]) == ((), "`ponder models`")
+
+
+def test_an_effort_behind_a_model_that_has_it_is_said_to_be_one() -> None:
+    for name, advice in [
+        ("claude-opus-5/xhigh", "`/set reasoning.effort xhigh`"),
+        ("openrouter/anthropic/claude-opus-5/max", "`--set reasoning.effort=max`"),
+        ("kimi-k2.6/xhigh", "Did you mean kimi-k2.6/med"),
+    ]:
+        with pytest.raises(UnknownModel) as caught:
+            parse_spec(name, CATALOG)
+        assert advice in caught.value.advice
 
 
 @pytest.mark.parametrize(
@@ -108,7 +149,20 @@ def test_the_maker_goes_before_whoever_else_lists_its_model() -> None:
 @given(provider=st.sampled_from(PROVIDERS), model=MODELS, asked=ASKED)
 def test_a_spec_reads_back_as_it_was_written(provider: str, model: str, asked: Asked | None) -> None:
     spec = ModelSpec(provider=provider, model=CATALOG.find(provider, model).id, asked=asked)
+    assume(CATALOG.find(provider, model).known or not CATALOG.provider(provider).complete)
     assert parse_spec(str(spec), CATALOG) == spec
+
+
+def test_where_all_models_are_listed_another_name_is_a_mistake() -> None:
+    assert parse_spec("demo/fast", CATALOG) == ModelSpec(provider="demo", model="fast")
+    with pytest.raises(UnknownModel, match="There is no model `demo/fats`") as caught:
+        parse_spec("demo/fats/high", CATALOG)
+    assert caught.value.nearest[0] == "demo/fast"
+    with pytest.raises(UnknownModel) as caught:
+        parse_spec("demo/xyzzy", CATALOG)
+    assert caught.value.nearest == ("demo/demo", "demo/fast", "demo/responses")
+    # Elsewhere a model may be newer than the catalogue.
+    assert parse_spec("openai/gpt-99-fats", CATALOG).model == "gpt-99-fats"
 
 
 @given(text=st.text(max_size=40))
@@ -120,6 +174,6 @@ def test_no_text_is_more_than_unknown(text: str) -> None:
 
 
 def test_what_is_neither_level_nor_budget_is_said() -> None:
-    assert [parse_asked(text) for text in ("", "k", "-5", "1.5k", "١٦", "high!", "999999999999")] == [None] * 7
+    assert [parse_asked(text) for text in ("", "k", "-5", "1.5", "1,5k", "١٦", "high!", "999999999999")] == [None] * 8
     with pytest.raises(UsageError):
         require_asked("much")

@@ -28,6 +28,7 @@ from tui.settings.schema import keys
         ("reasoning.maxTokens", "none", None),
         ("reasoning.stripFromContext", "allbutlast", "allButLast"),
         ("context.limit", "1M", 1_000_000),
+        ("context.limit", "1.5m", 1_500_000),
         ("context.compressAt", "0.5", 0.5),
         ("tools.timeout", "30", 30.0),
         ("generation.system", "16k is my name", "16k is my name"),

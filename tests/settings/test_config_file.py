@@ -44,6 +44,9 @@ def test_settings_and_tables_are_told_apart(tmp_path: Path) -> None:
         ('[reasoning]\nenabled = "maybe"\n', 2, 1, "one of true, false", ()),
         ("reasoning = 5\n", 1, 1, "no setting", ("reasoning.format",)),
         ("[[reasoning]]\nenabled = true\n", 1, 3, "no setting", ()),
+        ('[provider.mine]\nwire = "x"\n', 1, 2, "no table `[provider.mine]`", ("providers.mine",)),
+        ('[model."a/b"]\nthinks = true\n', 1, 2, "no table", ('models."a/b"',)),
+        ("[Permission]\nallow = []\n", 1, 2, "no table `[Permission]`", ("permissions",)),
     ],
 )
 def test_a_mistake_is_told_with_its_place(

@@ -8,11 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import platformdirs
 import pytest
 
 from tui.domain.errors import ConfigError
 from tui.settings.atomic import write_atomically
-from tui.settings.paths import find_paths
+from tui.settings.paths import Paths, find_paths
 from tui.settings.profiles import Profile, load_profile, profile_names, profile_toml, save_profile
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -72,6 +73,30 @@ def test_without_a_home_there_are_still_places(monkeypatch: pytest.MonkeyPatch) 
     for name in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
     assert find_paths({}).config_file.name == "config.toml"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere they are asked themselves")
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        {},
+        {"XDG_CONFIG_HOME": "/c", "XDG_DATA_HOME": "/d/", "XDG_STATE_HOME": "/s", "XDG_CACHE_HOME": "/x/y"},
+        {"XDG_CONFIG_HOME": "", "XDG_DATA_HOME": "relative", "HOME": "/home/someone/"},
+    ],
+)
+def test_the_places_are_those_of_platformdirs(monkeypatch: pytest.MonkeyPatch, chosen: dict[str, str]) -> None:
+    environment = {"HOME": "/home/someone", **chosen}
+    for name in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    places = platformdirs.PlatformDirs("ponder", appauthor=False)
+    assert find_paths(environment) == Paths(
+        config=Path(places.user_config_dir),
+        data=Path(places.user_data_dir),
+        state=Path(places.user_state_dir),
+        cache=Path(places.user_cache_dir),
+    )
 
 
 def test_one_folder_for_everything(tmp_path: Path) -> None:

@@ -108,6 +108,11 @@ def choose(wish: Asked | str, turned: Knobs, bounds: Bounds) -> Choice:
     return _word(wish, turned, bounds)
 
 
+def word_level(word: str) -> ThinkingLevel:
+    """The unified level an effort word is nearest to."""
+    return _WORD_LEVELS.get(word, ThinkingLevel.HIGH)
+
+
 def level_budget(span: BudgetRange, level: ThinkingLevel) -> int:
     """The level's budget: its third of the range above the least."""
     return span.min + level.rank * (span.max - span.min) // 3
@@ -163,18 +168,20 @@ def _effort_for(level: ThinkingLevel, turned: Knobs) -> Choice:
 def _tokens(tokens: int, turned: Knobs, bounds: Bounds) -> Choice:
     if turned.budget is not None:
         return _budget(tokens, turned, bounds)
-    if bounds.cap is not None:
-        tokens = min(tokens, bounds.cap)
     if not turned.efforts:
         return Choice(state=PlanState.ON, switched=True, remarks=("This model takes no budgets: thinking is just on",))
+    remarks: tuple[str, ...] = ()
+    if bounds.cap is not None and tokens > bounds.cap:
+        tokens = bounds.cap
+        remarks = (f"The dynamic budget is active: cut to {tokens:,} tokens",)
     word = next((word for word, below in turned.cuts.items() if tokens < below), "high").lower()
     if word == "minimal":
-        return Choice(state=PlanState.ON, effort=nearest_effort(word, turned.efforts))
-    return replace(_effort_for(_WORD_LEVELS.get(word, ThinkingLevel.HIGH), turned), remarks=())
+        return Choice(state=PlanState.ON, effort=nearest_effort(word, turned.efforts), remarks=remarks)
+    return replace(_effort_for(word_level(word), turned), remarks=remarks)
 
 
 def _word(word: str, turned: Knobs, bounds: Bounds) -> Choice:
-    level = _WORD_LEVELS.get(word, ThinkingLevel.HIGH)
+    level = word_level(word)
     if not turned.efforts:
         choice = _level(level, turned, bounds)
         if word == LEVEL_WORDS[level]:
@@ -203,6 +210,9 @@ def _budget(nominal: int, turned: Knobs, bounds: Bounds) -> Choice:
         sent = min(sent, max(SMALLEST_BUDGET, span.min, bounds.output - ANSWER_ROOM))
         if sent >= bounds.output:
             return _no_room(turned, bounds.output, nominal)
+        if bounds.output - sent < ANSWER_ROOM:
+            left = f"The output limit of {bounds.output:,} tokens leaves {bounds.output - sent:,} for the answer"
+            remarks.append(f"{left}: this model thinks with {max(SMALLEST_BUDGET, span.min):,} or more")
     return Choice(state=PlanState.ON, nominal_budget=nominal, budget=sent, remarks=tuple(remarks))
 
 

@@ -178,6 +178,10 @@ class ProviderFacts:
     """Wire → base URL, for models that speak another wire here."""
     models: str = ""
     """Packaged file with rows for this provider, without ``.toml``; "" where there is none."""
+    complete: bool = False
+    """Models that are not listed do not exist here."""
+    start: str = ""
+    """The model to begin with where nobody names one; "" is the first that is listed."""
 
     def base_url_for(self, wire: WireName) -> str:
         """Base URL of a model that speaks ``wire`` here."""

@@ -5,21 +5,23 @@ Nothing is read before it is asked for, and of the packaged files only those tha
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
 from pathlib import Path
+from typing import cast
 
 from tui.catalog.facts import ModelFacts, ProviderFacts
 from tui.catalog.matching import best_match, normal
-from tui.catalog.provider_rows import effective_quirks, packaged_providers, user_provider
+from tui.catalog.provider_rows import effective_quirks, ollama_base_url, packaged_providers, user_provider
 from tui.catalog.reading import Table, check_table, is_table, nearest, read_toml
 from tui.catalog.rows import CONTROL_KEYS, Layered, ModelFile, check_row, facts_from, model_file, packaged_files
 from tui.catalog.spelling import spelling_names
-from tui.domain.errors import ConfigError, UnknownModel
+from tui.domain.errors import ConfigError, PonderError, UnknownModel
 from tui.domain.messages import WireName
 from tui.domain.value import dataclass
 
-__all__ = ["Catalog", "Layer", "effective_quirks", "packaged_catalog"]
+__all__ = ["Catalog", "Layer", "effective_quirks", "packaged_catalog", "users_catalog"]
 
 _SPELLING_BY_WIRE: Mapping[WireName, str] = {
     WireName.ANTHROPIC: "anthropic-adaptive",
@@ -57,7 +59,7 @@ class Catalog:
 
     def providers(self) -> Mapping[str, ProviderFacts]:
         """All providers by id, packaged ones first."""
-        return {**packaged_providers(), **self.own_providers}
+        return ChainMap(dict(self.own_providers), cast("dict[str, ProviderFacts]", packaged_providers()))
 
     def provider(self, id_: str) -> ProviderFacts:
         """The provider of that id."""
@@ -130,6 +132,29 @@ class Catalog:
             _check_spelling(checked.get("spelling"), f"models.{name}", file)
             rows.setdefault(provider, {})[model] = checked
         return catalog.with_layer(file, rows) if rows else catalog
+
+
+def users_catalog(
+    catalog: Catalog, tables: Mapping[str, Mapping[str, object]], environment: Mapping[str, str], *, file: str
+) -> tuple[Catalog, list[PonderError]]:
+    """The catalogue with what the user's file and environment say; a row that is wrong costs itself alone, and is told.
+
+    ``tables`` are those of the file: ``providers`` and ``models`` are ours.
+    """
+    problems: list[PonderError] = []
+    for table in ("providers", "models"):
+        for name, row in tables.get(table, {}).items():
+            try:
+                catalog = catalog.with_overrides({table: {name: row}}, file=file)
+            except PonderError as problem:
+                problems.append(problem)
+    host = environment.get("OLLAMA_HOST")
+    if host and "ollama" not in catalog.own_providers:
+        try:
+            catalog = catalog.with_base_url("ollama", ollama_base_url(host))
+        except PonderError as problem:
+            problems.append(problem)
+    return catalog, problems
 
 
 def packaged_catalog() -> Catalog:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TypedDict, Unpack
 
-from tui.catalog.decide import ANSWER_ROOM, LEVEL_WORDS, Bounds, Choice, Knobs, choose, knobs
+from tui.catalog.decide import ANSWER_ROOM, LEVEL_WORDS, Bounds, Choice, Knobs, choose, knobs, word_level
 from tui.catalog.facts import Lifecycle, ModelFacts, ProviderFacts
 from tui.catalog.spelling import Fields, Spelling, at, merged, spelling
 from tui.domain.thinking import Asked, PlanState, ThinkingLevel, ThinkingPlan
@@ -36,6 +37,8 @@ class PlanOptions(TypedDict, total=False):
     """``reasoning.effort``: a word instead of what was asked."""
     max_tokens_override: int | None
     """``reasoning.maxTokens``: a budget instead of all of that."""
+    overruler: str
+    """Where the setting that goes before the level is from; "" says nothing of it."""
     enabled: bool
     """``reasoning.enabled`` (default true)."""
     summary: str
@@ -52,6 +55,7 @@ def plan(facts: ModelFacts, provider: ProviderFacts, asked: Asked, **options: Un
     fields = _fields(choice, turned, spelled, options.get("summary", "auto"))
     nominal, sent = _values(choice, spelled)
     return ThinkingPlan(
+        instead=str(wish) if wish != asked and options.get("overruler") else "",
         asked=wish if isinstance(wish, ThinkingLevel | int) else asked,
         nominal=nominal,
         sent=sent,
@@ -62,6 +66,7 @@ def plan(facts: ModelFacts, provider: ProviderFacts, asked: Asked, **options: Un
         summary="Thinking: " + _sentence(wish, choice, facts, spelled),
         warnings=(
             *choice.remarks,
+            *_overruled(asked, wish, options),
             *_told(choice, facts, wish),
             *_tools_told(choice, facts, spelled, with_tools=options.get("with_tools", True)),
             *_limit_told(facts, options),
@@ -79,6 +84,39 @@ def _wish(asked: Asked, options: PlanOptions) -> Asked | str:
     if effort is not None:
         return ThinkingLevel.NONE if effort == "none" else effort
     return asked
+
+
+def meant_level(wish: Asked | str) -> Asked:
+    """The level an effort word stands for; levels and budgets are themselves."""
+    return wish if isinstance(wish, ThinkingLevel | int) else word_level(wish)
+
+
+def unsaid_level(values: Mapping[str, object], default: Asked = ThinkingLevel.MED) -> Asked:
+    """The level where nobody says one: what the settings that would go before it come to."""
+    if values.get("reasoning.enabled", True) is False:
+        return ThinkingLevel.NONE
+    match values.get("reasoning.maxTokens"), values.get("reasoning.effort"):
+        case int(tokens), _:
+            return tokens or ThinkingLevel.NONE
+        case _, str(effort):
+            return meant_level(effort)
+        case _:
+            return default
+
+
+def _overruled(asked: Asked, wish: Asked | str, options: PlanOptions) -> tuple[str, ...]:
+    """A setting that goes before a level which says something else is told: the level stands in the model's name."""
+    source = options.get("overruler")
+    if not source or meant_level(wish) == asked:
+        return ()
+    key, value = "effort", wish
+    if not options.get("enabled", True):
+        key, value = "enabled", "false"
+    elif options.get("max_tokens_override") is not None:
+        key = "maxTokens"
+    what = f"the budget of {asked:,} tokens" if isinstance(asked, int) else f"the level {asked}"
+    shown = f"{value:,}" if isinstance(value, int) else value
+    return (f"`reasoning.{key}` is {shown} ({source}): it goes before {what}",)
 
 
 def _smaller(ours: int | None, models: int | None) -> int | None:

@@ -19,9 +19,13 @@ PLAN_KEYS = (
 """The keys that can change a plan."""
 
 
-def plan_options(values: Mapping[str, object], *, context_tokens: int | None = None) -> PlanOptions:
+def plan_options(
+    values: Mapping[str, object], *, context_tokens: int | None = None, overruler: str = ""
+) -> PlanOptions:
     """Options out of validated settings by dotted key; keys that are not there keep their defaults."""
     options: PlanOptions = {"context_tokens": context_tokens}
+    if overruler:
+        options["overruler"] = overruler
     match values.get("generation.maxOutput"):
         case int() as limit:
             options["max_output"] = limit

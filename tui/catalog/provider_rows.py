@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import cast
 from urllib.parse import urlsplit
@@ -51,14 +51,19 @@ _KEYS: Mapping[str, Check] = {
     "resells": is_flag,
     "bases": is_text_table,
     "models": is_text,
+    "complete": is_flag,
+    "start": is_text,
 }
 _WIRE_DEFAULTS: Mapping[str, Table] = {
     WireName.ANTHROPIC: {
         "auth": "x-api-key",
+        "discovery": "anthropic",
         "quirks": {"version": "2023-06-01", "forbids_sampling": False, "empty_signatures": True},
     },
-    WireName.OPENAI_CHAT: {"quirks": {"thinking_back": "as_received"}},
-    WireName.GEMINI: {"auth": "x-goog-api-key"},
+    WireName.OPENAI_CHAT: {"discovery": "openai", "quirks": {"thinking_back": "as_received"}},
+    WireName.OPENAI_RESPONSES: {"discovery": "openai"},
+    WireName.GEMINI: {"auth": "x-goog-api-key", "discovery": "gemini"},
+    WireName.OLLAMA: {"discovery": "ollama"},
 }
 """What a provider of the user's has if it says nothing: servers that copy Anthropic know only the older version,
 and a Chat server that shows its thinking in a field takes it back there."""
@@ -71,10 +76,30 @@ def packaged_provider_rows() -> Mapping[str, Table]:
     return {name: check_table(row, _KEYS, where=name, file=_PACKAGED.name) for name, row in rows.items()}
 
 
-@lru_cache(maxsize=1)
+class _Packaged(Mapping[str, ProviderFacts]):
+    """Facts made of the rows that are asked for: a run is about one provider or two."""
+
+    def __getitem__(self, name: str) -> ProviderFacts:
+        return _packaged_facts(name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in packaged_provider_rows()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(packaged_provider_rows())
+
+    def __len__(self) -> int:
+        return len(packaged_provider_rows())
+
+
+@cache
+def _packaged_facts(name: str) -> ProviderFacts:
+    return _facts(name, packaged_provider_rows()[name], "packaged: providers.toml")
+
+
 def packaged_providers() -> Mapping[str, ProviderFacts]:
     """The packaged providers."""
-    return {name: _facts(name, row, "packaged: providers.toml") for name, row in packaged_provider_rows().items()}
+    return _Packaged()
 
 
 def user_provider(name: str, row: object, file: str) -> ProviderFacts:
@@ -128,6 +153,8 @@ def _facts(name: str, row: Table, source: str) -> ProviderFacts:
         resells=bool(row.get("resells", False)),
         bases=cast("Mapping[str, str]", row.get("bases", {})),
         models=str(row.get("models", "")),
+        complete=bool(row.get("complete", False)),
+        start=str(row.get("start", "")),
     )
 
 

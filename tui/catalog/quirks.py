@@ -26,7 +26,7 @@ class Quirks:
     """All switches of all wires; the defaults are the wire's inventor's behaviour."""
 
     # Chat Completions: thinking in the stream
-    thinking_in: tuple[str, ...] = ("reasoning_content", "reasoning", "reasoning_text")
+    thinking_in: tuple[str, ...] = ("reasoning_content", "reasoning", "reasoning_text", "thinking")
     """Delta fields read as thinking; the first non-empty one counts, once."""
     think_tags: str = "auto"
     """Inline tags: ``auto`` (only when the answer opens with one), ``always``, ``forced_open`` (the prompt opened

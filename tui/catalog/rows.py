@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field, fields
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import cast
 
@@ -96,10 +96,6 @@ CONTROL_KEYS = frozenset({"thinks", "efforts", "budget", "can_disable"})
 _NOT_INHERITED = frozenset({"aliases", "notes", "lifecycle", "retires", "successor", "like", "line"})
 _EFFORT_WORDS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 _TYPE_CHECKS: Mapping[type, Check] = {str: is_text, bool: is_flag, tuple: is_texts}
-_QUIRK_CHECKS: Mapping[str, Check] = {
-    quirk.name: one_of(WORDS[quirk.name]) if quirk.name in WORDS else _TYPE_CHECKS[type(quirk.default)]
-    for quirk in fields(Quirks)
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,7 +214,15 @@ def check_row(row: object, where: str, file: str) -> Table:
 
 def check_quirks(table: object, where: str, file: str) -> Table:
     """A table of quirk fields."""
-    return check_table(table, _QUIRK_CHECKS, where=where, file=file)
+    return check_table(table, _quirk_checks() if table else {}, where=where, file=file)
+
+
+@cache
+def _quirk_checks() -> Mapping[str, Check]:
+    return {
+        quirk.name: one_of(WORDS[quirk.name]) if quirk.name in WORDS else _TYPE_CHECKS[type(quirk.default)]
+        for quirk in fields(Quirks)
+    }
 
 
 def effort_rank(word: str) -> int:

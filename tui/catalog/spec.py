@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from tui.catalog.facts import ModelFacts
 from tui.catalog.load import Catalog
 from tui.catalog.matching import best_match, normal, same_model
+from tui.catalog.provider_rows import packaged_providers
 from tui.catalog.reading import nearest
 from tui.catalog.rows import ModelFile, model_file, packaged_files
 from tui.domain.errors import UnknownModel, UsageError
-from tui.domain.thinking import Asked, ModelSpec, ThinkingLevel
+from tui.domain.thinking import Asked, ModelSpec, ThinkingLevel, number_in
 
 _LEVELS = {**{level.value: level for level in ThinkingLevel}, "medium": ThinkingLevel.MED}
-_BUDGET = re.compile(r"(\d{1,3}(?:[_,]?\d{3})*|\d+)(k?)", re.IGNORECASE)
 MOST_TOKENS = 100_000_000
 """Larger budgets are typing errors."""
 
 
 def parse_asked(text: str) -> Asked | None:
-    """A level or a budget (``16000``, ``16k``); None where the text is neither. 0 is ``none``."""
+    """A level or a budget (``16000``, ``16k``, ``1.5k``); None where the text is neither. 0 is ``none``."""
     level = _LEVELS.get(text.lower())
     if level is not None:
         return level
-    found = _BUDGET.fullmatch(text) if len(text) <= 12 and text.isascii() else None
-    if found is None:
+    tokens = number_in(text)
+    if not isinstance(tokens, int) or tokens > MOST_TOKENS:
         return None
-    tokens = int(re.sub("[_,]", "", found[1])) * (1000 if found[2] else 1)
-    return None if tokens > MOST_TOKENS else tokens or ThinkingLevel.NONE
+    return tokens or ThinkingLevel.NONE
 
 
 def require_asked(text: str) -> Asked:
@@ -58,8 +57,13 @@ def parse_spec(text: str, catalog: Catalog) -> ModelSpec:
         head, _, last = model.rpartition("/")
         # On servers of one's own a name may hold anything; elsewhere nothing but a level stands behind a model.
         if head and not known[provider].local and catalog.find(provider, head).known:
-            raise _no_level(last, f"{provider}/{head}")
-        return ModelSpec(provider=provider, model=catalog.find(provider, model).id, asked=asked)
+            raise _no_level(last, f"{provider}/{head}", catalog.find(provider, head))
+        found = catalog.find(provider, model)
+        if known[provider].complete and not found.known:
+            raise UnknownModel(
+                f"There is no model `{provider}/{model}`.", nearest=_listed_like(model, provider, catalog)
+            )
+        return ModelSpec(provider=provider, model=found.id, asked=asked)
     return _bare(name, asked, catalog)
 
 
@@ -73,10 +77,15 @@ def _bare(name: str, asked: Asked | None, catalog: Catalog) -> ModelSpec:
     if found:
         raise UnknownModel(f"`{name}` is found at several providers.", nearest=names)
     head, slash, last = name.rpartition("/")
-    if slash and head and (any(_at_makers(head)) or any(_at_servers(head))):
-        raise _no_level(last, head)
+    places = [*_at_makers(head), *_at_servers(head)] if slash and head else []
+    if places:
+        raise _no_level(last, head, catalog.find(*places[0]))
+    from tui.catalog.similar_names import nearest_models
+
     similar = (*_at_ones_own(name, catalog), *nearest_models(name, catalog))
-    raise UnknownModel(f"There is no model `{name}`.", nearest=tuple(dict.fromkeys(similar))[:3])
+    problem = UnknownModel(f"There is no model `{name}`.", nearest=tuple(dict.fromkeys(similar))[:3])
+    problem.advice = problem.advice or "`ponder models` lists those that are known, `/model` those that can be asked."
+    raise problem
 
 
 def _at_ones_own(name: str, catalog: Catalog) -> Iterator[str]:
@@ -85,12 +94,17 @@ def _at_ones_own(name: str, catalog: Catalog) -> Iterator[str]:
     return (f"{found}/{model}" for found in nearest(provider, catalog.own_providers)) if slash and model else iter(())
 
 
-def _no_level(word: str, model: str) -> UnknownModel:
+def _no_level(word: str, model: str, facts: ModelFacts) -> UnknownModel:
     """A model that is known, and behind it something that is not a level."""
-    return UnknownModel(
+    problem = UnknownModel(
         f"`{word}` behind `{model}` is neither a level nor a budget.",
         nearest=tuple(f"{model}/{asked}" for asked in ("med", "high", "16k")),
     )
+    effort = word.lower()
+    if effort in map(str.lower, facts.controls.efforts):
+        how = f"`/set reasoning.effort {effort}`, or `--set reasoning.effort={effort}`"
+        problem.advice = f"This model has it as an effort: {how}."
+    return problem
 
 
 def _at_makers(name: str) -> Iterator[tuple[str, str]]:
@@ -102,8 +116,14 @@ def _at_makers(name: str) -> Iterator[tuple[str, str]]:
 
 
 def _at_servers(name: str) -> Iterator[tuple[str, str]]:
-    """Rows of servers of others' models: as listed there, behind a vendor's name, or with a ``:tag``."""
+    """Rows of servers of others' models: as listed there, behind a vendor's name, or with a ``:tag``.
+
+    A provider that says what exists may call it as others' models are called (``gemini``): only its own name is bare.
+    """
+    known = packaged_providers()
     for file in _files(maker=False):
+        if file.name in known and known[file.name].complete and normal(name) != file.name:
+            continue
         for id_ in file.rows:
             if normal(id_.rpartition("/")[2]) == normal(name) or normal(id_) == normal(name):
                 yield file.name, id_
@@ -117,16 +137,9 @@ def _in_layers(name: str, catalog: Catalog) -> Iterator[tuple[str, str]]:
             yield from ((provider, id_) for id_ in rows if normal(id_) == normal(name))
 
 
-def nearest_models(name: str, catalog: Catalog, count: int = 3) -> tuple[str, ...]:
-    """The names of models most like this one."""
-    listed = {id_: file.name for maker in (False, True) for file in _files(maker=maker) for id_ in file.listed()}
-    for layer in catalog.layers:
-        for provider, rows in layer.rows.items():
-            listed.update({id_: listed.get(id_, provider) for id_ in rows})
-    by_full = {f"{provider}/{id_}": id_ for id_, provider in listed.items()}
-    close = nearest(name, listed, count)
-    full = tuple(f"{listed[id_]}/{id_}" for id_ in close)
-    return full or nearest(name, by_full, count)
+def _listed_like(model: str, provider: str, catalog: Catalog) -> tuple[str, ...]:
+    listed = [facts.id for facts in catalog.models(provider)]
+    return tuple(f"{provider}/{name}" for name in nearest(model, listed) or listed[:3])
 
 
 def _examples(catalog: Catalog, provider: str) -> tuple[str, ...]:

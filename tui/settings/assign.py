@@ -7,9 +7,8 @@ import re
 from collections.abc import Mapping
 
 from tui.domain.errors import ConfigError
+from tui.domain.thinking import number_in
 from tui.settings.schema import Key, keys
-
-NUMBER = re.compile(r"^(\d+(?:[.,_]\d+)*)\s*([kKmM]?)$")
 
 
 def nearest(word: str, known: list[str]) -> tuple[str, ...]:
@@ -44,8 +43,12 @@ def checked(key: Key, value: object) -> object:
 
     if isinstance(value, bool) and "auto" in key.choices:
         value = str(value).lower()
+    meant: object = value
+    if isinstance(value, str) and not key.choices and key.kind != "text":
+        number = number_in(value.strip())
+        meant = value if number is None else number
     try:
-        return key.adapter.validate_python(value, strict=False)
+        return key.adapter.validate_python(meant, strict=False)
     except ValidationError as error:
         said = json.dumps(value, ensure_ascii=False, default=str)
         why = error.errors()[0]["msg"].lower()
@@ -69,12 +72,8 @@ def _value(key: Key, words: str) -> object:
         return None
     if key.kind.startswith("a list"):
         return tuple(part for part in re.split(r"[\s,]+", words) if part)
-    number = NUMBER.match(words)
-    if number and key.kind != "text":
-        scale = {"": 1, "k": 1_000, "m": 1_000_000}[number[2].lower()]
-        digits = number[1].replace("_", "").replace(",", "")
-        return float(digits) * scale if "." in digits and scale == 1 else round(float(digits) * scale)
-    return words
+    number = number_in(words) if key.kind != "text" else None
+    return words if number is None else number
 
 
 def flat(table: Mapping[str, object], prefix: str = "") -> dict[str, object]:

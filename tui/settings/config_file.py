@@ -5,22 +5,20 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import field, fields
+from dataclasses import field
 from pathlib import Path
 
-from tui.domain.errors import ConfigError
+from tui.domain.errors import ConfigError, PonderError
+from tui.domain.late_pattern import late_pattern
 from tui.domain.value import dataclass
 from tui.settings.assign import checked, find_key, flat, nearest
-from tui.settings.schema import Settings
+from tui.settings.schema import is_group, top_names
 
 TABLES = ("providers", "models", "mcp", "permissions")
 """Tables of config.toml that are not settings; their rooms validate them."""
 
-TOP_NAMES = tuple(field.name for field in fields(Settings))
-"""What may stand at the top of the file besides."""
-
-_HEADER = re.compile(r"\s*\[\[?([^\[\]]+)\]")
-_ENTRY = re.compile(r"\s*([\w.\"'-][\w.\"' -]*?)\s*=")
+_HEADER = late_pattern(r"\s*\[\[?([^\[\]]+)\]")
+_ENTRY = late_pattern(r"\s*([\w.\"'-][\w.\"' -]*?)\s*=")
 
 MAX_BYTES = 1_000_000
 """A larger file is not a config."""
@@ -81,8 +79,11 @@ def _checked(path: Path, text: str, document: Mapping[str, object]) -> ConfigFil
         if name in TABLES and isinstance(content, dict):
             tables[name] = content
             continue
+        if isinstance(content, dict) and (meant := _table_meant(name)):
+            problems.append(_no_such_table(path, text, name, content, meant))
+            continue
         entries = flat({name: content})
-        if not entries and name not in TOP_NAMES:
+        if not entries and name not in top_names():
             entries = {name: content}
         for key, value in entries.items():
             try:
@@ -93,12 +94,45 @@ def _checked(path: Path, text: str, document: Mapping[str, object]) -> ConfigFil
     return ConfigFile(values=values, tables=tables, problems=tuple(problems))
 
 
+def _table_meant(name: str) -> str:
+    """The one of ``TABLES`` that is almost called so; "" where it is a group of settings, or nearer to one."""
+    groups = [group for group in top_names() if is_group(group)]
+    hits = () if name in groups else nearest(name, [*TABLES, *groups])
+    return hits[0] if hits and hits[0] in TABLES else ""
+
+
+def _no_such_table(path: Path, text: str, name: str, content: Mapping[str, object], meant: str) -> ConfigError:
+    """One problem for all that is in it; ``[provider.mine]`` gets ``providers.mine``."""
+    inner = next((key for key, value in content.items() if isinstance(value, dict)), "")
+    key, hint = (f"{name}.{inner}", f"{meant}.{_quoted(inner)}") if inner else (name, meant)
+    said = f"{name}.{_quoted(inner)}" if inner else name
+    problem = ConfigError(f"There is no table `[{said}]`.", nearest=(hint,))
+    return _placed(path, text, key, problem)
+
+
+def _quoted(key: str) -> str:
+    """A key as TOML takes it."""
+    return key if re.fullmatch(r"[\w-]+", key) else f'"{key}"'
+
+
+def located(path: Path, problem: PonderError) -> PonderError:
+    """What is wrong with one of the ``TABLES``, with the place it is at."""
+    if not isinstance(problem, ConfigError) or problem.key is None or problem.line is not None:
+        return problem
+    try:
+        text = _text(path)
+    except ConfigError:
+        return problem
+    plain = ConfigError(problem.message.removeprefix(f"{path.name}: "), nearest=problem.nearest)
+    return _placed(path, text, problem.key, plain)
+
+
 def _placed(path: Path, text: str, key: str, problem: ConfigError) -> ConfigError:
     """The same problem, with the place it is at."""
     place = _place(text, key)
     line, column = place if place is not None else (None, None)
     where = f", line {line}, column {column}" if place is not None else ""
-    hint = problem.nearest or (nearest(key, [*TOP_NAMES, *TABLES]) if "." not in key else ())
+    hint = problem.nearest or (nearest(key, [*top_names(), *TABLES]) if "." not in key else ())
     return ConfigError(
         f"`{path.name}`{where}: {problem.message}", file=str(path), line=line, column=column, key=key, nearest=hint
     )

@@ -9,6 +9,9 @@ from enum import IntEnum
 from tui.domain.value import dataclass
 from tui.settings.schema import Settings, keys, validated
 
+IN_PLACE_OF_LEVELS = ("reasoning.maxTokens", "reasoning.effort")
+"""Settings that go before a thinking level, the first before the second."""
+
 
 class Layer(IntEnum):
     """Weakest first."""
@@ -29,7 +32,7 @@ class Layer(IntEnum):
             Layer.MODEL: "model",
             Layer.PROFILE: "profile",
             Layer.COMMAND_LINE: "command line",
-            Layer.SESSION: "/set",
+            Layer.SESSION: "session",
         }[self]
 
 
@@ -53,6 +56,8 @@ class Layers:
     values: Mapping[Layer, Mapping[str, object]] = field(default_factory=dict)
     names: Mapping[Layer, str] = field(default_factory=dict)
     """What a layer is called beyond its kind: the profile's name, the model."""
+    level_at: Layer = Layer.DEFAULT
+    """The layer that said the thinking level."""
 
     def with_layer(self, layer: Layer, values: Mapping[str, object], name: str = "") -> Layers:
         """The same stack with this layer's content replaced."""
@@ -85,6 +90,21 @@ class Layers:
     def value(self, key: str) -> object:
         """The value in force."""
         return self.provenance(key).value
+
+    def for_plan(self, key: str) -> object:
+        """The value in force for the thinking plan: what goes in place of levels yields to a level said higher."""
+        return None if self.yields(key) else self.value(key)
+
+    def yields(self, key: str) -> bool:
+        """Whether a setting in place of levels counts for nothing, because a level was said higher."""
+        return key in IN_PLACE_OF_LEVELS and self.provenance(key).layer < self.level_at
+
+    def overruler(self) -> str:
+        """Who said the setting that goes before the thinking level; "" where none does."""
+        if self.value("reasoning.enabled") is False:
+            return self.provenance("reasoning.enabled").source
+        said = [key for key in IN_PLACE_OF_LEVELS if self.for_plan(key) is not None]
+        return self.provenance(said[0]).source if said else ""
 
     def settings(self) -> Settings:
         """Everything in force, as one typed value."""

@@ -63,6 +63,8 @@ def load_profile(folder: Path, name: str) -> Profile:
             return parse_profile(name, packaged.read_text(encoding="utf-8"), shipped=True)
     except OSError as error:
         raise ConfigError(f"Profile `{name}` cannot be read: {error.strerror}.", file=str(path)) from None
+    except UnicodeDecodeError:
+        raise ConfigError(f"Profile `{name}` cannot be read: it is not UTF-8.", file=str(path)) from None
     hint = nearest(name, list(profile_names(folder)))
     raise ConfigError(f"There is no profile `{name}`.", key=name, nearest=hint)
 

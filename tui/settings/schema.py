@@ -92,7 +92,7 @@ class Generation(Section):
 class Context(Section):
     """The window, and when it is compressed."""
 
-    limit: Tokens | None = None
+    limit: Annotated[int, Between(1_000, 100_000_000)] | None = None
     """A smaller context window than the model's."""
     compressAt: Annotated[float, Between(0.1, 1)] = 0.85
     """Compress when effective tokens pass this share of the window less the reserve."""
@@ -134,6 +134,8 @@ class Ui(Section):
     """Auto shows it from 100 columns on."""
     thinking: Literal["folded", "peek", "full"] = "folded"
     """How finished thinking starts out."""
+    bell: Literal["off", "bell", "notify"] = "bell"
+    """What calls you back when an answer ends or a tool asks while the terminal has not the focus."""
     levelKey: bool = True
     """Whether shift+tab in the composer steps the thinking level."""
 
@@ -223,6 +225,16 @@ def keys() -> Mapping[str, Key]:
         else:
             found[top.name] = Key(name=top.name, default=top.default)
     return found
+
+
+def top_names() -> tuple[str, ...]:
+    """What may stand at the top of a file: groups, and settings of no group."""
+    return tuple(field.name for field in fields(Settings))
+
+
+def is_group(name: str) -> bool:
+    """Whether settings are grouped under this name."""
+    return isinstance(getattr(Settings(), name, None), Section)
 
 
 def validated(values: Mapping[str, object]) -> Settings:
