@@ -109,7 +109,7 @@ async def test_a_stored_session_is_weighed_as_it_was_left_and_not_touched(home: 
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("--session", "none"), "No one session is `none`"),
+        (("--session", "none"), "There is no session `none`"),
         (("-m", "no-such-model-anywhere"), "no-such-model-anywhere"),
         (("--set", "reasoning.strip=all"), "There is no setting `reasoning.strip`"),
         (("--file", "missing.json"), "cannot be read"),

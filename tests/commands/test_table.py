@@ -6,6 +6,7 @@ from collections import Counter
 
 import pytest
 
+from tui.commands.key_names import key_name
 from tui.commands.keymap import INDISTINCT, default_keymap, read_keymap
 from tui.commands.parse import is_command, parse_line
 from tui.commands.registry import Command
@@ -96,11 +97,32 @@ def test_keys_are_changed_unbound_and_their_conflicts_told() -> None:
 
 
 @pytest.mark.parametrize(
+    ("written", "key"),
+    [
+        ("R", "R"), ("r", "r"), ("Shift+R", "R"), ("Ctrl+B", "ctrl+b"), ("alt+.", "alt+full_stop"), ("+", "plus"),
+        ("?", "question_mark"), ("esc", "escape"), ("pgup", "pageup"), ("shift+ctrl+up", "ctrl+shift+up"),
+        ("ctrl++", "ctrl+plus"),
+        ("ctrl+R", "ctrl+r"), ("f24", "f24"), ("alt+full_stop", "alt+full_stop"), ("Ф", "Ф"),
+        ("foo+bar", None), ("f25", None), ("ctrl+", None), ("", None), ("latin_small_letter_a", None), ("ctrl", None),
+    ],
+)  # fmt: skip
+def test_keys_are_read_as_people_write_them(written: str, key: str | None) -> None:
+    assert key_name(written) == key
+
+
+def test_a_capital_is_a_key_of_its_own() -> None:
+    read = read_keymap(registry(), '"chat.retry" = "R"\n"chat.retry_with" = "r"\n')
+    assert (read.keys["chat.retry"], read.keys["chat.retry_with"], read.problems) == (("R",), ("r",), ())
+
+
+@pytest.mark.parametrize(
     ("text", "words"),
     [
         ('"view.sidebr" = "f3"', "there is no command `view.sidebr`"),
         ('"view.sidebar" = 3', "takes a key or a list of keys"),
         ('"view.find" = "ctrl+i"', "terminals send `ctrl+i` as tab"),
+        ('"view.find" = "foo+bar"', "there is no key `foo+bar`"),
+        ('"chat.edit" = "shift+r"', "`R` is bound to chat.retry_with and chat.edit"),
         ('"view.sidebar" = "ctrl+t"', "`ctrl+t` is bound to model.pick and view.sidebar"),
         ('"view', "keys.toml"),
     ],

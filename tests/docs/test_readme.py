@@ -4,24 +4,43 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tui.commands.registry import Registry
 from tui.commands.table import registry
-from tui.commands.tables import key_table, slash_table, with_section
+from tui.commands.tables import id_table, key_table, slash_table, with_section
 
 ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
 
 
-@pytest.mark.parametrize(("name", "made"), [("commands", slash_table), ("keys", key_table)])
-def test_the_tables_are_those_of_the_registry(name: str, made: object) -> None:
-    text = README.read_text()
+@pytest.mark.parametrize(
+    ("page", "name", "made"),
+    [(README, "commands", slash_table), (README, "keys", key_table), (ROOT / "docs" / "keys.md", "ids", id_table)],
+)
+def test_the_tables_are_those_of_the_registry(page: Path, name: str, made: Callable[[Registry], str]) -> None:
+    text = page.read_text()
     fresh = with_section(text, name, made(registry()))
     if os.environ.get("PONDER_UPDATE"):
-        README.write_text(fresh)
-    assert README.read_text() == fresh
+        page.write_text(fresh)
+    assert page.read_text() == fresh
+
+
+@pytest.mark.parametrize("page", [README, *sorted((ROOT / "docs").glob("*.md"))], ids=lambda page: page.name)
+def test_every_row_of_a_table_has_as_many_cells_as_its_head(page: Path) -> None:
+    torn: list[str] = []
+    cells = 0
+    for line in page.read_text().splitlines():
+        if not line.startswith("|"):
+            cells = 0
+            continue
+        found = len(re.findall(r"(?<!\\)\|", line))
+        cells = cells or found
+        torn += [line] if found != cells else []
+    assert torn == []
 
 
 def test_it_opens_with_exactly_two_commands() -> None:

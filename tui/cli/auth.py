@@ -6,12 +6,21 @@ import argparse
 import getpass
 import os
 import sys
+from pathlib import Path
 
 from tui.catalog.facts import AuthStyle
-from tui.catalog.load import Catalog, packaged_catalog
-from tui.domain.errors import PonderError
+from tui.catalog.load import Catalog, packaged_catalog, users_catalog
+from tui.catalog.reading import nearest
+from tui.cli.user_catalog import say
+from tui.domain.errors import PonderError, UsageError
 from tui.providers.auth import Keys, host_of
+from tui.settings.config_file import located, read_config
 from tui.settings.paths import find_paths
+
+ON_THE_COMMAND_LINE = (
+    "A key does not belong on the command line, where other programs and the shell's history can read it. "
+    "Nothing was kept; what was typed there should be replaced."
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     save = actions.add_parser("set", help="keep a key: asked for without showing it, or read from a pipe")
     save.add_argument("provider", metavar="PROVIDER")
+    save.add_argument("typed", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     actions.add_parser("list", help="which providers have a key, and from where (never the key)")
     remove = actions.add_parser("remove", help="forget a kept key")
     remove.add_argument("provider", metavar="PROVIDER")
@@ -28,15 +38,16 @@ def run(args: argparse.Namespace) -> int:
     """Do it."""
     try:
         paths = find_paths(os.environ)
-        catalog = packaged_catalog()
-        if paths.config_file.is_file():
-            catalog = catalog.with_overrides(_catalogue_tables(paths.config_file.read_bytes()))
+        catalog = _catalog(paths.config_file)
         keys = Keys(paths.credentials_file)
         match args.action:
             case "set":
+                _require_name(args.provider, catalog)
+                if args.typed:
+                    raise UsageError(ON_THE_COMMAND_LINE, advice=f"`ponder auth set {args.provider}` asks for it.")
                 return _set(keys, catalog, args.provider)
             case "remove":
-                return _remove(keys, args.provider)
+                return _remove(keys, catalog, args.provider)
             case _:
                 return _list(keys, catalog)
     except PonderError as error:
@@ -47,15 +58,21 @@ def run(args: argparse.Namespace) -> int:
         return 2
 
 
-def _catalogue_tables(config: bytes) -> dict[str, object]:
-    """The parts of config.toml that describe providers; a broken file is somebody else's to complain about."""
-    import tomllib
+def _catalog(config_file: Path) -> Catalog:
+    """The user's providers too. Wrong rows are told; wrong settings are somebody else's to complain about."""
+    tables = read_config(config_file).tables
+    catalog, problems = users_catalog(packaged_catalog(), tables, os.environ, file=config_file.name)
+    for problem in problems:
+        say(located(config_file, problem))
+    return catalog
 
-    try:
-        table = tomllib.loads(config.decode("utf-8", "replace"))
-    except tomllib.TOMLDecodeError:
-        return {}
-    return {name: table[name] for name in ("providers", "models") if name in table}
+
+def _require_name(name: str, catalog: Catalog) -> None:
+    """What is no provider may be a key in the wrong place, and is not repeated."""
+    if name not in catalog.providers():
+        near = nearest(name, catalog.providers())
+        hint = f"Did you mean {', '.join(near)}?" if near else "`ponder models` names them."
+        raise UsageError("There is no provider of that name.", advice=hint)
 
 
 def _set(keys: Keys, catalog: Catalog, name: str) -> int:
@@ -69,25 +86,29 @@ def _set(keys: Keys, catalog: Catalog, name: str) -> int:
     return 0
 
 
-def _remove(keys: Keys, name: str) -> int:
+def _remove(keys: Keys, catalog: Catalog, name: str) -> int:
     if keys.forget(name):
         print(f"Removed what was kept for {name}.")
         return 0
-    print(f"ponder: no key is kept for `{name}`", file=sys.stderr)
+    shown = f"`{name}`" if name in catalog.providers() else "a provider of that name"
+    print(f"ponder: no key is kept for {shown}", file=sys.stderr)
     return 2
 
 
 def _list(keys: Keys, catalog: Catalog) -> int:
     found = False
+    problems: dict[str, None] = {}
     for provider in catalog.providers().values():
         try:
             key = keys.find(provider)
         except PonderError as error:
-            print(f"{provider.id:<14} {error.message}")
+            problems[error.message] = None
             continue
         if key is not None:
             found = True
             print(f"{provider.id:<14} {key.secret!s:<8} {key.source}")
-    if not found:
+    for problem in problems:  # a file that cannot be read is one problem, not one of every provider
+        print(f"ponder: {problem}", file=sys.stderr)
+    if not found and not problems:
         print("No keys. Set one with `ponder auth set PROVIDER`, or in the environment.")
     return 0

@@ -1,8 +1,12 @@
-"""``ponder completions bash|zsh|fish``: shell completions, made from the command line itself and the settings' keys."""
+"""``ponder completions bash|zsh|fish``: shell completions, made from the command line itself and the settings' keys.
+
+What changes (models, profiles, sessions …) the script asks for when it is wanted: ``ponder completions --words KIND``.
+"""
 
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -10,11 +14,22 @@ SHELLS = ("bash", "zsh", "fish")
 FILES = "FILE"
 """Stands for the shell's own completion of paths."""
 PATHS = {"FILE", "PATH"}
+ASKED_FOR = {
+    "NAME[/LEVEL]": "models",
+    "PROVIDER": "providers",
+    "P": "providers",
+    "NAME": "profiles",
+    "ID": "sessions",
+    "KEY=VALUE": "settings",
+}
+"""What stands for a value in the help → the kind of words that complete it."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare arguments and options."""
-    parser.add_argument("shell", choices=SHELLS)
+    parser.add_argument("shell", choices=SHELLS, nargs="?")
+    parser.add_argument("--words", choices=sorted(set(ASKED_FOR.values())), help=argparse.SUPPRESS)
+    parser.add_argument("--typed", default="", help=argparse.SUPPRESS)
     parser.epilog = (
         'bash: eval "$(ponder completions bash)" in ~/.bashrc; zsh: the same in ~/.zshrc; '
         "fish: ponder completions fish > ~/.config/fish/completions/ponder.fish"
@@ -22,7 +37,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """The script on stdout."""
+    """The script on stdout, or the words it asks for, one a line."""
+    if args.words is not None:
+        from tui.cli.completion_words import words
+
+        print("\n".join(words(args.words, args.typed)))
+        return 0
+    if args.shell is None:
+        print(f"ponder: name a shell: {', '.join(SHELLS)}", file=sys.stderr)
+        return 2
     from tui.cli.main import whole_parser
     from tui.settings.schema import keys
 
@@ -40,6 +63,8 @@ class Option:
     values: tuple[str, ...] = ()
     """What may follow; ``FILES`` alone for a path."""
     takes_value: bool = False
+    kind: str = ""
+    """What kind of words follow, where they are asked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +73,8 @@ class Level:
 
     options: tuple[Option, ...] = ()
     words: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    """What kinds of words it takes that are asked for."""
     below: dict[str, tuple[str, Level]] = field(default_factory=dict)
     """Command to its help and its level."""
 
@@ -62,20 +89,34 @@ def level(parser: argparse.ArgumentParser, settings: tuple[str, ...]) -> Level:
     """The tree of a parser; ``settings`` complete what takes KEY=VALUE."""
     options: list[Option] = []
     words: list[str] = []
+    kinds: list[str] = []
     below: dict[str, tuple[str, Level]] = {}
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             helps = {choice.dest: choice.help or "" for choice in action._choices_actions}
             below = {name: (helps.get(name, ""), level(inner, settings)) for name, inner in action.choices.items()}
+        elif action.help == argparse.SUPPRESS:
+            continue
         elif action.option_strings:
             names = tuple(action.option_strings)
             takes = action.nargs != 0
             options.append(
-                Option(names=names, help=action.help or "", values=_values(action, settings), takes_value=takes)
+                Option(
+                    names=names,
+                    help=action.help or "",
+                    values=_values(action, settings),
+                    takes_value=takes,
+                    kind=_kind(action),
+                )
             )
         else:
             words.extend(_values(action, settings))
-    return Level(options=tuple(options), words=tuple(words), below=below)
+            kinds.append(_kind(action))
+    return Level(options=tuple(options), words=tuple(words), kinds=tuple(filter(None, kinds)), below=below)
+
+
+def _kind(action: argparse.Action) -> str:
+    return ASKED_FOR.get(action.metavar, "") if isinstance(action.metavar, str) else ""
 
 
 def _values(action: argparse.Action, settings: tuple[str, ...]) -> tuple[str, ...]:
@@ -88,17 +129,37 @@ def _values(action: argparse.Action, settings: tuple[str, ...]) -> tuple[str, ..
 
 
 def bash(tree: Level) -> str:
-    """A function that looks at the words before the cursor."""
+    """A function that looks at the words before the cursor.
+
+    Bash cuts words at ``=`` and ``:``, which models and settings have in them: they are put together first, and what
+    stands before the last cut is taken off the answers again.
+    """
     cases = []
     for path, here in tree.walk():
         offered = [*here.below, *(word for word in here.words if word != FILES)]
         offered += [name for option in here.options for name in option.names if name.startswith("--")]
         files = " -f" if FILES in here.words else ""
-        cases.append(f"    '{' '.join(path)}') COMPREPLY=($(compgen{files} -W '{' '.join(offered)}' -- \"$cur\")) ;;")
+        asked = "".join(f" $(_ponder_words {kind})" for kind in here.kinds)
+        cases.append(f"    '{' '.join(path)}') _ponder_offer{files} -W \"{' '.join(offered)}{asked}\" ;;")
     values = "\n".join(_bash_values(tree))
     commands = " ".join(dict.fromkeys(name for _, here in tree.walk() for name in here.below))
-    return f"""_ponder() {{
-  local cur="${{COMP_WORDS[COMP_CWORD]}}" prev="${{COMP_WORDS[COMP_CWORD-1]}}" path="" word
+    return f"""_ponder_words() {{ "${{COMP_WORDS[0]}}" completions --words "$1" "--typed=$whole" 2>/dev/null; }}
+_ponder_offer() {{
+  COMPREPLY=($(compgen "$@" -- "$whole"))
+  COMPREPLY=("${{COMPREPLY[@]#"$cut"}}")
+  COMPREPLY=("${{COMPREPLY[@]/#/$lead}}")
+  case "${{COMPREPLY[*]}}" in *=|*/) compopt -o nospace 2>/dev/null ;; esac
+}}
+_ponder() {{
+  local cur="${{COMP_WORDS[COMP_CWORD]}}" at=$COMP_CWORD path="" word whole prev cut lead=""
+  whole="$cur"
+  while (( at > 1 )) && {{ [[ "${{COMP_WORDS[at]}}" == [=:] ]] || [[ "${{COMP_WORDS[at-1]}}" == [=:] ]]; }}; do
+    at=$((at - 1)); whole="${{COMP_WORDS[at]}}$whole"
+  done
+  prev="${{COMP_WORDS[at-1]}}"
+  case "$cur" in [=:]) cur="" ;; --*=*) lead="${{cur%%=*}}="; cur="${{cur#*=}}" ;; esac
+  case "$whole" in --*=*) prev="${{whole%%=*}}"; whole="${{whole#*=}}" ;; esac
+  cut="${{whole%"$cur"}}"
   COMPREPLY=()
   case "$prev" in
 {values}
@@ -117,11 +178,18 @@ def _bash_values(tree: Level) -> Iterator[str]:
     told: set[tuple[str, ...]] = set()
     for _, here in tree.walk():
         for option in here.options:
-            if not option.values or option.names in told:
+            if not (option.values or option.kind) or option.names in told:
                 continue
             told.add(option.names)
             how = "-f" if option.values == (FILES,) else f"-W '{' '.join(option.values)}'"
-            yield f'    {"|".join(option.names)}) COMPREPLY=($(compgen {how} -- "$cur")); return ;;'
+            names = "|".join(option.names)
+            if option.kind:
+                asked = f'_ponder_offer -W "$(_ponder_words {option.kind})"'
+                # Names of settings do not change: only their values are asked for.
+                how = f'case "$whole" in *=*) {asked} ;; *) _ponder_offer {how} ;; esac' if option.values else asked
+                yield f"    {names}) {how}; return ;;"
+            else:
+                yield f"    {names}) _ponder_offer {how}; return ;;"
 
 
 def zsh(tree: Level) -> str:
@@ -138,6 +206,7 @@ def fish(tree: Level) -> str:
         if FILES in here.words:
             lines.append(f"complete -c ponder{where} -F")
         lines += [f"complete -c ponder{where} -a {_quoted(word)}" for word in here.words if word != FILES]
+        lines += [f"complete -c ponder{where} -a {_quoted(_fish_words(kind))}" for kind in here.kinds]
         lines += [_fish_option(option, where) for option in here.options]
     return "\n".join(lines)
 
@@ -150,11 +219,17 @@ def _fish_condition(path: Sequence[str], here: Level) -> str:
     return f" -n {_quoted(seen + not_below)}"
 
 
+def _fish_words(kind: str) -> str:
+    return f"(ponder completions --words {kind} --typed=(commandline -ct) 2>/dev/null)"
+
+
 def _fish_option(option: Option, where: str) -> str:
     names = " ".join(f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}" for name in option.names)
     value = " -r" if option.takes_value else ""
     if option.values == (FILES,):
         value = " -r -F"
+    elif option.kind:
+        value = f" -x -a {_quoted(' '.join((*option.values, _fish_words(option.kind))))}"
     elif option.values:
         value = f" -x -a {_quoted(' '.join(option.values))}"
     return f"complete -c ponder{where} {names}{value} -d {_quoted(option.help)}"

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import contextlib
 import os
 import time
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,12 +15,10 @@ from tui.cli.conversation_file import read_conversation
 from tui.cli.user_catalog import say
 from tui.cli.wire_encode import Stamps
 from tui.context.bill import session_bill
-from tui.domain.errors import ConfigError, PonderError, StoreError, UsageError
+from tui.domain.errors import PonderError, StoreError, UsageError
 from tui.domain.request import ToolSchema
 from tui.engine.ports import NoTools
-from tui.settings.assign import checked
-from tui.settings.layers import Layer, Layers
-from tui.settings.schema import keys
+from tui.settings.layers import Layer
 from tui.wires.json_text import dumps
 from tui.wiring.findings import Findings
 from tui.wiring.ids import new_id
@@ -91,7 +87,11 @@ def _weighed(args: argparse.Namespace) -> Weighed:
         spec=str(current.spec),
         preview=preview,
         turns=view.turns,
-        bill=session_bill(view.turns, lambda origin: program.catalog.find(origin.provider, origin.model).price),
+        bill=session_bill(
+            view.turns,
+            lambda origin: program.catalog.find(origin.provider, origin.model).price,
+            summaries=view.summaries,
+        ),
     )
 
 
@@ -112,18 +112,6 @@ def _from_file(path: Path, program: Program) -> Stored:
     return Stored(id=path.name, title="", spec=None, turns=conversation.turns)
 
 
-def _remembered(settings: Mapping[str, object], layers: Layers) -> dict[str, object]:
-    """What was set in the session, but for what the command line says now."""
-    said = layers.values.get(Layer.COMMAND_LINE, {})
-    found: dict[str, object] = {}
-    for name, value in settings.items():
-        key = keys().get(name)
-        if key is not None and name not in said:
-            with contextlib.suppress(ConfigError):  # kept by a version that took other values
-                found[name] = checked(key, value)
-    return found
-
-
 def _from_store(name: str, program: Program) -> Stored:
     """A session of the store, only looked at; its own settings stand where /set left them."""
     from tui.store.conversations import Conversations, Loaded
@@ -133,7 +121,7 @@ def _from_store(name: str, program: Program) -> Stored:
     from tui.store.surroundings import Surroundings
 
     if not program.paths.database.exists():
-        raise UsageError(f"No one session is `{name}`.", advice="Nothing was stored yet.")
+        raise UsageError(f"There is no session `{name}`.", advice="Nothing was stored yet.")
     database = Database(program.paths.database)
     around = Surroundings(holder=this_process(new_id()), now=time.time, new_id=new_id)
 
@@ -145,5 +133,12 @@ def _from_store(name: str, program: Program) -> Stored:
         loaded = asyncio.run(look())
     finally:
         database.close()
-    program.layers = program.layers.with_layer(Layer.SESSION, _remembered(loaded.settings, program.layers))
-    return Stored(id=loaded.id, title=loaded.title, spec=loaded.spec, turns=loaded.turns, view=loaded.view)
+    return Stored(
+        id=loaded.id,
+        title=loaded.title,
+        spec=loaded.spec,
+        turns=loaded.turns,
+        view=loaded.view,
+        summaries=loaded.summaries,
+        settings=loaded.settings,
+    )

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 
 from tui.context.bill import Bill, ModelBill, money
 from tui.context.compress import is_due
-from tui.context.estimate import block_tokens
+from tui.context.meter import block_sizes
 from tui.domain.compression import CompressionPreview
 from tui.domain.messages import Turn
 from tui.domain.usage import MeterReading
@@ -56,7 +56,9 @@ def as_object(weighed: Weighed) -> dict[str, object]:
 
 
 def _blocks(weighed: Weighed) -> Iterator[dict[str, object]]:
-    family = weighed.preview.target.facts.tokenizer
+    preview = weighed.preview
+    facts, scale = preview.target.facts, preview.meter.scale
+    sizes = block_sizes(preview.request.outgoing, weighed.turns, facts, scale=scale)
     places = {message.id: (turn.id, message) for turn in weighed.turns for message in turn.messages}
     for verdict in weighed.preview.request.outgoing.verdicts:
         turn, message = places[verdict.message_id]
@@ -68,7 +70,7 @@ def _blocks(weighed: Weighed) -> Iterator[dict[str, object]]:
             "kind": verdict.kind,
             "sent": verdict.sent,
             "reason": verdict.reason.value,
-            "tokens": block_tokens(message.blocks[verdict.block], family),
+            "tokens": sizes[verdict.message_id, verdict.block],
         }
 
 
@@ -134,7 +136,8 @@ def _bill_lines(bill: Bill) -> Iterator[str]:
 
 def _model_lines(row: ModelBill) -> Iterator[str]:
     yield (
-        f"  {row.name}  {_number(row.input)} in ({_number(row.cached)} cached), {_number(row.output)} out  "
+        f"  {row.name}{' for summaries' if row.for_summaries else ''}  "
+        f"{_number(row.input)} in ({_number(row.cached)} cached), {_number(row.output)} out  "
         f"{'unknown' if row.dollars is None else money(row.dollars)}"
     )
     share = "" if row.thinking_share is None else f"{row.thinking_share:.0%}  "

@@ -32,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _findings() -> str:
     program = build_program(os.environ, Wishes())
-    findings = Findings(program)
+    findings = Findings(program, key_command="ponder auth set")
     findings.look_for_keys(stored=False)
     storage = KeptInMemory()
     current = OpenSession(program, storage, interactive=False)

@@ -7,7 +7,7 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, NoReturn, Protocol, cast
 
 from tui.cli import start
 from tui.version import __version__
@@ -28,11 +28,14 @@ class Command(Protocol):
         ...
 
 
-class Entry(NamedTuple):
+class Entry:
     """A row of the command table."""
 
-    module: str
-    help: str
+    __slots__ = ("help", "module")
+
+    def __init__(self, module: str, said: str) -> None:
+        self.module = module
+        self.help = said
 
 
 COMMANDS = {
@@ -76,6 +79,29 @@ def _parser(chosen: str | None, *, whole: bool = False) -> argparse.ArgumentPars
     return parser
 
 
+def _only_options(arguments: list[str]) -> argparse.Namespace | None:
+    """What starts the program itself, read without putting all commands together; None leaves it to the whole parser.
+
+    That also explains what is wrong, and helps: a start should not pay for it.
+    """
+    if not COMMANDS.keys().isdisjoint(arguments):
+        return None
+    import argparse
+
+    class Quick(argparse.ArgumentParser):
+        def error(self, message: str) -> NoReturn:
+            raise ValueError(message)
+
+    # It never formats help; told a width, it does not look for the terminal's with every argument either.
+    quick = Quick(prog="ponder", add_help=False, formatter_class=lambda prog: argparse.HelpFormatter(prog, width=80))
+    start.add_arguments(quick)
+    quick.set_defaults(command=None)
+    try:
+        return quick.parse_args(arguments)
+    except ValueError:
+        return None
+
+
 def _load(entry: Entry) -> Command:
     return cast(Command, importlib.import_module(entry.module))
 
@@ -85,7 +111,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     chosen = arguments[0] if arguments and arguments[0] in COMMANDS else None
     try:
-        args = _parser(chosen).parse_args(arguments) if arguments else start.nothing_said()
+        args = _only_options(arguments) if arguments else start.nothing_said()
+        args = _parser(chosen).parse_args(arguments) if args is None else args
         code = start.run(args) if args.command is None else _load(COMMANDS[args.command]).run(args)
         if sys.stdout is not None:  # the caller may have closed it
             sys.stdout.flush()

@@ -23,7 +23,7 @@ _COLUMNS = ("model", "context", "output", "thinking", "$ in/out", "state")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare arguments and options."""
-    parser.add_argument("filter", nargs="?", default="", metavar="FILTER", help="words that must occur in the name")
+    parser.add_argument("filter", nargs="*", metavar="FILTER", help="words that must occur in the name")
     parser.add_argument(
         "--refresh",
         nargs="?",
@@ -39,14 +39,15 @@ def run(args: argparse.Namespace) -> int:
     refreshed = True
     try:
         catalog = user_catalog(os.environ).catalog
+        words = " ".join(args.filter)
         if args.refresh is not None:
-            asked, args.filter = _refresh_of_whom(args.refresh, args.filter, catalog)
+            asked, words = _refresh_of_whom(args.refresh, words, catalog)
             refreshed = _refreshed(catalog, asked)
         catalog = with_cached_lists(catalog, ListCache(find_paths(os.environ).cache))
-        listed = list(_fitting(catalog, args.filter.lower().split()))
+        listed = list(_fitting(catalog, words.lower().split()))
         if not listed:
             names = {f"{facts.provider}/{facts.id}" for facts in _fitting(catalog, [])}
-            raise UnknownModel(f"No model fits `{args.filter}`.", nearest=nearest(args.filter, names))
+            raise UnknownModel(f"No model fits `{words}`.", nearest=nearest(words, [*names, *catalog.providers()]))
     except (ConfigError, UnknownModel) as problem:
         say(problem)
         return 2
@@ -64,7 +65,13 @@ def _refresh_of_whom(word: str, words: str, catalog: Catalog) -> tuple[str, str]
 
     if word in WORDS:
         return word, words
-    return (word, words or word) if word in catalog.providers() else ("", f"{word} {words}".strip())
+    if word in catalog.providers():
+        return word, words or word
+    meant = f"{word} {words}".strip()
+    near = nearest(word, [*catalog.providers(), *WORDS])
+    if near and not any(_fitting(catalog, meant.lower().split())):
+        raise UnknownModel(f"`{word}` is no provider, and no model fits it.", nearest=near)
+    return "", meant
 
 
 def _refreshed(catalog: Catalog, asked: str) -> bool:
@@ -98,6 +105,8 @@ def _row(facts: ModelFacts) -> tuple[str, ...]:
 def thinking_words(facts: ModelFacts) -> str:
     """The knobs of a model in a few words."""
     controls = facts.controls
+    if not facts.known:
+        return "left to the server"
     if not controls.thinks:
         return "does not think"
     parts = []

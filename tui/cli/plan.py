@@ -8,15 +8,13 @@ import os
 from typing import NamedTuple
 
 from tui.catalog.facts import ModelFacts
-from tui.catalog.plan import plan
-from tui.catalog.plan_settings import plan_options
+from tui.catalog.plan import plan, unsaid_level
+from tui.catalog.plan_settings import PLAN_KEYS, plan_options
 from tui.catalog.spec import parse_asked, parse_spec, require_asked, split_asked
 from tui.cli.user_catalog import UserCatalog, say, user_catalog
 from tui.domain.errors import ConfigError, UnknownModel, UsageError
 from tui.domain.thinking import Asked, ThinkingLevel, ThinkingPlan
-
-DEFAULT_LEVEL = ThinkingLevel.MED
-"""Where neither the name nor the ``model`` setting says a level."""
+from tui.providers.shown_request import shown_url
 
 
 class Planned(NamedTuple):
@@ -55,20 +53,23 @@ def run(args: argparse.Namespace) -> int:
 def planned_for(args: argparse.Namespace, mine: UserCatalog) -> Planned:
     """The plan the arguments ask for, under this user's catalogue and settings."""
     spec = parse_spec(args.name, mine.catalog)
+    mine.require_right_rows(spec)
     facts = mine.catalog.find(spec.provider, spec.model)
-    options = plan_options(mine.settings_for(facts), context_tokens=args.context_tokens)
+    asked = spec.asked if args.thinking_budget is None else require_asked(args.thinking_budget)
+    layers = mine.layers_for(facts, level_said=asked is not None)
+    values = {name: layers.for_plan(name) for name in PLAN_KEYS}
+    options = plan_options(values, context_tokens=args.context_tokens, overruler=layers.overruler())
     if args.max_output is not None:
         options["max_output"] = args.max_output
-    asked = spec.asked if args.thinking_budget is None else require_asked(args.thinking_budget)
     if asked is None:
         asked = _configured_level(mine)
+        asked = unsaid_level(values) if asked is None else asked
     return Planned(facts, plan(facts, mine.catalog.provider(spec.provider), asked, **options))
 
 
-def _configured_level(mine: UserCatalog) -> Asked:
-    """The level of the ``model`` setting, else medium."""
-    level = split_asked(str({**mine.values, **mine.assignments}.get("model") or ""))[1]
-    return DEFAULT_LEVEL if level is None else level
+def _configured_level(mine: UserCatalog) -> Asked | None:
+    """The level of the ``model`` setting."""
+    return split_asked(str({**mine.values, **mine.assignments}.get("model") or ""))[1]
 
 
 def _as_json(planned: Planned) -> str:
@@ -95,7 +96,7 @@ def _as_text(planned: Planned, mine: UserCatalog) -> str:
     lines = [
         f"Provider: {provider.title} ({facts.provider})",
         f"Model: {facts.id}",
-        f"API: {facts.wire}, {provider.base_url_for(facts.wire)}",
+        f"API: {facts.wire}, {shown_url(provider.base_url_for(facts.wire))}",
         made.summary,
         *(f"Warning: {warning}" for warning in made.warnings),
     ]

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from tui.catalog.facts import AuthStyle, ProviderFacts
 from tui.catalog.load import Catalog
-from tui.domain.errors import PonderError
+from tui.domain.errors import PonderError, ProviderError
+from tui.domain.printable import printable
 from tui.providers.auth import Keys
 from tui.providers.discovery import Discovery
 from tui.providers.list_cache import ListCache, Listing
@@ -83,6 +84,12 @@ def _tell(found: Mapping[str, Listing | PonderError], quiet: Iterable[str]) -> N
             count = sum(map(len, answer.rows.values()))
             print(f"{source}: {count} {'model' if count == 1 else 'models'}", file=sys.stderr)
         elif source not in quiet:
-            print(f"{source}: {answer.message} {answer.advice}".rstrip(), file=sys.stderr)
+            print(printable(f"{source}: {answer.message} {answer.advice}".rstrip()), file=sys.stderr)
     if not any(isinstance(answer, Listing) for answer in found.values()):
-        print("No list came: there is no key that works, and no server on this machine answers.", file=sys.stderr)
+        why = "" if any(map(_answered, found.values())) else ": no key works, and no server on this machine answers"
+        print(f"No list came{why}.", file=sys.stderr)
+
+
+def _answered(answer: Listing | PonderError) -> bool:
+    """A server was there and said something else."""
+    return isinstance(answer, ProviderError) and answer.status is not None

@@ -30,6 +30,7 @@ from tui.wiring.ids import new_id
 Form = Literal["md", "json", "html"]
 SHORT_ID = 8
 """Characters of an id's end that are shown in lists; they are enough to name a session."""
+HEADER = f"  {'ID':{SHORT_ID}}  {'CHANGED':16}  {'TURNS':>4}  {'COST':>6}  TITLE, MODEL"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -74,13 +75,17 @@ def run(args: argparse.Namespace) -> int:
     try:
         asyncio.run(_act(library, args))
     except PonderError as problem:
-        print(f"ponder: {problem.message} {problem.advice}".rstrip(), file=sys.stderr)
+        _complain(problem)
         return 2 if isinstance(problem, UsageError) else 1
     finally:
         database.close()
         for notice in database.notices:
             print(f"ponder: {notice}", file=sys.stderr)
     return 0
+
+
+def _complain(problem: PonderError) -> None:
+    print(f"ponder: {problem.message} {problem.advice}".rstrip(), file=sys.stderr)
 
 
 def _without_keys(paths: Paths) -> Callable[[str], str]:
@@ -100,19 +105,35 @@ async def _act(library: StoredLibrary, args: argparse.Namespace) -> None:
     match args.action:
         case "list":
             rows = await (library.put_away(args.limit) if args.deleted else library.sessions("", args.limit))
-            _print_rows(rows, as_json=args.json)
+            _print_rows(rows, as_json=args.json, none="Nothing was put away." if args.deleted else "No sessions yet.")
         case "search":
-            _print_rows(await library.sessions(" ".join(args.words), args.limit), as_json=args.json)
+            rows = await library.sessions(" ".join(args.words), args.limit)
+            _print_rows(rows, as_json=args.json, none="Nothing was found.")
         case "show":
             session = await library.resolve(args.session)
             _write(await library.export(session, "md", args.parts or "thinking"))
         case "export":
             await _export(library, args)
         case "import":
-            for path in args.files:
-                print(await library.bring_in(path))
+            await _import(library, args.files)
         case _:
             await _delete(library, args)
+
+
+async def _import(library: StoredLibrary, files: Sequence[Path]) -> None:
+    """Each file for itself: a bad one keeps no good one out. The last problem is the command's."""
+    problem: PonderError | None = None
+    for path in files:
+        try:
+            print(await library.bring_in(path))
+        except PonderError as found:
+            if problem is not None:
+                _complain(problem)
+            if path.name not in found.message:
+                found.message = f"`{path.name}`: {found.message}"
+            problem = found
+    if problem is not None:
+        raise problem
 
 
 async def _export(library: StoredLibrary, args: argparse.Namespace) -> None:
@@ -141,7 +162,12 @@ async def _delete(library: StoredLibrary, args: argparse.Namespace) -> None:
             print(f"Deleted; `ponder sessions delete --undo {name}` brings it back.", file=sys.stderr)
 
 
-def _print_rows(rows: Sequence[SessionRow], *, as_json: bool) -> None:
+def _print_rows(rows: Sequence[SessionRow], *, as_json: bool, none: str) -> None:
+    """Scripts get rows and nothing else; a person sees what the columns are, and that there are none."""
+    if not rows:
+        print(none, file=sys.stderr)
+    elif not as_json and sys.stdout.isatty():
+        print(HEADER)
     for row in rows:
         if as_json:
             found = asdict(row) | {"snippet": row.snippet.replace(BEGIN, "").replace(END, "")}
@@ -172,6 +198,8 @@ def _pieces(snippet: str) -> list[str]:
 
 
 def _write(text: str) -> None:
+    if sys.stdout.isatty():  # a file gets it as it came, a terminal nothing to obey
+        text = printable(text)
     sys.stdout.write(text.encode("utf-8", "replace").decode())
     if not text.endswith("\n"):
         sys.stdout.write("\n")

@@ -14,6 +14,14 @@ if TYPE_CHECKING:
     from tui.domain.errors import PonderError
 
 EXIT_USAGE = 2
+WITH_A_PROMPT = {
+    "--json": "json",
+    "--jsonl": "jsonl",
+    "--show-thinking": "show_thinking",
+    "--session": "session",
+    "--attach": "attach",
+}
+"""Options that say something about one question and its answer, and nothing about a screen."""
 OBJECTS_BETWEEN_COLLECTIONS = 50_000
 """New objects before Python looks for cycles among them. A start makes many, which all stay: with Python's 700 the
 looking takes a twentieth of the time to the first word."""
@@ -61,6 +69,11 @@ def run(args: argparse.Namespace) -> int:
     gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
     from tui.domain.errors import PonderError, StoreError
     from tui.wiring.wishes import Wishes
+
+    alone = [] if args.prompt is not None else [option for option, name in WITH_A_PROMPT.items() if getattr(args, name)]
+    if alone:
+        print(f"ponder: `{alone[0]}` belongs to `-p TEXT`, which answers without a screen.", file=sys.stderr)
+        return EXIT_USAGE
 
     wishes = Wishes(
         model=args.model,

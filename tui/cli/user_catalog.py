@@ -8,9 +8,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tui.catalog.facts import ModelFacts
-from tui.catalog.load import Catalog, packaged_catalog
-from tui.catalog.provider_rows import ollama_base_url
-from tui.domain.errors import PonderError, UsageError
+from tui.catalog.load import Catalog, packaged_catalog, users_catalog
+from tui.domain.errors import ConfigError, PonderError, UsageError
+from tui.domain.thinking import ModelSpec
+from tui.settings.assign import parse
+from tui.settings.config_file import located, read_config
+from tui.settings.layers import Layer, Layers
 from tui.settings.paths import find_paths
 
 
@@ -23,18 +26,31 @@ class UserCatalog:
     """Settings of config.toml by dotted key, validated."""
     assignments: Mapping[str, object] = field(default_factory=dict)
     """Settings of the command line."""
+    problems: tuple[PonderError, ...] = ()
+    """Rows of config.toml that are wrong; they were told, and are not in the catalogue."""
 
-    def settings_for(self, facts: ModelFacts) -> Mapping[str, object]:
+    def layers_for(self, facts: ModelFacts, *, level_said: bool) -> Layers:
         """What holds for a model: config.toml, what its facts recommend, the command line."""
-        return {**self.values, **facts.recommended, **self.assignments}
+        layers = (
+            Layers()
+            .with_layer(Layer.CONFIG, self.values)
+            .with_layer(Layer.MODEL, facts.recommended, facts.id)
+            .with_layer(Layer.COMMAND_LINE, self.assignments)
+        )
+        return replace(layers, level_at=Layer.COMMAND_LINE) if level_said else layers
+
+    def require_right_rows(self, spec: ModelSpec) -> None:
+        """Raise what is wrong with the rows of this very model: what is said of it would not be what the user wrote."""
+        own = (f"providers.{spec.provider}", f"models.{spec.provider}/{spec.model}")
+        for problem in self.problems:
+            key = problem.key or "" if isinstance(problem, ConfigError) else ""
+            if any(key == name or key.startswith(f"{name}.") for name in own):
+                raise problem
 
     def assigned(self, assignments: Sequence[str]) -> UserCatalog:
         """The same with ``KEY=VALUE`` words of the command line over it."""
         if not assignments:
             return self
-        # Imported here: the settings bring pydantic along, which costs more than all the rest of a plan.
-        from tui.settings.assign import parse
-
         values = dict(self.assignments)
         for words in assignments:
             key, equals, value = words.partition("=")
@@ -46,24 +62,23 @@ class UserCatalog:
 
 
 def user_catalog(environment: Mapping[str, str]) -> UserCatalog:
-    """What this user has. Wrong settings in config.toml are told on stderr and passed over, wrong rows stop."""
+    """What this user has. What is wrong in config.toml is told on stderr and passed over."""
     paths = find_paths(environment)
     catalog = _with_lists(packaged_catalog(), paths.cache)
     values: Mapping[str, object] = {}
+    tables: Mapping[str, Mapping[str, object]] = {}
     path = paths.config_file
     if path.exists():
-        from tui.settings.config_file import read_config  # pydantic again: only for those who have the file
-
         config = read_config(path)
         for problem in config.problems:
             say(problem)
-        values = config.values
-        rows = {name: config.tables[name] for name in ("providers", "models") if name in config.tables}
-        catalog = catalog.with_overrides(rows, file=path.name)
-    host = environment.get("OLLAMA_HOST")
-    if host and "ollama" not in catalog.own_providers:
-        catalog = catalog.with_base_url("ollama", ollama_base_url(host))
-    return UserCatalog(catalog=catalog, values=values)
+        values, tables = config.values, config.tables
+    catalog, problems = users_catalog(catalog, tables, environment, file=path.name)
+    if problems:
+        problems = [located(path, problem) for problem in problems]
+    for told in problems:
+        say(told)
+    return UserCatalog(catalog=catalog, values=values, problems=tuple(problems))
 
 
 def _with_lists(catalog: Catalog, folder: Path) -> Catalog:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 from tui.catalog.quirks import Quirks
+from tui.domain.errors import UnknownModel
 from tui.domain.messages import WireName
 from tui.wires.registry import wire_named
 from tui.wires.report import Recording, Report, as_recorded, decoded, event_line, fault_line, report, unexpected
@@ -65,10 +67,13 @@ def _lines(args: argparse.Namespace, quirks: Quirks, body: bytes) -> Iterator[Re
 
 
 def _quirks_of(provider: str | None) -> Quirks:
-    """That provider's oddities; a provider we do not know has none."""
+    """That provider's oddities. One we do not know may have none, and may be a typing error: it is told."""
     if provider is None:
         return Quirks()
-    from tui.catalog.load import packaged_catalog  # reads tables: only where a provider is named
+    from tui.cli.user_catalog import user_catalog  # reads files: only where a provider is named
 
-    known = packaged_catalog().providers().get(provider)
-    return known.quirks if known is not None else Quirks()
+    try:
+        return user_catalog(os.environ).catalog.provider(provider).quirks
+    except UnknownModel as problem:
+        print(f"ponder: {problem.message} Read as plainly as the wire is. {problem.advice}".rstrip(), file=sys.stderr)
+        return Quirks()

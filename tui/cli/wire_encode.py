@@ -12,40 +12,36 @@ from urllib.parse import urlsplit
 
 from tui.catalog.facts import AuthStyle, ModelFacts, ProviderFacts
 from tui.catalog.load import Catalog, effective_quirks
-from tui.catalog.plan import DynamicBudget, plan
+from tui.catalog.plan import unsaid_level
+from tui.catalog.plan_settings import PLAN_KEYS
 from tui.catalog.provider_rows import user_provider
 from tui.catalog.quirks import Quirks
 from tui.catalog.spec import parse_spec, split_asked
 from tui.cli.conversation_file import Conversation, ResponsePlace, read_conversation
 from tui.cli.user_catalog import say, user_catalog
-from tui.context.outgoing import select
-from tui.domain.blocks import ThinkingBlock
+from tui.domain.blocks import ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.errors import PonderError
 from tui.domain.messages import Message, Origin, Turn, WireName
 from tui.domain.request import ChatRequest
-from tui.domain.thinking import (
-    IncludeInContext,
-    ModelSpec,
-    ReasoningFormat,
-    ReasoningRules,
-    StripPolicy,
-    ThinkingLevel,
-    ThinkingPlan,
-)
+from tui.domain.thinking import ModelSpec
+from tui.engine.ports import Ask, Target
+from tui.engine.requests import CataloguePlanner
+from tui.engine.scales import CalibratedScales
+from tui.engine.settings import EngineSettings
 from tui.providers.address import joined
-from tui.settings.layers import Layer, Layers
-from tui.settings.schema import Settings
+from tui.providers.auth import Keys
+from tui.providers.request_head import public_headers
+from tui.providers.shown_request import shown_request
+from tui.settings.layers import Layer
+from tui.settings.paths import find_paths
 from tui.wires.json_text import dumps, loads
 from tui.wires.read import children, text
 from tui.wires.registry import wire_named
 from tui.wires.wire import Encoded
+from tui.wiring.engine_settings import engine_settings
 
-MASK = "***"
-AUTH_HEADERS = {
-    AuthStyle.BEARER: ("authorization", f"Bearer {MASK}"),
-    AuthStyle.X_API_KEY: ("x-api-key", MASK),
-    AuthStyle.X_GOOG_API_KEY: ("x-goog-api-key", MASK),
-}
+OF_THE_TRANSPORT = ("user-agent", "accept")
+"""Headers that are the same for every request."""
 
 SPELLING_ON = {WireName.OPENAI_CHAT: "openai-chat", WireName.OPENAI_RESPONSES: "openai-responses"}
 """How thinking is asked for on a wire that is not the model's usual one; only OpenAI's two have that."""
@@ -79,18 +75,31 @@ def encoded_request(args: argparse.Namespace) -> str:
     stamps = Stamps(user.catalog, args.provider)
     conversation = read_conversation(args.file, stamps.of)
     goal = _goal(args.model, stamps, conversation)
-    settings = Layers().with_layer(Layer.COMMAND_LINE, user.settings_for(goal.facts)).settings()
-    request = _request(conversation, goal, settings, args.max_output)
-    for warning in (*stamps.remarks, *request.plan.warnings, *request.outgoing.warnings):
+    user.require_right_rows(goal.spec)
+    layers = user.layers_for(goal.facts, level_said=goal.spec.asked is not None)
+    if args.max_output is not None:
+        layers = layers.with_value(Layer.COMMAND_LINE, "generation.maxOutput", args.max_output)
+    if goal.spec.asked is None:
+        values = {name: layers.for_plan(name) for name in PLAN_KEYS}
+        goal = replace(goal, spec=replace(goal.spec, asked=unsaid_level(values)))
+    settings = engine_settings(layers, stamps.catalog)
+    request = _request(conversation, goal, settings, args.file.name)
+    for warning in (
+        *stamps.remarks,
+        *_unanswering(conversation.turns),
+        *request.plan.warnings,
+        *request.outgoing.warnings,
+    ):
         print(f"ponder: {warning}", file=sys.stderr)
     spelled = wire_named(goal.facts.wire).encode(request, goal.quirks)
     return dumps(
-        {
-            "method": spelled.method,
-            "url": joined(goal.provider.base_url_for(goal.facts.wire), spelled.path),
-            "headers": _headers(goal.provider, spelled),
-            "body": spelled.body,
-        }
+        shown_request(
+            _as_asked(goal.provider),
+            method=spelled.method,
+            url=joined(goal.provider.base_url_for(goal.facts.wire), goal.provider.paths.get("chat", spelled.path)),
+            headers=_headers(goal.provider, spelled),
+            body=spelled.body,
+        )
     )
 
 
@@ -140,7 +149,7 @@ def facts_on(facts: ModelFacts, wire: WireName) -> ModelFacts:
 
 def stamp(provider: ProviderFacts, facts: ModelFacts) -> Origin:
     """What answers from there carry."""
-    host = urlsplit(provider.base_url_for(facts.wire)).netloc.lower()
+    host = urlsplit(provider.base_url_for(facts.wire)).netloc.rpartition("@")[2].lower()
     return Origin(provider=provider.id, wire=facts.wire, host=host, model=facts.id, family=facts.family)
 
 
@@ -190,61 +199,45 @@ def _field_for(turns: Sequence[Turn]) -> str:
     return "reasoning_details" if sealed else "reasoning_content"
 
 
-def _request(conversation: Conversation, goal: Goal, settings: Settings, max_output: int | None) -> ChatRequest:
-    tools = conversation.tools if settings.tools.enabled and goal.facts.tools else ()
-    made = _plan(goal, settings, max_output or settings.generation.maxOutput, with_tools=bool(tools))
-    outgoing = select(
-        conversation.turns,
-        rules=reasoning_rules(settings),
-        target=stamp(goal.provider, goal.facts),
-        facts=goal.facts,
-        quirks=goal.quirks,
-        plan=made,
-        has_tools=bool(tools),
+def _request(conversation: Conversation, goal: Goal, settings: EngineSettings, name: str) -> ChatRequest:
+    """The request as the engine makes it; ``name`` stands for the session."""
+    place = replace(goal.provider, wire=goal.facts.wire, quirks=goal.quirks, wire_quirks={})
+    facts = replace(goal.facts, quirks={})
+    ask = Ask(
+        session=name,
+        turns=conversation.turns,
+        target=Target(provider=place, facts=facts, origin=stamp(place, facts)),
+        spec=goal.spec,
+        settings=replace(settings, system=conversation.system or settings.system),
+        tools=conversation.tools if settings.tools and facts.tools else (),
     )
-    return ChatRequest(
-        model=goal.facts.id,
-        outgoing=outgoing,
-        plan=made,
-        system=conversation.system or settings.generation.system,
-        tools=tools,
-        temperature=settings.generation.temperature,
-        top_p=settings.generation.topP,
-        num_ctx=settings.context.limit,
-        extra_body=goal.provider.extra_body,
-    )
+    return CataloguePlanner(Catalog(), CalibratedScales()).request(ask)
 
 
-def _plan(goal: Goal, settings: Settings, max_output: int | None, *, with_tools: bool) -> ThinkingPlan:
-    reasoning = settings.reasoning
-    asked = goal.spec.asked
-    dynamic = DynamicBudget(threshold=reasoning.dynamicBudgetAbove) if reasoning.dynamicBudget else None
-    return plan(
-        goal.facts,
-        goal.provider,
-        asked if asked is not None else ThinkingLevel.MED,
-        max_output=max_output,
-        with_tools=with_tools,
-        dynamic_budget=dynamic,
-        effort_override=reasoning.effort,
-        max_tokens_override=reasoning.maxTokens,
-        enabled=reasoning.enabled,
-        summary=reasoning.summary,
-    )
-
-
-def reasoning_rules(settings: Settings) -> ReasoningRules:
-    """What the settings say about thinking that goes back."""
-    return ReasoningRules(
-        include_in_context=IncludeInContext(settings.reasoning.includeInContext),
-        strip=StripPolicy(settings.reasoning.stripFromContext),
-        format=ReasoningFormat(settings.reasoning.format),
-    )
+def _unanswering(turns: Sequence[Turn]) -> Iterable[str]:
+    """Results that no call asked for cannot be sent."""
+    called: set[str] = set()
+    for message in (message for turn in turns for message in turn.messages):
+        for block in message.blocks:
+            if isinstance(block, ToolCallBlock):
+                called.add(block.call_id)
+            elif isinstance(block, ToolResultBlock) and block.call_id not in called:
+                yield f"The result for `{block.call_id}` is left out: no call before it has that id"
 
 
 def _headers(provider: ProviderFacts, spelled: Encoded) -> dict[str, str]:
-    headers = {"content-type": "application/json", **provider.headers, **spelled.headers}
-    auth = AUTH_HEADERS.get(provider.auth)
-    if auth is not None:
-        headers[auth[0]] = auth[1]
-    return headers
+    """All but the key's and those that are the same for every request."""
+    headers = public_headers(provider, spelled)
+    return {name: value for name, value in headers.items() if name not in OF_THE_TRANSPORT}
+
+
+def _as_asked(provider: ProviderFacts) -> ProviderFacts:
+    """The provider as this user asks it: a key that it does not need only goes where there is one."""
+    return replace(provider, auth=AuthStyle.NONE) if provider.key_optional and not _has_key(provider) else provider
+
+
+def _has_key(provider: ProviderFacts) -> bool:
+    try:
+        return Keys(find_paths(os.environ).credentials_file).find(provider) is not None
+    except PonderError:
+        return False

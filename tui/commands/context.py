@@ -16,6 +16,7 @@ from tui.domain.value import dataclass
 
 if TYPE_CHECKING:
     from tui.commands.registry import Registry
+    from tui.engine.state import SessionView
 
 __all__ = [
     "ChatDesk",
@@ -150,3 +151,9 @@ class CommandContext:
     desk: Desk
     screen: Screen
     registry: Registry
+
+    def view(self) -> SessionView:
+        """The session as it stands."""
+        view, subscription = self.desk.chat.attach()
+        subscription.close()
+        return view

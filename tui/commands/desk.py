@@ -16,6 +16,7 @@ from tui.engine.state import SessionView
 from tui.settings.layers import Layers
 
 if TYPE_CHECKING:
+    from tui.context.bill import Bill
     from tui.engine.outlook import Preview
 
 
@@ -130,6 +131,10 @@ class ChatDesk(BranchDesk, Protocol):
         """The next request."""
         ...
 
+    def bill(self) -> Bill:
+        """What the conversation cost so far, by model; summaries of folded turns are rows of their own."""
+        ...
+
     async def wire_preview(self, draft: str) -> Mapping[str, object]:
         """The next request as it goes on the wire, keys masked: method, url, headers, body."""
         ...
@@ -232,6 +237,10 @@ class SettingsDesk(Protocol):
 
     def show_profile(self, name: str) -> str:
         """Its TOML."""
+        ...
+
+    def keys_file(self) -> str:
+        """Where keys are changed."""
         ...
 
 

@@ -9,7 +9,9 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING
 
+from tui.commands.key_names import key_name
 from tui.domain.errors import ConfigError
+from tui.domain.printable import one_line
 from tui.domain.value import dataclass
 
 if TYPE_CHECKING:
@@ -74,7 +76,7 @@ def _checked(registry: Registry, file: str, name: str, value: object) -> tuple[s
     words = [value] if isinstance(value, str) else value
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
         raise ConfigError(f"`{file}`: `{name}` takes a key or a list of keys.", file=file, key=name)
-    keys = tuple(str(word).strip().lower() for word in words if str(word).strip())
+    keys = tuple(_key(file, name, str(word)) for word in words if str(word).strip())
     for key in keys:
         if key in INDISTINCT:
             raise ConfigError(
@@ -83,6 +85,17 @@ def _checked(registry: Registry, file: str, name: str, value: object) -> tuple[s
                 key=name,
             )
     return keys
+
+
+def _key(file: str, name: str, word: str) -> str:
+    key = key_name(word)
+    if key is None:
+        raise ConfigError(
+            f"`{file}`: `{name}`: there is no key `{one_line(word, 40)}`; keys are written like ctrl+b, alt+., f3, R.",
+            file=file,
+            key=name,
+        )
+    return key
 
 
 def _conflicts(registry: Registry, keys: Mapping[str, tuple[str, ...]], file: str) -> list[ConfigError]:

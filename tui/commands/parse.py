@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import difflib
+import logging
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from tui.domain.errors import UsageError
+from tui.commands.registry import by_need
+from tui.domain.errors import PonderError, UsageError
 from tui.domain.value import dataclass
 
 if TYPE_CHECKING:
     from tui.commands.context import CommandContext
     from tui.commands.registry import Command, Registry
+
+LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,15 +70,21 @@ def complete(registry: Registry, context: CommandContext, line: str) -> list[Com
         return []
     head, _, _ = rest.rpartition(" ")
     prefix = f"/{command.slash} {head} " if head else f"/{command.slash} "
-    offered: Iterable[str] = command.argument.complete(context, rest)
+    try:
+        offered: Iterable[str] = list(command.argument.complete(context, rest))
+    except PonderError as error:  # a broken file of the user's must not break what is being typed
+        LOG.warning("nothing offered for /%s: %s", command.slash, error.message)
+        return []
     return [Completion(prefix + offer, offer, "") for offer in offered]
 
 
 def _matching(registry: Registry, word: str) -> list[Command]:
     lower = word.lower()
     slashed = [command for command in registry if command.slash]
+    if not lower:
+        return by_need(slashed)
     starts = [command for command in slashed if command.slash.startswith(lower)]
-    contains = [command for command in slashed if lower and lower in command.slash[1:] and command not in starts]
+    contains = [command for command in slashed if lower in command.slash[1:] and command not in starts]
     return starts + contains
 
 

@@ -69,8 +69,15 @@ class Command:
     footer: str = ""
     """The word in the footer; "" keeps it out."""
     palette: bool = True
+    while_busy: bool = False
+    """It only does something while something runs."""
     owned_by_widget: bool = False
     """The key is handled where the focus is (enter, esc, arrows …); listed here for help and remapping only."""
+
+
+def by_need(commands: Iterable[Command], *, busy: bool = False) -> list[Command]:
+    """As one looks for them who has typed nothing yet: models first, what has nothing to stop or skip last."""
+    return sorted(commands, key=lambda command: (command.while_busy and not busy, command.group is not Group.MODEL))
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ def slash_table(registry: Registry) -> str:
         for command in registry:
             if command.group is group and command.slash:
                 words = f" {command.argument.words}" if command.argument else ""
-                rows.append(f"| `/{command.slash}{words}` | {_cell(command.help)} |")
+                rows.append(f"| `/{command.slash}{_cell(words)}` | {_cell(command.help)} |")
     return "\n".join(rows)
 
 
@@ -27,6 +27,17 @@ def key_table(registry: Registry) -> str:
             if command.group is group and command.keys:
                 keys = " ".join(f"`{key_words(key)}`" for key in command.keys)
                 rows.append(f"| {keys} | {command.place.value} | {_cell(command.help)} |")
+    return "\n".join(rows)
+
+
+def id_table(registry: Registry) -> str:
+    """Every command with the id that ``keys.toml`` names it by, chapter by chapter."""
+    rows = ["| id | what it is | key | where |", "|---|---|---|---|"]
+    for group in Group:
+        for command in registry:
+            if command.group is group:
+                keys = " ".join(f"`{key_words(key)}`" for key in command.keys)
+                rows.append(f"| `{command.id}` | {_cell(command.title)} | {keys} | {command.place.value} |")
     return "\n".join(rows)
 
 

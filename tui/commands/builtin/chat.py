@@ -21,6 +21,8 @@ BRANCHES = {"": 1, "next": 1, "previous": -1}
 
 def _turn(context: CommandContext) -> str:
     turn = context.screen.chosen_turn()
+    if turn is None and context.view().open_turn is not None:
+        raise UsageError("The first turn is still running.", advice="Esc stops it.")
     if turn is None:
         raise UsageError("There is no turn yet.")
     return turn
@@ -43,10 +45,16 @@ def _branches(context: CommandContext, typed: str) -> Iterable[str]:
 
 
 async def _stop(context: CommandContext, _: str) -> None:
+    view = context.view()
+    if view.open_turn is None and str(view.phase) == "idle":
+        context.screen.say("Nothing is running.")
     await context.desk.chat.cancel()
 
 
 async def _skip(context: CommandContext, _: str) -> None:
+    if context.view().retry is None:
+        context.screen.say("Nothing waits to be tried again.")
+        return
     await context.desk.chat.skip_wait()
 
 
@@ -74,7 +82,10 @@ async def _branch(context: CommandContext, words: str) -> None:
     step = BRANCHES.get(words.lower())
     if step is None:
         raise UsageError(f"`/branch` does not know `{words}`.", advice="It knows next and previous.")
-    said = await context.desk.chat.flip(_turn(context), step)
+    turn = _turn(context)
+    if context.view().open_turn is not None:
+        raise UsageError("A turn is running: other branches wait for its end.", advice="Esc stops it.")
+    said = await context.desk.chat.flip(turn, step)
     await context.screen.session_changed()
     context.screen.say(said)
 
@@ -125,6 +136,7 @@ COMMANDS = (
         group=Group.CHAT,
         run=_stop,
         example="/stop",
+        while_busy=True,
     ),
     Command(
         id="chat.skip",
@@ -134,6 +146,7 @@ COMMANDS = (
         group=Group.CHAT,
         run=_skip,
         example="/now",
+        while_busy=True,
     ),
     Command(
         id="chat.retry",

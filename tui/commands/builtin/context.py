@@ -30,6 +30,10 @@ async def _tokens(context: CommandContext, words: str) -> None:
 
 
 async def _compress(context: CommandContext, words: str) -> None:
+    view = context.view()
+    if not view.turns and view.open_turn is None:
+        context.screen.say("There is nothing to compress: nothing was asked yet.")
+        return
     would = (await context.desk.chat.preview("")).compression
     if would is not None and would.turns:
         turns = "1 turn" if len(would.turns) == 1 else f"{len(would.turns)} turns"
@@ -41,8 +45,14 @@ async def _compress(context: CommandContext, words: str) -> None:
 
 
 async def _uncompress(context: CommandContext, _: str) -> None:
-    done = await context.desk.chat.uncompress()
-    context.screen.say("The whole history is back." if done else "Nothing was compressed.")
+    if not await context.desk.chat.uncompress():
+        context.screen.say("Nothing was compressed.")
+        return
+    view = context.view()
+    left = len(view.folding.folded) if view.folding is not None else 0
+    context.screen.say(
+        f"The last compression is taken back; {left} turns are still folded." if left else "The whole history is back."
+    )
 
 
 async def _tools(context: CommandContext, words: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tui.catalog.spec import require_asked
+from tui.catalog.spec import require_asked, split_asked
 from tui.commands.context import CommandContext, View
 from tui.commands.registry import Argument, Command, Group, Place
 from tui.domain.errors import UsageError
@@ -34,7 +34,8 @@ async def _set_model(context: CommandContext, words: str) -> None:
         await context.screen.show(View.TEXT, f"Model\n{page}")
         return
     if flag:
-        name = f"{name}/{flag.lstrip('= ').strip()}"
+        asked = require_asked(flag.lstrip("= ").strip())
+        name = f"{split_asked(name)[0]}/{asked}" if name else str(asked)
     context.screen.say(await context.desk.models.set_model(name))
 
 

@@ -1,0 +1,123 @@
+"""What a shell completes beside commands and options: models, providers, profiles, sessions, values of settings.
+
+Files of this machine are read, nothing is asked over a network, and what is wrong in them is passed over: a shell that
+completes has no place to say it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import io
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from tui.catalog.facts import Lifecycle
+from tui.catalog.load import Catalog
+from tui.cli.user_catalog import user_catalog
+from tui.domain.errors import PonderError, UnknownModel
+from tui.domain.thinking import ThinkingLevel
+from tui.settings.paths import Paths, find_paths
+
+MODEL_SETTINGS = ("model", "favourites", "context.compressionModel")
+MOST_SESSIONS = 50
+PLAIN = re.compile(r"[\w.:/@=+,-]+", re.ASCII)
+
+
+def words(kind: str, typed: str) -> list[str]:
+    """The words of a kind that begin as typed. Shells expand what they are given: only plain words go to them."""
+    try:
+        found = dict.fromkeys(_KINDS[kind](typed))
+        return [word for word in found if word.startswith(typed) and PLAIN.fullmatch(word)]
+    except (PonderError, OSError):
+        return []
+
+
+def _catalog() -> Catalog:
+    with contextlib.redirect_stderr(io.StringIO()):
+        return user_catalog(os.environ).catalog
+
+
+def _models(typed: str) -> Iterator[str]:
+    """Names with their provider, bare ones of makers once something is typed, levels once the name is whole."""
+    catalog = _catalog()
+    makers = {file.name for file in catalog.makers()}
+    for provider in catalog.providers():
+        for facts in catalog.models(provider):
+            if facts.lifecycle is not Lifecycle.RETIRED:
+                yield f"{provider}/{facts.id}"
+                if typed and provider in makers:
+                    yield facts.id
+    head = typed.rpartition("/")[0]
+    if head and _is_model(head, catalog):
+        yield from (f"{head}/{level}" for level in ThinkingLevel)
+
+
+def _is_model(name: str, catalog: Catalog) -> bool:
+    from tui.catalog.spec import parse_spec
+
+    try:
+        spec = parse_spec(name, catalog)
+    except UnknownModel:
+        return False
+    return spec.asked is None and catalog.find(spec.provider, spec.model).known
+
+
+def _providers(_: str) -> Iterable[str]:
+    return _catalog().providers()
+
+
+def _profiles(_: str) -> Iterable[str]:
+    from tui.settings.profiles import profile_names
+
+    return profile_names(_paths().profiles)
+
+
+def _settings(typed: str) -> Iterator[str]:
+    from tui.settings.schema import keys
+
+    key, equals, value = typed.partition("=")
+    if not equals:
+        yield from (f"{name}=" for name in keys())
+    elif key in MODEL_SETTINGS:
+        yield from (f"{key}={name}" for name in _models(value))
+    elif key == "ui.theme":
+        from tui.ui.themes import read_themes  # Textual's colours come along
+
+        yield from (f"{key}={name}" for name in ("auto", *read_themes(_paths().themes)[0]))
+    elif key in keys():
+        yield from (f"{key}={choice}" for choice in keys()[key].choices)
+
+
+def _sessions(_: str) -> Iterable[str]:
+    """The ids of the last ones; where nothing was stored yet, nothing is made."""
+    if not _paths().database.exists():
+        return ()
+    import time
+
+    from tui.store.database import Database
+    from tui.store.leases import this_process
+    from tui.store.library import StoredLibrary
+    from tui.store.surroundings import Surroundings
+    from tui.wiring.ids import new_id
+
+    database = Database(_paths().database)
+    try:
+        library = StoredLibrary(database, Surroundings(holder=this_process(new_id()), now=time.time, new_id=new_id))
+        return [row.id for row in asyncio.run(library.sessions("", MOST_SESSIONS))]
+    finally:
+        database.close()
+
+
+def _paths() -> Paths:
+    return find_paths(os.environ)
+
+
+_KINDS: Mapping[str, Callable[[str], Iterable[str]]] = {
+    "models": _models,
+    "profiles": _profiles,
+    "providers": _providers,
+    "sessions": _sessions,
+    "settings": _settings,
+}
