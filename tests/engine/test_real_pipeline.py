@@ -219,7 +219,8 @@ async def test_the_meter_learns_from_what_is_reported(tmp_path: Path) -> None:
         await t.say("Hello")
         after = await t.session.preview("")
         typing = await t.session.preview("some more words")
-    assert (before.certainty, after.meter.certainty) == (Certainty.ESTIMATED, Certainty.ESTIMATED)
+    assert (before.certainty, after.meter.certainty) == (Certainty.ESTIMATED, Certainty.REPORTED)
+    assert typing.meter.certainty is Certainty.ESTIMATED
     assert after.meter.effective > before.effective
     assert typing.meter.effective > after.meter.effective
     assert typing.request is after.request

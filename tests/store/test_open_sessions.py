@@ -246,3 +246,15 @@ async def test_a_compression_and_its_cost_are_there_when_the_session_is_opened_a
         assert (home.view().folding, home.view().summaries) == (left.folding, left.summaries)
         assert await home.desk.chat.uncompress()
         assert home.view().folding is None
+
+
+async def test_a_session_that_was_deleted_elsewhere_comes_back_with_the_next_prompt_and_says_so(tmp_path: Path) -> None:
+    async with at_home(tmp_path) as home, at_home(tmp_path) as elsewhere:
+        await home.say(FIRST)
+        session = home.desk.chat.session_id
+        await elsewhere.desk.library.delete(session)
+        assert [row.id for row in await elsewhere.desk.library.sessions()] == []
+        heard = await home.say(SECOND)
+        assert [row.id for row in await elsewhere.desk.library.sessions()] == [session]
+        told = [event.text for event in heard if isinstance(event, Notice)]
+        assert told == ["This session was deleted meanwhile. What you said just now brought it back."]

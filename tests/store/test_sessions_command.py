@@ -12,8 +12,11 @@ import pytest
 
 from tests.store.stage import Stage, a_turn, rich_turn
 from tui.cli.main import main
+from tui.domain.blocks import TextBlock
+from tui.domain.messages import Message, Role, Turn
 from tui.settings.paths import find_paths
 from tui.store.database import Database
+from tui.store.sessions import title_from
 
 
 @pytest.fixture
@@ -107,3 +110,34 @@ def test_without_any_session_there_is_nothing_to_list(
 ) -> None:
     monkeypatch.setenv("PONDER_HOME", str(tmp_path / "nowhere"))
     assert printed(capsys, "list") == ""
+
+
+def test_a_bad_file_keeps_no_good_one_out(shelf: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    good, bad, missing = shelf / "good.json", shelf / "bad.json", shelf / "missing.json"
+    assert main(["sessions", "export", "SKY", "--format", "json", "-o", str(good)]) == 0
+    bad.write_text("{")
+    capsys.readouterr()
+    assert main(["sessions", "import", str(bad), str(missing), str(good)]) != 0
+    told = capsys.readouterr()
+    assert len(told.out.split()) == 1
+    assert [name in told.err for name in ("bad.json", "missing.json", "good.json")] == [True, True, False]
+
+
+def test_a_name_of_several_sessions_says_which(shelf: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sessions", "show", "01"]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith("ponder: `01` names several sessions. For example `01TOOLS`")
+    assert "`01SKY` (Why is the sky blue?)" in told
+    assert main(["sessions", "show", "nothing"]) == 2
+    assert capsys.readouterr().err.startswith("ponder: There is no session `nothing`.")
+
+
+def test_a_list_says_that_it_is_empty_without_a_word_for_scripts(shelf: Path, capsys) -> None:
+    assert main(["sessions", "search", "nothing like it"]) == 0
+    assert capsys.readouterr() == ("", "Nothing was found.\n")
+
+
+def test_the_title_is_the_question_not_what_was_piped_in() -> None:
+    blocks = tuple(TextBlock(text=text) for text in ('<file name="a">\nx\n</file>', "a,b\n1,2\n", "Sum the columns"))
+    turn = Turn(id="t", messages=(Message(id="m", role=Role.USER, blocks=blocks),))
+    assert title_from(turn) == "Sum the columns"

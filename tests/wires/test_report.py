@@ -90,7 +90,8 @@ def test_a_provider_may_be_named_known_or_not(capsys, provider):
     assert ran("anthropic", "--provider", provider, SIGNED) == 0
     printed = capsys.readouterr()
     assert json.loads(printed.out)["complete"]
-    assert printed.err.partition(".")[0] == ("" if provider == "minimax" else f"ponder: There is no provider `{provider}`")
+    told = "" if provider == "minimax" else f"ponder: There is no provider `{provider}`"
+    assert printed.err.partition(".")[0] == told
 
 
 def test_a_fault_stands_after_the_events_before_it(capsys):

@@ -97,6 +97,14 @@ def test_results_that_answer_no_call_are_told(conversation, capsys):
     assert "A result of `read_file` answers no call and is left out." in capsys.readouterr().err
 
 
+def test_a_result_that_answers_no_call_is_left_out_and_told(conversation, capsys):
+    stray = {"results": [{"call_id": "toolu_9", "name": "read_file", "content": "contents"}]}
+    for turns, told in [([response(), results(), stray], True), ([response(), results()], False)]:
+        file = conversation([{"user": "Read a"}, *turns], tools=TOOLS)
+        assert main(["wire", "encode", "--model", "claude-opus-5", file]) == 0
+        assert ("The result for `toolu_9` is left out" in capsys.readouterr().err) is told
+
+
 def test_settings_of_the_command_line_decide_what_goes_back(conversation, capsys):
     turns = [{"user": "Read a"}, response(), results(), {"user": "And now?"}]
     arguments = ["--model", "claude-opus-5", "--set", "reasoning.stripFromContext=all"]

@@ -110,7 +110,7 @@ async def test_a_stored_session_goes_on_with_the_count_it_was_left_with(tmp_path
         left, turns = await h.meter(), h.view().turns
     async with house(tmp_path, stored=turns) as h:
         again = await h.meter()
-    assert (again.effective, again.certainty) == (left.effective, Certainty.ESTIMATED)
+    assert (again.effective, again.certainty) == (left.effective, Certainty.REPORTED)
     uncounted = [replace(t, messages=tuple(replace(m, usage=None) for m in t.messages)) for t in turns]
     async with house(tmp_path, stored=uncounted) as h:
         assert (await h.meter()).effective != left.effective

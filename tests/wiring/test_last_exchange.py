@@ -14,8 +14,8 @@ async def test_the_last_exchange_is_what_was_asked_and_what_came(tmp_path: Path)
         last = h.desk.chat.last_exchange()
         assert last is not None
         assert last.request["body"]["messages"] == [{"role": "user", "content": [{"type": "text", "text": "Hello"}]}]
-        assert last.events[0].split(" s  ")[1].startswith("ResponseStarted(")
-        assert last.events[-1].split(" s  ")[1].startswith("ResponseFinished(")
+        assert last.events[0].split(" s  ")[1].startswith("response started")
+        assert last.events[-1].split(" s  ")[1].startswith("response finished")
         assert last.seconds is not None
 
 

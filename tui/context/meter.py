@@ -35,6 +35,10 @@ class Tally:
     """Stored tokens that stay behind, thinking and all else."""
     pictures: int = 0
     """Of the estimate, tokens of pictures: nobody knows how a server counts those."""
+    answer: int = 0
+    """Of the estimate, the tokens of an answer that stands at the end."""
+    answer_reported: int | None = None
+    """What the provider reported of what goes of that answer."""
 
     @property
     def estimate(self) -> int:
@@ -74,13 +78,22 @@ def tally(
             parts[part] += count
     thinking, other = counter.left_behind(outgoing)
     parts[Part.THINKING_STRIPPED] = thinking
+    last = _last_answer(outgoing)
     return Tally(
         key=calibration_key(facts.provider, facts.id),
         family=facts.tokenizer,
         parts=parts,
         behind=thinking + other,
         pictures=IMAGE_TOKENS * sum(_pictures(message.blocks) for message in outgoing.messages),
+        answer=sum(count for _, count in counter.message(last)) if last is not None else 0,
+        answer_reported=counter.reported(last, outgoing) if last is not None else None,
     )
+
+
+def _last_answer(outgoing: Outgoing) -> OutgoingMessage | None:
+    """The answer behind which nothing stands but what is typed next."""
+    stored = [message for message in outgoing.messages if message.source_id is not None]
+    return stored[-1] if stored and stored[-1].role is Role.ASSISTANT else None
 
 
 def _pictures(blocks: Sequence[Block]) -> int:
@@ -171,6 +184,23 @@ class _Counter:
             return 0
         return source.usage.thinking or 0
 
+    def reported(self, sent: OutgoingMessage, outgoing: Outgoing) -> int | None:
+        """Tokens of what goes of an answer, in the provider's figures; None where they do not say."""
+        message = self.stored.get(sent.source_id or "")
+        usage = message.usage if message is not None else None
+        if message is None or message.interrupted or usage is None or usage.output is None:
+            return None
+        verdicts = [verdict for verdict in outgoing.verdicts if verdict.message_id == message.id]
+        thinking = [verdict.sent for verdict in verdicts if verdict.kind == "thinking"]
+        if not all(verdict.sent for verdict in verdicts if verdict.kind != "thinking"):
+            return None
+        if self._counts(sent) and (all(thinking) if thinking else self.sealed_in_calls(sent)):
+            return usage.output
+        if any(thinking) and not all(thinking):
+            return None
+        known = usage.thinking if usage.thinking is not None else None if thinking else 0
+        return None if known is None else usage.output - known
+
     def left_behind(self, outgoing: Outgoing) -> tuple[int, int]:
         """(thinking, everything else) that is stored and does not go, or goes and is not counted."""
         thinking = other = 0
@@ -210,6 +240,7 @@ def reading(
     """The meter now: the counted selection plus the draft, calibrated. Costs what the draft costs."""
     room = room or Room()
     learned = calibration or Calibration()
+    anchor = _with_answer(anchor, counted)
     per_message = round(family_named(counted.family).per_message)
     drafted = passing_text_tokens(draft, counted.family) + per_message if draft else 0
     plain = counted.estimate + drafted
@@ -230,6 +261,13 @@ def reading(
         parts=parts,
         scale=scale,
     )
+
+
+def _with_answer(anchor: Anchor | None, counted: Tally) -> Anchor | None:
+    """The last request and the answer to it, where nothing else has changed: that makes the next one but for words."""
+    if anchor is None or counted.answer_reported is None or anchor.estimate != counted.estimate - counted.answer:
+        return anchor
+    return Anchor(estimate=counted.estimate, reported=anchor.reported + counted.answer_reported)
 
 
 def read(  # noqa: PLR0913 - the two steps in one, for those who read once

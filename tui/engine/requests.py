@@ -19,7 +19,6 @@ from tui.domain.request import ChatRequest
 from tui.domain.thinking import ModelSpec, ThinkingLevel, ThinkingPlan
 from tui.domain.usage import MeterReading, Usage
 from tui.engine.ports import Ask, Target
-from tui.engine.unsent import unsent
 from tui.engine.window import opened_window
 from tui.engine.without import without_parameter
 
@@ -188,6 +187,8 @@ class CataloguePlanner:
         )
         if settings.temperature is None and settings.top_p is None:
             return request
+        from tui.context.unsent import unsent  # most set nothing of this
+
         left_out = unsent(request, target.facts.wire, effective_quirks(target.provider, target.facts))
         return replace(request, outgoing=replace(outgoing, warnings=(*outgoing.warnings, *left_out)))
 

@@ -10,7 +10,7 @@ from tui.domain.messages import Message, Turn
 from tui.store.branches import add_turn, find_turn, head_of, path_to, replace_path, set_head
 from tui.store.database import Database
 from tui.store.leases import Held, Holder, acquire
-from tui.store.sessions import Beginning, ensure, find, name_untitled, title_from, touch
+from tui.store.sessions import Beginning, bring_back, ensure, find, name_untitled, title_from, touch
 from tui.store.turns import Place, settle_turn, write_message
 
 
@@ -28,7 +28,7 @@ class StoredJournal:
     async def turn_started(self, session: str, turn: Turn) -> None:
         """A prompt was accepted; a session that was not stored yet is from now on."""
 
-        def write(connection: sqlite3.Connection) -> None:
+        def write(connection: sqlite3.Connection) -> bool:
             now = self._now()
             number = self._ensured(connection, session, now)
             if find_turn(connection, number, turn.id) is None:
@@ -39,8 +39,10 @@ class StoredJournal:
             name_untitled(connection, number, title_from(turn))
             acquire(connection, number, self._holder, now)
             touch(connection, number, now)
+            return bring_back(connection, number)
 
-        await self._database.run(write)
+        if await self._database.run(write):
+            self._database.tell("This session was deleted meanwhile. What you said just now brought it back.")
 
     async def checkpoint(self, session: str, turn_id: str, message: Message) -> None:
         """The open message as far as it has come."""

@@ -156,6 +156,12 @@ def remember(
     )
 
 
+def bring_back(connection: sqlite3.Connection, session: int) -> bool:
+    """Out of those that were put away; False where it is not there."""
+    found = connection.execute("UPDATE session SET deleted = NULL WHERE seq = ? AND deleted IS NOT NULL", (session,))
+    return found.rowcount > 0
+
+
 def touch(connection: sqlite3.Connection, session: int, now: float) -> None:
     """Something happened in it: to the top of the list."""
     connection.execute(

@@ -101,7 +101,6 @@ class Permissions:
             if self.book.decide(intent.wish, tainted=run.tainted).verdict is Verdict.ALLOW:
                 run.approver.settle(call)
 
-
     def mind_strangers(self, tools: Iterable[str]) -> None:
         """Tell of rules about tools there are not. Where one should have denied, nothing else allows."""
         known = tuple(tools)

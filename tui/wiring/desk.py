@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from tui.commands.context import ServerRow, ToolRow
 from tui.domain.blocks import Block
+from tui.domain.thinking import ModelSpec
 from tui.version import __version__
 from tui.wiring.attachments import complete_path, read_attachment
 from tui.wiring.desk_chat import LiveChat
@@ -18,6 +19,17 @@ from tui.wiring.findings import Findings
 from tui.wiring.health import database_health, reachability
 from tui.wiring.open_session import OpenSession
 from tui.wiring.storage import Storage
+
+
+async def begin_with_found(current: OpenSession, ready: Sequence[ModelSpec]) -> bool:
+    """A model that is found takes the place of a demo that nobody asked for and nobody talked to; says whether."""
+    view, subscription = current.session.attach()
+    subscription.close()
+    untouched = not view.turns and view.open_turn is None
+    if not (ready and untouched and current.chosen_by_default and current.spec.provider == "demo"):
+        return False
+    await current.use(ready[0], remember=False)
+    return True
 
 
 class LiveKeys:
@@ -39,12 +51,17 @@ class LiveKeys:
             keys.lend(facts, key)
             said = f"The key for {facts.title} is used until the program ends."
         await asyncio.to_thread(self._findings.look_for_keys, stored=True)
+        ready = [spec for spec in self._findings.ready() if spec.provider == provider]
+        if await begin_with_found(self._current, ready):
+            said += f" {facts.title} answers from now on."
         return said
 
     def key_hint(self, provider: str) -> str:
         """Which variable it would be in, and where a key is made."""
+        from tui.providers.shown_request import shown_url
+
         facts = self._current.program.catalog.provider(provider)
-        ways = [f"{facts.title}: kept for {facts.base_url} only."]
+        ways = [f"{facts.title}: kept for {shown_url(facts.base_url)} only."]
         if facts.key_env:
             ways.append(f"The variable {facts.key_env[0]} works too.")
         if facts.key_url:
@@ -130,31 +147,38 @@ class LiveDesk:
     async def look_deeper(self) -> None:
         """Keyring and servers on this machine; a model that is found takes the demo's place until it was used."""
         await self._findings.look_deeper()
-        ready = self._findings.ready()
-        view, subscription = self.chat.attach()
-        subscription.close()
-        untouched = not view.turns and view.open_turn is None
-        if ready and untouched and self._current.chosen_by_default and self._current.spec.provider == "demo":
-            await self._current.use(ready[0], remember=False)
+        await begin_with_found(self._current, self._findings.ready())
 
     def status(self) -> str:
         """What is going on."""
+        from tui.providers.address import without_user
+        from tui.wiring.proxy_words import proxy_words
+
         current = self._current
         provider = current.program.catalog.provider(current.spec.provider)
-        proxy = next((name for name in ("HTTPS_PROXY", "https_proxy") if current.program.environment.get(name)), None)
+        url = provider.base_url_for(current.facts.wire)
         rows = [
             f"- model: {current.spec}",
-            f"- route: {provider.title}, {provider.base_url_for(current.facts.wire)}, {current.facts.wire}",
-            f"- proxy: {proxy or 'none'}",
+            f"- {self._plan_words()}",
+            f"- route: {provider.title}, {without_user(url)}, {current.facts.wire}",
+            f"- proxy: {proxy_words(url, current.program.environment)}",
             f"- session: {current.session_id}",
             f"- saved in: {current.program.paths.database}",
             f"- settings: {current.program.paths.config_file}",
         ]
         return "\n".join(rows)
 
+    def _plan_words(self) -> str:
+        """What the level comes to."""
+        view, subscription = self.chat.attach()
+        subscription.close()
+        return view.plan.summary
+
     async def doctor(self) -> str:
         """What was found."""
         from importlib import metadata
+
+        from tui.wiring.habits_file import HabitsFile
 
         await self._findings.look_deeper()
         program = self._current.program
@@ -168,10 +192,12 @@ class LiveDesk:
             f"- config: {program.paths.config_file} ({'there' if program.paths.config_file.exists() else 'none'})",
             f"- sessions: {program.paths.database} ({health})",
             f"- log: {program.paths.log_file}",
+            f"- refused parameters: {HabitsFile(program.paths.cache).told()}",
             *(
                 f"- {row.title}: {', '.join(filter(None, (row.detail, reached.get(row.provider))))}"
                 for row in self._findings.rows()
             ),
+            *(f"- {why or 'needs no key'}: {', '.join(titles)}" for why, titles in self._findings.others().items()),
             *(f"- problem: {sentence} {advice}" for sentence, advice in self.problems()),
         ]
         return "\n".join(rows)

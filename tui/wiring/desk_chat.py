@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tui.catalog.spec import parse_asked, parse_spec
+from tui.catalog.spec import parse_asked, parse_spec, split_asked
 from tui.domain.blocks import Block, TextBlock
 from tui.domain.errors import UsageError
 from tui.domain.messages import Role
@@ -43,9 +43,9 @@ class LiveChat(LiveOutlook):
     async def retry(self, turn_id: str, name: str = "") -> None:
         """Ask again, of another model or level if ``name`` says so."""
         spec = self._named(name) if name else None
-        await self._current.call(self._current.session.retry(turn_id, spec))
-        if spec is not None:
-            self._current.spec = spec
+        await self._mind_level(name)
+        with self._current.meaning(spec or self._current.spec):
+            await self._current.call(self._current.session.retry(turn_id, spec))
 
     async def edit(self, turn_id: str, blocks: tuple[Block, ...]) -> None:
         """Say something else there."""
@@ -65,10 +65,19 @@ class LiveChat(LiveOutlook):
         spec, session = current.spec, current.session_id
         view, subscription = current.session.attach()
         subscription.close()
-        stored = Stored(id=session, title=view.title, spec=spec, turns=view.turns)
+        stored = Stored(
+            id=session,
+            title=view.title,
+            spec=spec,
+            turns=view.turns,
+            view=view.folding,
+            summaries=view.summaries,
+            settings=current.kept_settings(),
+        )
         await current.close()
         try:
-            stored = replace(await current.storage.activate(session, names[place]), spec=spec)
+            active = await current.storage.activate(session, names[place])
+            stored = replace(active, spec=spec, settings=stored.settings)
         finally:  # where it cannot be read, the path that was open stays open
             current.start(spec, stored)
         return f"Branch {place + 1} of {len(names)}."
@@ -77,6 +86,7 @@ class LiveChat(LiveOutlook):
         """The same prompt to another model, in a fork that becomes the open session; the session that was open."""
         current = self._current
         spec = self._named(name)
+        await self._mind_level(name)
         view, subscription = current.session.attach()
         subscription.close()
         turn = next((turn for turn in view.turns if turn.id == turn_id), None)
@@ -85,7 +95,7 @@ class LiveChat(LiveOutlook):
         prompt = next((message.blocks for message in turn.messages if message.role is Role.USER), ())
         before = current.session_id
         forked = await current.storage.fork(before, turn_id, keep=False)
-        stored = replace(await current.storage.load(forked), spec=spec)
+        stored = replace(await current.storage.load(forked), spec=spec, settings=current.kept_settings())
         await current.close()
         current.start(spec, stored)
         await self.submit(prompt)
@@ -110,6 +120,11 @@ class LiveChat(LiveOutlook):
         stored = await self._current.storage.load(session)
         await self._current.close()
         self._current.start(self._current.spec, stored)
+
+    async def _mind_level(self, name: str) -> None:
+        """A level said now goes before what was set in place of levels till now."""
+        if split_asked(f"model/{name}")[1] is not None:
+            await self._current.level_said()
 
     def _named(self, name: str) -> ModelSpec:
         asked = parse_asked(name)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
 from tui.catalog.facts import ModelFacts
-from tui.catalog.plan import plan
-from tui.catalog.plan_settings import plan_options
+from tui.catalog.plan import plan, unsaid_level
+from tui.catalog.plan_settings import PLAN_KEYS, plan_options
 from tui.catalog.spec import parse_asked, parse_spec
 from tui.commands.context import LevelRow, ModelRow
 from tui.domain.thinking import Asked, ModelSpec, ThinkingLevel, ThinkingPlan
+from tui.settings.layers import IN_PLACE_OF_LEVELS, Layer, Layers
 from tui.wiring.fact_sheet import fact_sheet
 from tui.wiring.findings import Findings
 from tui.wiring.open_session import OpenSession
-from tui.wiring.pickers import level_rows, model_rows
+from tui.wiring.pickers import level_rows, model_rows, native_words
 
 
 class LiveModels:
@@ -29,7 +31,13 @@ class LiveModels:
         asked = parse_asked(name)
         if asked is not None:
             return await self.set_level(asked)
-        return await self._current.use(parse_spec(name, self._current.program.catalog))
+        spec = parse_spec(name, self._current.program.catalog)
+        said = await self._current.use(spec)
+        provider = self._current.program.catalog.provider(spec.provider)
+        if self._findings.reason(provider).startswith("no key"):  # it may not have been looked for yet
+            await asyncio.to_thread(self._findings.look_for_key, provider)
+        lacks = self._findings.reason(provider)
+        return f"{said} — {lacks}" if lacks else said
 
     async def set_level(self, asked: Asked) -> str:
         """Another level or budget."""
@@ -37,7 +45,8 @@ class LiveModels:
 
     async def step_level(self, step: int, *, wrap: bool) -> str:
         """The next level the model takes; never above high."""
-        levels = [row.asked for row in self.levels() if isinstance(row.asked, ThinkingLevel)]
+        rows = self.levels()
+        levels = [row.asked for row in rows if isinstance(row.asked, ThinkingLevel) and row.label == row.asked.value]
         if not levels:
             return "This model has no levels."
         now = self._current.spec.asked
@@ -68,7 +77,16 @@ class LiveModels:
 
     def levels(self) -> Sequence[LevelRow]:
         """For the picker, for the model in use."""
-        return level_rows(self._current.facts, self._current.spec.asked, self._planned)
+        now: Asked | None = self._current.spec.asked
+        if self._current.layers.overruler():
+            now = unsaid_level({name: self._current.layers.for_plan(name) for name in PLAN_KEYS})
+        rows = level_rows(self._current.facts, now, self._planned_at)
+        made = self._planned(self._current.facts, self._current.spec.asked or ThinkingLevel.MED, self._current.layers)
+        if not made.instead or any(row.current and row.label == made.instead for row in rows) or isinstance(now, int):
+            return rows
+        # A word of the model's own is in force: it is no level, and stands beside them until one is chosen.
+        own = LevelRow(asked=now or ThinkingLevel.MED, label=made.instead, native=native_words(made), current=True)
+        return [*(replace(row, current=False) for row in rows), own]
 
     def plan_for(self, name: str) -> ThinkingPlan:
         """What another model or level would mean."""
@@ -76,7 +94,10 @@ class LiveModels:
         spec = replace(self._current.spec, asked=asked) if asked is not None else None
         spec = spec or parse_spec(name, self._current.program.catalog)
         facts = self._current.program.catalog.find(spec.provider, spec.model)
-        return self._planned(facts, spec.asked if spec.asked is not None else ThinkingLevel.MED)
+        if spec.asked is not None:
+            return self._planned_at(facts, spec.asked)
+        asked = self._current.spec.asked
+        return self._planned(facts, asked if asked is not None else ThinkingLevel.MED, self._current.layers)
 
     def model_info(self, name: str = "") -> str:
         """All facts with their sources."""
@@ -96,6 +117,14 @@ class LiveModels:
         """Ask the provider for its list."""
         return await self._findings.refresh(self._current.program.catalog.provider(self._current.spec.provider))
 
-    def _planned(self, facts: ModelFacts, asked: Asked) -> ThinkingPlan:
+    def _planned_at(self, facts: ModelFacts, asked: Asked) -> ThinkingPlan:
+        """Under the settings there would be once this level was chosen."""
+        layers = self._current.layers
+        for name in IN_PLACE_OF_LEVELS:
+            layers = layers.without(Layer.SESSION, name)
+        return self._planned(facts, asked, replace(layers, level_at=Layer.SESSION))
+
+    def _planned(self, facts: ModelFacts, asked: Asked, layers: Layers) -> ThinkingPlan:
         provider = self._current.program.catalog.provider(facts.provider)
-        return plan(facts, provider, asked, **plan_options(self._current.values()))
+        values = {name: layers.for_plan(name) for name in PLAN_KEYS}
+        return plan(facts, provider, asked, **plan_options(values, overruler=layers.overruler()))

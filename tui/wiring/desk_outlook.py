@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 from tui.bus.bus import Subscription
 from tui.commands.context import Exchange
-from tui.domain.errors import UsageError
+from tui.domain.errors import PonderError, UsageError
 from tui.domain.events import Stamped
+from tui.domain.messages import Origin
 from tui.domain.usage import MeterReading
 from tui.engine.state import SessionView
 from tui.wiring.listening import on_the_wire
 from tui.wiring.open_session import OpenSession
 
 if TYPE_CHECKING:
+    from tui.catalog.facts import Price
+    from tui.context.bill import Bill
     from tui.engine.outlook import Preview
-
-LONGEST_EVENT = 300
-"""Characters shown of an event; a whole image or signature helps nobody."""
 
 
 class LiveOutlook:
@@ -40,25 +40,45 @@ class LiveOutlook:
         """The next request."""
         return await self._current.call(self._current.session.preview(draft))
 
+    def bill(self) -> Bill:
+        """What it cost so far."""
+        from tui.context.bill import session_bill  # with the page that shows it
+
+        view, subscription = self.attach()
+        subscription.close()
+        return session_bill(view.turns, self._price, summaries=view.summaries)
+
+    def _price(self, origin: Origin) -> Price | None:
+        try:
+            return self._current.program.catalog.find(origin.provider, origin.model).price
+        except PonderError:  # a provider that is not configured any more
+            return None
+
     async def wire_preview(self, draft: str) -> Mapping[str, object]:
         """The next request as it goes on the wire, keys masked."""
         preview = await self._current.call(self._current.session.outlook.spoken(draft))
-        return on_the_wire(preview.target, preview.request)
+        return on_the_wire(preview.target, preview.request, self._current.program.keys.redactor)
 
     def last_exchange(self) -> Exchange | None:
         """What was said last."""
         heard = self._current.program.backend.last
         if heard is None:
             return None
-        events = tuple(f"{after:7.2f} s  {event!r}"[:LONGEST_EVENT] for after, event in list(heard.events))
-        return Exchange(request=on_the_wire(heard.target, heard.request), events=events, seconds=heard.seconds)
+        from tui.wiring.event_words import event_lines
+
+        events = event_lines(list(heard.events))
+        request = on_the_wire(heard.target, heard.request, self._current.program.keys.redactor)
+        return Exchange(request=request, events=events, seconds=heard.seconds)
 
     async def count_exactly(self) -> int | None:
         """Input tokens by the provider's own count."""
         preview = await self.preview("")
         if not preview.request.outgoing.messages:
             raise UsageError("There is nothing to count yet.", advice="Ask something first; the meter estimates.")
-        return await self._current.call(self._current.program.backend.count(preview.target, preview.request))
+        count = await self._current.call(self._current.program.backend.count(preview.target, preview.request))
+        if count is not None:
+            await self._current.call(self._current.session.outlook.counted(preview.request, count))
+        return count
 
     async def weigh(self, draft: str) -> MeterReading:
         """The meter with these words in it."""

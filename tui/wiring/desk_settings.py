@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 
+from tui.catalog.plan_settings import PLAN_KEYS
 from tui.catalog.spec import parse_spec
-from tui.settings.assign import find_key, parse
+from tui.domain.errors import ConfigError
+from tui.domain.thinking import ThinkingPlan
+from tui.settings.assign import find_key, nearest, parse
 from tui.settings.layers import Layer, Layers
 from tui.settings.profiles import (
     SECTIONS,
@@ -18,7 +22,7 @@ from tui.settings.profiles import (
     save_profile,
 )
 from tui.settings.schema import keys
-from tui.wiring.open_session import OpenSession
+from tui.wiring.open_session import OpenSession, changes
 
 
 class LiveSettings:
@@ -37,20 +41,45 @@ class LiveSettings:
         name, value = parse(key, words)
         if name == "model" and isinstance(value, str):
             parse_spec(value, self._current.program.catalog)
-        await self._current.apply(self._current.layers.with_value(Layer.SESSION, name, value), {name: value})
-        return f"{name} = {_shown(value)}"
+        if name == "ui.theme":
+            self._require_theme(str(value))
+        layers = self._current.layers.with_value(Layer.SESSION, name, value)
+        plan = await self._current.apply(layers, {name: value})
+        await self._current.keep()
+        return " — ".join([_with_plan(f"{name} = {_shown(value)}", name, plan), *await self._unsent(name)])
+
+    async def _unsent(self, name: str) -> list[str]:
+        """Where the model in use will not be told of it, that."""
+        if not name.startswith("generation."):
+            return []
+        preview = await self._current.call(self._current.session.preview(""))
+        return [warning for warning in preview.request.outgoing.warnings if warning.startswith(f"`{name}`")]
 
     async def unassign(self, key: str) -> str:
         """``/unset``."""
         name = find_key(key).name
         layers = self._current.layers.without(Layer.SESSION, name)
-        await self._current.apply(layers, {name: layers.value(name)})
+        plan = await self._current.apply(layers, {name: layers.value(name)})
+        await self._current.keep()
         now = layers.provenance(name)
-        return f"{name} = {_shown(now.value)} ({now.source})"
+        return _with_plan(f"{name} = {_shown(now.value)} ({now.source})", name, plan)
+
+    def _require_theme(self, name: str) -> None:
+        from tui.ui.themes import read_themes  # whoever chooses a theme has the screen loaded
+
+        known = ["auto", *read_themes(self._current.program.paths.themes)[0]]
+        if name not in known:
+            raise ConfigError(f"There is no theme `{name}`.", key="ui.theme", nearest=nearest(name, known))
 
     def profiles(self) -> Sequence[tuple[str, str]]:
-        """Names and descriptions."""
-        return [(name, load_profile(self._folder, name).description) for name in profile_names(self._folder)]
+        """Names and descriptions; of one that cannot be used, what is wrong with it."""
+        return [(name, self._description(name)) for name in profile_names(self._folder)]
+
+    def _description(self, name: str) -> str:
+        try:
+            return load_profile(self._folder, name).description
+        except ConfigError as error:
+            return f"✗ {error.message}"
 
     async def load_profile(self, name: str) -> str:
         """All of it or nothing."""
@@ -58,8 +87,10 @@ class LiveSettings:
         spec = parse_spec(profile.model, self._current.program.catalog) if profile.model else None
         before = self._current.layers
         layers = before.with_layer(Layer.PROFILE, profile.values, profile.name)
-        await self._current.apply(layers, _changes(before, layers))
-        said = await self._current.use(spec) if spec is not None else ""
+        if spec is not None and spec.asked is not None:
+            layers = replace(layers, level_at=Layer.PROFILE)
+        await self._current.apply(layers, changes(before, layers))
+        said = await self._current.use(spec, of_profile=True) if spec is not None else ""
         return f"Profile {name}. {said}".strip()
 
     async def save_profile(self, name: str) -> str:
@@ -68,7 +99,9 @@ class LiveSettings:
         values = {
             key: layers.value(key)
             for key in keys()
-            if key.partition(".")[0] in SECTIONS and layers.provenance(key).layer not in (Layer.DEFAULT, Layer.MODEL)
+            if key.partition(".")[0] in SECTIONS
+            and layers.provenance(key).layer not in (Layer.DEFAULT, Layer.MODEL)
+            and not layers.yields(key)
         }
         save_profile(self._folder, Profile(name=name, model=str(self._current.spec), values=values))
         return f"Profile {name} saved: {self._current.spec} and {len(values)} settings."
@@ -82,9 +115,14 @@ class LiveSettings:
         """Its TOML."""
         return profile_toml(load_profile(self._folder, name))
 
+    def keys_file(self) -> str:
+        """Where keys are changed."""
+        return str(self._current.program.paths.keys_file)
 
-def _changes(before: Layers, after: Layers) -> Mapping[str, object]:
-    return {name: after.value(name) for name in keys() if after.value(name) != before.value(name)}
+
+def _with_plan(said: str, name: str, plan: ThinkingPlan) -> str:
+    """A setting of the plan is answered with the plan."""
+    return f"{said} — {plan.summary}" if name in PLAN_KEYS and name.startswith("reasoning.") else said
 
 
 def _shown(value: object) -> str:

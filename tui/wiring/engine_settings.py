@@ -6,11 +6,12 @@ from tui.catalog.load import Catalog
 from tui.catalog.spec import parse_spec
 from tui.domain.thinking import IncludeInContext, ReasoningFormat, ReasoningRules, StripPolicy
 from tui.engine.settings import EngineSettings
-from tui.settings.schema import Settings
+from tui.settings.layers import Layers
 
 
-def engine_settings(settings: Settings, catalog: Catalog) -> EngineSettings:
+def engine_settings(layers: Layers, catalog: Catalog) -> EngineSettings:
     """One value of frozen plain fields; raises UnknownModel for a compression model that is not one."""
+    settings = layers.settings()
     reasoning, generation, context, tools = settings.reasoning, settings.generation, settings.context, settings.tools
     writer = context.compressionModel
     return EngineSettings(
@@ -20,8 +21,9 @@ def engine_settings(settings: Settings, catalog: Catalog) -> EngineSettings:
             format=ReasoningFormat(reasoning.format),
         ),
         thinking=reasoning.enabled,
-        effort=reasoning.effort,
-        thinking_tokens=reasoning.maxTokens,
+        effort=reasoning.effort if layers.for_plan("reasoning.effort") is not None else None,
+        thinking_tokens=reasoning.maxTokens if layers.for_plan("reasoning.maxTokens") is not None else None,
+        overruler=layers.overruler(),
         dynamic_budget=reasoning.dynamicBudget,
         dynamic_budget_above=reasoning.dynamicBudgetAbove,
         summary=reasoning.summary,

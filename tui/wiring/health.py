@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from tui.catalog.facts import ProviderFacts
 from tui.domain.errors import PonderError
 
 REACH_WITHIN_S = 3.0
-PROXIES = ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")
 
 
 def database_health(path: Path) -> str:
@@ -38,19 +36,24 @@ def database_health(path: Path) -> str:
 
 async def reachability(providers: Sequence[ProviderFacts], environment: Mapping[str, str]) -> dict[str, str]:
     """By provider: whether its host takes connections. Nothing is said to it."""
-    proxy = next((environment[name] for name in PROXIES if environment.get(name)), None)
-    tries = [_reach(provider.base_url_for(provider.wire), proxy) for provider in providers]
+    tries = [_reach(provider.base_url_for(provider.wire), environment) for provider in providers]
     return dict(zip((provider.id for provider in providers), await asyncio.gather(*tries), strict=True))
 
 
-async def _reach(url: str, proxy: str | None) -> str:
-    local = (urlsplit(url).hostname or "") in ("127.0.0.1", "localhost", "::1")
-    through = " through the proxy" if proxy and not local else ""
-    place = urlsplit(proxy if proxy and not local else url)
-    port = place.port or (80 if place.scheme == "http" else 443)
+async def _reach(url: str, environment: Mapping[str, str]) -> str:
+    from tui.wiring.proxy_words import way_to
+
+    way = way_to(url, environment)
+    if way is None:
+        return "has no address"
+    address, proxy = way
+    through = " through the proxy" if proxy is not None else ""
+    host, port = address.host, address.port
+    if proxy is not None:
+        host, port = proxy.hostname or "", proxy.port or (443 if proxy.scheme == "https" else 80)
     try:
         async with asyncio.timeout(REACH_WITHIN_S):
-            _, writer = await asyncio.open_connection(place.hostname or "", port)
+            _, writer = await asyncio.open_connection(host, port)
     except TimeoutError:
         return f"does not answer{through}"
     except OSError as fault:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 import time
 
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
@@ -10,5 +10,5 @@ ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 def new_id() -> str:
     """A ULID."""
-    number = (time.time_ns() // 1_000_000 & (1 << 48) - 1) << 80 | secrets.randbits(80)
+    number = (time.time_ns() // 1_000_000 & (1 << 48) - 1) << 80 | int.from_bytes(os.urandom(10))
     return "".join(ALPHABET[number >> shift & 31] for shift in range(125, -1, -5))

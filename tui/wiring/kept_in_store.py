@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 from tui.domain.errors import StoreError
 from tui.domain.thinking import ModelSpec
 from tui.engine.ports import Journal
+from tui.store.conversations import Loaded
 from tui.store.database import Database
 from tui.store.journal import StoredJournal
 from tui.store.leases import this_process
+from tui.store.sessions import Beginning
 from tui.store.surroundings import Surroundings
 from tui.wiring.ids import new_id
 from tui.wiring.kept_library import KeptLibrary
@@ -29,6 +31,10 @@ class KeptInStore(KeptLibrary):
         holder = this_process(new_id())
         super().__init__(Database(path), Surroundings(holder=holder, now=now, new_id=new_id, conceal=conceal))
         self._journal = StoredJournal(self._database, holder, now)
+
+    def open_soon(self) -> None:
+        """Open the file beside the caller, who will write before long; what is wrong with it is told then."""
+        self._database.submit(lambda _: None)
 
     def listen(self, listener: Listener) -> None:
         """Tell this one what happens to the database and to titles."""
@@ -50,20 +56,21 @@ class KeptInStore(KeptLibrary):
         loaded = await self._conversations.load(name)
         notice = ""
         if loaded.held is not None:
+            where = "in another window" if loaded.held.here else f"on {loaded.held.host}"
             name = await self._conversations.fork(name)
             loaded = await self._conversations.load(name)
-            notice = "That session is open in another window, so this is a fork of it."
-        return Stored(
-            id=name, title=loaded.title, spec=loaded.spec, turns=loaded.turns, view=loaded.view, notice=notice
-        )
+            notice = f"That session is open {where}, so this is a fork of it."
+        return _stored(loaded, notice)
 
     async def turns(self, session: str) -> tuple[Turn, ...]:
         """Its turns, only looked at."""
         return await self._conversations.turns(await self._library.resolve(session))
 
-    async def remember(self, session: str, spec: ModelSpec) -> None:
-        """The model it is used with."""
-        await self._conversations.remember(session, spec, {})
+    async def remember(self, session: str, spec: ModelSpec, settings: Mapping[str, object]) -> None:
+        """The model it is used with, and what was set in it; a session is stored with its first prompt."""
+        self._journal.beginnings[session] = Beginning(id=session, spec=spec, settings=settings)
+        if self._database.can_write:
+            await self._conversations.remember(session, spec, settings)
 
     async def leave(self, session: str) -> None:
         """Not open here any more."""
@@ -79,8 +86,7 @@ class KeptInStore(KeptLibrary):
 
     async def activate(self, session: str, turn_id: str) -> Stored:
         """Over to the branch of this turn, to where it was left."""
-        loaded = await self._conversations.activate(session, turn_id)
-        return Stored(id=session, title=loaded.title, spec=loaded.spec, turns=loaded.turns, view=loaded.view)
+        return _stored(await self._conversations.activate(session, turn_id))
 
     async def aclose(self) -> None:
         """All is written, nothing is held any more, the log is taken in."""
@@ -88,3 +94,16 @@ class KeptInStore(KeptLibrary):
             with suppress(StoreError):
                 await self._conversations.leave_all()
         self._database.close()
+
+
+def _stored(loaded: Loaded, notice: str = "") -> Stored:
+    return Stored(
+        id=loaded.id,
+        title=loaded.title,
+        spec=loaded.spec,
+        turns=loaded.turns,
+        view=loaded.view,
+        summaries=loaded.summaries,
+        settings=loaded.settings,
+        notice=notice,
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
@@ -10,6 +11,7 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from tui.catalog.load import effective_quirks
+from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.request import ChatRequest
 from tui.domain.stream import StreamEvent
 from tui.domain.value import dataclass
@@ -17,6 +19,7 @@ from tui.engine.ports import Target
 
 if TYPE_CHECKING:
     from tui.providers.backend import ProviderBackend
+    from tui.providers.redact import Redactor
 
 MOST_EVENTS = 2_000
 """Events remembered of one answer; the earliest go first."""
@@ -55,6 +58,12 @@ class ListeningBackend:
         self._open_it = open_it
         self._opened: ProviderBackend | None = None
         self.last: Heard | None = None
+        self.choices: Callable[[Target, ProviderError], str] | None = None
+        """What to advise where a key is missing or refused; called in a thread."""
+
+    def get_ready(self, target: Target) -> None:
+        """Load what a request there needs, while something else has to be waited for anyway."""
+        self._backend.get_ready(target)
 
     @property
     def _backend(self) -> ProviderBackend:
@@ -72,6 +81,10 @@ class ListeningBackend:
                     heard.hear(batch)
                     for event in batch:
                         yield event
+        except ProviderError as error:
+            if self.choices is not None and error.kind in (ErrorKind.NO_KEY, ErrorKind.AUTH):
+                error.advice = await asyncio.to_thread(self.choices, target, error)
+            raise
         finally:
             heard.seconds = time.monotonic() - heard.began
 
@@ -85,18 +98,20 @@ class ListeningBackend:
             await self._opened.aclose()
 
 
-def on_the_wire(target: Target, request: ChatRequest) -> Mapping[str, object]:
-    """A request as it goes on the wire, its key masked."""
-    from tui.catalog.facts import AuthStyle
+def on_the_wire(target: Target, request: ChatRequest, redactor: Redactor | None = None) -> Mapping[str, object]:
+    """A request as it goes on the wire, its key and what else is secret in it masked."""
     from tui.providers.request_head import http_request, public_headers
+    from tui.providers.shown_request import shown_request
     from tui.wires.registry import wire_named
 
     encoded = wire_named(target.facts.wire).encode(request, effective_quirks(target.provider, target.facts))
     provider = replace(target.provider, base_url=target.provider.base_url_for(target.facts.wire))
     sent = http_request(provider, encoded, None)
-    headers = public_headers(provider, encoded)
-    if provider.auth is AuthStyle.BEARER:
-        headers["authorization"] = "Bearer ***"
-    elif provider.auth is not AuthStyle.NONE:
-        headers[provider.auth.value] = "***"
-    return {"method": sent.method, "url": sent.url, "headers": headers, "body": encoded.body}
+    return shown_request(
+        provider,
+        method=sent.method,
+        url=sent.url,
+        headers=public_headers(provider, encoded),
+        body=encoded.body,
+        redactor=redactor,
+    )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from decimal import Decimal
 from functools import cache
 from types import ModuleType
 
@@ -55,4 +54,6 @@ def _looked_up(package: ModuleType, provider: str, model: str) -> Price | None:
 
 def _dollars(value: object) -> float | None:
     """Plain numbers only: a price in steps is no price for all requests."""
+    from decimal import Decimal  # loaded with their package anyway
+
     return float(value) if isinstance(value, Decimal) else None

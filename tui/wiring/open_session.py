@@ -5,18 +5,20 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import contextlib
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Iterator, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
 from tui.catalog.facts import ModelFacts
+from tui.catalog.plan import unsaid_level
 from tui.catalog.spec import parse_spec, require_asked
 from tui.context.estimate import forget_texts
-from tui.domain.errors import PonderError, StoreError
+from tui.domain.errors import PonderError, ProviderError, StoreError
 from tui.domain.events import Notice, Severity, TitleChanged
-from tui.domain.thinking import Asked, ModelSpec, ThinkingLevel
+from tui.domain.thinking import ModelSpec, ThinkingPlan
+from tui.engine.ports import Target
 from tui.engine.session import Opening, Session
-from tui.settings.layers import Layer, Layers
+from tui.settings.layers import IN_PLACE_OF_LEVELS, Layer, Layers
 from tui.settings.schema import keys
 from tui.wiring.engine_settings import engine_settings
 from tui.wiring.ids import new_id
@@ -25,9 +27,12 @@ from tui.wiring.storage import Storage, Stored
 
 T = TypeVar("T")
 
-DEMO = ModelSpec(provider="demo", model="demo", asked=ThinkingLevel.MED)
+DEMO = ModelSpec(provider="demo", model="demo")
 """Who answers when nothing was found and nobody was asked for."""
 CLOSE_WITHIN_S = 2.0
+OF_THE_CONVERSATION = ("reasoning", "generation", "context", "tools")
+"""Settings that are kept with a session. How things look and how long the network is waited for is the user's, not the
+conversation's: what is set there holds until the program ends."""
 
 
 class OpenSession:
@@ -43,6 +48,7 @@ class OpenSession:
         """Nobody asked for this model; it was what there was."""
         self._interactive = interactive
         self._told: set[str] = set()
+        program.backend.choices = self._key_choices
         storage.listen(self)
         self._session: Session | None = None
         self._life: concurrent.futures.Future[None] | None = None
@@ -57,23 +63,35 @@ class OpenSession:
         """Have the engine do something, and wait for it."""
         return await asyncio.wrap_future(self.program.engine.call(work))
 
+    def _key_choices(self, target: Target, error: ProviderError) -> str:
+        from tui.wiring.key_choices import key_choices  # wanted where a key is
+
+        return key_choices(self.program, target, error, on_screen=self._interactive)
+
     def start(self, spec: ModelSpec, stored: Stored | None = None) -> None:
         """Open a new session, or a stored one. A headless run gives it life by itself."""
-        self.spec = self._with_level(stored.spec if stored is not None and stored.spec is not None else spec)
-        self.layers = self.layers.with_layer(Layer.MODEL, self.facts.recommended, self.facts.id)
+        self.spec = stored.spec if stored is not None and stored.spec is not None else spec
+        layers = self.layers.with_layer(Layer.MODEL, self.facts.recommended, self.facts.id)
+        said, lost = self._remembered(stored.settings if stored is not None else {})
+        of_the_run = {name: value for name, value in layers.values.get(Layer.SESSION, {}).items() if not _kept(name)}
+        self.layers = layers.with_layer(Layer.SESSION, {**of_the_run, **said})
+        self._find_level(stored)
         self.session_id = stored.id if stored is not None else new_id()
         opening = Opening(
             session=self.session_id,
             spec=self.spec,
-            settings=engine_settings(self.layers.settings(), self.program.catalog),
+            settings=engine_settings(self.layers, self.program.catalog),
             turns=stored.turns if stored is not None else (),
             view=stored.view if stored is not None else None,
+            summaries=stored.summaries if stored is not None else (),
             title=stored.title if stored is not None else "",
             values=self.values(),
-            notices=self._untold(stored.notice if stored is not None else ""),
+            notices=self._untold(stored.notice if stored is not None else "", lost),
         )
         journal = self.storage.journal(self.session_id, str(self.spec))
         self._session = Session(self.program.ports(journal, interactive=self._interactive), opening)
+        for notice in self._untold():  # said by the storage meanwhile
+            self._session.announce(notice)
         if self._interactive:
             self._life = self.program.engine.call(self._session.run())
 
@@ -111,39 +129,110 @@ class OpenSession:
         """Every setting that is in force."""
         return {name: self.layers.value(name) for name in keys()}
 
-    async def apply(self, layers: Layers, changed: Mapping[str, object]) -> None:
-        """Run under other settings from the next turn on."""
-        settings = engine_settings(layers.settings(), self.program.catalog)
-        self.layers = layers
-        await self.call(self.session.assign(settings, changed))
+    def _find_level(self, stored: Stored | None) -> None:
+        """The level where the name had none; that of a session goes before config.toml, not before this run's words."""
+        unsaid = unsaid_level({name: self.layers.value(name) for name in ("reasoning.enabled", *IN_PLACE_OF_LEVELS)})
+        left = stored is not None and stored.spec is not None
+        if left and self.spec.asked not in (None, unsaid):
+            self.layers = replace(self.layers, level_at=max(self.layers.level_at, Layer.PROFILE))
+        elif self.spec.asked is None:
+            self.spec = replace(self.spec, asked=unsaid)
 
-    async def use(self, spec: ModelSpec, *, remember: bool = True) -> str:
+    async def apply(self, layers: Layers, changed: Mapping[str, object]) -> ThinkingPlan:
+        """Run under other settings from the next turn on; how thinking is controlled then."""
+        plan = await self.call(self.session.assign(engine_settings(layers, self.program.catalog), changed))
+        self.layers = layers
+        return plan
+
+    @contextlib.contextmanager
+    def meaning(self, spec: ModelSpec) -> Iterator[None]:
+        """The model in use from now on, so that who hears of the change finds it done; unless it cannot be used."""
+        before, self.spec = self.spec, spec
+        try:
+            yield
+        except BaseException:
+            self.spec = before
+            raise
+
+    async def use(self, spec: ModelSpec, *, remember: bool = True, of_profile: bool = False) -> str:
         """Ask another model or at another level; the sentence for the user."""
-        spec = spec if spec.asked is not None else replace(spec, asked=self.spec.asked)
-        plan = await self.call(self.session.set_model(spec))
-        self.spec = spec
         before = self.layers
-        layers = before.with_layer(Layer.MODEL, self.facts.recommended, self.facts.id)
-        changed = {name: layers.value(name) for name in keys() if layers.value(name) != before.value(name)}
-        await self.apply(layers, changed)
+        if spec.asked is not None and not of_profile and before.overruler():
+            self.program.planner.target(spec)  # a model that is none changes nothing
+            await self.level_said()
+        spec = spec if spec.asked is not None else replace(spec, asked=self.spec.asked)
+        with self.meaning(spec):
+            await self.call(self.session.set_model(spec))
+        layers = self.layers.with_layer(Layer.MODEL, self.facts.recommended, self.facts.id)
+        plan = await self.apply(layers, changes(self.layers, layers))
+        aside = [
+            f"`{name}` is set aside: the level was said later"
+            for name in IN_PLACE_OF_LEVELS
+            if before.for_plan(name) is not None and layers.for_plan(name) is None
+        ]
         if remember:
             self.chosen_by_default = False
             self.program.memory.used(str(spec))
             self.program.memory.keep()
-            await self.storage.remember(self.session_id, spec)
+            await self.keep()
         provider = self.program.catalog.provider(spec.provider)
         head = f"{provider.title} · {self.facts.id} · {self.facts.wire}"
-        return " — ".join((head, plan.summary, *plan.warnings))
+        return " — ".join((head, plan.summary, *plan.warnings, *aside))
 
-    def _untold(self, notice: str) -> tuple[Notice, ...]:
+    async def level_said(self) -> None:
+        """A level chosen here and now goes before what was set in place of levels till then."""
+        layers = self.layers
+        for name in IN_PLACE_OF_LEVELS:
+            layers = layers.without(Layer.SESSION, name)
+        layers = replace(layers, level_at=Layer.SESSION)
+        await self.apply(layers, changes(self.layers, layers))
+
+    def kept_settings(self) -> dict[str, object]:
+        """What was set here and belongs to the conversation."""
+        said = self.layers.values.get(Layer.SESSION, {})
+        return {name: value for name, value in said.items() if _kept(name)}
+
+    async def keep(self) -> None:
+        """Write model, level and settings down, for when the session is opened again."""
+        try:
+            await self.storage.remember(self.session_id, self.spec, self.kept_settings())
+        except StoreError as error:
+            self.told(f"The model and settings of this session are not kept: {error.message}")
+
+    def _remembered(self, settings: Mapping[str, object]) -> tuple[dict[str, object], str]:
+        """What was set in a stored session, but for what the command line says now; and what cannot be any more."""
+        if not settings:
+            return {}, ""
+        from tui.settings.assign import checked
+
+        commanded = self.layers.values.get(Layer.COMMAND_LINE, {})
+        found: dict[str, object] = {}
+        lost: list[str] = []
+        for name, value in settings.items():
+            try:
+                if name not in commanded and _kept(name):
+                    found[name] = checked(keys()[name], value)
+                    if name == "context.compressionModel" and isinstance(value, str):
+                        parse_spec(value, self.program.catalog)
+            except (PonderError, KeyError):  # kept by a version that took other values, or when there was that model
+                found.pop(name, None)
+                lost.append(name)
+        return found, f"What this session had set cannot be any more: {', '.join(lost)}." if lost else ""
+
+    def _untold(self, *notices: str) -> tuple[Notice, ...]:
         """What the storage said before anybody could hear it, and what is to be said of this session."""
         sentences = [sentence for sentence in self.storage.notices if sentence not in self._told]
         self._told.update(sentences)
-        return tuple(Notice(Severity.WARNING, sentence) for sentence in (*sentences, notice) if sentence)
+        return tuple(Notice(Severity.WARNING, sentence) for sentence in (*sentences, *notices) if sentence)
 
-    def _with_level(self, spec: ModelSpec) -> ModelSpec:
-        asked: Asked = spec.asked if spec.asked is not None else ThinkingLevel.MED
-        return replace(spec, asked=asked)
+
+def changes(before: Layers, after: Layers) -> Mapping[str, object]:
+    """Settings that have another value now."""
+    return {name: after.value(name) for name in keys() if after.value(name) != before.value(name)}
+
+
+def _kept(name: str) -> bool:
+    return name.partition(".")[0] in OF_THE_CONVERSATION
 
 
 def first_spec(program: Program, ready: list[ModelSpec]) -> ModelSpec:
@@ -152,11 +241,15 @@ def first_spec(program: Program, ready: list[ModelSpec]) -> ModelSpec:
     return spec if asked is None else replace(spec, asked=require_asked(asked))
 
 
+def named_model(program: Program) -> str:
+    """The model the user asked for, on the command line, in a profile or in config.toml; "" where nowhere."""
+    return program.wishes.model or program.profile_model or program.layers.settings().model or ""
+
+
 def _first_model(program: Program, ready: list[ModelSpec]) -> ModelSpec:
-    configured = program.layers.settings().model
-    for name in (program.wishes.model, program.profile_model, configured):
-        if name:
-            return parse_spec(name, program.catalog)
+    name = named_model(program)
+    if name:
+        return parse_spec(name, program.catalog)
     for name in program.memory.recent:
         try:
             spec = parse_spec(name, program.catalog)

@@ -56,6 +56,8 @@ def _note(facts: ModelFacts, provider: ProviderFacts) -> str:
 def thinking_words(facts: ModelFacts) -> str:
     """How a model can be told to think, in a word or two."""
     controls = facts.controls
+    if not facts.known:
+        return "left to the server"
     if not controls.thinks:
         return "does not think"
     if controls.efforts:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from tui.context.view import CompressionView
+from tui.domain.compression import SummaryRun
 from tui.domain.errors import UsageError
 from tui.domain.messages import Message, Turn
 from tui.domain.thinking import ModelSpec
@@ -26,6 +28,10 @@ class Stored:
     spec: ModelSpec | None
     turns: tuple[Turn, ...]
     view: CompressionView | None = None
+    summaries: tuple[SummaryRun, ...] = ()
+    """What was paid for summaries in it."""
+    settings: Mapping[str, object] = field(default_factory=dict)
+    """What was set in it, by the user's keys, as it was written down."""
     notice: str = ""
     """What the user should hear about how it was opened."""
 
@@ -62,8 +68,8 @@ class Storage(Protocol):
         """A session as it was left."""
         ...
 
-    async def remember(self, session: str, spec: ModelSpec) -> None:
-        """The model it is used with."""
+    async def remember(self, session: str, spec: ModelSpec, settings: Mapping[str, object]) -> None:
+        """The model it is used with, and what was set in it."""
         ...
 
     async def leave(self, session: str) -> None:
@@ -146,10 +152,20 @@ class KeptInMemory:
         kept = self._sessions.get(session)
         if kept is None:
             raise UsageError("That session is not kept any more.")
-        return Stored(id=session, title="", spec=None, turns=tuple(kept.turns), view=kept.view)
+        return Stored(
+            id=session,
+            title="",
+            spec=kept.spec,
+            turns=tuple(kept.turns),
+            view=kept.view,
+            summaries=tuple(kept.summaries),
+            settings=kept.settings,
+        )
 
-    async def remember(self, session: str, spec: ModelSpec) -> None:
-        """Not kept."""
+    async def remember(self, session: str, spec: ModelSpec, settings: Mapping[str, object]) -> None:
+        """Until the program ends."""
+        kept = self._sessions.setdefault(session, _Kept())
+        kept.spec, kept.settings = spec, dict(settings)
 
     async def leave(self, session: str) -> None:
         """Nobody else could have it."""
@@ -161,7 +177,8 @@ class KeptInMemory:
         source = await self.load(session)
         place = next(number for number, turn in enumerate(source.turns) if turn.id == turn_id) + keep
         name = new_id()
-        self._sessions[name] = _Kept(list(source.turns[:place]))
+        self._sessions[name] = copy = _Kept(list(source.turns[:place]))
+        copy.spec, copy.settings = source.spec, source.settings
         return name
 
     async def siblings(self, session: str, turn_id: str) -> Sequence[str]:
@@ -225,6 +242,9 @@ class _Kept:
     def __init__(self, turns: list[Turn] | None = None) -> None:
         self.turns = turns or []
         self.view: CompressionView | None = None
+        self.summaries: list[SummaryRun] = []
+        self.spec: ModelSpec | None = None
+        self.settings: Mapping[str, object] = {}
 
     async def turn_started(self, session: str, turn: Turn) -> None:
         """Known."""
@@ -246,3 +266,10 @@ class _Kept:
     async def compressed(self, session: str, view: CompressionView | None) -> None:
         """Another look."""
         self.view = view
+
+    async def summary_run(self, session: str, run: SummaryRun) -> None:
+        """Paid for."""
+        self.summaries.append(run)
+
+    async def still_open(self, session: str) -> None:
+        """Nobody else could take it."""

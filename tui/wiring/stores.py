@@ -12,11 +12,17 @@ if TYPE_CHECKING:
     from tui.wiring.program import Program
 
 
-def open_storage(program: Program) -> Storage:
-    """The database in the data folder. Whether it can be written shows with the first prompt."""
+def open_storage(program: Program, *, soon: bool = False) -> Storage:
+    """The database in the data folder. Whether it can be written shows with the first prompt.
+
+    With ``soon`` it is opened at once, beside the caller: there will be a prompt.
+    """
     if not program.paths.data.is_absolute():
         program.problems.append(StoreError("There is no home folder: sessions of this run are not kept."))
         return KeptInMemory()
     from tui.wiring.kept_in_store import KeptInStore
 
-    return KeptInStore(program.paths.database, time.time, program.keys.redactor.clean_content)
+    store = KeptInStore(program.paths.database, time.time, program.keys.redactor.clean_content)
+    if soon:
+        store.open_soon()
+    return store

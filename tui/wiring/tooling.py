@@ -42,6 +42,7 @@ def open_tools(
                 policy=Policy(interactive=not wishes.headless, allow=tuple(wishes.allow)),
                 call_limit_s=call_limit_s,
                 redact=redact,
+                proxy_for=lambda url: proxy_of(url, environment),
                 outputs=paths.state / "tool-output",
             )
         )
@@ -50,3 +51,13 @@ def open_tools(
         wishes.allow or "permissions" in config.tables or "mcp" in config.tables or paths.permissions_file.exists()
     )
     return build() if at_once else LateWorkbench(build)
+
+
+def proxy_of(url: str, environment: Mapping[str, str]) -> str | None:
+    """The same proxy that a provider at this URL would be asked through."""
+    from urllib.parse import urlsplit
+
+    from tui.providers.address import checked, proxy_for
+
+    proxy = proxy_for(checked(url, plain_http=(urlsplit(url).hostname or "",)), environment)
+    return proxy.geturl() if proxy is not None else None

@@ -9,9 +9,9 @@ import pytest
 from tests.fakes.planner import PLAN
 from tests.wiring.stage import house
 from tui.catalog.load import effective_quirks, packaged_catalog
+from tui.context.unsent import unsent
 from tui.domain.events import Notice
 from tui.domain.request import ChatRequest, Outgoing
-from tui.engine.unsent import unsent
 
 BOTH = ["generation.temperature", "generation.topP"]
 
