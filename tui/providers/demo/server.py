@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from tui.domain.errors import ProviderError
 from tui.domain.value import dataclass
 from tui.providers.demo.hearing import Heard, hear_anthropic, hear_chat, hear_gemini, hear_responses
-from tui.providers.demo.script import Bill, Break, Call, Refusal, Say, Script, Think, tokens
+from tui.providers.demo.script import Bill, Break, Call, Piece, Refusal, Say, Script, Think, tokens
 from tui.providers.demo.scripts import counted_as, script_for
 from tui.providers.demo.speakers import AnthropicSpeaker, ChatSpeaker, GeminiSpeaker, ResponsesSpeaker, Speaker
 from tui.providers.in_process import HttpAnswer
@@ -46,7 +46,7 @@ _COUNTS = ("/count_tokens", "/input_tokens", ":countTokens")
 class DemoServer:
     """Hand ``answer`` to the transport for DEMO_HOST. ``speed`` 0 takes no time at all.
 
-    Where nobody watches (``watched`` false) only what was asked to be slow takes its time.
+    Where nobody watches (``watched`` false) thinking takes no time, unless it was asked to be slow.
     """
 
     def __init__(self, *, speed: float = 1.0, watched: bool = True) -> None:
@@ -90,27 +90,35 @@ class DemoServer:
             thinking=sum(tokens(piece.text) for piece in script.pieces if isinstance(piece, Think)),
             answer=sum(tokens(piece.text) for piece in script.pieces if isinstance(piece, Say)),
         )
-        at_once = model.endswith("fast") or not (self._watched or script.slowness > 1)
-        unhurried = 0.0 if at_once else self._speed * script.slowness
+        unhurried = 0.0 if model.endswith("fast") else self._speed * script.slowness
+        thinking = unhurried if self._watched or script.slowness > 1 else 0.0
         frames = _frames(line.speaker(model, stem), script, bill)
-        return HttpAnswer(status=200, headers={"content-type": "text/event-stream"}, body=_paced(frames, unhurried))
+        body = _paced(frames, thinking=thinking, answering=unhurried)
+        return HttpAnswer(status=200, headers={"content-type": "text/event-stream"}, body=body)
 
 
-def _frames(speaker: Speaker, script: Script, bill: Bill) -> Iterator[bytes]:
-    yield from speaker.begin(bill)
+def _frames(speaker: Speaker, script: Script, bill: Bill) -> Iterator[tuple[Piece | None, bytes]]:
+    """Each with the piece it is of."""
+    yield from ((None, frame) for frame in speaker.begin(bill))
     for piece in script.pieces:
-        yield from speaker.piece(piece)
+        yield from ((piece, frame) for frame in speaker.piece(piece))
         if isinstance(piece, Break):
             return
-    yield from speaker.end(bill, calls=any(isinstance(piece, Call) for piece in script.pieces))
+    calls = any(isinstance(piece, Call) for piece in script.pieces)
+    yield from ((None, frame) for frame in speaker.end(bill, calls=calls))
 
 
-async def _paced(frames: Iterator[bytes], slowness: float) -> AsyncGenerator[bytes, None]:
-    if slowness:
-        await asyncio.sleep(THOUGHT_S * slowness)
-    for frame in frames:
+async def _paced(
+    frames: Iterator[tuple[Piece | None, bytes]], *, thinking: float, answering: float
+) -> AsyncGenerator[bytes, None]:
+    if thinking:
+        await asyncio.sleep(THOUGHT_S * thinking)
+    last: Piece | None = None
+    for piece, frame in frames:
         yield frame
-        await asyncio.sleep(FRAME_S * slowness)
+        begins, last = piece is not last, piece  # the first frame of a piece has no words yet
+        pace = answering if isinstance(piece, Say) and not begins else thinking
+        await asyncio.sleep(FRAME_S * pace)
 
 
 def _refused(refusal: Refusal) -> HttpAnswer:
