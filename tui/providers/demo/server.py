@@ -93,8 +93,8 @@ class DemoServer:
         unhurried = 0.0 if model.endswith("fast") else self._speed * script.slowness
         thinking = unhurried if self._watched or script.slowness > 1 else 0.0
         frames = _frames(line.speaker(model, stem), script, bill)
-        body = _paced(frames, thinking=thinking, answering=unhurried)
-        return HttpAnswer(status=200, headers={"content-type": "text/event-stream"}, body=body)
+        spoken = _paced(frames, thinking=thinking, answering=unhurried)
+        return HttpAnswer(status=200, headers={"content-type": "text/event-stream"}, body=spoken)
 
 
 def _frames(speaker: Speaker, script: Script, bill: Bill) -> Iterator[tuple[Piece | None, bytes]]:
