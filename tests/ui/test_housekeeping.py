@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tui.ui import housekeeping
-from tui.ui.housekeeping import STILL_S, WORTH, YOUNG, Housekeeping
+from tui.ui.housekeeping import LONGEST_S, STILL_S, WORTH, YOUNG, Housekeeping
 
 ROUNDS = WORTH // YOUNG
 
@@ -64,3 +64,10 @@ def test_when_more_has_piled_up_it_looks_again(collector: Collector) -> None:
     seconds(house, STILL_S + 2)
     collector.rounds = ROUNDS
     assert (seconds(house, STILL_S + 1)[-1], collector.looked) == (True, 2)
+
+
+def test_hours_of_work_are_looked_through_every_ten_minutes(collector: Collector) -> None:
+    house = Housekeeping(lambda: True)
+    assert seconds(house, LONGEST_S) == [False] * (LONGEST_S - 1) + [True]
+    collector.rounds = ROUNDS
+    assert seconds(house, LONGEST_S) == [False] * (LONGEST_S - 1) + [True]

@@ -15,6 +15,8 @@ NEVER = 1_000_000
 """Collections of the young before the older ones are looked through by themselves."""
 STILL_S = 5
 """Seconds without anything new after which the old ones are looked through."""
+LONGEST_S = 600
+"""Seconds after which the old ones are looked through in any case: hours of work must not pile up what is in cycles."""
 STIRRED = 200
 """New objects of a second in which the program did something; an idle screen makes fewer."""
 WORTH = 20_000
@@ -27,6 +29,7 @@ class Housekeeping:
     def __init__(self, is_busy: Callable[[], bool]) -> None:
         self._is_busy = is_busy
         self._still = 0
+        self._since = 0
         self._young = 0
         self._rounds = 0
 
@@ -41,9 +44,12 @@ class Housekeeping:
         young, rounds, _ = gc.get_count()
         stirred = self._is_busy() or rounds != self._rounds or abs(young - self._young) > STIRRED
         self._still = 0 if stirred else self._still + 1
+        self._since += 1
         self._young, self._rounds = young, rounds
-        if self._still != STILL_S or rounds * YOUNG < WORTH:
+        due = self._still == STILL_S or self._since >= LONGEST_S
+        if not due or rounds * YOUNG < WORTH:
             return False
         gc.collect()
+        self._since = 0
         self._young, self._rounds, _ = gc.get_count()
         return True
