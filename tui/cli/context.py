@@ -119,6 +119,7 @@ def _from_store(name: str, program: Program) -> Stored:
     from tui.store.leases import this_process
     from tui.store.library import StoredLibrary
     from tui.store.surroundings import Surroundings
+    from tui.wiring.kept_in_store import stored_from
 
     if not program.paths.database.exists():
         raise UsageError(f"There is no session `{name}`.", advice="Nothing was stored yet.")
@@ -133,12 +134,4 @@ def _from_store(name: str, program: Program) -> Stored:
         loaded = asyncio.run(look())
     finally:
         database.close()
-    return Stored(
-        id=loaded.id,
-        title=loaded.title,
-        spec=loaded.spec,
-        turns=loaded.turns,
-        view=loaded.view,
-        summaries=loaded.summaries,
-        settings=loaded.settings,
-    )
+    return stored_from(loaded)

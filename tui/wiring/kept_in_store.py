@@ -60,7 +60,7 @@ class KeptInStore(KeptLibrary):
             name = await self._conversations.fork(name)
             loaded = await self._conversations.load(name)
             notice = f"That session is open {where}, so this is a fork of it."
-        return _stored(loaded, notice)
+        return stored_from(loaded, notice)
 
     async def turns(self, session: str) -> tuple[Turn, ...]:
         """Its turns, only looked at."""
@@ -86,7 +86,7 @@ class KeptInStore(KeptLibrary):
 
     async def activate(self, session: str, turn_id: str) -> Stored:
         """Over to the branch of this turn, to where it was left."""
-        return _stored(await self._conversations.activate(session, turn_id))
+        return stored_from(await self._conversations.activate(session, turn_id))
 
     async def aclose(self) -> None:
         """All is written, nothing is held any more, the log is taken in."""
@@ -96,7 +96,8 @@ class KeptInStore(KeptLibrary):
         self._database.close()
 
 
-def _stored(loaded: Loaded, notice: str = "") -> Stored:
+def stored_from(loaded: Loaded, notice: str = "") -> Stored:
+    """What the store gave, as the rest of the program knows it."""
     return Stored(
         id=loaded.id,
         title=loaded.title,
