@@ -7,7 +7,7 @@ from textual import events
 from textual.message import Message
 
 from tui.ui.background import Ground
-from tui.ui.keyboard import Keyboard, plain_key
+from tui.ui.keyboard import LOST_S, Keyboard, plain_key
 
 WHITE = "\x1b]11;rgb:ffff/ffff/ffff\x1b\\"
 BLACK = "\x1b]11;rgb:0000/0000/0000\x07"
@@ -77,3 +77,25 @@ def test_what_has_no_alternates_is_left_as_it_is() -> None:
 @pytest.mark.parametrize("sequence", ["\x1b[999999999999;5u", "\x1b[1114112;1u", "\x1b[55555555:1:99999999999;5u"])
 def test_a_number_that_is_no_character_is_no_key_and_no_end(sequence: str) -> None:
     assert _heard(sequence, "x") == (["x"], [])
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 7, 11, 100])
+def test_a_paste_is_one_paste_whatever_it_holds(size: int) -> None:
+    inside = "aa\x1b[31m bb \x07 cc\x1b]0;t \r dd \x11\x1b\x1b[A\x00 é\n"
+    said = f"x\x1b[200~{inside}\x1b[201~y\x1b[A\x1b[200~\x1b[201~z"
+    keyboard = Keyboard(lambda ground: None)
+    heard = [event for at in range(0, len(said), size) for event in keyboard.feed(said[at : at + size])]
+    told = [event.key if isinstance(event, events.Key) else event.text for event in heard]  # type: ignore[attr-defined]
+    assert told == ["x", inside.replace("\x00", ""), "y", "up", "", "z"]
+
+
+def test_a_paste_whose_end_never_comes_does_not_swallow_what_is_typed_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr("tui.ui.keyboard.time.monotonic", lambda: now[0])
+    keyboard = Keyboard(lambda ground: None)
+    assert [*keyboard.feed("\x1b[200~words"), *keyboard.tick()] == []
+    now[0] += LOST_S + 1
+    (paste,) = keyboard.tick()
+    assert isinstance(paste, events.Paste)
+    assert paste.text == "words"
+    assert [event.key for event in keyboard.feed("k") if isinstance(event, events.Key)] == ["k"]

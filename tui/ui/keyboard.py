@@ -3,6 +3,7 @@
 - Bytes that are no UTF-8 would end the program; they are shown as U+FFFD.
 - A late answer about the background would be typed into the composer; it is taken out, and acted on.
 - Nothing is read before the screen can take keys, so what was typed early is handled as if it came now.
+- A paste is one paste, whatever it holds: escapes and control characters in it are no keys.
 - Alt+enter is alt+enter, also where it comes as an escape and a return.
 - A key waits until the one before it is done with: those bound to actions take longer ways than letters do, and would
   be overtaken where many arrive at once (early, over a slow line).
@@ -18,7 +19,7 @@ import re
 import selectors
 import time
 from codecs import getincrementaldecoder
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from threading import Event
 
 from textual import constants, events
@@ -38,6 +39,9 @@ NAMED = re.compile(r"\x1b\[\?[0-9;]*c")
 """What the terminal is, when it is asked."""
 ALT_ENTER = ("\x1b\r", "\x1b\n")
 """As terminals without kitty's protocol say it. Textual would take it for enter, which sends."""
+PASTE, PASTED = "\x1b[200~", "\x1b[201~"
+LOST_S = 10.0
+"""After which the end of a paste does not come any more."""
 COLOUR_ANSWERS = ("\x1b]10;", "\x1b]11;")
 LONGEST_ANSWER = 64
 """Characters of an answer; one that never ends must not swallow what is typed."""
@@ -67,12 +71,56 @@ class Keyboard(XTermParser):
     def __init__(self, told: Callable[[Ground], object], *, debug: bool = False) -> None:
         self._told = told
         self._answer: str | None = None
+        self._before = ""
+        self._paste: str | None = None
+        self._pasting = 0.0
         super().__init__(debug)
 
     def feed(self, data: str) -> Iterable[Message]:
-        """What was read. A terminal's name is longer than Textual follows a sequence; the rest would be typed."""
-        kept = NAMED.sub("", data)
-        return super().feed(kept) if kept or not data else ()
+        """What was read, outside and inside of pastes; "" at the end."""
+        if not data:
+            yield from super().feed("")
+        while data:
+            if self._paste is None:
+                data = yield from self._typed(data)
+            else:
+                data = yield from self._pasted(data)
+
+    def tick(self) -> Iterable[Message]:
+        """Time has passed."""
+        if self._paste is not None and time.monotonic() - self._pasting > LOST_S:
+            yield from self._pasted(PASTED)
+        yield from super().tick()
+
+    def _typed(self, data: str) -> Generator[Message, None, str]:
+        """Keys and answers, up to where a paste begins; returns the rest."""
+        text = self._before + data
+        begins = text.find(PASTE)
+        end = len(text) if begins < 0 else begins + len(PASTE)
+        typed, rest = text[len(self._before) : end], text[end:]
+        self._before = "" if begins >= 0 else text[1 - len(PASTE) :]
+        self._paste = None if begins < 0 else ""
+        self._pasting = time.monotonic()
+        # A terminal's name is longer than Textual follows a sequence; the rest of it would be typed.
+        if kept := NAMED.sub("", typed):
+            yield from super().feed(kept)
+        return rest
+
+    def _pasted(self, data: str) -> Generator[Message, None, str]:
+        """What is inside, up to its end; returns the rest. Textual hears of an empty one."""
+        known = self._paste or ""
+        self._pasting = time.monotonic()
+        self._paste = known + data
+        ends = self._paste.find(PASTED, max(0, len(known) - len(PASTED)))
+        if ends < 0:
+            return ""
+        text, rest = self._paste[:ends], self._paste[ends + len(PASTED) :]
+        self._paste = None
+        for event in super().feed(PASTED):
+            if not isinstance(event, events.Paste):
+                yield event
+        yield events.Paste(text.replace("\x00", ""))
+        return rest
 
     def _parse_extended_key(self, sequence: str) -> list[events.Key] | None:  # type: ignore[override]  # not cached
         try:
