@@ -12,9 +12,9 @@ import httpx
 import pytest
 
 from tests.fakes.bench import Bench, open_bench, outcome, pictures, words
+from tui.domain.blocks import DENIED
 from tui.tools.addresses import Reach, reach_of
 from tui.tools.fetch_url import FetchUrl
-from tui.tools.permissions import DENIED
 
 Handler = Callable[[httpx.Request], httpx.Response]
 

@@ -16,10 +16,9 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.bench import Bench, FakeRun, open_bench, outcome, pictures, words
-from tui.domain.blocks import ToolCallBlock
+from tui.domain.blocks import DENIED, ToolCallBlock
 from tui.tools.box import ServerRow
 from tui.tools.mcp import ENDED
-from tui.tools.permissions import DENIED
 
 pytest.importorskip("mcp")
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.bench import Bench, FakeRun, open_bench, outcome
-from tui.domain.blocks import ToolCallBlock
+from tui.domain.blocks import DENIED, ToolCallBlock
 from tui.domain.errors import ConfigError
-from tui.tools.permissions import DENIED, NOBODY, Policy
+from tui.tools.permissions import NOBODY, Policy
 
 EDIT = {"path": "a.txt", "old_text": "one", "new_text": "two"}
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.bench import Bench, outcome, words
-from tui.tools.permissions import DENIED
+from tui.domain.blocks import DENIED
 from tui.tools.workspace import opened_file, opened_folder
 
 PROC = "/proc/self/"

@@ -112,7 +112,8 @@ async def test_a_slash_in_the_transcript_begins_a_command() -> None:
 
 
 async def test_the_screen_draws_no_lines_for_those_who_listen_to_it() -> None:
-    async with on_stage(*scenes.CONVERSATION, size=(120, 30), values={"ui.plain": True}) as (app, _, pilot):
+    values: dict[str, object] = {"ui.plain": True, "ui.sidebar": "shown"}
+    async with on_stage(*scenes.CONVERSATION, size=(120, 30), values=values) as (app, _, pilot):
         await until(pilot, lambda: "Write a message" in screen_text(app))
         drawn = set(screen_text(app)) & set("─│┊▸▾▌▰▱❯●…")
         assert drawn <= {"…", "●"}

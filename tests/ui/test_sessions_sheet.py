@@ -105,3 +105,15 @@ def test_a_row_says_what_is_unknown() -> None:
         "cost unknown",
         "pinned",
     ]
+
+
+async def test_rows_and_preview_follow_a_terminal_that_becomes_wider_or_narrower() -> None:
+    async with on_stage(*scenes.CONVERSATION, size=(80, 30)) as (app, _, pilot):
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: "3 sessions" in screen_text(app))
+        narrow = screen_text(app)
+        assert "The first words of the answer." not in narrow
+        await pilot.resize_terminal(160, 30)
+        await until(pilot, lambda: "The first words of the answer." in screen_text(app))
+        await pilot.resize_terminal(80, 30)
+        await until(pilot, lambda: screen_text(app) == narrow)

@@ -10,7 +10,7 @@ from textual import events
 
 from tests.ui import scenes
 from tests.ui.stage import on_stage, screen_text, type_in, until
-from tui.domain.events import ApprovalAsked, ApprovalSettled
+from tui.domain.events import ApprovalAsked, ApprovalSettled, ToolStarted
 from tui.ui.screens.approval import DEAF_S, Approval
 
 LINES = (
@@ -314,6 +314,34 @@ async def test_questions_that_come_together_are_asked_one_after_the_other() -> N
         assert desk.chat.asked == [("approval", ("first", "once")), ("approval", ("second", "no"))]
 
 
+async def test_questions_come_in_the_order_of_the_calls_whichever_is_ready_first() -> None:
+    names = ("first", "second", "third")
+    started = [ToolStarted("live", name, "edit_file", "{}") for name in names]
+    first, second, third = (replace(ASKED, call_id=name, summary=f"The {name} question") for name in names)
+    async with on_stage(size=(100, 40)) as (app, desk, pilot):
+        desk.chat.publish(*scenes.begun("Do it"), *started, third, second)
+        await until(pilot, lambda: "The second question" in screen_text(app) and "1 more" in screen_text(app))
+        screen = app.screen
+        assert isinstance(screen, Approval)
+        screen._since += 60
+        desk.chat.publish(first)
+        await until(pilot, lambda: "The first question" in screen_text(app) and "2 more" in screen_text(app))
+
+
+async def test_a_question_that_can_be_answered_stays_when_an_earlier_call_asks() -> None:
+    first, second = (replace(ASKED, call_id=name, summary=f"The {name} question") for name in ("first", "second"))
+    started = [ToolStarted("live", name, "edit_file", "{}") for name in ("first", "second")]
+    async with on_stage(size=(100, 40)) as (app, desk, pilot):
+        desk.chat.publish(*scenes.begun("Do it"), *started, second)
+        await until(pilot, lambda: "The second question" in screen_text(app))
+        screen = app.screen
+        assert isinstance(screen, Approval)
+        screen._since -= 60
+        desk.chat.publish(first)
+        await until(pilot, lambda: "1 more" in screen_text(app))
+        assert "The second question" in screen_text(app)
+
+
 async def test_a_call_that_asks_again_in_the_same_words_is_asked_again() -> None:
     async with on_stage(size=(100, 40)) as (app, desk, pilot):
         desk.chat.publish(*scenes.begun("Do it"))
@@ -326,3 +354,21 @@ async def test_a_call_that_asks_again_in_the_same_words_is_asked_again() -> None
             await pilot.press("ctrl+y")
             await until(pilot, lambda: app.screen is app.chat)
             assert desk.chat.asked == [("approval", ("c9", "once"))] * count
+
+
+async def test_a_question_fits_a_terminal_that_becomes_smaller_and_larger_while_it_stands() -> None:
+    async with on_stage(size=(120, 50)) as (app, desk, pilot):
+        detail = "\n".join(f"+line {number}" for number in range(200))
+        desk.chat.publish(*scenes.begun("Do it"), replace(ASKED, detail=f"--- a\n+++ b\n@@ -1 +1 @@\n{detail}"))
+        await until(pilot, lambda: "+line 20" in screen_text(app))
+        await pilot.resize_terminal(80, 24)
+        await until(pilot, lambda: "+line 20" not in screen_text(app) and "No, and tell the model" in screen_text(app))
+        await pilot.resize_terminal(120, 50)
+        await until(pilot, lambda: "+line 20" in screen_text(app) and "No, and tell the model" in screen_text(app))
+
+
+async def test_read_row_by_row_nothing_stands_beside_conversation_and_sheets() -> None:
+    async with on_stage(*scenes.CONVERSATION, size=(120, 30), values={"ui.plain": True}) as (app, _, pilot):
+        assert not app.chat.sidebar.display
+        await app.shell.run_line("/help")
+        await until(pilot, lambda: [sheet.outer_size for sheet in app.screen.query(".sheet")] == [app.size])

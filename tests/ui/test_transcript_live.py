@@ -7,9 +7,10 @@ from textual.pilot import Pilot
 
 from tests.ui import scenes
 from tests.ui.stage import on_stage, screen_text, until
-from tui.domain.blocks import TextBlock, ToolResultBlock
+from tui.domain.blocks import DENIED, TextBlock, ToolResultBlock
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.events import (
+    ApprovalSettled,
     AttemptReset,
     HistoryChanged,
     Notice,
@@ -110,7 +111,7 @@ async def test_an_error_stands_below_what_failed_with_the_way_out() -> None:
 
 
 async def test_an_attempt_that_is_void_leaves_the_screen_and_the_next_takes_its_place() -> None:
-    async with on_stage(size=(80, 24)) as (app, desk, pilot):
+    async with on_stage(size=(80, 24), values={"ui.motion": True}) as (app, desk, pilot):
         error = ProviderError(ErrorKind.OVERLOADED, "overloaded")
         desk.chat.publish(*scenes.begun(), *scenes.words("Half an ans", index=0))
         await shows(pilot, app, "Half an ans")
@@ -151,6 +152,43 @@ async def test_a_tool_call_says_what_it_does_how_it_went_and_opens() -> None:
         await shows(pilot, app, "● grep  class Drake  0.4 s")
         await pilot.press("alt+up", "alt+up", "space")
         await until(pilot, lambda: "drake.py:4" in seen(app) and '"pattern"' in seen(app))
+
+
+async def test_a_call_the_user_said_no_to_is_denied_and_not_failed() -> None:
+    async with on_stage(size=(100, 30)) as (app, desk, pilot):
+        call = [
+            scenes.streamed(BlockStarted(0, "tool_call", name="shell", call_id="c1")),
+            scenes.streamed(ToolArgsDelta(0, '{"command": "rm -rf build"}')),
+            scenes.streamed(BlockFinished(0)),
+        ]
+        desk.chat.publish(*scenes.begun(), *call, *scenes.ended("")[:1], ToolStarted("live", "c1", "shell", "{}"))
+        desk.chat.publish(ApprovalSettled("live", "c1", allowed=False))
+        await shows(pilot, app, "⊘ shell  rm -rf build  denied")
+        said = (TextBlock(text=f"{DENIED} The user says: use make"),)
+        result = ToolResultBlock(call_id="c1", name="shell", content=said, failed=True)
+        desk.chat.publish(ToolFinished("live", "c1", result, 0.0))
+        await shows(pilot, app, "⊘ shell  rm -rf build  denied")
+        assert "failed" not in seen(app)
+
+
+@pytest.mark.parametrize("still", [{"ui.motion": False}, {"ui.plain": True, "ui.motion": True}])
+async def test_where_nothing_is_to_move_states_are_told_without_a_clock(still: dict[str, object]) -> None:
+    async with on_stage(size=(80, 24), values=still) as (app, desk, pilot):
+        desk.chat.publish(*scenes.begun())
+        await shows(pilot, app, "· waiting for the first token · ")
+        error = ProviderError(ErrorKind.OVERLOADED, "overloaded")
+        desk.chat.publish(AttemptReset("live", 1, 1, error), RetryScheduled("live", 8.0, 2, error))
+        await shows(pilot, app, "· waiting to try again · /now skips the wait · esc stops")
+
+
+async def test_a_composer_that_grows_and_shrinks_again_does_not_let_go_of_the_tail() -> None:
+    async with on_stage(*scenes.CONVERSATION, size=(80, 24)) as (app, _, pilot):
+        before = seen(app)
+        await pilot.press("x", "ctrl+j", "ctrl+j", "y")
+        await until(pilot, lambda: app.chat.composer.size.height == 3 and "$0" in seen(app))
+        await pilot.press("ctrl+c")
+        await until(pilot, lambda: seen(app) == before)
+        assert app.chat.transcript.column.following
 
 
 async def test_scrolling_up_lets_go_of_the_tail_and_end_takes_hold_again() -> None:

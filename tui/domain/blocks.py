@@ -11,6 +11,9 @@ from typing import Literal
 from tui.domain.thinking import ThinkingForm
 from tui.domain.value import dataclass
 
+DENIED = "Denied by the user. Not executed."
+"""How the result of a call begins to which the user said no; their reason may follow."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seal:
@@ -93,6 +96,12 @@ class ToolResultBlock:
     seconds: float | None = None
     """How long the call ran; None where it did not."""
     kind: Literal["tool_result"] = "tool_result"
+
+    @property
+    def denied(self) -> bool:
+        """Nothing went wrong: the user did not want the call."""
+        first = self.content[0] if self.failed and self.content else None
+        return isinstance(first, TextBlock) and first.text.startswith(DENIED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -200,7 +200,7 @@ class SessionState:
             case ToolFinished(_, call_id):
                 view = replace(view, tools_running=tuple(t for t in view.tools_running if t.call_id != call_id))
             case ApprovalAsked():
-                view = replace(view, approvals=(*view.approvals, event))
+                view = replace(view, approvals=_as_called((*view.approvals, event), view.tools_running))
             case ApprovalSettled(_, call_id):
                 view = replace(view, approvals=tuple(a for a in view.approvals if a.call_id != call_id))
         self._view = replace(view, phase=Phase.ASKING if view.approvals else Phase.TOOLS)
@@ -249,3 +249,9 @@ def _phase_of(event: StreamEvent) -> Phase | None:
             return Phase.ANSWERING
         case _:
             return None
+
+
+def _as_called(asked: tuple[ApprovalAsked, ...], running: tuple[ToolStarted, ...]) -> tuple[ApprovalAsked, ...]:
+    """Questions in the order of the calls, whichever was ready first; several of one call as they came."""
+    places = {started.call_id: place for place, started in enumerate(running)}
+    return tuple(sorted(asked, key=lambda question: places.get(question.call_id, len(places))))

@@ -7,7 +7,7 @@ import json
 import logging
 from dataclasses import field, replace
 
-from tui.domain.blocks import TextBlock, ToolCallBlock, ToolResultBlock
+from tui.domain.blocks import DENIED, TextBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.events import ToolFinished, ToolProgressed, ToolStarted
 from tui.domain.value import dataclass
 from tui.engine.gate import is_yes
@@ -18,7 +18,6 @@ LOG = logging.getLogger(__name__)
 CUT = "The arguments were truncated by the output limit. Not executed."
 INTERRUPTED = "Interrupted by the user: this call may have run, in whole or in part."
 NOT_STARTED = "Interrupted by the user before this call ran. Not executed."
-DENIED = "Denied by the user. Not executed."
 SAME_CALL_ASKS = 3
 SAME_CALL_STOPS = 5
 

@@ -9,13 +9,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from tui.domain.blocks import ToolCallBlock
+from tui.domain.blocks import DENIED, ToolCallBlock
 from tui.domain.errors import ConfigError, ToolError
 from tui.tools.ports import Intent, Run
 from tui.tools.rules import Access, RuleBook, Verdict, read_rule
 from tui.tools.rules_file import add_allowed, rules_allowed, rules_of_file, rules_of_table
 
-DENIED = "Denied by the user. Not executed."
 NOBODY = "Denied: this needs approval and nobody can be asked in this run. Not executed."
 
 

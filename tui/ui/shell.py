@@ -38,8 +38,7 @@ class AppShell:
 
     def ink(self) -> Ink:
         """The theme's colours for line-drawn widgets."""
-        ink = self._app.theming.ink(self._app)
-        return ink.plainly() if self._app.desk.settings.layers().value("ui.plain") else ink
+        return self._app.theming.ink(self._app)
 
     def showing(self) -> Showing:
         """How thinking is shown."""

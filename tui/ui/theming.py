@@ -90,18 +90,19 @@ class Theming:
             return "ansi"
         return DEFAULT_LIGHT if self._light else DEFAULT_DARK
 
-    def ink(self, app: App[int]) -> Ink:
+    def ink(self, app: PonderApp) -> Ink:
         """Colours for line-drawn widgets."""
         file = self._themes.get(app.theme)
         variables = theme_variables(file.theme if file is not None else app.current_theme)
-        return Ink(variables, ansi=app.theme == "ansi")
+        return Ink(variables, ansi=app.theme == "ansi", plain=_is_plain(app))
 
-    def sheet_ink(self, app: App[int]) -> Ink:
+    def sheet_ink(self, app: PonderApp) -> Ink:
         """The same on the ground of sheets."""
         file = self._themes.get(app.theme)
         theme = file.theme if file is not None else app.current_theme
         variables = theme_variables(theme)
-        return Ink({**variables, "background": theme.surface or variables["background"]}, ansi=app.theme == "ansi")
+        ground = {"background": theme.surface or variables["background"]}
+        return Ink({**variables, **ground}, ansi=app.theme == "ansi", plain=_is_plain(app))
 
     def defaults(self) -> dict[str, str]:
         """Our variables for Textual's own themes."""
@@ -134,6 +135,10 @@ class Theming:
         if self._folder is None or not self._folder.is_dir():
             return ()
         return tuple((path.name, path.stat().st_mtime_ns) for path in sorted(self._folder.glob("*.toml")))
+
+
+def _is_plain(app: PonderApp) -> bool:
+    return bool(app.desk.settings.layers().value("ui.plain"))
 
 
 def _few_colours(environment: Mapping[str, str]) -> bool:

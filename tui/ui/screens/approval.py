@@ -39,7 +39,7 @@ STEERING = frozenset({"up", "down", "home", "end", "pageup", "pagedown", "enter"
 """Keys that lead to an answer; all others are typing."""
 
 Waiting = Callable[[], Sequence[ApprovalAsked]]
-"""The questions that stand open, in the order they were asked."""
+"""The questions that stand open, in the order of the calls."""
 
 
 def detail_lines(detail: str) -> Lines:
@@ -97,7 +97,8 @@ class Approval(Sheet[None]):
         left = self._left()
         if not left:
             self._close()
-        elif not any(asked is self._asked for asked in left):
+        elif not any(asked is self._asked for asked in left) or (self._is_deaf() and left[0] is not self._asked):
+            # An earlier call's question goes first while the one that stands here cannot be answered anyway.
             self._ask(left[0])
         if left:
             more = f" · {len(left) - 1} more" if len(left) > 1 else ""
@@ -122,7 +123,7 @@ class Approval(Sheet[None]):
         self._summary.update(Content(one_line(asked.summary, 400)))
         self._page.show(detail_lines(asked.detail))
         self._page.scroll_home(animate=False)
-        self._fit(len(asked.patterns) + 4)
+        self._fit()
         rows = [("once", "Yes, once"), ("session", "Yes, for this session")]
         rows += [(pattern, f"Always for {one_line(pattern, 70)}") for pattern in asked.patterns]
         rows += [("no", "No"), ("no:", "No, and tell the model why…")]
@@ -132,8 +133,14 @@ class Approval(Sheet[None]):
         self._reason.value = ""
         self._list.focus()
 
-    def _fit(self, answers: int) -> None:
+    def on_resize(self, event: events.Resize) -> None:
+        """Another height has other room for what would be done."""
+        super().on_resize(event)
+        self._fit()
+
+    def _fit(self) -> None:
         """Answers are always in sight; what would be done scrolls in the rows that are left."""
+        answers = len(self._asked.patterns) + 4 if self._asked is not None else 0
         height = self.app.size.height
         low = height < LOW
         self.set_class(low, "-low")

@@ -45,12 +45,14 @@ class ChatScreen(Screen[None]):
         super().__init__()
         self._desk = desk
         self._shell = shell
-        plain = bool(desk.settings.layers().value("ui.plain"))
+        layers = desk.settings.layers()
+        plain = bool(layers.value("ui.plain"))
         self.set_class(plain, "-plain")
-        self.sidebar_wish = str(desk.settings.layers().value("ui.sidebar"))
+        self._still = plain or not layers.value("ui.motion")
+        self.sidebar_wish = str(layers.value("ui.sidebar"))
         self.transcript = Transcript(shell.ink(), id="transcript")
         self.composer = Composer(PromptHistory(desk.drafts.prompt_history()), id="composer")
-        self.status = StatusLine(motion=bool(desk.settings.layers().value("ui.motion")), still=plain, id="status")
+        self.status = StatusLine(still=self._still, id="status")
         self.sidebar = Sidebar(desk)
         self.conversation = Conversation(self.transcript, time.monotonic, self.showing())
         self._title_bar = TitleBar()
@@ -166,7 +168,7 @@ class ChatScreen(Screen[None]):
         return self._shell.showing()
 
     def _tick(self) -> None:
-        if self.has_class("-plain"):
+        if self._still:
             return
         self.status.tick(time.monotonic())
         if self.conversation.is_live:
@@ -180,8 +182,9 @@ class ChatScreen(Screen[None]):
         self.place_sidebar(event.size.width)
 
     def place_sidebar(self, width: int) -> None:
-        """Show the sidebar if it is wished for and there is room."""
-        shown = self.sidebar_wish == "shown" or (self.sidebar_wish == "auto" and width >= WIDE)
+        """Show the sidebar if it is wished for and there is room; what is read row by row has no second column."""
+        roomy = width >= WIDE and not self.has_class("-plain")
+        shown = self.sidebar_wish == "shown" or (self.sidebar_wish == "auto" and roomy)
         self.sidebar.display = shown and width >= 60
         if self.sidebar.display and self._stands:
             self.sidebar.furnish()

@@ -50,7 +50,7 @@ def who(turn: Turn | None) -> str:
     """Which model at which level."""
     origins = [message.origin for message in turn.messages if message.origin is not None] if turn is not None else []
     if not origins:
-        return "not answered yet"
+        return "not answered yet" if turn is None or turn.open else "no answer"
     last = origins[-1]
     return f"{last.model} · {last.level}" if last.level else last.model
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import ClassVar, Literal, cast
 
 from textual import on
@@ -10,6 +11,9 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import OptionList
 
+from tui.commands.context import Library
+from tui.domain.errors import PonderError
+from tui.domain.events import Severity
 from tui.ui.screens.sheet import Keys, Sheet
 from tui.ui.widgets.row_list import Row, RowList
 
@@ -51,3 +55,26 @@ class ExportChoice(Sheet[tuple[Form, str]]):
     def _take(self, event: OptionList.OptionSelected) -> None:
         form, _, part = self._list.key_at(event.option_index).partition(" ")
         self.dismiss((cast("Form", form), part))
+
+
+def ask_export(sheet: Sheet[str], library: Library, session: str) -> None:
+    """Ask how, then write the file; what became of it is said on the sheet it was asked from."""
+
+    def chosen(choice: tuple[Form, str] | None) -> None:
+        if choice is not None:
+            sheet.run_worker(_export(sheet, library, session, *choice), group="act")
+
+    sheet.app.push_screen(ExportChoice(), chosen)
+
+
+async def _export(sheet: Sheet[str], library: Library, session: str, form: Form, parts: str) -> None:
+    path = Path.cwd() / f"ponder-{session[-8:]}.{form}"
+    try:
+        path.write_text(await library.export(session, form, parts), encoding="utf-8")
+        path.chmod(0o600)
+    except PonderError as error:
+        sheet.complain(error)
+    except OSError as error:
+        sheet.ponder.say(f"{path} could not be written: {error.strerror}.", Severity.ERROR)
+    else:
+        sheet.say(f"Written to {path}")

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar, TypeVar
 
-from textual import on
+from textual import events, on
 from textual.widget import Widget
 from textual.widgets import Input, OptionList
 
@@ -15,6 +15,9 @@ from tui.ui.widgets.field import Field
 from tui.ui.widgets.row_list import STEPS, Row, RowList
 
 R = TypeVar("R")
+
+NARROW = 100
+"""Columns below which nothing stands beside the list."""
 
 
 class Search(Sheet[R]):
@@ -30,6 +33,7 @@ class Search(Sheet[R]):
         self._query = query
         self._field = Field(self.PLACEHOLDER, value=query, handed_on=self.HANDED_ON)
         self._list = RowList(can_focus=self.LIST_TAKES_FOCUS)
+        self._width = 0
 
     def inside(self) -> Sequence[Widget]:
         """Field over list."""
@@ -37,8 +41,20 @@ class Search(Sheet[R]):
 
     def on_mount(self) -> None:
         """Look once the list has its width."""
+        self.set_class(self.app.size.width < NARROW, "-narrow")
         self._field.focus()
         self.call_after_refresh(self.fill)
+
+    def on_resize(self, event: events.Resize) -> None:
+        """The terminal has another size."""
+        self.set_class(event.size.width < NARROW, "-narrow")
+        self.call_after_refresh(self._refit)
+
+    def _refit(self) -> None:
+        """Rows are made for a width; what was chosen stays chosen."""
+        before, self._width = self._width, self._list.size.width
+        if before not in (0, self._width):
+            self.fill(self._list.chosen)
 
     @abstractmethod
     def fill(self, at: str | None = None) -> None:

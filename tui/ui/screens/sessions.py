@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import ClassVar
 
 from textual import on, work
@@ -14,15 +13,13 @@ from textual.widgets import OptionList
 
 from tui.commands.context import Desk, SessionRow
 from tui.domain.errors import PonderError
-from tui.domain.events import Severity
-from tui.ui.screens.export_choice import ExportChoice, Form
+from tui.ui.screens.export_choice import ask_export
 from tui.ui.screens.finder import Search
 from tui.ui.screens.session_rows import session_row
 from tui.ui.screens.sheet import Keys
 from tui.ui.widgets.page import Page, markdown_lines
 from tui.ui.widgets.row_list import STEPS
 
-NARROW = 100
 SEARCH_KEYS = (("up down", "move"), ("enter", "open"), ("tab", "actions"))
 LIST_KEYS = (
     *(("enter", "open"), ("n", "new"), ("r", "rename"), ("d", "delete"), ("u", "undo"), ("f", "fork")),
@@ -55,10 +52,6 @@ class Sessions(Search[str]):
         self._page = Page(self.ponder.theming.sheet_ink(self.ponder))
         self._page.can_focus = False
         return (self._field, Horizontal(self._list, self._page, classes="columns"))
-
-    def on_mount(self) -> None:
-        """Where there is no room, there is no preview."""
-        self.set_class(self.app.size.width < NARROW, "-narrow")
 
     def fill(self, at: str | None = None) -> None:
         """The newest first, or the best."""
@@ -145,26 +138,6 @@ class Sessions(Search[str]):
         elif key in ("d", "f", "e", "space") and chosen is not None:
             self._act(key, chosen)
 
-    def _ask_export(self, session: str) -> None:
-        def chosen(choice: tuple[Form, str] | None) -> None:
-            if choice is not None:
-                self._export(session, *choice)
-
-        self.app.push_screen(ExportChoice(), chosen)
-
-    @work(group="act")
-    async def _export(self, session: str, form: Form, parts: str) -> None:
-        path = Path.cwd() / f"ponder-{session[-8:]}.{form}"
-        try:
-            path.write_text(await self._desk.library.export(session, form, parts), encoding="utf-8")
-            path.chmod(0o600)
-        except PonderError as error:
-            self.complain(error)
-        except OSError as error:
-            self.ponder.say(f"{path} could not be written: {error.strerror}.", Severity.ERROR)
-        else:
-            self.say(f"Written to {path}")
-
     def _begin_rename(self, session: str) -> None:
         self._renaming = session
         self.note("a new title")
@@ -216,7 +189,7 @@ class Sessions(Search[str]):
         elif key == "space":
             await library.pin(session, pinned=not self._rows[session].pinned)
         elif key == "e":
-            self._ask_export(session)
+            ask_export(self, library, session)
             return
         else:
             turns = await library.turns(session)

@@ -54,7 +54,7 @@ class ThemePicker(Sheet[str]):
         file = self.ponder.theming.file(name)
         low = weakest(theme_variables(file.theme))
         if low is None:
-            said = "The terminal's own colours."
+            said = "How well they can be told apart is the terminal's."
         else:
             grade = "AAA" if low[0] >= GOOD else "AA" if low[0] >= FINE else "below AA"
             said = f"Contrast at least {low[0]:.1f} ({grade}; {low[1]})."

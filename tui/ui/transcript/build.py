@@ -211,7 +211,7 @@ def fill_arguments(drawn: ToolCall, arguments: str) -> None:
 
 def fill_result(drawn: ToolCall, result: ToolResultBlock) -> None:
     """Say what came."""
-    drawn.state = ToolState.FAILED if result.failed else ToolState.DONE
+    drawn.state = ToolState.DENIED if result.denied else ToolState.FAILED if result.failed else ToolState.DONE
     drawn.seconds = result.seconds
     words = "\n".join(part.text for part in result.content if isinstance(part, TextBlock))
     language = "diff" if words.startswith(("--- ", "diff ")) or "\n@@ " in words[:400] else ""
@@ -245,13 +245,13 @@ def footer(message: Message) -> Caption | None:
     """The bill of an answer, and why it ended if not by itself."""
     runs: list[Run] = []
     if message.interrupted:
-        runs.append(Run(f"⚠ incomplete: {one_line(message.interrupted, 80)}  ", "warning"))
+        runs.append(Run(f"⚠ incomplete: {one_line(message.interrupted, 80)}", "warning"))
     elif message.stop is not None and message.stop.finish in STOPS:
         detail = f": {one_line(message.stop.detail, 80)}" if message.stop.detail else ""
-        runs.append(Run(f"⚠ {STOPS[message.stop.finish]}{detail}  ", "warning"))
+        runs.append(Run(f"⚠ {STOPS[message.stop.finish]}{detail}", "warning"))
     bill = bill_of(message.usage, message.seconds, message.cost)
     if bill:
-        runs.append(Run(bill, "muted"))
+        runs.append(Run(f" · {bill}" if runs else bill, "muted"))
     return Caption(*runs, space=1) if runs else None
 
 

@@ -141,7 +141,7 @@ class Conversation:
             case ApprovalAsked(call_id=call_id):
                 self._calls.state(call_id, ToolState.WAITING)
             case ApprovalSettled(call_id=call_id, allowed=allowed):
-                self._calls.state(call_id, ToolState.RUNNING if allowed else ToolState.FAILED)
+                self._calls.state(call_id, ToolState.RUNNING if allowed else ToolState.DENIED)
             case ToolProgressed(call_id=call_id, text=text):
                 self._calls.says(call_id, text)
             case ToolFinished():

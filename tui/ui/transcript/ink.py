@@ -45,7 +45,7 @@ def _colour(value: str | None) -> Color | None:
     return Color.parse(value[:7]) if value.startswith("#") else None
 
 
-PLAIN_MARKS = str.maketrans(dict(zip("▸▾┊▌▐│─•◦▪●○◇⊞✓✗⚠›‹…", "+-||||-***ooo#vx!><~", strict=True)))
+PLAIN_MARKS = str.maketrans(dict(zip("▸▾┊▌▐│─•◦▪●○◌◐◇⊘⊞✓✗⚠›‹…", "+-||||-***oo.~o/#vx!><~", strict=True)))
 """What a screen reader can say instead of our marks, each as wide as the other."""
 
 
@@ -58,10 +58,6 @@ class Ink:
         self._marks = PLAIN_MARKS if plain else None
         self._styles: dict[tuple[str, Look, str, str], Style] = {}
         self._grounds = {ground: Style(bgcolor=_colour(variables.get(name))) for ground, name in GROUNDS.items()}
-
-    def plainly(self) -> Ink:
-        """The same for someone who listens to the screen."""
-        return Ink(self._variables, ansi=self._ansi, plain=True)
 
     def ground(self, ground: str) -> Style:
         """The style of an empty cell."""

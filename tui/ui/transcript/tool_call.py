@@ -23,6 +23,7 @@ class ToolState(Enum):
     RUNNING = ("◐", "tool-running", "running")
     DONE = ("●", "tool-done", "")
     FAILED = ("✗", "tool-failed", "failed")
+    DENIED = ("⊘", "muted", "denied")
 
     @property
     def glyph(self) -> str:
@@ -113,7 +114,8 @@ class ToolCall(Drawn):
         """The one line, or a row of the detail."""
         if number:
             return self._document().line(number - 1)
-        tail = [word for word in (self.state.word, duration(self.seconds) if self.seconds is not None else "") if word]
+        ran = self.seconds is not None and self.state is not ToolState.DENIED
+        tail = [word for word in (self.state.word, duration(self.seconds or 0.0) if ran else "") if word]
         end = f"  {' · '.join(tail)}" if tail else ""
         name = one_line(self.name, 40)
         room = self._width - len(name) - len(end) - 4

@@ -75,8 +75,8 @@ class Transcript(Painted, can_focus=True):
             return
         column = self.column
         before = (column.top, column.total)
-        region = self.scrollable_content_region
-        if (region.width, region.height) != (column.width, column.height):
+        if self._is_unsettled():
+            region = self.scrollable_content_region
             column.resize(region.width, region.height)
             first = 0
         else:
@@ -118,11 +118,17 @@ class Transcript(Painted, can_focus=True):
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Scrolling up lets go of the tail; reaching it takes hold again."""
         super().watch_scroll_y(old_value, new_value)
-        if self._moving or not self.column.width:
+        if self._moving or not self.column.width or (self._is_unsettled() and new_value >= self.max_scroll_y):
+            # Textual moves what no longer fits before it tells of another size: nobody scrolled then.
             return
         self._note_following(now=round(new_value) >= self.column.last_top)
         self.column.scroll_to(round(new_value))
         self._show_window()
+
+    def _is_unsettled(self) -> bool:
+        """The column is laid out for another size than there is now."""
+        region = self.scrollable_content_region
+        return (region.width, region.height) != (self.column.width, self.column.height)
 
     def on_resize(self, event: events.Resize) -> None:
         """Another window."""

@@ -46,8 +46,9 @@ def meter_words(reading: MeterReading) -> str:
 def doing(status: Status, now: float) -> str:
     """What is going on, in words; "" when nothing is."""
     spent = f" {duration(max(0.0, now - status.since))}" if status.since is not None else ""
-    if status.retry_at is not None and status.phase is Phase.RETRYING:
-        return f"retry in {max(0.0, status.retry_at - now):.0f} s · /now skips the wait · esc stops"
+    if status.phase is Phase.RETRYING:
+        wait = Phase.RETRYING.value if status.retry_at is None else f"retry in {max(0.0, status.retry_at - now):.0f} s"
+        return f"{wait} · /now skips the wait · esc stops"
     if status.phase is Phase.TOOLS and status.tool:
         return f"running {one_line(status.tool, 30)}{spent}"
     if status.phase is Phase.IDLE:
@@ -60,12 +61,11 @@ def doing(status: Status, now: float) -> str:
 class StatusLine(Static):
     """One line; redrawn when something in it changes and four times a second while something runs."""
 
-    def __init__(self, *, motion: bool = True, still: bool = False, id: str | None = None) -> None:  # noqa: A002
+    def __init__(self, *, still: bool = False, id: str | None = None) -> None:  # noqa: A002
         super().__init__("", markup=False, id=id)
         self._status = Status()
-        self._motion = motion
         self._still = still
-        """No clock, so that whoever listens to the screen hears a state once."""
+        """No throbber and no clock: whoever listens to the screen hears a state once."""
         self._frame = 0
         self._drawn = ""
 
@@ -90,9 +90,9 @@ class StatusLine(Static):
         status = self._status
         if status.not_saved:
             parts.append((f" NOT SAVED: {one_line(status.not_saved, 60)} ", "$error reverse"))
-        busy = doing(replace(status, since=None) if self._still else status, now)
+        busy = doing(replace(status, since=None, retry_at=None) if self._still else status, now)
         if busy:
-            mark = THROBBER[self._frame % len(THROBBER)] if self._motion and not self._still else "·"
+            mark = THROBBER[self._frame % len(THROBBER)] if not self._still else "·"
             parts.append((f"{mark} {busy}", "$accent"))
         if status.queued:
             parts.append((f"{status.queued} waiting", "$warning"))
