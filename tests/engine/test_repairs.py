@@ -267,3 +267,12 @@ def test_a_model_the_provider_does_not_know_gets_the_nearest_names() -> None:
 def test_a_server_that_read_much_less_than_was_sent_is_told_of() -> None:
     _, heard = _play([answer("ok")], turns=_turns(50, 100))
     assert _notices(heard) == ["The server read 10 of about 10,002 tokens: it may have dropped context."]
+
+
+def test_that_is_said_once_for_a_model_and_not_after_every_answer() -> None:
+    async def play() -> None:
+        async with stage([answer("ok")], forever=True, turns=_turns(50, 100)) as s:
+            heard = [event for _ in range(3) for event in await s.say("again")]
+            assert len(_notices(heard)) == 1
+
+    virtually(play())

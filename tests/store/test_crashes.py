@@ -20,8 +20,7 @@ import pytest
 
 from tests.store.stage import open_stage
 from tests.store.writer import the_turn
-from tui.domain.messages import Turn
-from tui.store.turns import CRASHED
+from tui.domain.messages import CRASHED, Turn
 
 ROUNDS = int(os.environ.get("PONDER_KILLS", "12"))
 ROOT = Path(__file__).resolve().parents[2]

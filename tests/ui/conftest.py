@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.ui.stillness import stands_still
 from tui.ui import manners
 
 
@@ -25,3 +26,10 @@ def _seldom_collected() -> Iterator[None]:
 def _slow_fingers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pressing again counts as such however long a busy machine took in between."""
     monkeypatch.setattr(manners, "AGAIN_S", 120.0)
+
+
+@pytest.fixture(autouse=True)
+def _still_when_nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pilot guesses from the processor's time, in steps of 20 ms, and guesses wrong on a busy machine."""
+    monkeypatch.setattr("textual.pilot.wait_for_idle", stands_still)
+    monkeypatch.setattr("textual.app.wait_for_idle", stands_still)

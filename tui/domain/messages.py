@@ -28,6 +28,10 @@ class WireName(StrEnum):
     OLLAMA = "ollama"
 
 
+CRASHED = "crashed"
+"""``Message.interrupted`` of what was still coming when the program ended."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
     """Where an assistant message came from. A seal only goes back to an equal place."""

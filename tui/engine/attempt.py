@@ -195,7 +195,7 @@ class Attempt:
 
     def _hear_repetition(self, text: str) -> None:
         if self._detector.repeats(text):
-            self._publish(Notice(Severity.WARNING, "The model repeats itself.", "Esc stops it and keeps what came."))
+            self._publish(Notice(Severity.WARNING, "The model repeats itself.", "Stop it, and what came is kept."))
 
     def _compare(self, answering: str | None) -> None:
         facts = self._target.facts

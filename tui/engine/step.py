@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.events import AttemptReset, Notice, RequestStarted, RetryScheduled, Severity
-from tui.domain.messages import Message
+from tui.domain.messages import CRASHED, Message
 from tui.domain.request import ChatRequest
 from tui.domain.usage import Usage
 from tui.engine.attempt import Attempt, Place, Voice
@@ -109,7 +109,11 @@ class Step:
         if usage.input is None:
             return
         expected = self._turn.ports.planner.meter(ask).effective
+        told = f"{self._turn.spec.provider}/{self._turn.spec.model} reads less"
+        if told in self._turn.conversation.remarks:
+            return
         if expected >= DOUBTED_FROM and usage.input < expected * DOUBTED_BELOW:
+            self._turn.conversation.remarks.add(told)
             self._turn.publish(
                 Notice(
                     Severity.WARNING,
@@ -127,7 +131,7 @@ class Step:
         attempt.unsaved = False
         self._checkpointed = now
         session, turn_id = self._turn.conversation.session, self._turn.id
-        message = attempt.message(interrupted="crashed")
+        message = attempt.message(interrupted=CRASHED)
         self._turn.saver.save_soon(
             lambda journal: journal.checkpoint(session, turn_id, message), replaces=f"checkpoint {message.id}"
         )

@@ -207,7 +207,9 @@ def problem_with_arguments(arguments: str) -> str | None:
         return None
     try:
         parsed: object = json.loads(arguments, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError) as error:
+    except RecursionError:
+        return "The arguments are nested too deeply. Not executed."
+    except ValueError as error:
         return f"The arguments are not valid JSON ({error.__class__.__name__}): they may be truncated. Not executed."
     if not isinstance(parsed, dict):
         return "The arguments must be a JSON object. Not executed."

@@ -8,14 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from tui.domain.blocks import OpaqueBlock
-from tui.domain.messages import Message, Role, Turn
+from tui.domain.messages import CRASHED, Message, Role, Turn
 from tui.domain.value import dataclass
 from tui.store.blocks import clear_blocks, read_blocks, split, stored_rows, write_blocks
 from tui.store.codec import UNREADABLE, Unreadable, block_from, block_object, dumps, loads, message_from, message_meta
 from tui.store.words import index_turn, unindex
-
-CRASHED = "crashed"
-"""Why a message is incomplete whose end was never written."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from tui.domain.blocks import (
     ToolCallBlock,
     ToolResultBlock,
 )
-from tui.domain.messages import Message, Role, Turn
+from tui.domain.messages import CRASHED, Message, Role, Turn
 from tui.domain.printable import one_line
 from tui.domain.stream import Finish
 from tui.domain.thinking import ThinkingForm
@@ -34,6 +34,7 @@ CHARACTERS_PER_TOKEN = 4
 """Good enough for a figure that is marked as estimated and gives way to a reported one."""
 
 Results = Mapping[str, ToolResultBlock]
+NO_RESULT = "No result is known: the program ended before this call did."
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,8 @@ def sections_of(turns: Sequence[Turn], showing: Showing) -> Iterator[Section]:
     """Sections for turns, first to last; blocks are made when they are looked at."""
     for turn in turns:
         results = results_in(turn.messages)
+        if not turn.open:
+            results = {**_never_came(turn.messages), **results}
         for message in turn.messages:
             section = section_of(message, results, showing)
             if section is not None:
@@ -62,6 +65,18 @@ def results_in(messages: Sequence[Message]) -> dict[str, ToolResultBlock]:
         if message.role is Role.TOOL
         for block in message.blocks
         if isinstance(block, ToolResultBlock)
+    }
+
+
+def _never_came(messages: Sequence[Message]) -> dict[str, ToolResultBlock]:
+    """What stands for the result of each call if the program ended before there was one."""
+    return {
+        block.call_id: ToolResultBlock(
+            call_id=block.call_id, name=block.name, content=(TextBlock(text=NO_RESULT),), failed=True
+        )
+        for message in messages
+        for block in message.blocks
+        if isinstance(block, ToolCallBlock)
     }
 
 
@@ -245,7 +260,8 @@ def footer(message: Message) -> Caption | None:
     """The bill of an answer, and why it ended if not by itself."""
     runs: list[Run] = []
     if message.interrupted:
-        runs.append(Run(f"⚠ incomplete: {one_line(message.interrupted, 80)}", "warning"))
+        why = "the program ended" if message.interrupted == CRASHED else one_line(message.interrupted, 80)
+        runs.append(Run(f"⚠ incomplete: {why}", "warning"))
     elif message.stop is not None and message.stop.finish in STOPS:
         detail = f": {one_line(message.stop.detail, 80)}" if message.stop.detail else ""
         runs.append(Run(f"⚠ {STOPS[message.stop.finish]}{detail}", "warning"))

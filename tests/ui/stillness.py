@@ -1,0 +1,27 @@
+"""When a program on the test stage stands still: told by its event loop, not by how busy the machine is."""
+
+from __future__ import annotations
+
+import asyncio
+from time import monotonic
+
+SOON_S = 0.02
+"""A timer due so soon belongs to what is going on: the next frame, a call that was put off by a moment."""
+ROUNDS = 3
+
+
+async def stands_still(min_sleep: float = 0, max_sleep: float = 1) -> None:
+    """Come back when nothing can run, was woken by a socket or thread, or is due in a moment."""
+    loop = asyncio.get_running_loop()
+    deadline = monotonic() + max_sleep
+    quiet = 0
+    while quiet < ROUNDS and monotonic() < deadline:
+        await asyncio.sleep(0)
+        due = [at.when() for at in loop._scheduled if not at.cancelled() and at.when() < loop.time() + SOON_S]
+        if loop._ready:
+            quiet = 0
+        elif due:
+            quiet = 0
+            await asyncio.sleep(max(0.0, min(due) - loop.time()))
+        else:
+            quiet += 1

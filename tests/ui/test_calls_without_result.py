@@ -1,0 +1,36 @@
+"""Calls whose result never came, as a session opened again shows them."""
+
+from __future__ import annotations
+
+from tests.ui.drawn import WIDTH
+from tui.domain.blocks import TextBlock, ToolCallBlock
+from tui.domain.messages import CRASHED, Message, Role, Turn
+from tui.ui.markdown.runs import plain
+from tui.ui.transcript.build import NO_RESULT, Showing, sections_of
+from tui.ui.transcript.section import Section
+
+ASKED = Message(id="q", role=Role.USER, blocks=(TextBlock(text="clean up"),))
+CALL = ToolCallBlock(call_id="c", name="shell", arguments='{"command": "make clean"}')
+
+
+def _answer(*, open_turn: bool, interrupted: str | None = None) -> Section:
+    message = Message(id="a", role=Role.ASSISTANT, blocks=(CALL,), interrupted=interrupted)
+    return list(sections_of([Turn(id="t", messages=(ASKED, message), open=open_turn)], Showing()))[-1]
+
+
+def _lines(section: Section) -> list[str]:
+    return [plain(section.line(number)[0]).strip() for number in range(section.height(WIDTH))]
+
+
+def test_a_call_that_the_program_did_not_outlive_is_no_running_one_and_says_why() -> None:
+    section = _answer(open_turn=False, interrupted=CRASHED)
+    assert [line for line in _lines(section) if line] == [
+        "answer",
+        "✗ shell  make clean  failed",
+        "⚠ incomplete: the program ended",
+    ]
+    assert NO_RESULT in "\n".join(block.text() for block in section.blocks)
+
+
+def test_a_call_of_a_turn_that_still_runs_is_left_to_what_comes() -> None:
+    assert "◌ shell  make clean" in _lines(_answer(open_turn=True))
