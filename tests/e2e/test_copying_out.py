@@ -11,6 +11,8 @@ from tests.e2e.test_living import talking
 
 FAR = {"SSH_CONNECTION": "10.0.0.1 1 10.0.0.2 22"}
 CLIPBOARD = re.compile(rb"\x1b\]52;c;([A-Za-z0-9+/=]*)\x07")
+ENDED = re.compile(r"^ *\d+\.\d s$", re.MULTILINE)
+"""How long an answer took is said below it once it is whole and has taken its lasting place."""
 
 
 def _place(terminal: Terminal, words: str) -> tuple[int, int]:
@@ -29,7 +31,7 @@ def test_words_are_chosen_by_dragging_and_copied_by_ctrl_c(tmp_path: Path) -> No
     with talking(tmp_path, **FAR) as (terminal, model):
         model.say("first words of it\n\nlast \x1b]0;x\x07words of it")
         model.finish()
-        terminal.wait_for("last ")
+        terminal.until(lambda: ENDED.search(terminal.text()) is not None, "the end of the answer")
         begin, end = _place(terminal, "words of it"), _place(terminal, "last")
         _mouse(terminal, 0, begin)
         for row in range(begin[1], end[1] + 1):
