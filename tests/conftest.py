@@ -26,6 +26,7 @@ settings.register_profile(
 settings.load_profile("long" if os.environ.get("PONDER_LONG") else "suite")
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """Nearly half of the time is waiting for terminals, children and clocks: ``-n auto`` is two workers a core."""
     return 2 * (os.cpu_count() or 1)
