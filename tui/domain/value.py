@@ -13,6 +13,7 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from functools import partial
 from operator import attrgetter
+from types import MethodType
 from typing import TYPE_CHECKING, NoReturn, TypeVar, cast
 
 if TYPE_CHECKING:
@@ -138,6 +139,8 @@ class _Constructor:
 
     def __get__(self, value: object, cls: type[object]) -> object:
         self._used += 1
+        if isinstance(value, type):  # as ``inspect`` asks from Python 3.13 on
+            return MethodType(self._compiled(self.owner), value)
         if value is None or self._used > BY_HAND:
             return self._compiled(cls if value is None else value)
         return partial(self._by_hand, value)
