@@ -9,8 +9,9 @@ import pytest
 
 from tests.store.stage import GPT, Stage, a_turn, open_stage, rich_turn
 from tui.domain.errors import UsageError
+from tui.domain.rows import SessionRow
 from tui.store.leases import Held, this_process
-from tui.store.sessions import Beginning, SessionRow
+from tui.store.sessions import Beginning
 
 
 async def test_a_row_says_what_a_session_is(stage: Stage) -> None:

@@ -22,10 +22,10 @@ from tests.fakes.planner import SPEC, FakeCompressor, FakePlanner
 from tui.domain.blocks import TextBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.errors import UsageError
 from tui.domain.events import ApprovalAsked, Stamped, TurnFailed, TurnFinished
+from tui.domain.rows import ToolRow
 from tui.engine.ports import Ports, Toolbox
 from tui.engine.session import Opening, Session
 from tui.engine.settings import EngineSettings
-from tui.tools.box import ToolRow
 
 NAMES = ["read_file", "list_dir", "glob", "grep", "write_file", "edit_file", "shell", "fetch_url"]
 

@@ -17,7 +17,7 @@ import pytest
 
 from tests.fakes.bench import Bench, FakeRun, open_bench, outcome, pictures, words
 from tui.domain.blocks import DENIED, ToolCallBlock
-from tui.tools.box import ServerRow
+from tui.domain.rows import ServerRow
 from tui.tools.mcp import ENDED
 
 pytest.importorskip("mcp")

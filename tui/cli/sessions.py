@@ -17,12 +17,12 @@ from typing import Literal
 
 from tui.domain.errors import PonderError, UsageError
 from tui.domain.printable import one_line, printable
+from tui.domain.rows import SessionRow
 from tui.settings.atomic import write_atomically
 from tui.settings.paths import Paths, find_paths
 from tui.store.database import Database
 from tui.store.leases import this_process
 from tui.store.library import StoredLibrary
-from tui.store.sessions import SessionRow
 from tui.store.snippets import BEGIN, END
 from tui.store.surroundings import Surroundings
 from tui.wiring.ids import new_id

@@ -10,8 +10,9 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from tui.commands.desk import ChatDesk, Desk, DraftDesk, KeyDesk, Library, ModelDesk, SettingsDesk, ToolDesk
-from tui.commands.rows import Exchange, Finding, LevelRow, ModelRow, ServerRow, SessionRow, ToolRow
+from tui.commands.rows import Exchange, Finding, LevelRow, ModelRow
 from tui.domain.events import Severity
+from tui.domain.rows import ServerRow, SessionRow, ToolRow
 from tui.domain.value import dataclass
 
 if TYPE_CHECKING:

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from tui.engine.outlook import Preview
 
 
-from tui.commands.rows import Exchange, Finding, LevelRow, ModelRow, ServerRow, SessionRow, ToolRow
+from tui.commands.rows import Exchange, Finding, LevelRow, ModelRow
+from tui.domain.rows import ServerRow, SessionRow, ToolRow
 
 
 class Library(Protocol):

@@ -1,4 +1,4 @@
-"""Rows for lists: what screens show of models, sessions, tools and servers."""
+"""Rows for lists that only screens and commands know: models, levels, findings, the last exchange."""
 
 from __future__ import annotations
 
@@ -52,48 +52,6 @@ class Finding:
     """``ANTHROPIC_API_KEY found``, ``3 models``, ``no key: /key openai``."""
     spec: ModelSpec | None = None
     """A model to begin with."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionRow:
-    """A stored session, for lists."""
-
-    id: str
-    title: str
-    model: str
-    turns: int
-    cost: float | None
-    updated: float
-    """Seconds since the epoch."""
-    pinned: bool = False
-    deleted: bool = False
-    snippet: str = ""
-    """Where the search found something; hits stand between \x02 and \x03."""
-    hit_message: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolRow:
-    """A tool, for lists."""
-
-    name: str
-    source: str
-    """built in, or the MCP server's name."""
-    enabled: bool
-    policy: str
-    """allow, ask, deny."""
-    tokens: int
-    description: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServerRow:
-    """An MCP server, for lists."""
-
-    name: str
-    state: str
-    tools: int
-    detail: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -109,7 +109,7 @@ class Compaction:
             writer = self._writer(ask)
             folding = self._ports.compressor.fold(ask, writer, instruction)
             if folding is None:
-                publish(CompressionFinished(before, before, error="There is no finished turn that could be folded."))
+                publish(CompressionFinished(before, before, error=_nothing_to_fold(ask.settings.keep_turns)))
                 return False
             publish(CompressionStarted(folding.turns, folding.before))
             folding, answer = await self._summary(writer, folding, asking)
@@ -255,3 +255,10 @@ def _keep_silent(event: AppEvent) -> None:
 
 def _nothing() -> None:
     """No checkpoints for summaries."""
+
+
+def _nothing_to_fold(kept: int) -> str:
+    if not kept:
+        return "There is no finished turn that could be folded."
+    last = "turn is" if kept == 1 else f"{kept} turns are"
+    return f"The last {last} kept as they are (`context.keepTurns`), and nothing before could be folded."

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from tui.domain.errors import UsageError
+from tui.domain.rows import SessionRow
 from tui.store import archive, branches, export, sessions
 from tui.store.database import Database
 from tui.store.export import Parts
@@ -16,7 +17,6 @@ from tui.store.foreign import foreign_conversations
 from tui.store.query import parse
 from tui.store.redaction import redacted
 from tui.store.search import found_sessions
-from tui.store.sessions import SessionRow
 from tui.store.summaries import runs_of
 from tui.store.surroundings import Surroundings
 from tui.store.turns import read_turns

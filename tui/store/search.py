@@ -5,9 +5,10 @@ from __future__ import annotations
 import sqlite3
 from dataclasses import replace
 
+from tui.domain.rows import SessionRow
 from tui.store.blocks import OF_MESSAGE, read_blocks, words_of
 from tui.store.query import Query
-from tui.store.sessions import SessionRow, one
+from tui.store.sessions import one
 from tui.store.snippets import fold, snippet
 
 RANKED = 5_000

@@ -8,31 +8,13 @@ from dataclasses import field
 
 from tui.domain.blocks import TextBlock
 from tui.domain.messages import Role, Turn
+from tui.domain.rows import SessionRow
 from tui.domain.thinking import ModelSpec
 from tui.domain.value import dataclass
 from tui.store.codec import Unreadable, dumps, loads, spec_from, to_object
 from tui.store.words import unindex
 
 TITLE_LENGTH = 60
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionRow:
-    """A stored session, for lists."""
-
-    id: str
-    title: str
-    model: str
-    turns: int
-    cost: float | None
-    updated: float
-    """Seconds since the epoch."""
-    pinned: bool = False
-    deleted: bool = False
-    snippet: str = ""
-    """Where the search found something; hits stand between \x02 and \x03."""
-    hit_message: str | None = None
-    hit_turn: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

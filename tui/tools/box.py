@@ -13,35 +13,13 @@ from pydantic import BaseModel, ValidationError
 from tui.domain.blocks import ImageBlock, TextBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.errors import PonderError, ToolError, UsageError
 from tui.domain.request import ToolSchema
+from tui.domain.rows import ServerRow, ToolRow
 from tui.tools.permissions import Permissions
 from tui.tools.ports import Intent, Outcome, Prepared, Run, Tool, said
 from tui.tools.rules import Access
 
 CHARACTERS_PER_TOKEN = 4
 BUILT_IN = "built in"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolRow:
-    """A tool, for lists."""
-
-    name: str
-    source: str
-    enabled: bool
-    policy: str
-    tokens: int
-    """Estimated."""
-    description: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServerRow:
-    """An MCP server, for lists."""
-
-    name: str
-    state: str
-    tools: int
-    detail: str = ""
 
 
 class ForeignTools(Protocol):

@@ -18,7 +18,8 @@ from tui.domain.request import ToolSchema
 if TYPE_CHECKING:
     from tui.domain.blocks import ToolCallBlock, ToolResultBlock
     from tui.domain.errors import PonderError
-    from tui.tools.box import ServerRow, ToolRow, Workbench
+    from tui.domain.rows import ServerRow, ToolRow
+    from tui.tools.box import Workbench
     from tui.tools.ports import Run
 
 DEFINITIONS = Path(__file__).parent / "definitions.json"

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from tui.domain.errors import ToolError
 from tui.domain.printable import one_line, printable
 from tui.domain.request import ToolSchema
-from tui.tools.box import ServerRow
+from tui.domain.rows import ServerRow
 from tui.tools.mcp_config import ServerConfig
 from tui.tools.mcp_tools import ForeignTool, joined, outcome_of, tools_of
 from tui.tools.output_ends import OutputEnds

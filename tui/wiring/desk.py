@@ -77,17 +77,7 @@ class LiveTools:
 
     def tools(self) -> Sequence[ToolRow]:
         """All tools."""
-        return [
-            ToolRow(
-                name=row.name,
-                source=row.source,
-                enabled=row.enabled,
-                policy=row.policy,
-                tokens=row.tokens,
-                description=row.description,
-            )
-            for row in self._current.program.workbench.rows()
-        ]
+        return self._current.program.workbench.rows()
 
     async def enable_tool(self, name: str, *, enabled: bool) -> None:
         """Offer it to models, or not."""
@@ -96,10 +86,7 @@ class LiveTools:
 
     def servers(self) -> Sequence[ServerRow]:
         """MCP servers."""
-        return [
-            ServerRow(name=row.name, state=row.state, tools=row.tools, detail=row.detail)
-            for row in self._current.program.workbench.servers()
-        ]
+        return self._current.program.workbench.servers()
 
 
 class LiveDrafts:

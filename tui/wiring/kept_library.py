@@ -15,7 +15,7 @@ from tui.store.surroundings import Surroundings
 from tui.wiring.storage import Listener
 
 if TYPE_CHECKING:
-    from tui.commands.rows import SessionRow
+    from tui.domain.rows import SessionRow
     from tui.store.library import StoredLibrary
 
 
@@ -42,23 +42,7 @@ class KeptLibrary:
 
     async def sessions(self, query: str = "", limit: int = 200) -> Sequence[SessionRow]:
         """Newest first, pinned ones before."""
-        from tui.commands.rows import SessionRow
-
-        return [
-            SessionRow(
-                id=row.id,
-                title=row.title,
-                model=row.model,
-                turns=row.turns,
-                cost=row.cost,
-                updated=row.updated,
-                pinned=row.pinned,
-                deleted=row.deleted,
-                snippet=row.snippet,
-                hit_message=row.hit_message,
-            )
-            for row in await self._library.sessions(query, limit)
-        ]
+        return await self._library.sessions(query, limit)
 
     async def preview(self, session: str) -> str:
         """Its first and last words."""

@@ -16,7 +16,7 @@ from tui.domain.value import dataclass
 from tui.engine.ports import Journal
 
 if TYPE_CHECKING:
-    from tui.commands.rows import SessionRow
+    from tui.domain.rows import SessionRow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,7 +195,7 @@ class KeptInMemory:
 
     async def sessions(self, query: str = "", limit: int = 200) -> Sequence[SessionRow]:
         """Those of this run."""
-        from tui.commands.rows import SessionRow
+        from tui.domain.rows import SessionRow
 
         return [
             SessionRow(id=name, title="not saved", model="", turns=len(kept.turns), cost=None, updated=0.0)

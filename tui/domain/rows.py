@@ -1,0 +1,48 @@
+"""Rows for lists, as the rooms that keep sessions and tools hand them to whoever shows them."""
+
+from __future__ import annotations
+
+from tui.domain.value import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionRow:
+    """A stored session, for lists."""
+
+    id: str
+    title: str
+    model: str
+    turns: int
+    cost: float | None
+    updated: float
+    """Seconds since the epoch."""
+    pinned: bool = False
+    deleted: bool = False
+    snippet: str = ""
+    """Where the search found something; hits stand between \x02 and \x03."""
+    hit_message: str | None = None
+    hit_turn: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolRow:
+    """A tool, for lists."""
+
+    name: str
+    source: str
+    """built in, or the MCP server's name."""
+    enabled: bool
+    policy: str
+    """allow, ask, deny."""
+    tokens: int
+    description: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerRow:
+    """An MCP server, for lists."""
+
+    name: str
+    state: str
+    tools: int
+    detail: str = ""
