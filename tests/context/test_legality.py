@@ -7,6 +7,7 @@ from tests.context.aims import (
     GPT,
     MISTRAL,
     OLLAMA,
+    PLAIN_CHAT,
     answer,
     call,
     result,
@@ -17,11 +18,12 @@ from tests.context.aims import (
     turn,
     user,
 )
+from tui.catalog.facts import EchoRule
 from tui.context.legality import MAY_HAVE_RUN
-from tui.domain.blocks import OpaqueBlock, Seal
+from tui.domain.blocks import ImageBlock, OpaqueBlock, Seal, ThinkingBlock
 from tui.domain.request import Reason
 from tui.domain.stream import Finish, Stop
-from tui.domain.thinking import PlanState
+from tui.domain.thinking import PlanState, ThinkingForm
 
 EVERYWHERE = pytest.mark.parametrize("goal", [CLAUDE, GPT, DEEPSEEK, MISTRAL, GEMINI, OLLAMA])
 
@@ -199,3 +201,25 @@ def test_what_no_server_can_read_becomes_the_replacement_character():
 
 def test_nothing_stored_is_nothing_sent():
     assert CLAUDE.select().messages == ()
+
+
+def test_prompts_in_a_row_are_joined_where_roles_have_to_alternate():
+    picture = ImageBlock(media_type="image/png", data="AAAA")
+    history = turn("t1", user("u1", "first"), answer(PLAIN_CHAT, "a1", said("half", partial=True), call("c1")))
+    unanswered = [turn(f"t{number}", user(f"u{number}", f"prompt {number}", picture)) for number in (2, 3)]
+    apart = PLAIN_CHAT.select(history, *unanswered)
+    strict = PLAIN_CHAT.with_quirks(merge_same_role=True).select(history, *unanswered)
+    assert [message.joined for message in apart.messages] == [False] * 5
+    assert [message.joined for message in strict.messages] == [False] * 4 + [True]
+    assert [message.blocks for message in strict.messages] == [message.blocks for message in apart.messages]
+
+
+def test_sealed_answers_are_never_joined():
+    sealed = ThinkingBlock(text="hm", form=ThinkingForm.FULL, seal=Seal(raw="[]"))
+    goal = PLAIN_CHAT.with_quirks(merge_same_role=True, thinking_back="reasoning_details").with_facts(
+        echo=EchoRule.REQUIRED
+    )
+    history = turn("t1", user("u1", "go"), *(answer(goal, f"a{n}", sealed, f"answer {n}") for n in (1, 2)))
+    plain = turn("t2", answer(goal, "a3", "answer 3"))
+    outgoing = goal.select(history, plain, turn("t3", user("u2", "on")))
+    assert [message.joined for message in outgoing.messages] == [False, False, False, True, False]

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.histories import histories, reasoning_rules
+from tests.validators import template
 from tui.catalog.facts import EchoRule, ModelFacts, ProviderFacts
 from tui.catalog.load import effective_quirks, packaged_catalog
 from tui.catalog.plan import plan
@@ -102,8 +103,27 @@ def unled_loop(body: dict) -> list[str]:
     return ["a tool loop does not begin with thinking"] if first and "thinking" not in first[0] else []
 
 
+def refused_by_template(facts: ModelFacts, quirks: Quirks, body: dict) -> list[str]:
+    """Problems with the order of roles, for servers that may run any open model."""
+    if not (quirks.merge_same_role and quirks.assistant_after_tool):
+        return []
+    if facts.wire is WireName.OPENAI_RESPONSES:
+        return template.responses_problems(body["input"])
+    # Sealed details of two answers stay apart: who seals them is no chat template.
+    sealed = any("reasoning_details" in message for message in body["messages"])
+    return [] if sealed else template.chat_problems(body["messages"])
+
+
+OWN_SERVERS = {
+    "providers": {
+        name: {"wire": wire, "base_url": "http://localhost:9/v1", "auth": "none"}
+        for name, wire in (("own-chat", "openai-chat"), ("own-responses", "openai-responses"))
+    }
+}
+
+
 def goal(name: str) -> Goal:
-    catalog = packaged_catalog()
+    catalog = packaged_catalog().with_overrides(OWN_SERVERS)
     provider_id, rest = name.split("/", 1)
     model, level = rest.rsplit("@", 1)
     provider = catalog.provider(provider_id)
@@ -132,6 +152,10 @@ NAMES = (
     "google/gemini-2.5-pro@8k",
     "ollama/qwen3:8b@high",
     "vllm/qwen3@high",
+    "llama.cpp/gemma-3-12b-it@none",
+    "lmstudio/mistral-small@none",
+    "own-chat/some-model@none",
+    "own-responses/some-model@none",
 )
 GOALS = {name: goal(name) for name in NAMES}
 ORIGINS = tuple(dict.fromkeys(each.origin for each in GOALS.values()))
@@ -177,6 +201,7 @@ def test_whatever_happened_before_the_next_request_is_legal_and_complete(name, d
     encoded = target.encoded(request)
     body = json.loads(json.dumps(encoded.body))
     assert target.problems(encoded, body) == []
+    assert refused_by_template(target.facts, target.quirks, body) == []
     spelled = json.dumps(body, ensure_ascii=False)
     assert SAID.findall(spelled) == stored(history)
     assert set(THOUGHT.findall(spelled)) == thoughts(request.outgoing)

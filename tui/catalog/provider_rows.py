@@ -54,14 +54,16 @@ _KEYS: Mapping[str, Check] = {
     "complete": is_flag,
     "start": is_text,
 }
+_ALTERNATING: Table = {"merge_same_role": True, "assistant_after_tool": True}
+"""Any server may run an open model, whose chat template refuses two prompts in a row; no server needs them apart."""
 _WIRE_DEFAULTS: Mapping[str, Table] = {
     WireName.ANTHROPIC: {
         "auth": "x-api-key",
         "discovery": "anthropic",
         "quirks": {"version": "2023-06-01", "forbids_sampling": False, "empty_signatures": True},
     },
-    WireName.OPENAI_CHAT: {"discovery": "openai", "quirks": {"thinking_back": "as_received"}},
-    WireName.OPENAI_RESPONSES: {"discovery": "openai"},
+    WireName.OPENAI_CHAT: {"discovery": "openai", "quirks": {"thinking_back": "as_received", **_ALTERNATING}},
+    WireName.OPENAI_RESPONSES: {"discovery": "openai", "quirks": {**_ALTERNATING}},
     WireName.GEMINI: {"auth": "x-goog-api-key", "discovery": "gemini"},
     WireName.OLLAMA: {"discovery": "ollama"},
 }
@@ -111,8 +113,12 @@ def user_provider(name: str, row: object, file: str) -> ProviderFacts:
         for key in ("wire", "base_url"):
             if key not in own:
                 raise ConfigError(f"{file}: `{where}` needs `{key}`", file=file, key=f"{where}.{key}")
-        packaged = {"resells": True, **_WIRE_DEFAULTS.get(str(own["wire"]), {})}
-    table = {**packaged, **own}
+        packaged = {
+            "resells": True,
+            "wire_quirks": _quirks_of_other_wires(str(own["wire"])),
+            **_WIRE_DEFAULTS.get(str(own["wire"]), {}),
+        }
+    table = {**packaged, **own, "wire_quirks": _merged_by_wire(packaged, own)}
     if isinstance(packaged.get("quirks"), Mapping):
         table["quirks"] = {**cast(Table, packaged["quirks"]), **cast(Table, own.get("quirks", {}))}
     if urlsplit(str(table["base_url"])).scheme not in ("http", "https"):
@@ -120,6 +126,21 @@ def user_provider(name: str, row: object, file: str) -> ProviderFacts:
     if "/" in name:
         raise ConfigError(f"{file}: a provider's name cannot contain `/`: `{name}`", file=file, key=where)
     return _facts(name, table, file)
+
+
+def _quirks_of_other_wires(wire: str) -> Table:
+    """Defaults for models that speak another wire than their provider."""
+    return {other: row["quirks"] for other, row in _WIRE_DEFAULTS.items() if "quirks" in row and other != wire}
+
+
+def _merged_by_wire(packaged: Table, own: Table) -> Table:
+    """The packaged ``wire_quirks`` with the user's fields on top, wire by wire; what is no table is reported later."""
+    merged = dict(cast(Table, packaged.get("wire_quirks", {})))
+    for wire, quirks in cast(Table, own.get("wire_quirks", {})).items():
+        before = merged.get(wire, {})
+        both = isinstance(before, Mapping) and isinstance(quirks, Mapping)
+        merged[wire] = {**cast(Table, before), **cast(Table, quirks)} if both else quirks
+    return merged
 
 
 def _facts(name: str, row: Table, source: str) -> ProviderFacts:

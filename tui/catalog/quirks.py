@@ -25,6 +25,13 @@ WORDS: Mapping[str, tuple[str, ...]] = {
 class Quirks:
     """All switches of all wires; the defaults are the wire's inventor's behaviour."""
 
+    # Chat Completions and Responses: order of messages
+    merge_same_role: bool = False
+    """Consecutive messages of one role are sent as one, and the first one is the user's: chat templates of open
+    models raise an error where roles do not alternate."""
+    assistant_after_tool: bool = False
+    """An assistant message is put between tool results and the user (Mistral, chat templates of open models)."""
+
     # Chat Completions: thinking in the stream
     thinking_in: tuple[str, ...] = ("reasoning_content", "reasoning", "reasoning_text", "thinking")
     """Delta fields read as thinking; the first non-empty one counts, once."""
@@ -58,10 +65,6 @@ class Quirks:
     """Body field for the conversation's id, for prompt caches that take one (``prompt_cache_key`` at OpenAI)."""
     content_never_null: bool = False
     """Assistant content is "" instead of null beside tool calls."""
-    merge_same_role: bool = False
-    """Consecutive messages of one role are joined."""
-    assistant_after_tool: bool = False
-    """An assistant message must stand between tool results and the user (Mistral)."""
     tool_id: str = "any"
     """``any``, ``nine_alnum`` (Mistral), ``forty`` (at most 40 characters)."""
     tool_images: bool = False

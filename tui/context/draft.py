@@ -35,6 +35,8 @@ class Draft:
     """Thinking of this message stays behind."""
     lost_call: bool = False
     """A broken call of this message stays behind: what is left is not what the provider made."""
+    joined: bool = False
+    """Sent as one message with the draft before it."""
 
     @property
     def origin(self) -> Origin | None:

@@ -1,10 +1,11 @@
-"""What a wire demands of a history: broken and orphan pieces out, calls paired with results, ends and order right."""
+"""What a wire demands of a history: no broken or orphan pieces, calls paired with results, legal ends and order."""
 
 from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from tui.context.calls import legal_arguments, uniquely_named
 from tui.context.draft import Draft, Item, Ledger
@@ -167,7 +168,8 @@ def _drop_orphans(draft: Draft, ledger: Ledger) -> None:
 def _with_ends(drafts: Sequence[Draft], aim: Aim) -> list[Draft]:
     """Fillers where a wire wants a message and the history has none."""
     ended: list[Draft] = []
-    if not drafts or (aim.wire.starts_with_user and drafts[0].role is not Role.USER):
+    starts_with_user = aim.wire.starts_with_user or aim.quirks.merge_same_role
+    if not drafts or (starts_with_user and drafts[0].role is not Role.USER):
         ended.append(_filler(Role.USER, CONTINUES))
     for draft in drafts:
         if aim.quirks.assistant_after_tool and draft.role is Role.USER and ended and ended[-1].role is Role.TOOL:
@@ -177,7 +179,31 @@ def _with_ends(drafts: Sequence[Draft], aim: Aim) -> list[Draft]:
     if ended[-1].role is Role.ASSISTANT and not may_end:
         ended.append(_filler(Role.USER, GO_ON))
     _mark_running_loop(ended)
+    if aim.quirks.merge_same_role:
+        _join_neighbours(ended, aim)
     return ended
+
+
+def _join_neighbours(drafts: Sequence[Draft], aim: Aim) -> None:
+    """Mark each message that is sent as one with the message before it.
+
+    Chat templates of open models raise an error unless user and assistant alternate. Two prompts in a row are common:
+    a turn that failed has no answer, and a summary of compressed turns is a message of the user.
+    """
+    for before, draft in pairwise(drafts):
+        if before.role is not draft.role:
+            continue
+        if draft.role is Role.USER:
+            draft.joined = True
+        elif draft.role is Role.ASSISTANT and aim.wire.joins_answers:
+            draft.joined = not (before.calls() or _returns_sealed_details(draft, aim))
+
+
+def _returns_sealed_details(draft: Draft, aim: Aim) -> bool:
+    """Whether thinking of this answer is sent as sealed entries; those of two answers are never put into one list."""
+    return aim.quirks.thinking_back in ("reasoning_details", "as_received") and any(
+        isinstance(item.block, ThinkingBlock) and item.block.seal is not None for item in draft.items
+    )
 
 
 def _mark_running_loop(drafts: Sequence[Draft]) -> None:

@@ -139,7 +139,7 @@ class _Counter:
     def message(self, message: OutgoingMessage) -> list[tuple[Part, int]]:
         """Part by part, what a message adds."""
         own = Part.ANSWERS if message.role is Role.ASSISTANT else Part.USER
-        found = [(own, round(self.family.per_message))]
+        found = [(own, 0 if message.joined else round(self.family.per_message))]
         for block in message.blocks:
             if isinstance(block, ThinkingBlock):
                 found.append((Part.THINKING_SENT, self.thinking(block, message)))

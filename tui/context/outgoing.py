@@ -96,6 +96,7 @@ def _finished(draft: Draft) -> OutgoingMessage:
         origin=None if draft.lost_call else draft.origin,
         source_id=draft.source.id if draft.source else None,
         in_open_loop=draft.in_open_loop,
+        joined=draft.joined,
     )
 
 

@@ -40,6 +40,8 @@ class WireRules:
     flatten_without_tools: bool = False
     """Tool calls in the history are refused by a request that offers no tools."""
     starts_with_user: bool = False
+    joins_answers: bool = False
+    """Two answers in a row can be spelled as one message."""
     pauses: bool = False
     """The provider may ask for its own unfinished message back as the last one."""
     prefill: bool = False
@@ -79,6 +81,7 @@ _RESPONSES = WireRules(
 )
 _CHAT = WireRules(
     thinking_needs="as_quirks_say",
+    joins_answers=True,
     trailing_thinking=True,
     flatten_without_tools=True,
     starts_with_user=True,

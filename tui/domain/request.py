@@ -66,6 +66,8 @@ class OutgoingMessage:
     source_id: str | None = None
     """The stored message; None for one made up to keep the history legal."""
     in_open_loop: bool = False
+    joined: bool = False
+    """Sent as one message with the message before it, which has the same role."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from tui.catalog.quirks import Quirks
 from tui.domain.blocks import Block, ImageBlock, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.messages import Role
 from tui.domain.request import ChatRequest, OutgoingMessage, ToolSchema
-from tui.wires.chat_shape import join_same_role, stand_between
+from tui.wires.chat_shape import join
 from tui.wires.json_text import NotJSON, loads
 from tui.wires.merge_fields import merge_fields
 from tui.wires.reasoning_details import details_of
@@ -65,10 +65,12 @@ def _messages(request: ChatRequest, quirks: Quirks) -> list[dict[str, object]]:
     if request.system:
         messages.append({"role": quirks.system_role, "content": request.system})
     for message in request.outgoing.messages:
-        messages += _spelled(message, quirks)
-    if quirks.assistant_after_tool:
-        messages = stand_between(messages)
-    return join_same_role(messages) if quirks.merge_same_role else messages
+        spelled = _spelled(message, quirks)
+        if message.joined:
+            join(messages, spelled)
+        else:
+            messages += spelled
+    return messages
 
 
 def _spelled(message: OutgoingMessage, quirks: Quirks) -> list[dict[str, object]]:

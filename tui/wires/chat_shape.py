@@ -1,38 +1,16 @@
-"""Message order that strict servers insist on: no two of one role in a row, no user directly after a tool result."""
+"""Two neighbouring messages of one role as a single message, for servers that insist on alternating roles."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 Message = dict[str, object]
-STAND_IN = "Understood."
-"""What the assistant is made to say between tool results and the user, where a server insists on an answer there."""
 
 
-def stand_between(messages: Sequence[Message]) -> list[Message]:
-    """An assistant message wherever a user message follows a tool result."""
-    ordered: list[Message] = []
-    for message in messages:
-        if ordered and ordered[-1]["role"] == "tool" and message["role"] == "user":
-            ordered.append({"role": "assistant", "content": STAND_IN})
-        ordered.append(message)
-    return ordered
-
-
-def join_same_role(messages: Sequence[Message]) -> list[Message]:
-    """Neighbours of one role as one. Tool results stay apart, and nothing is joined behind tool calls."""
-    joined: list[Message] = []
-    for message in messages:
-        last = joined[-1] if joined else None
-        if last is not None and _joinable(last, message):
-            joined[-1] = _joined(last, message)
-        else:
-            joined.append(message)
-    return joined
-
-
-def _joinable(last: Message, message: Message) -> bool:
-    return last["role"] == message["role"] and message["role"] != "tool" and "tool_calls" not in last
+def join(messages: list[Message], more: list[Message]) -> None:
+    """Append ``more``; the last message and the first of ``more`` become one if they have the same role."""
+    if messages and more and messages[-1]["role"] == more[0]["role"]:
+        messages[-1] = _joined(messages[-1], more[0])
+        more = more[1:]
+    messages += more
 
 
 def _joined(last: Message, message: Message) -> Message:

@@ -34,7 +34,7 @@ def encode(request: ChatRequest, quirks: Quirks) -> Encoded:
     """The request's path, body and headers."""
     body: dict[str, object] = {
         "model": request.model,
-        "input": [item for message in request.outgoing.messages for item in _items(message, quirks)],
+        "input": _input(request, quirks),
         "stream": request.stream,
         "store": False,
     }
@@ -83,6 +83,22 @@ def _tool(tool: ToolSchema) -> Item:
         "parameters": dict(tool.parameters),
         "strict": False,
     }
+
+
+def _input(request: ChatRequest, quirks: Quirks) -> list[Item]:
+    items: list[Item] = []
+    for message in request.outgoing.messages:
+        spelled = _items(message, quirks)
+        if message.joined and items and spelled and items[-1].get("role") == spelled[0].get("role") == "user":
+            items[-1]["content"] = [*_parts(items[-1]), *_parts(spelled[0])]
+            spelled = spelled[1:]
+        items += spelled
+    return items
+
+
+def _parts(item: Item) -> list[object]:
+    content = item["content"]
+    return content if isinstance(content, list) else [content]
 
 
 def _items(message: OutgoingMessage, quirks: Quirks) -> Sequence[Item]:

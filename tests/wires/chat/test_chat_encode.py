@@ -273,14 +273,18 @@ def test_a_failed_result_says_so():
 
 
 @pytest.mark.parametrize(
-    ("merges", "roles"), [(True, ["user", "assistant"]), (False, ["user", "user", "assistant", "assistant"])]
+    ("joined", "roles"), [(True, ["user", "assistant"]), (False, ["user", "user", "assistant", "assistant"])]
 )
-def test_neighbours_of_one_role(merges, roles):
-    history = [user("a"), user("b"), assistant(said("c")), assistant(THOUGHT, CALL)]
-    quirks = Quirks(merge_same_role=merges, thinking_back="reasoning_content")
-    messages = messages_of(*history, quirks=quirks)
+def test_neighbours_that_the_selection_joined_are_one_message(joined, roles):
+    history = [
+        user("a"),
+        replace(user("b"), joined=joined),
+        assistant(said("c")),
+        replace(assistant(THOUGHT, CALL), joined=joined),
+    ]
+    messages = messages_of(*history, quirks=Quirks(thinking_back="reasoning_content"))
     assert [message["role"] for message in messages] == roles
-    if merges:
+    if joined:
         assert messages == [
             {"role": "user", "content": "a\n\nb"},
             {"role": "assistant", "content": "c", "reasoning_content": "Hm.", "tool_calls": [SPELLED_CALL]},
@@ -288,9 +292,14 @@ def test_neighbours_of_one_role(merges, roles):
 
 
 def test_joined_messages_keep_one_thinking_chunk_and_all_parts():
-    quirks = Quirks(merge_same_role=True, thinking_back="content_chunks")
-    picture = OutgoingMessage(role=Role.USER, blocks=(PICTURE,))
-    history = [user("a"), picture, assistant(THOUGHT, said("b")), assistant(THOUGHT, said("c"))]
+    quirks = Quirks(thinking_back="content_chunks")
+    picture = OutgoingMessage(role=Role.USER, blocks=(PICTURE,), joined=True)
+    history = [
+        user("a"),
+        picture,
+        assistant(THOUGHT, said("b")),
+        replace(assistant(THOUGHT, said("c")), joined=True),
+    ]
     assert [message["content"] for message in messages_of(*history, quirks=quirks)] == [
         [{"type": "text", "text": "a"}, SPELLED_PICTURE],
         [
@@ -299,16 +308,6 @@ def test_joined_messages_keep_one_thinking_chunk_and_all_parts():
             {"type": "text", "text": "c"},
         ],
     ]
-
-
-@pytest.mark.parametrize(
-    ("stands", "roles"),
-    [(True, ["assistant", "tool", "assistant", "user"]), (False, ["assistant", "tool", "user"])],
-)
-def test_an_assistant_may_have_to_stand_between_results_and_user(stands, roles):
-    history = [assistant(CALL), results(result(said("Sunny"))), user("And now?")]
-    messages = messages_of(*history, quirks=Quirks(assistant_after_tool=stands))
-    assert [message["role"] for message in messages] == roles
 
 
 def test_plan_headers_and_the_path_go_along():
