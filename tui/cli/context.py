@@ -108,7 +108,8 @@ def _from_file(path: Path, program: Program) -> Stored:
     program.planner.catalog = stamps.catalog
     program.toolbox = _Schemas(conversation.tools)
     if conversation.system:
-        program.layers = program.layers.with_value(Layer.COMMAND_LINE, "generation.system", conversation.system)
+        layers = program.layers.with_value(Layer.COMMAND_LINE, "generation.system", conversation.system)
+        program.in_force.layers = layers
     return Stored(id=path.name, title="", spec=None, turns=conversation.turns)
 
 

@@ -38,11 +38,12 @@ def run(args: argparse.Namespace) -> int:
     """0 with the list on stdout; 1 where a refresh brought nothing, 2 where nothing fits or the config is wrong."""
     refreshed = True
     try:
-        catalog = user_catalog(os.environ).catalog
+        user = user_catalog(os.environ)
+        catalog = user.catalog
         words = " ".join(args.filter)
         if args.refresh is not None:
             asked, words = _refresh_of_whom(args.refresh, words, catalog)
-            refreshed = _refreshed(catalog, asked)
+            refreshed = _refreshed(catalog, asked, allow_http=user.values.get("network.allowHttp") is True)
         catalog = with_cached_lists(catalog, ListCache(find_paths(os.environ).cache))
         listed = list(_fitting(catalog, words.lower().split()))
         if not listed:
@@ -74,10 +75,10 @@ def _refresh_of_whom(word: str, words: str, catalog: Catalog) -> tuple[str, str]
     return "", meant
 
 
-def _refreshed(catalog: Catalog, asked: str) -> bool:
+def _refreshed(catalog: Catalog, asked: str, *, allow_http: bool) -> bool:
     from tui.cli.refresh_lists import refresh_lists  # it brings the way to providers along
 
-    return refresh_lists(catalog, asked)
+    return refresh_lists(catalog, asked, allow_http=allow_http)
 
 
 def _fitting(catalog: Catalog, words: list[str]) -> Iterator[ModelFacts]:

@@ -16,6 +16,7 @@ from tui.providers.auth import Keys
 from tui.providers.discovery import Discovery
 from tui.providers.list_cache import ListCache, Listing
 from tui.providers.opening import transport_maker
+from tui.providers.patience import Limits
 from tui.settings.paths import find_paths
 
 EVERYTHING = "all"
@@ -24,15 +25,15 @@ WORDS = (EVERYTHING, MODELS_DEV)
 """What may stand where a provider's name may. Nothing but these fetches models.dev."""
 
 
-def refresh_lists(catalog: Catalog, asked: str) -> bool:
+def refresh_lists(catalog: Catalog, asked: str, *, allow_http: bool = False) -> bool:
     """Ask one provider, or ("") those that can be asked; what came of it goes to stderr. True where a list came."""
-    return asyncio.run(_refresh(catalog, asked))
+    return asyncio.run(_refresh(catalog, asked, Limits(allow_http=allow_http)))
 
 
-async def _refresh(catalog: Catalog, asked: str) -> bool:
+async def _refresh(catalog: Catalog, asked: str, limits: Limits) -> bool:
     paths = find_paths(os.environ)
     keys, cache = Keys(paths.credentials_file), ListCache(paths.cache)
-    make_transport = transport_maker(environ=os.environ)
+    make_transport = transport_maker(limits=limits, environ=os.environ)
     discovery = Discovery(keys, make_transport, cache, time.time)
     providers: Sequence[ProviderFacts] = []
     if asked not in WORDS and asked:

@@ -155,12 +155,21 @@ class Session:
         """Go on from the end of this turn; what followed stays stored beside the new path."""
         await self._go_back(turn_id, keep=True)
 
-    async def set_model(self, spec: ModelSpec) -> ThinkingPlan:
-        """Ask another model, or at another level, from the next turn on. Raises UnknownModel."""
+    async def set_model(
+        self, spec: ModelSpec, settings: EngineSettings | None = None, changed: Mapping[str, object] | None = None
+    ) -> ThinkingPlan:
+        """Ask another model, or at another level, from the next turn on. Raises UnknownModel before anything changes.
+
+        Settings that come with the model change in the same step: no follower sees the one without the other.
+        """
         conversation = self._conversation
         target = self._ports.planner.target(spec)
         conversation.spec = spec if spec.asked is not None else replace(spec, asked=conversation.spec.asked)
         conversation.target = target
+        if settings is not None:
+            conversation.settings = settings
+        if changed:
+            self._channel.publish(SettingsChanged(dict(changed)))
         plan = self._ports.planner.plan(conversation.ask())
         self._channel.publish(conversation.replanned(plan))
         self.outlook.tell()

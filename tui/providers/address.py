@@ -48,7 +48,7 @@ def joined(base_url: str, path: str) -> str:
     return f"{base}{route}?{query}" if query else base + route
 
 
-def checked(url: str, *, plain_http: Collection[str] = ()) -> Address:
+def checked(url: str, *, plain_http: Collection[str] = (), allow_http: bool = False) -> Address:
     """The URL taken apart; what is no web address, or would send a key in the clear, is a ProviderError."""
     try:
         parts = urlsplit(url)
@@ -62,11 +62,12 @@ def checked(url: str, *, plain_http: Collection[str] = ()) -> Address:
         raise _invalid(url, "the port number is out of range")
     loopback, private = _neighbourhood(host)
     secure = parts.scheme == "https"
-    if not secure and not private and host not in plain_http:
+    if not (secure or private or allow_http or host in plain_http):
         raise ProviderError(
             ErrorKind.INVALID_REQUEST,
             f"`{host}` would get key and prompt without encryption: its base URL begins with http://.",
-            advice="Use https://. Plain http is for this machine and private networks.",
+            advice="Use https://. Plain http is for this machine and private networks; "
+            "`/set network.allowHttp true` allows it everywhere.",
         )
     return Address(
         url=url, host=host, port=port or (443 if secure else 80), secure=secure, loopback=loopback, private=private

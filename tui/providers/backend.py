@@ -72,7 +72,8 @@ class ProviderBackend:
     def __init__(self, keys: Keys, make_transport: Callable[[], Transport], *, limits: Limits | None = None) -> None:
         self._keys = keys
         self._make_transport = make_transport
-        self._limits = limits or Limits()
+        self.limits = limits or Limits()
+        """In force from the next request on."""
         self._transport: Transport | None = None
         self._found_at: dict[tuple[str, str], ProviderFacts] = {}
         self._warned: set[tuple[str, str, str]] = set()
@@ -126,8 +127,8 @@ class ProviderBackend:
             encoded = wire_named(target.facts.wire).encode(request, _quirks(target))
             outgoing = http_request(provider, counter.request(encoded), key, path="count")
             async with self._opened(target, outgoing) as answer:
-                await _refuse(target, answer, self._limits, encoded)
-                return counter.tokens(loads(await answer.whole(self._limits.error_bytes)))
+                await _refuse(target, answer, self.limits, encoded)
+                return counter.tokens(loads(await answer.whole(self.limits.error_bytes)))
         except ProviderError as error:
             self._keys.redactor.clean_error(error)
             if error.kind is ErrorKind.NOT_FOUND:
@@ -148,20 +149,20 @@ class ProviderBackend:
             LOG.debug(
                 "%s %s: %d bytes out, HTTP %d", outgoing.method, outgoing.url, len(outgoing.body or b""), answer.status
             )
-            await _refuse(target, answer, self._limits, encoded)
+            await _refuse(target, answer, self.limits, encoded)
             self._found_at[target.provider.id, target.facts.wire] = provider
             for warning in _warnings(answer.headers):
                 if (target.facts.provider, target.facts.id, warning) not in self._warned:
                     self._warned.add((target.facts.provider, target.facts.id, warning))
                     yield (ProviderRemark("deprecation", self._keys.redactor.clean(warning)),)
-            async with aclosing(_batches(target, answer, self._limits)) as batches:
+            async with aclosing(_batches(target, answer, self.limits)) as batches:
                 async for batch in batches:
                     yield batch
 
     def _opened(
         self, target: Place, request: HttpRequest, *, streams: bool = True
     ) -> AbstractAsyncContextManager[HttpResponse]:
-        limits = limits_for(target.provider, self._limits)
+        limits = limits_for(target.provider, self.limits)
         if not streams and limits.header_s:
             # The head of a whole answer only comes when the answer is done.
             limits = replace(limits, header_s=max(limits.header_s, limits.private_header_s))

@@ -36,6 +36,8 @@ class Limits:
     """How long the end of bytes may take after the wire's own end."""
     stream_bytes: int = 64 * 1024 * 1024
     error_bytes: int = 64 * 1024
+    allow_http: bool = False
+    """``network.allowHttp``: plain http is spoken with hosts outside this machine and private networks, too."""
 
 
 Waiting = asyncio.Future[Exception | None]

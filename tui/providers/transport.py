@@ -121,7 +121,7 @@ class Transport:
     async def open(self, request: HttpRequest, *, limits: Limits | None = None) -> AsyncIterator[HttpResponse]:
         """Send, and wait for the head of the answer. Redirects are errors: the key goes nowhere else."""
         limits = limits or self._limits
-        address = checked(request.url, plain_http=self._plain_http)
+        address = checked(request.url, plain_http=self._plain_http, allow_http=limits.allow_http)
         proxy = self._proxy(address)
         way = Way(address=address, proxy=proxy_name(proxy) if proxy else None)
         place = f"{address.secure}:{address.name}:{way.proxy}"

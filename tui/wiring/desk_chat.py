@@ -44,7 +44,7 @@ class LiveChat(LiveOutlook):
         """Ask again, of another model or level if ``name`` says so."""
         spec = self._named(name) if name else None
         await self._mind_level(name)
-        with self._current.meaning(spec or self._current.spec):
+        with self._current.changed_to(spec or self._current.spec):
             await self._current.call(self._current.session.retry(turn_id, spec))
 
     async def edit(self, turn_id: str, blocks: tuple[Block, ...]) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tui.catalog.facts import AuthStyle, Lifecycle, ProviderFacts
 from tui.domain.errors import PonderError
 from tui.domain.thinking import ModelSpec
-from tui.wiring.program import Program
+from tui.wiring.program import Program, network_limits
 
 if TYPE_CHECKING:
     from tui.commands.rows import Finding
@@ -163,7 +163,7 @@ class Findings:
         from tui.providers.list_cache import ListCache
         from tui.providers.opening import transport_maker
 
-        transport = transport_maker(environ=self._program.environment)
+        transport = transport_maker(limits=network_limits(self._program.layers), environ=self._program.environment)
         discovery = Discovery(self._program.keys, transport, ListCache(self._program.paths.cache), time.time)
         listing = await asyncio.wrap_future(self._program.engine.call(discovery.ask(provider)))
         self._program.planner.catalog = with_lists(self._program.catalog, [listing])

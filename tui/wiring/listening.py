@@ -16,6 +16,7 @@ from tui.domain.request import ChatRequest
 from tui.domain.stream import StreamEvent
 from tui.domain.value import dataclass
 from tui.engine.ports import Target
+from tui.providers.patience import Limits
 
 if TYPE_CHECKING:
     from tui.providers.backend import ProviderBackend
@@ -53,9 +54,13 @@ class Heard:
 class ListeningBackend:
     """Implements the engine's ``Backend`` over the real one."""
 
-    def __init__(self, open_it: Callable[[], ProviderBackend]) -> None:
-        """``open_it`` makes the real one with the first request: wires and transport need not be loaded before."""
+    def __init__(self, open_it: Callable[[], ProviderBackend], limits: Callable[[], Limits]) -> None:
+        """``open_it`` makes the real one with the first request: wires and transport need not be loaded before.
+
+        ``limits`` gives the settings of ``network`` at the moment; every request obeys those of its own start.
+        """
         self._open_it = open_it
+        self._limits = limits
         self._opened: ProviderBackend | None = None
         self.last: Heard | None = None
         self.choices: Callable[[Target, ProviderError], str] | None = None
@@ -70,6 +75,7 @@ class ListeningBackend:
         """The real one, of the engine's thread."""
         if self._opened is None:
             self._opened = self._open_it()
+        self._opened.limits = self._limits()
         return self._opened
 
     async def stream(self, target: Target, request: ChatRequest) -> AsyncGenerator[StreamEvent, None]:

@@ -41,7 +41,6 @@ class OpenSession:
     def __init__(self, program: Program, storage: Storage, *, interactive: bool) -> None:
         self.program = program
         self.storage = storage
-        self.layers: Layers = program.layers
         self.session_id = ""
         self.spec = DEMO
         self.chosen_by_default = False
@@ -52,6 +51,15 @@ class OpenSession:
         storage.listen(self)
         self._session: Session | None = None
         self._life: concurrent.futures.Future[None] | None = None
+
+    @property
+    def layers(self) -> Layers:
+        """The settings in force."""
+        return self.program.in_force.layers
+
+    @layers.setter
+    def layers(self, layers: Layers) -> None:
+        self.program.in_force.layers = layers
 
     @property
     def session(self) -> Session:
@@ -85,7 +93,7 @@ class OpenSession:
             view=stored.view if stored is not None else None,
             summaries=stored.summaries if stored is not None else (),
             title=stored.title if stored is not None else "",
-            values=self.values(),
+            values={name: self.layers.value(name) for name in keys()},
             notices=self._untold(stored.notice if stored is not None else "", lost),
         )
         journal = self.storage.journal(self.session_id, str(self.spec))
@@ -125,10 +133,6 @@ class OpenSession:
         """What is known of the model in use."""
         return self.program.catalog.find(self.spec.provider, self.spec.model)
 
-    def values(self) -> dict[str, object]:
-        """Every setting that is in force."""
-        return {name: self.layers.value(name) for name in keys()}
-
     def _find_level(self, stored: Stored | None) -> None:
         """The level where the name had none; that of a session goes before config.toml, not before this run's words."""
         unsaid = unsaid_level({name: self.layers.value(name) for name in ("reasoning.enabled", *IN_PLACE_OF_LEVELS)})
@@ -140,31 +144,35 @@ class OpenSession:
 
     async def apply(self, layers: Layers, changed: Mapping[str, object]) -> ThinkingPlan:
         """Run under other settings from the next turn on; how thinking is controlled then."""
-        plan = await self.call(self.session.assign(engine_settings(layers, self.program.catalog), changed))
-        self.layers = layers
-        return plan
+        settings = engine_settings(layers, self.program.catalog)
+        with self.changed_to(self.spec, layers):
+            return await self.call(self.session.assign(settings, changed))
 
     @contextlib.contextmanager
-    def meaning(self, spec: ModelSpec) -> Iterator[None]:
-        """The model in use from now on, so that who hears of the change finds it done; unless it cannot be used."""
-        before, self.spec = self.spec, spec
+    def changed_to(self, spec: ModelSpec, layers: Layers | None = None) -> Iterator[None]:
+        """Set model and settings; set them back if the session refuses.
+
+        The session publishes the change inside: a follower that reads them when it gets the event finds the new ones.
+        """
+        before = self.spec, self.layers
+        self.spec, self.layers = spec, layers if layers is not None else self.layers
         try:
             yield
         except BaseException:
-            self.spec = before
+            self.spec, self.layers = before
             raise
 
     async def use(self, spec: ModelSpec, *, remember: bool = True, of_profile: bool = False) -> str:
         """Ask another model or at another level; the sentence for the user."""
         before = self.layers
-        if spec.asked is not None and not of_profile and before.overruler():
-            self.program.planner.target(spec)  # a model that is none changes nothing
-            await self.level_said()
+        level_said = spec.asked is not None and not of_profile and before.overruler()
+        layers = _with_level_said(before) if level_said else before
         spec = spec if spec.asked is not None else replace(spec, asked=self.spec.asked)
-        with self.meaning(spec):
-            await self.call(self.session.set_model(spec))
-        layers = self.layers.with_layer(Layer.MODEL, self.facts.recommended, self.facts.id)
-        plan = await self.apply(layers, changes(self.layers, layers))
+        facts = self.program.catalog.find(spec.provider, spec.model)
+        layers = layers.with_layer(Layer.MODEL, facts.recommended, facts.id)
+        settings = engine_settings(layers, self.program.catalog)
+        with self.changed_to(spec, layers):
+            plan = await self.call(self.session.set_model(spec, settings, changes(before, layers)))
         aside = [
             f"`{name}` is set aside: the level was said later"
             for name in IN_PLACE_OF_LEVELS
@@ -181,10 +189,7 @@ class OpenSession:
 
     async def level_said(self) -> None:
         """A level chosen here and now goes before what was set in place of levels till then."""
-        layers = self.layers
-        for name in IN_PLACE_OF_LEVELS:
-            layers = layers.without(Layer.SESSION, name)
-        layers = replace(layers, level_at=Layer.SESSION)
+        layers = _with_level_said(self.layers)
         await self.apply(layers, changes(self.layers, layers))
 
     def kept_settings(self) -> dict[str, object]:
@@ -229,6 +234,13 @@ class OpenSession:
 def changes(before: Layers, after: Layers) -> Mapping[str, object]:
     """Settings that have another value now."""
     return {name: after.value(name) for name in keys() if after.value(name) != before.value(name)}
+
+
+def _with_level_said(layers: Layers) -> Layers:
+    """The settings once a level was chosen in the session."""
+    for name in IN_PLACE_OF_LEVELS:
+        layers = layers.without(Layer.SESSION, name)
+    return replace(layers, level_at=Layer.SESSION)
 
 
 def _kept(name: str) -> bool:

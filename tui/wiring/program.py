@@ -26,7 +26,6 @@ from tui.settings.assign import parse
 from tui.settings.config_file import ConfigFile, located, read_config
 from tui.settings.layers import Layer, Layers
 from tui.settings.paths import Paths, find_paths
-from tui.settings.schema import Network
 from tui.wiring.calibration_file import CalibrationFile
 from tui.wiring.clock import SystemClock
 from tui.wiring.ids import new_id
@@ -46,6 +45,13 @@ CLOSE_WITHIN_S = 0.5
 """Servers that do not say goodbye in this time are left without."""
 
 
+@dataclass(slots=True)
+class SettingsInForce:
+    """The one place that the parts of a running program read settings from: a change acts on all of them at once."""
+
+    layers: Layers
+
+
 @dataclass(slots=True, kw_only=True)
 class Program:
     """Everything but the session that is open."""
@@ -54,7 +60,7 @@ class Program:
     environment: Mapping[str, str]
     wishes: Wishes
     config: ConfigFile
-    layers: Layers
+    in_force: SettingsInForce
     profile_model: str | None
     planner: CataloguePlanner
     calibration: CalibrationFile
@@ -71,6 +77,11 @@ class Program:
     def catalog(self) -> Catalog:
         """What is known now."""
         return self.planner.catalog
+
+    @property
+    def layers(self) -> Layers:
+        """The settings in force."""
+        return self.in_force.layers
 
     def close(self) -> None:
         """End: connections are closed, the engine stops, what was learned is kept."""
@@ -132,21 +143,21 @@ def build_program(environment: Mapping[str, str], wishes: Wishes) -> Program:
     keys = Keys(paths.credentials_file, environ=environment)
     calibration = CalibrationFile(paths.state / "calibration.json")
     scales = CalibratedScales(calibration.read(), calibration.heard)
-    settings = layers.settings()
+    in_force = SettingsInForce(layers)
     workbench = open_tools(
-        paths, config, wishes, environment, keys.redactor.clean, call_limit_s=lambda: settings.tools.timeout or None
+        paths, config, wishes, environment, keys.redactor.clean, call_limit_s=lambda: _call_limit_s(in_force.layers)
     )
     return Program(
         paths=paths,
         environment=environment,
         wishes=wishes,
         config=config,
-        layers=layers,
+        in_force=in_force,
         profile_model=profile_model,
         planner=CataloguePlanner(catalog, scales, keys.account, price_elsewhere),
         calibration=calibration,
         keys=keys,
-        backend=ListeningBackend(lambda: _backend(keys, _limits(settings.network), environment, wishes)),
+        backend=ListeningBackend(lambda: _backend(keys, environment, wishes), lambda: network_limits(in_force.layers)),
         engine=EngineThread(),
         memory=read_memory(paths.state / "memory.json"),
         workbench=workbench,
@@ -161,12 +172,10 @@ def _draw() -> float:
     return random.SystemRandom().random()
 
 
-def _backend(keys: Keys, limits: Limits, environment: Mapping[str, str], wishes: Wishes) -> ProviderBackend:
+def _backend(keys: Keys, environment: Mapping[str, str], wishes: Wishes) -> ProviderBackend:
     from tui.providers.opening import open_backend
 
-    return open_backend(
-        keys, limits=limits, environ=environment, demo_speed=wishes.demo_speed, watched=not wishes.headless
-    )
+    return open_backend(keys, environ=environment, demo_speed=wishes.demo_speed, watched=not wishes.headless)
 
 
 def _assigned(wishes: Wishes) -> dict[str, object]:
@@ -182,8 +191,24 @@ def _assigned(wishes: Wishes) -> dict[str, object]:
     return values
 
 
-def _limits(network: Network) -> Limits:
-    limits = Limits(connect_s=network.connectTimeout, meaning_s=network.idleTimeout)
-    if network.headerTimeout is None:
+def network_limits(layers: Layers) -> Limits:
+    """The settings of ``network`` as requests obey them."""
+    limits = Limits(
+        connect_s=_seconds(layers, "network.connectTimeout"),
+        meaning_s=_seconds(layers, "network.idleTimeout"),
+        allow_http=layers.value("network.allowHttp") is True,
+    )
+    if layers.value("network.headerTimeout") is None:
         return limits
-    return replace(limits, header_s=network.headerTimeout, private_header_s=network.headerTimeout)
+    header_s = _seconds(layers, "network.headerTimeout")
+    return replace(limits, header_s=header_s, private_header_s=header_s)
+
+
+def _call_limit_s(layers: Layers) -> float | None:
+    return _seconds(layers, "tools.timeout") or None
+
+
+def _seconds(layers: Layers, key: str) -> float:
+    value = layers.value(key)
+    assert isinstance(value, int | float)
+    return float(value)
