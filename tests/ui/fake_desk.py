@@ -78,7 +78,7 @@ class FakeModels:
 
     async def set_level(self, asked: Asked) -> str:
         self.chosen.append(str(asked))
-        self._chat.publish(ModelChanged(replace(self._spec(), asked=asked), scenes.PLAN, ""))
+        self._chat.publish(ModelChanged(replace(self._spec(), asked=asked), replace(scenes.PLAN, asked=asked), ""))
         return f"Thinking: {asked}."
 
     async def step_level(self, step: int, *, wrap: bool) -> str:

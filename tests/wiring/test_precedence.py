@@ -74,7 +74,7 @@ async def test_in_a_session_the_later_word_wins_and_the_other_is_said_to_be_set_
         assert await h.desk.settings.assign("reasoning.effort", "medium") == (
             "reasoning.effort = medium — Thinking: medium"
         )
-        assert shown(h)[:2] == ("medium", "gpt-5.5/medium")
+        assert shown(h)[:2] == ("medium", "gpt-5.5/med")
         levels = {row.label: row.native for row in h.desk.models.levels()}
         assert levels["low"] == "effort low", "the picker shows what choosing a level would bring"
         await h.desk.models.step_level(1, wrap=False)

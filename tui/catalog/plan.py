@@ -63,6 +63,8 @@ def plan(facts: ModelFacts, provider: ProviderFacts, asked: Asked, **options: Un
         fields=fields,
         headers=_headers(choice, spelled, with_tools=options.get("with_tools", True)),
         max_output=_sent_limit(limit, choice, spelled, asked_for=options.get("max_output") is not None),
+        in_force=_level_in_force(wish, choice, turned, Bounds(output=limit, cap=_cap(options))),
+        native=_native(choice, facts, spelled),
         summary="Thinking: " + _sentence(wish, choice, facts, spelled),
         warnings=(
             *choice.remarks,
@@ -184,6 +186,58 @@ def _values(choice: Choice, spelled: Spelling) -> tuple[int | str | None, int | 
         word_or_zero = spelled.off_word if choice.state is PlanState.OFF else spelled.on_word
         return (word_or_zero if choice.nominal_budget is None else choice.nominal_budget), word_or_zero
     return None, None
+
+
+def _level_in_force(wish: Asked | str, choice: Choice, turned: Knobs, bounds: Bounds) -> str:
+    """The level the choice amounts to, which is not the asked one where the model has a switch or no "off"."""
+    match choice.state:
+        case PlanState.UNSUPPORTED | PlanState.UNCONTROLLED:
+            return ""
+        case PlanState.OFF:
+            return "off" if turned.levels_by == "toggle" else ThinkingLevel.NONE.value
+        case PlanState.ON if choice.switched and not choice.unlimited:
+            return "on"
+        case PlanState.CANNOT_DISABLE | PlanState.ON:
+            if meant_level(wish) is ThinkingLevel.NONE:
+                return _least_level(choice, turned, bounds)
+            level = meant_level(wish)
+            is_level = isinstance(level, ThinkingLevel) and wish in (level, LEVEL_WORDS[level])
+            return str(level if is_level else wish)
+
+
+def _least_level(choice: Choice, turned: Knobs, bounds: Bounds) -> str:
+    """The level that sends the same as a "none" that is impossible; else the effort or budget that is sent."""
+    for level in (ThinkingLevel.LOW, ThinkingLevel.MED, ThinkingLevel.HIGH):
+        made = choose(level, turned, bounds)
+        if (made.effort, made.budget) == (choice.effort, choice.budget):
+            return level.value
+    return choice.effort.lower() if choice.effort else str(choice.budget)
+
+
+def _native(choice: Choice, facts: ModelFacts, spelled: Spelling) -> str:
+    match choice.state:
+        case PlanState.UNSUPPORTED:
+            return "does not think"
+        case PlanState.UNCONTROLLED:
+            return "always on, no control" if facts.known else "server default"
+        case PlanState.OFF:
+            word = f"effort {spelled.effort(choice.effort)}" if choice.effort else spelled.off_word
+            return spelled.off_note or ("off" if word in (None, 0, "off") else f"off ({word})")
+        case PlanState.CANNOT_DISABLE | PlanState.ON:
+            return _native_on(choice, spelled)
+
+
+def _native_on(choice: Choice, spelled: Spelling) -> str:
+    if choice.unlimited:
+        return "on, no limit"
+    if choice.switched:
+        return "on" if spelled.on_word in (None, "on") else f"on ({spelled.on_word})"
+    parts = []
+    if choice.budget is not None:
+        parts.append(f"{choice.budget:,} tokens")
+    if _effort_field(choice, spelled) and choice.effort is not None:
+        parts.append(f"effort {spelled.effort(choice.effort)}")
+    return ", ".join(parts)
 
 
 def _sentence(wish: Asked | str, choice: Choice, facts: ModelFacts, spelled: Spelling) -> str:

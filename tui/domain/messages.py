@@ -46,7 +46,7 @@ class Origin:
     account: str = ""
     """A short hash of the key's tail, never the key; "" when unknown."""
     level: str = ""
-    """The level or budget asked for, as typed."""
+    """The level in force (``ThinkingPlan.level``)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -118,13 +118,18 @@ class ThinkingPlan:
     """Extra request headers; ``anthropic-beta`` values are joined with those of the wire."""
     max_output: int | None = None
     """The output limit this plan was made for, to be sent with it; None leaves it to the server."""
+    in_force: str | None = None
+    """The level that the fields amount to: ``med``, ``on`` or ``off`` for a switch, an effort word, a budget, and ""
+    where the model has no control. None: the level that was asked for."""
+    native: str = ""
+    """What is sent, in a few words: ``effort high``, ``43,008 tokens``, ``on (adaptive)``."""
     summary: str = ""
     warnings: tuple[str, ...] = ()
 
     @property
     def level(self) -> str:
-        """What stands behind the model's name: the level, or what a setting says in its place."""
-        return self.instead or str(self.asked)
+        """The level that status line, level picker and headings show."""
+        return self.in_force if self.in_force is not None else self.instead or str(self.asked)
 
     @property
     def thinks(self) -> bool:

@@ -119,7 +119,7 @@ class Attempt:
             id=self.place.message_id,
             role=Role.ASSISTANT,
             blocks=self._blocks(),
-            origin=replace(self._stamp(self._target), level=str(self._request.plan.asked)),
+            origin=replace(self._stamp(self._target), level=self._request.plan.level),
             usage=self._hops.usage(self._assembler.usage),
             stop=self.stop,
             answered_by=answered if answered and answered != asked else None,

@@ -173,7 +173,9 @@ def _asked_last(turns: tuple[Turn, ...]) -> ModelSpec | None:
             if origin is None:
                 continue
             asked: Asked | None = int(origin.level) if origin.level.isdecimal() else None
-            if asked is None and origin.level in set(ThinkingLevel):
+            if origin.level == "off":
+                asked = ThinkingLevel.NONE
+            elif origin.level in set(ThinkingLevel):
                 asked = ThinkingLevel(origin.level)
             return ModelSpec(provider=origin.provider, model=origin.model, asked=asked)
     return None

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tui.catalog.facts import ModelFacts
-from tui.catalog.plan import plan, unsaid_level
+from tui.catalog.plan import plan
 from tui.catalog.plan_settings import PLAN_KEYS, plan_options
 from tui.catalog.spec import parse_asked, parse_spec
 from tui.commands.context import LevelRow, ModelRow
@@ -16,7 +16,7 @@ from tui.settings.layers import IN_PLACE_OF_LEVELS, Layer, Layers
 from tui.wiring.fact_sheet import fact_sheet
 from tui.wiring.findings import Findings
 from tui.wiring.open_session import OpenSession
-from tui.wiring.pickers import level_rows, model_rows, native_words
+from tui.wiring.pickers import level_rows, model_rows
 
 
 class LiveModels:
@@ -46,16 +46,13 @@ class LiveModels:
     async def step_level(self, step: int, *, wrap: bool) -> str:
         """The next level the model takes; never above high."""
         rows = self.levels()
-        levels = [row.asked for row in rows if isinstance(row.asked, ThinkingLevel) and row.label == row.asked.value]
-        if not levels:
-            return "This model has no levels."
-        now = self._current.spec.asked
-        place = (
-            levels.index(now) if isinstance(now, ThinkingLevel) and now in levels else -1 if step > 0 else len(levels)
-        )
-        following = place + step
-        following = following % len(levels) if wrap else max(0, min(following, len(levels) - 1))
-        return await self.set_level(levels[following])
+        place = next(place for place, row in enumerate(rows) if row.current)
+        following = (place + step) % len(rows) if wrap else max(0, min(place + step, len(rows) - 1))
+        level = rows[following].asked
+        is_level = self._planned_at(self._current.facts, level).level == rows[following].label
+        if following == place and is_level:
+            return f"Thinking stays at {rows[place].label}: {rows[place].native}."
+        return await self.set_level(level)
 
     async def step_model(self, step: int) -> str:
         """The next recent model and level."""
@@ -77,16 +74,15 @@ class LiveModels:
 
     def levels(self) -> Sequence[LevelRow]:
         """For the picker, for the model in use."""
-        now: Asked | None = self._current.spec.asked
-        if self._current.layers.overruler():
-            now = unsaid_level({name: self._current.layers.for_plan(name) for name in PLAN_KEYS})
-        rows = level_rows(self._current.facts, now, self._planned_at)
-        made = self._planned(self._current.facts, self._current.spec.asked or ThinkingLevel.MED, self._current.layers)
-        if not made.instead or any(row.current and row.label == made.instead for row in rows) or isinstance(now, int):
-            return rows
-        # A word of the model's own is in force: it is no level, and stands beside them until one is chosen.
-        own = LevelRow(asked=now or ThinkingLevel.MED, label=made.instead, native=native_words(made), current=True)
-        return [*(replace(row, current=False) for row in rows), own]
+        view, subscription = self._current.session.attach()
+        subscription.close()
+        weight = view.meter.effective if view.meter is not None else None
+        facts = self._current.facts
+        return level_rows(self._asked(), view.plan, lambda asked: self._planned_at(facts, asked, context_tokens=weight))
+
+    def _asked(self) -> Asked:
+        asked = self._current.spec.asked
+        return asked if asked is not None else ThinkingLevel.MED
 
     def plan_for(self, name: str) -> ThinkingPlan:
         """What another model or level would mean."""
@@ -96,8 +92,7 @@ class LiveModels:
         facts = self._current.program.catalog.find(spec.provider, spec.model)
         if spec.asked is not None:
             return self._planned_at(facts, spec.asked)
-        asked = self._current.spec.asked
-        return self._planned(facts, asked if asked is not None else ThinkingLevel.MED, self._current.layers)
+        return self._planned(facts, self._asked(), self._current.layers)
 
     def model_info(self, name: str = "") -> str:
         """All facts with their sources."""
@@ -117,14 +112,18 @@ class LiveModels:
         """Ask the provider for its list."""
         return await self._findings.refresh(self._current.program.catalog.provider(self._current.spec.provider))
 
-    def _planned_at(self, facts: ModelFacts, asked: Asked) -> ThinkingPlan:
+    def _planned_at(self, facts: ModelFacts, asked: Asked, *, context_tokens: int | None = None) -> ThinkingPlan:
         """Under the settings there would be once this level was chosen."""
         layers = self._current.layers
         for name in IN_PLACE_OF_LEVELS:
             layers = layers.without(Layer.SESSION, name)
-        return self._planned(facts, asked, replace(layers, level_at=Layer.SESSION))
+        layers = replace(layers, level_at=Layer.SESSION)
+        return self._planned(facts, asked, layers, context_tokens=context_tokens)
 
-    def _planned(self, facts: ModelFacts, asked: Asked, layers: Layers) -> ThinkingPlan:
+    def _planned(
+        self, facts: ModelFacts, asked: Asked, layers: Layers, *, context_tokens: int | None = None
+    ) -> ThinkingPlan:
         provider = self._current.program.catalog.provider(facts.provider)
         values = {name: layers.for_plan(name) for name in PLAN_KEYS}
-        return plan(facts, provider, asked, **plan_options(values, overruler=layers.overruler()))
+        options = plan_options(values, context_tokens=context_tokens, overruler=layers.overruler())
+        return plan(facts, provider, asked, **options)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
+from tui.catalog.decide import LEVEL_WORDS
 from tui.catalog.facts import Lifecycle, ModelFacts, ProviderFacts
 from tui.catalog.load import Catalog
 from tui.commands.context import LevelRow, ModelRow
-from tui.domain.thinking import Asked, ModelSpec, PlanState, ThinkingLevel, ThinkingPlan
+from tui.domain.thinking import Asked, ModelSpec, ThinkingLevel, ThinkingPlan
 
-Planned = Callable[[ModelFacts, Asked], ThinkingPlan]
+Planned = Callable[[Asked], ThinkingPlan]
 Reason = Callable[[ProviderFacts], str]
 
 
@@ -67,48 +69,49 @@ def thinking_words(facts: ModelFacts) -> str:
     return "on or off" if controls.can_disable else "always on"
 
 
-def level_rows(facts: ModelFacts, current: Asked | None, planned: Planned) -> list[LevelRow]:
-    """The levels that mean different things for this model, each with its native value."""
-    rows: list[LevelRow] = []
-    for level, made in _distinct(facts, planned):
-        rows.append(
-            LevelRow(
-                asked=level,
-                label=level.value,
-                native=native_words(made),
-                current=current == level,
-                warning=made.warnings[0] if made.warnings else "",
-            )
-        )
-    if isinstance(current, int):
-        made = planned(facts, current)
-        rows.append(LevelRow(asked=current, label=f"{current:,}", native=native_words(made), current=True))
+def level_rows(asked: Asked, in_force: ThinkingPlan, planned: Planned) -> list[LevelRow]:
+    """One row for each different request that a level can make, and always one, marked, for the plan in force.
+
+    ``planned`` returns the plan that choosing a level would lead to.
+    """
+    plans = sorted(_distinct(planned), key=lambda one: one[0].rank)
+    rows = [_level_row(level, made) for level, made in plans]
+    current = replace(_level_row(asked, in_force), current=True)
+    same = [place for place, (_, made) in enumerate(plans) if made.fields == in_force.fields]
+    same = same or [place for place, row in enumerate(rows) if row.label == current.label]
+    if same:
+        rows[same[0]] = current
+    else:
+        rows.insert(_place(in_force, [made for _, made in plans]), current)
     return rows
 
 
-def _distinct(facts: ModelFacts, planned: Planned) -> Iterator[tuple[ThinkingLevel, ThinkingPlan]]:
-    """Every level but ``none`` where the model cannot be off, and those that would send the same as the one before."""
-    before: object = None
+def _place(in_force: ThinkingPlan, plans: Sequence[ThinkingPlan]) -> int:
+    """Among budgets by size, else behind all levels."""
+    sent = in_force.sent
+    if not isinstance(sent, int):
+        return len(plans)
+    larger = (place for place, made in enumerate(plans) if isinstance(made.sent, int) and made.sent > sent)
+    return next(larger, len(plans))
+
+
+def _distinct(planned: Planned) -> list[tuple[ThinkingLevel, ThinkingPlan]]:
+    """One level for each set of wire fields: the one named like what is sent, else ``med``, else the lowest."""
+    groups: list[list[tuple[ThinkingLevel, ThinkingPlan]]] = []
     for level in ThinkingLevel:
-        made = planned(facts, level)
-        if level is ThinkingLevel.NONE and made.state is PlanState.CANNOT_DISABLE:
-            continue
-        if before is not None and made.fields == before:
-            continue
-        before = made.fields
-        yield level, made
+        made = planned(level)
+        group = next((group for group in groups if group[0][1].fields == made.fields), None)
+        if group is None:
+            groups.append([(level, made)])
+        else:
+            group.append((level, made))
+    return [min(group, key=lambda one: _preference(*one)) for group in groups]
 
 
-def native_words(made: ThinkingPlan) -> str:
-    """What will be sent, in a few words."""
-    match made.state:
-        case PlanState.OFF:
-            return "off"
-        case PlanState.UNCONTROLLED:
-            return "nothing to set: it thinks as it likes"
-        case PlanState.UNSUPPORTED:
-            return "it does not think"
-        case PlanState.ON | PlanState.CANNOT_DISABLE:
-            if isinstance(made.sent, int):
-                return f"{made.sent:,} tokens"
-            return f"effort {made.sent}" if made.sent else "on"
+def _preference(level: ThinkingLevel, made: ThinkingPlan) -> tuple[bool, bool, int]:
+    return (str(made.sent).lower() != LEVEL_WORDS[level], level is not ThinkingLevel.MED, level.rank)
+
+
+def _level_row(asked: Asked, made: ThinkingPlan) -> LevelRow:
+    warning = made.warnings[0] if made.warnings else ""
+    return LevelRow(asked=asked, label=made.level or "no levels", native=made.native, warning=warning)

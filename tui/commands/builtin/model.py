@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tui.catalog.spec import require_asked, split_asked
+from tui.catalog.spec import parse_asked, require_asked, split_asked
 from tui.commands.context import CommandContext, View
 from tui.commands.registry import Argument, Command, Group, Place
 from tui.domain.errors import UsageError
@@ -20,7 +20,7 @@ def _names(context: CommandContext, typed: str) -> Iterable[str]:
 
 
 def _levels(context: CommandContext, typed: str) -> Iterable[str]:
-    return [str(row.asked) for row in context.desk.models.levels() if str(row.asked).startswith(typed.lower())]
+    return [row.label for row in context.desk.models.levels() if row.label.startswith(typed.lower())]
 
 
 async def _set_model(context: CommandContext, words: str) -> None:
@@ -43,7 +43,15 @@ async def _set_level(context: CommandContext, words: str) -> None:
     if not words:
         await context.screen.show(View.MODELS, "thinking")
         return
-    context.screen.say(await context.desk.models.set_level(require_asked(words)))
+    asked = parse_asked(words)
+    if asked is None:
+        rows = {row.label: row for row in context.desk.models.levels()}
+        row = rows.get(words.lower())
+        if row is not None and row.current:
+            context.screen.say(f"Thinking is {row.label} already: {row.native}.")
+            return
+        asked = require_asked(words) if row is None else row.asked
+    context.screen.say(await context.desk.models.set_level(asked))
 
 
 async def _pick(context: CommandContext, _: str) -> None:
@@ -105,7 +113,7 @@ COMMANDS = (
         id="thinking.set",
         slash="thinking",
         title="Set the thinking level",
-        help="none, low, med, high, or a budget in tokens (16k).",
+        help="none, low, med, high, a budget in tokens (16k), or a word of the picker (on, off, minimal).",
         group=Group.MODEL,
         run=_set_level,
         argument=Argument(words="LEVEL|N", complete=_levels),

@@ -58,9 +58,8 @@ def status_of(view: SessionView, now: float, *, full: bool) -> Status:
 
 
 def _named(spec: ModelSpec, plan: ThinkingPlan) -> str:
-    """Model and level; where a setting goes before the level, what that says."""
-    level = plan.instead or ("" if spec.asked is None else str(spec.asked))
-    return f"{spec.model}/{level}" if level else spec.model
+    """The model, and the level in force if the model has levels."""
+    return f"{spec.model}/{plan.level}" if plan.level else spec.model
 
 
 def status_after(status: Status, event: AppEvent, phase: Phase, stalled_s: float | None, now: float) -> Status:

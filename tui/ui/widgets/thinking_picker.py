@@ -149,14 +149,20 @@ class ThinkingPicker(Static, can_focus=True):
 
     def action_take(self) -> None:
         """Take what the bar is on, or what was typed."""
-        row = self._row()
+        if not self._typed:
+            self._choose(self._row())
+            return
         try:
-            asked = require_asked(self._typed) if self._typed else row.asked if row is not None else None
+            self._set(require_asked(self._typed))
         except PonderError as error:
             self.post_message(self.Failed(error))
-            return
-        if asked is not None:
-            self._set(asked)
+
+    def _choose(self, row: LevelRow | None) -> None:
+        """Choose a level. The one in force stays as it is, whether a level or a setting put it there."""
+        if row is not None and row.current:
+            self.post_message(self.Picked(self._plan.summary))
+        elif row is not None:
+            self._set(row.asked)
 
     def on_click(self, event: events.Click) -> None:
         """A click takes the level under it."""
@@ -168,7 +174,7 @@ class ThinkingPicker(Static, can_focus=True):
             end = start + len(one_line(row.label, 12)) + 2
             if start <= offset.x < end:
                 self._at = place
-                self._set(row.asked)
+                self._choose(row)
                 return
             start = end
 
