@@ -230,3 +230,41 @@ def test_a_computer_that_slept_breaks_the_connection_and_asks_again_at_once() ->
             assert s.backend.asked_at[1] < 7
 
     virtually(play())
+
+
+def _cut(text: str) -> Script:
+    return [ResponseStarted("m", "r"), *words(text)[:-1], ProviderError(ErrorKind.NETWORK, f"cut after {text}")]
+
+
+_REFUSED: Script = [ProviderError(ErrorKind.CONNECT, "refused")]
+
+
+@pytest.mark.parametrize(
+    ("scripts", "kept"),
+    [
+        ([_cut("The long beginning"), _REFUSED, _REFUSED], "The long beginning"),
+        ([_cut("The long beginning"), _cut("The"), _cut("Short")], "The long beginning"),
+        ([_cut("The"), _cut("The long beginning"), _REFUSED], "The long beginning"),
+        ([_cut("The"), _cut("The long"), _cut("The long beginning")], "The long beginning"),
+        ([_cut("The"), _REFUSED, answer("All of it.")], "All of it."),
+    ],
+)
+def test_of_several_broken_attempts_the_one_that_came_furthest_is_kept(scripts: list[Script], kept: str) -> None:
+    s, heard = _play(scripts)
+    messages = last_turn(heard).messages
+    [counted] = [message for message in messages[1:] if not message.superseded]
+    assert spoken(counted) == kept
+    assert len({message.id for message in messages}) == len(messages)
+    assert s.journal.messages[counted.id] == counted
+
+
+def test_stopping_while_a_retry_waits_keeps_what_had_come() -> None:
+    async def play() -> None:
+        async with stage([_cut("The beginning"), [Pause(1000)]]) as s:
+            await s.session.submit((TextBlock(text="go"),))
+            await s.until(RetryScheduled)
+            await s.session.cancel()
+            [_, kept] = last_turn(await s.until(TurnFinished)).messages
+            assert (spoken(kept), kept.superseded) == ("The beginning", False)
+
+    virtually(play())

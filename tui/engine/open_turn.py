@@ -150,6 +150,14 @@ class OpenTurn:
             self.publish(MessageCompleted(turn_id, self.round, message))
             self.told += 1
 
+    def replace(self, message: Message) -> bool:
+        """Put a message in the place of the one with its id; False if there is none."""
+        for place, other in enumerate(self.messages):
+            if other.id == message.id:
+                self.messages[place] = message
+                return True
+        return False
+
     async def add_results(self, blocks: tuple[Block, ...]) -> None:
         """Tool results stand."""
         await self.complete(Message(id=self.ports.new_id(), role=Role.TOOL, blocks=blocks))

@@ -41,7 +41,7 @@ from tui.domain.events import (
     TurnFinished,
     TurnStarted,
 )
-from tui.domain.messages import Turn
+from tui.domain.messages import Message, Turn
 from tui.domain.stream import BlockStarted, StreamEvent, TextDelta, ThinkingDelta, ToolArgsDelta
 from tui.domain.thinking import ModelSpec, ThinkingPlan
 from tui.domain.usage import MeterReading
@@ -185,7 +185,7 @@ class SessionState:
             case MessageCompleted(_, _, message):
                 self._clear_answer()
                 turn = view.open_turn
-                grown = None if turn is None else replace(turn, messages=(*turn.messages, message))
+                grown = None if turn is None else replace(turn, messages=_with_message(turn.messages, message))
                 self._view = replace(view, answer=None, open_turn=grown, stalled_s=None)
             case RetryScheduled():
                 self._view = replace(view, phase=Phase.RETRYING, retry=event, stalled_s=None)
@@ -237,6 +237,13 @@ class SessionState:
                 self._view = replace(view, phase=phase, summaries=(*view.summaries, *runs))
             case FoldingChanged(folding):
                 self._view = replace(view, folding=folding)
+
+
+def _with_message(messages: tuple[Message, ...], message: Message) -> tuple[Message, ...]:
+    """Append it, or put it in the place of the one with its id: an answer that broke off may count after all."""
+    if any(other.id == message.id for other in messages):
+        return tuple(message if other.id == message.id else other for other in messages)
+    return (*messages, message)
 
 
 def _phase_of(event: StreamEvent) -> Phase | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tui.domain.blocks import TextBlock, ThinkingBlock
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.events import AttemptReset, Notice, RequestStarted, RetryScheduled, Severity
 from tui.domain.messages import CRASHED, Message
@@ -39,6 +40,8 @@ class Step:
         self._thinking_not_taken = self._repairs.without_thinking
         self._spent = Spent()
         self._attempt: Attempt | None = None
+        self._broken: Message | None = None
+        """Of the answers that broke off, the one that came furthest: kept if no other attempt brings anything."""
         self._checkpointed = self._clock.monotonic()
 
     async def answer(self) -> Message:
@@ -61,15 +64,27 @@ class Step:
                 self._turn.publish(Notice(Severity.WARNING, failure.message, "Ask again, or try another level."))
                 return self._accept(attempt, ask)
             if isinstance(decision, GiveUp):
+                await self._prefer_longer(attempt, failure)
                 raise self._explained(failure, decision.advice, ask)
             await self._go_on(attempt, failure, decision, request)
 
     def partial(self, reason: str) -> Message | None:
-        """What the last attempt brought before it ended early; None when that was nothing."""
-        if self._attempt is None:
-            return None
-        message = self._attempt.message(interrupted=reason)
-        return message if message.blocks else None
+        """The answer so far, for a step that ends early: the last attempt's, else the best one that broke off."""
+        if self._attempt is not None:
+            message = self._attempt.message(interrupted=reason)
+            if message.blocks:
+                return message
+        return None if self._broken is None else replace(self._broken, superseded=False)
+
+    async def _prefer_longer(self, attempt: Attempt, failure: ProviderError) -> None:
+        """Give up the last attempt if one before it came further; name both failures where the last brought nothing."""
+        if self._broken is None:
+            return
+        last = attempt.message()
+        if not last.blocks:
+            failure.message = f"{self._broken.interrupted} Asking again failed: {failure.message}"
+        elif _length(last) < _length(self._broken):
+            await self._void(attempt, failure)
 
     def _begin(self, request: ChatRequest) -> Attempt:
         turn = self._turn
@@ -168,6 +183,8 @@ class Step:
         message = attempt.message(interrupted=failure.message, superseded=True)
         if message.blocks:
             await turn.complete(message)
+            if failure.retryable and (self._broken is None or _length(message) >= _length(self._broken)):
+                self._broken = message
 
     async def _mend(self, repair: Repair, failure: ProviderError, failed: ChatRequest) -> bool:
         """Change the next request; False when that cannot be done."""
@@ -217,3 +234,9 @@ class Step:
         if advice:
             failure.advice = f"{failure.advice} {advice}".strip()
         return failure
+
+
+def _length(message: Message) -> tuple[int, int]:
+    """Characters of the answer, then of its thinking."""
+    said = sum(len(block.text) for block in message.blocks if isinstance(block, TextBlock))
+    return said, sum(len(block.text) for block in message.blocks if isinstance(block, ThinkingBlock))

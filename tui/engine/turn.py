@@ -68,8 +68,10 @@ class TurnLoop:
         partial = self._step.partial(reason) if self._step is not None else None
         results: tuple[ToolResultBlock, ...] = ()
         ends: tuple[ToolFinished, ...] = ()
+        restored = partial is not None and turn.replace(partial)
         if partial is not None:
-            turn.messages.append(partial)
+            if not restored:
+                turn.messages.append(partial)
             results = tuple(failed(call, NOT_STARTED) for call in _whole_calls(partial))
         elif self._tools is not None:
             results = self._tools.results()
@@ -77,6 +79,8 @@ class TurnLoop:
         if results:
             turn.messages.append(Message(id=turn.ports.new_id(), role=Role.TOOL, blocks=results))
         untold = turn.messages[turn.told :] if self._announced else turn.messages[1:]
+        if restored and partial is not None and partial not in untold:
+            untold = [partial, *untold]
         finished = turn.turn(open_=False)
         session = turn.conversation.session
 

@@ -277,9 +277,15 @@ async def _batches(target: Place, answer: HttpResponse, limits: Limits) -> Async
             if finished or decoder.complete:
                 answer.patience.end_came(DRAIN_S if finished else limits.after_end_s)
     if not finished:
-        batch = _rest(reader, target, beginning)
+        batch = _rest(reader, target, beginning, answer.received)
         if batch:
             yield batch
+
+
+def _cause(sentence: str) -> str:
+    """A wire's sentence about a cut stream, to stand behind a colon."""
+    sentence = sentence.removeprefix("The answer broke off: ")
+    return f"{sentence[:1].lower()}{sentence[1:].rstrip('.')}."
 
 
 def _beginning(so_far: bytes, batch: Sequence[StreamEvent]) -> bytes | None:
@@ -288,11 +294,13 @@ def _beginning(so_far: bytes, batch: Sequence[StreamEvent]) -> bytes | None:
     return None if said else so_far[:TELLING]
 
 
-def _rest(reader: BodyReader, target: Place, beginning: bytes | None) -> Sequence[StreamEvent]:
+def _rest(reader: BodyReader, target: Place, beginning: bytes | None, received: int) -> Sequence[StreamEvent]:
     """What the end of bytes brings; ``beginning`` is how an answer began that said nothing so far."""
     try:
         return reader.finish()
     except ProviderError as error:
+        if error.kind is ErrorKind.TRUNCATED and received:
+            error.message = f"The answer broke off after {received:,} bytes: {_cause(error.message)}"
         if beginning is None or error.kind not in (ErrorKind.TRUNCATED, ErrorKind.BAD_FRAME, ErrorKind.NOT_A_STREAM):
             raise
         from tui.providers.other_format import in_another_format

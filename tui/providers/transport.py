@@ -40,7 +40,8 @@ class HttpResponse:
         self._ahead = ReadAhead(head.body, self.patience)
         self._way = way
         self._limits = limits
-        self._received = 0
+        self.received = 0
+        """Bytes of the body so far, inflated."""
 
     async def chunks(self, *, cap: int | None = None) -> AsyncGenerator[bytes, None]:
         """The body as it comes, inflated where the server compressed it; more than ``cap`` bytes is an error."""
@@ -49,8 +50,8 @@ class HttpResponse:
         inflate = None if encoding in ("", "identity") else _inflate(encoding)
         while (raw := await self._next_raw()) is not None:
             for chunk in (raw,) if inflate is None else inflate.feed(raw):
-                room = cap - self._received
-                self._received += len(chunk)
+                room = cap - self.received
+                self.received += len(chunk)
                 if len(chunk) <= room:
                     yield chunk
                     continue
@@ -66,7 +67,7 @@ class HttpResponse:
         except Over:
             return None
         except foreign() as fault:
-            progress = f"after {self._received:,} bytes" if self._received else "before the answer began"
+            progress = f"after {self.received:,} bytes" if self.received else "before the answer began"
             raise _translated(fault, self._way, progress=progress) from None
         self.ended = raw is None
         return raw

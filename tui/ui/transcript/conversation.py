@@ -188,6 +188,11 @@ class Conversation:
         if message.superseded:
             self._store(message)
             return
+        if any(section.key == message.id for section in self._transcript.column.sections):
+            # No later attempt brought anything, so an answer that broke off counts again.
+            self._drop_bare()
+            self._put(filter(None, [section_of(message, {}, self._showing)]))
+            return
         live, self._live = self._live, None
         if isinstance(live, Live):
             live.finish(message)
