@@ -17,6 +17,7 @@ from tui.domain.blocks import Block, TextBlock, ThinkingBlock, ToolCallBlock, To
 from tui.domain.messages import Origin, Role, WireName
 from tui.domain.request import Outgoing, OutgoingMessage, ToolSchema
 from tui.domain.thinking import ThinkingForm
+from tui.domain.usage import Usage
 
 Json = dict[str, Any]
 
@@ -35,7 +36,19 @@ class Sample:
     outgoing: Outgoing
     system: str
     tools: tuple[ToolSchema, ...]
-    reported: int
+    usage: Usage
+    thinks: bool
+    """Whether the request switches thinking on."""
+
+    @property
+    def reported(self) -> int:
+        """Input tokens by the provider's count."""
+        return self.usage.input or 0
+
+    @property
+    def recorder(self) -> str:
+        """The project that made the recording."""
+        return self.case.partition("/")[2].partition("--")[0]
 
 
 def samples(corpus: Path) -> Iterator[Sample]:
@@ -74,7 +87,12 @@ def _sample(case: Path, meta: Json, number: int, thought: list[int | None]) -> S
     name = f"{meta['wire']}/{case.name}"
     if meta["wire"] == "gemini":
         messages = _with_sealed_thinking(messages, body, known)
-    return Sample(name, number, facts, Outgoing(messages=tuple(messages)), system, tools, usage.input)
+    return Sample(name, number, facts, Outgoing(messages=tuple(messages)), system, tools, usage, _thinks(body))
+
+
+def _thinks(body: Json) -> bool:
+    thinking = body.get("thinking") or {}
+    return thinking.get("type") in ("enabled", "adaptive")
 
 
 def _facts(provider: str, model: str, wire: WireName) -> ModelFacts:
@@ -190,7 +208,8 @@ def _responses(body: Json) -> Read:
                 messages.append(_message(Role.TOOL, _result(item["call_id"], _words(item["output"]))))
             case "reasoning":
                 summary = "".join(part["text"] for part in item.get("summary") or [])
-                messages.append(_message(Role.ASSISTANT, _thinking(summary)))
+                sealed = ThinkingBlock(text=summary, form=ThinkingForm.SUMMARY)
+                messages.append(_message(Role.ASSISTANT, sealed))
             case _:
                 raise Unmodelled
     return system, tools, messages

@@ -1,18 +1,15 @@
+import json
+from dataclasses import replace
+
 import pytest
 
-from tui.context.calibration import Anchor, Calibration
+from tui.catalog.facts import ThinkingCounted
+from tui.context.calibration import Anchor, Calibration, thinking_verdict
 from tui.context.estimate import block_tokens, text_tokens, tools_tokens
 from tui.domain.blocks import ImageBlock
 from tui.domain.request import ToolSchema
 
 EMPTY = Calibration()
-
-
-def taught(*pairs):
-    calibration = EMPTY
-    for estimate, reported in pairs:
-        calibration = calibration.learned("p/m", estimate, reported)
-    return calibration
 
 
 @pytest.mark.parametrize(
@@ -55,17 +52,40 @@ def test_without_experience_an_estimate_stands_as_it_is():
     assert EMPTY.predict("p/m", 1_000) == 1_000
 
 
-def test_what_was_reported_corrects_the_next_estimate():
-    assert taught((1_000, 1_200), (2_000, 2_400), (500, 600)).predict("p/m", 1_000) == 1_200
+def test_a_short_first_exchange_teaches_a_base_and_no_slope():
+    hidden_prompt = EMPTY.opened("p/m", 20, 2_168)
+    assert hidden_prompt.predict("p/m", 20) == 2_168
+    assert hidden_prompt.predict("p/m", 2_020) == 4_168
+    assert hidden_prompt.predict("p/m", 2_020, Anchor(estimate=20, reported=2_168)) == 4_168
 
 
-def test_one_strange_exchange_does_not_carry_the_rest_along():
-    usual = [(1_000, 1_100)] * 6
-    assert taught(*usual, (50, 5_000)).predict("p/m", 1_000) == 1_100
+def test_the_slope_is_the_median_of_real_steps():
+    stepped = EMPTY.stepped("p/m", 1_000, 1_200).stepped("p/m", 1_000, 2_400).stepped("p/m", 500, 600)
+    assert stepped.predict("p/m", 1_000) == 1_200
+    assert stepped.predict("p/m", 11_000, Anchor(estimate=10_000, reported=13_000)) == 14_200
 
 
-def test_one_exchange_is_only_half_believed():
-    assert 1_000 < taught((1_000, 1_200)).predict("p/m", 1_000) < 1_200
+@pytest.mark.parametrize("step", [(50, 60), (1_000, 20_000), (1_000, 10)], ids=["small", "far more", "far less"])
+def test_a_step_that_says_nothing_about_text_is_ignored(step):
+    assert EMPTY.stepped("p/m", *step) == EMPTY
+
+
+def test_the_base_is_what_the_slope_leaves_unexplained():
+    learned = EMPTY.stepped("p/m", 1_000, 1_500).opened("p/m", 100, 350)
+    assert (learned.of("p/m").slope, learned.of("p/m").base(tools=False)) == (1.5, 200)
+
+
+def test_requests_with_tools_have_a_base_of_their_own():
+    learned = EMPTY.opened("p/m", 20, 120).opened("p/m", 1_020, 1_620, tools=True)
+    assert learned.predict("p/m", 30) == 130
+    assert learned.predict("p/m", 1_030, tools=True) == 1_630
+
+
+def test_one_strange_opening_does_not_carry_the_rest_along():
+    learned = EMPTY
+    for reported in (150, 150, 5_000, 150):
+        learned = learned.opened("p/m", 100, reported)
+    assert learned.predict("p/m", 1_000) == 1_050
 
 
 def test_inside_a_conversation_only_what_was_added_is_estimated():
@@ -78,18 +98,47 @@ def test_after_a_deep_cut_the_anchor_no_longer_holds():
 
 
 def test_models_learn_apart():
-    assert taught((1_000, 2_000), (1_000, 2_000)).predict("p/other", 1_000) == 1_000
+    assert EMPTY.opened("p/m", 10, 2_000).predict("p/other", 1_000) == 1_000
 
 
 def test_nothing_is_learned_from_what_was_not_reported():
-    assert EMPTY.learned("p/m", 1_000, None) == EMPTY
+    assert EMPTY.opened("p/m", 1_000, 0) == EMPTY
 
 
 def test_what_was_learned_survives_being_kept():
-    calibration = taught((1_000, 1_200), (2_000, 2_400))
-    assert Calibration.from_table(calibration.as_table()) == calibration
+    verdict = frozenset({ThinkingCounted.OPEN_TURN, ThinkingCounted.NONE})
+    learned = EMPTY.opened("p/m", 1_000, 1_200).opened("p/m", 9, 9, tools=True).stepped("p/m", 900, 1_000)
+    learned = learned.judged("p/m", verdict)
+    assert Calibration.from_table(json.loads(json.dumps(learned.as_table()))) == learned
 
 
-@pytest.mark.parametrize("table", [None, [], {"p/m": "x"}, {"p/m": [[1], ["a", "b"], [0, 5]]}])
+ALL, OPEN_TURN = ThinkingCounted.ALL, ThinkingCounted.OPEN_TURN
+SIZES = {ALL: 1_500, OPEN_TURN: 0, ThinkingCounted.TOOL_TURNS: 0, ThinkingCounted.NONE: 0}
+
+
+@pytest.mark.parametrize(("reported", "counted"), [(160, OPEN_TURN), (1_620, ALL), (900, ALL)])
+def test_a_reported_count_shows_whether_finished_thinking_was_in_it(reported, counted):
+    before = Anchor(estimate=20, reported=20, others=20, thinking=dict.fromkeys(SIZES, 0))
+    now = Anchor(estimate=1_640, reported=reported, others=140, thinking=SIZES)
+    verdict = thinking_verdict(before, now)
+    learned = EMPTY if verdict is None else EMPTY.judged("p/m", verdict)
+    assert learned.counted("p/m", ALL) is counted
+
+
+def test_little_thinking_shows_nothing():
+    before = Anchor(estimate=20, reported=20, others=20, thinking=dict.fromkeys(SIZES, 0))
+    assert thinking_verdict(before, replace(before, reported=100, thinking={**SIZES, ALL: 80})) is None
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        None,
+        [],
+        {"p/m": "x"},
+        {"p/m": [[10, 20]]},
+        {"p/m": {"steps": [[1], ["a", "b"], [0, 5]], "verdicts": [["x"], 1]}},
+    ],
+)
 def test_a_broken_table_is_an_empty_one(table):
     assert Calibration.from_table(table) == EMPTY

@@ -8,7 +8,6 @@ import pytest
 
 from tests.context.aims import CLAUDE, GPT, answer, call, thought, turn, user
 from tests.wiring.stage import house
-from tui.context.calibration import Anchor
 from tui.context.meter import read, tally
 from tui.domain.blocks import Seal, ThinkingBlock
 from tui.domain.thinking import ThinkingForm
@@ -25,7 +24,7 @@ def after(goal, facts, *blocks, usage=USED, interrupted=None, draft=""):
     before = tally(goal.select(asked), (asked,), facts)
     said = replace(answer(goal, "a1", *blocks), usage=usage, interrupted=interrupted)
     whole = (turn("t1", user("u1", "why?"), said),)
-    anchor = Anchor(estimate=before.estimate, reported=1_000)
+    anchor = before.anchor(1_000)
     return read(goal.select(*whole), whole, facts, anchor=anchor, draft=draft)
 
 

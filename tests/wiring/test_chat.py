@@ -136,7 +136,7 @@ async def test_what_was_learned_of_a_model_is_kept_over_restarts(tmp_path: Path)
         learned = h.program.planner._scales.calibration
     async with house(tmp_path) as h:
         assert h.program.planner._scales.calibration == learned
-    assert len(learned.pairs["demo/fast"]) == 3
+    assert len(learned.of("demo/fast").openings_with_tools + learned.of("demo/fast").openings) == 1
 
 
 async def test_thinking_is_kept_with_its_cost_in_tokens(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from tui.catalog.provider_rows import effective_quirks, ollama_base_url, package
 from tui.catalog.reading import Table, check_table, is_table, nearest, read_toml
 from tui.catalog.rows import CONTROL_KEYS, Layered, ModelFile, check_row, facts_from, model_file, packaged_files
 from tui.catalog.spelling import spelling_names
+from tui.catalog.tokenizers import tokenizer_of
 from tui.domain.errors import ConfigError, PonderError, UnknownModel
 from tui.domain.messages import WireName
 from tui.domain.value import dataclass
@@ -80,7 +81,8 @@ class Catalog:
         if "spelling" not in layered.row:
             layered = layered.under({"spelling": place.spelling or _SPELLING_BY_WIRE[place.wire]}, place.source)
         wire = WireName(str(layered.row.get("wire", place.wire)))
-        return facts_from(layered, provider=provider, model=id_, wire=wire, known=known)
+        facts = facts_from(layered, provider=provider, model=id_, wire=wire, known=known)
+        return facts if facts.tokenizer else replace(facts, tokenizer=tokenizer_of(id_))
 
     def models(self, provider: str) -> Iterator[ModelFacts]:
         """Every model that is listed for a provider, packaged ones in the order of their file."""

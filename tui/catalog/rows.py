@@ -246,7 +246,7 @@ def facts_from(layered: Layered, *, provider: str, model: str, wire: WireName, k
         max_output=_count(row, "max_output"),
         echo=EchoRule(str(row.get("echo", EchoRule.ALLOWED))),
         bound=bool(row.get("bound", False)),
-        counted=ThinkingCounted(str(row.get("counted", ThinkingCounted.ALL))),
+        counted=ThinkingCounted(str(row.get("counted", ThinkingCounted.OPEN_TURN))),
         form=ThinkingForm(str(row.get("form", ThinkingForm.FULL))),
         inputs=frozenset(_texts(row, "inputs") or ("text",)),
         tools=bool(row.get("tools", True)),

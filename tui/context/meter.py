@@ -6,21 +6,27 @@ every keystroke and only looks at the draft. Both are pure.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 
 from tui.catalog.facts import ModelFacts, ThinkingCounted
-from tui.context.calibration import Anchor, Calibration, calibration_key
+from tui.context.calibration import Anchor, Calibration, ThinkingSizes, calibration_key
 from tui.context.estimate import IMAGE_TOKENS, block_tokens, passing_text_tokens, text_tokens, tools_tokens
 from tui.context.token_weights import family_named
 from tui.domain.blocks import Block, ImageBlock, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.messages import Message, Role, Turn
-from tui.domain.request import Outgoing, OutgoingMessage, Reason, ToolSchema
+from tui.domain.request import Outgoing, OutgoingMessage, Reason, ToolSchema, Verdict
 from tui.domain.thinking import ThinkingForm
 from tui.domain.usage import Certainty, MeterReading, Part
 from tui.domain.value import dataclass
 
 COMPRESS_AT = 0.85
+FRAMED_CALLS = 500
+"""Reported output below which an answer with tool calls is estimated: around calls, servers count tokens (about 50 at
+GPT-5) that are not sent back."""
+LARGEST_SCALE = 1.3
+"""A reported count this far above the estimate holds a hidden prompt, which is shown as part of the system's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,15 +41,37 @@ class Tally:
     """Stored tokens that stay behind, thinking and all else."""
     pictures: int = 0
     """Of the estimate, tokens of pictures: nobody knows how a server counts those."""
-    answer: int = 0
-    """Of the estimate, the tokens of an answer that stands at the end."""
-    answer_reported: int | None = None
-    """What the provider reported of what goes of that answer."""
+    tools: bool = False
+    """Whether there are tool definitions."""
+    thinking: ThinkingSizes = field(default_factory=dict)
+    """Tokens of the thinking that is sent, under each assumption of what the server counts."""
+    answers: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """(estimate, reported) of answers, by the id of the message before each; those without a report are absent."""
+    last: str | None = None
+    """Id of the last stored message that is sent."""
 
     @property
     def estimate(self) -> int:
         """Plain estimate of the request as it would go now, without a draft."""
         return sum(count for part, count in self.parts.items() if part is not Part.THINKING_STRIPPED)
+
+    @property
+    def conversation(self) -> int:
+        """Plain estimate without system text and tools."""
+        return self.estimate - self.parts.get(Part.SYSTEM, 0) - self.parts.get(Part.TOOLS, 0)
+
+    def anchor(self, reported: int) -> Anchor:
+        """What a reported count of this request says about the next one."""
+        others = self.estimate - self.parts.get(Part.THINKING_SENT, 0)
+        return Anchor(estimate=self.estimate, reported=reported, last=self.last, thinking=self.thinking, others=others)
+
+    def with_answer(self, anchor: Anchor) -> Anchor:
+        """The anchor's request and the answer to it as its output was reported, where that answer is sent back."""
+        found = self.answers.get(anchor.last) if anchor.last is not None else None
+        if found is None:
+            return anchor
+        estimate, reported = found
+        return replace(anchor, estimate=anchor.estimate + estimate, reported=anchor.reported + reported)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,12 +92,14 @@ def tally(
     *,
     system: str = "",
     tools: Sequence[ToolSchema] = (),
+    thinks: bool = False,
 ) -> Tally:
-    """Count a selection and what it leaves behind."""
+    """Count a selection and what it leaves behind; ``thinks`` says that thinking is switched on."""
     counter = _Counter(facts, turns)
     parts: dict[Part, int] = {part: 0 for part in Part if part not in (Part.DRAFT, Part.RESERVED)}
     family = family_named(facts.tokenizer)
-    parts[Part.SYSTEM] = round(family.base) + text_tokens(system, facts.tokenizer)
+    base = family.base + (family.thinking_base if thinks else 0)
+    parts[Part.SYSTEM] = round(base) + text_tokens(system, facts.tokenizer)
     parts[Part.TOOLS] = tools_tokens(tools, facts.tokenizer)
     for message in outgoing.messages:
         if message is outgoing.messages[-1] and message.source_id is None and message.role is Role.USER:
@@ -78,22 +108,18 @@ def tally(
             parts[part] += count
     thinking, other = counter.left_behind(outgoing)
     parts[Part.THINKING_STRIPPED] = thinking
-    last = _last_answer(outgoing)
+    stored = [message for message in outgoing.messages if message.source_id is not None]
     return Tally(
         key=calibration_key(facts.provider, facts.id),
         family=facts.tokenizer,
         parts=parts,
         behind=thinking + other,
         pictures=IMAGE_TOKENS * sum(_pictures(message.blocks) for message in outgoing.messages),
-        answer=sum(count for _, count in counter.message(last)) if last is not None else 0,
-        answer_reported=counter.reported(last, outgoing) if last is not None else None,
+        tools=bool(tools),
+        thinking=counter.thinking_sizes(outgoing),
+        answers=counter.answers(stored, outgoing),
+        last=stored[-1].source_id if stored else None,
     )
-
-
-def _last_answer(outgoing: Outgoing) -> OutgoingMessage | None:
-    """The answer behind which nothing stands but what is typed next."""
-    stored = [message for message in outgoing.messages if message.source_id is not None]
-    return stored[-1] if stored and stored[-1].role is Role.ASSISTANT else None
 
 
 def _pictures(blocks: Sequence[Block]) -> int:
@@ -150,8 +176,32 @@ class _Counter:
         return found
 
     def thinking(self, block: ThinkingBlock, message: OutgoingMessage) -> int:
-        """What the server counts of a thinking block that goes."""
+        """What the server counts of a thinking block that is sent."""
         return self.size(block, self.stored.get(message.source_id or "")) if self._counts(message) else 0
+
+    def thinking_sizes(self, outgoing: Outgoing) -> ThinkingSizes:
+        """All the thinking that is sent, under each assumption of what the server counts."""
+        sizes = dict.fromkeys(ThinkingCounted, 0)
+        for message in outgoing.messages:
+            source = self.stored.get(message.source_id or "")
+            size = sum(self.size(block, source) for block in message.blocks if isinstance(block, ThinkingBlock))
+            size += self._sealed(message)
+            for rule in sizes if size else ():
+                sizes[rule] += size if self._counts(message, rule) else 0
+        return sizes
+
+    def answers(self, stored: Sequence[OutgoingMessage], outgoing: Outgoing) -> dict[str, tuple[int, int]]:
+        """Estimate and report of each answer, by the id of the message before it."""
+        verdicts: dict[str, list[Verdict]] = {}
+        for verdict in outgoing.verdicts:
+            verdicts.setdefault(verdict.message_id, []).append(verdict)
+        found = {}
+        for before, sent in itertools.pairwise(stored):
+            if sent.role is Role.ASSISTANT and before.source_id is not None:
+                reported = self.reported(sent, verdicts.get(sent.source_id or "", ()))
+                if reported is not None:
+                    found[before.source_id] = (sum(count for _, count in self.message(sent)), reported)
+        return found
 
     def size(self, block: ThinkingBlock, message: Message | None) -> int:
         """How long the thinking was: as reported, else by its text; a seal's own length says nothing."""
@@ -163,8 +213,8 @@ class _Counter:
         siblings = sum(isinstance(other, ThinkingBlock) for other in message.blocks)
         return -(-reported // max(1, siblings))
 
-    def _counts(self, message: OutgoingMessage) -> bool:
-        match self.facts.counted:
+    def _counts(self, message: OutgoingMessage, rule: ThinkingCounted | None = None) -> bool:
+        match rule or self.facts.counted:
             case ThinkingCounted.ALL:
                 return True
             case ThinkingCounted.OPEN_TURN:
@@ -175,26 +225,29 @@ class _Counter:
                 return False
 
     def sealed_in_calls(self, message: OutgoingMessage) -> int:
-        """Thinking that only a signature on something else carries (Gemini)."""
+        """Thinking that only a signature on something else carries (Gemini), if the server counts it."""
+        return self._sealed(message) if self._counts(message) else 0
+
+    def _sealed(self, message: OutgoingMessage) -> int:
         if any(isinstance(block, ThinkingBlock) for block in message.blocks):
             return 0
         source = self.stored.get(message.source_id or "")
-        signed = any(_is_signed(block) for block in message.blocks)
-        if not signed or source is None or source.usage is None or not self._counts(message):
+        if source is None or source.usage is None or not any(_is_signed(block) for block in message.blocks):
             return 0
         return source.usage.thinking or 0
 
-    def reported(self, sent: OutgoingMessage, outgoing: Outgoing) -> int | None:
-        """Tokens of what goes of an answer, in the provider's figures; None where they do not say."""
+    def reported(self, sent: OutgoingMessage, verdicts: Sequence[Verdict]) -> int | None:
+        """Tokens of what is sent back of an answer, as the provider reported them; None where it did not."""
         message = self.stored.get(sent.source_id or "")
         usage = message.usage if message is not None else None
         if message is None or message.interrupted or usage is None or usage.output is None:
             return None
-        verdicts = [verdict for verdict in outgoing.verdicts if verdict.message_id == message.id]
         thinking = [verdict.sent for verdict in verdicts if verdict.kind == "thinking"]
         if not all(verdict.sent for verdict in verdicts if verdict.kind != "thinking"):
             return None
-        if self._counts(sent) and (all(thinking) if thinking else self.sealed_in_calls(sent)):
+        if usage.output < FRAMED_CALLS and any(isinstance(block, ToolCallBlock) for block in message.blocks):
+            return None
+        if self._counts(sent) and (all(thinking) if thinking else self._sealed(sent)):
             return usage.output
         if any(thinking) and not all(thinking):
             return None
@@ -240,16 +293,18 @@ def reading(
     """The meter now: the counted selection plus the draft, calibrated. Costs what the draft costs."""
     room = room or Room()
     learned = calibration or Calibration()
-    anchor = _with_answer(anchor, counted)
+    anchor = None if anchor is None else counted.with_answer(anchor)
     per_message = round(family_named(counted.family).per_message)
     drafted = passing_text_tokens(draft, counted.family) + per_message if draft else 0
     plain = counted.estimate + drafted
-    effective = learned.predict(counted.key, plain, anchor)
-    scale = effective / plain if plain else 1.0
+    effective = learned.predict(counted.key, plain, anchor, tools=counted.tools)
+    hidden = _hidden(effective, plain, learned.of(counted.key).base(tools=counted.tools))
+    scale = (effective - hidden) / plain if plain else 1.0
     reported = anchor is not None and not drafted and anchor.estimate == counted.estimate
     limit = _smaller(room.limit, facts.context_window)
     reserved = reserve(facts, limit, room)
-    parts = _shared_out({**counted.parts, Part.DRAFT: drafted}, effective, scale)
+    parts = _shared_out({**counted.parts, Part.DRAFT: drafted}, effective - hidden, scale)
+    parts[Part.SYSTEM] += hidden
     parts[Part.RESERVED] = reserved
     return MeterReading(
         effective=effective,
@@ -263,11 +318,9 @@ def reading(
     )
 
 
-def _with_answer(anchor: Anchor | None, counted: Tally) -> Anchor | None:
-    """The last request and the answer to it, where nothing else has changed: that makes the next one but for words."""
-    if anchor is None or counted.answer_reported is None or anchor.estimate != counted.estimate - counted.answer:
-        return anchor
-    return Anchor(estimate=counted.estimate, reported=anchor.reported + counted.answer_reported)
+def _hidden(effective: int, plain: int, base: int) -> int:
+    """Of the effective count, what the server adds unseen: the learned base, or what no slope explains."""
+    return min(max(0, base, round(effective - plain * LARGEST_SCALE)), effective)
 
 
 def read(  # noqa: PLR0913 - the two steps in one, for those who read once

@@ -7,6 +7,7 @@ What a request adds around its texts (roles, tool prompts) is fitted against wha
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from tui.domain.value import dataclass
 
@@ -58,6 +59,8 @@ class Family:
     scale: float = 1.0
     base: float = 4.0
     """Tokens of an empty request."""
+    thinking_base: float = 0.0
+    """What the server says once when the model is to think."""
     per_message: float = 4.0
     tools_base: float = 0.0
     """What the server says once when there are tools."""
@@ -69,11 +72,26 @@ class Family:
 
 
 GENERAL = Family(weights=_O200K, base=7, per_message=3, tools_base=100, per_result=20)
+_CLAUDE_4 = Family(
+    weights=_CLAUDE,
+    thinking_base=30,
+    per_message=3,
+    tools_base=330,
+    per_tool=16,
+    schema_scale=1.2,
+    per_call=44,
+    per_result=25,
+)
+_OPENAI = Family(weights=_O200K, base=2, tools_base=10, schema_scale=0.45, per_call=8, per_result=5)
+_QWEN_3 = Family(
+    weights=_QWEN, base=7, per_message=3, tools_base=98, per_tool=6, schema_scale=1.5, per_call=19, per_result=5
+)
 FAMILIES: Mapping[str, Family] = {
-    "o200k": Family(weights=_O200K, base=2, schema_scale=0.45, per_call=8, per_result=5),
-    "claude": Family(
-        weights=_CLAUDE, per_message=3, tools_base=330, per_tool=16, schema_scale=1.2, per_call=44, per_result=25
-    ),
+    "o200k": _OPENAI,
+    # The harmony format begins every request with a system message of its own.
+    "gpt-oss": replace(_OPENAI, base=71, tools_base=20),
+    "claude": _CLAUDE_4,
+    "claude-4.5": replace(_CLAUDE_4, tools_base=498),
     "claude-4.7": Family(
         weights=_CLAUDE, scale=1.3, tools_base=580, per_tool=73, schema_scale=2.6, per_call=20, per_result=35
     ),
@@ -91,16 +109,14 @@ FAMILIES: Mapping[str, Family] = {
     "glm": Family(
         weights=_GLM, base=35, per_message=1, tools_base=60, per_tool=22, schema_scale=1.4, per_call=4, per_result=0
     ),
-    "grok": Family(
-        weights=_O200K, per_message=8, tools_base=140, per_tool=21, schema_scale=2.6, per_call=48, per_result=45
-    ),
+    # xAI puts a prompt of its own before every request.
+    "grok": Family(weights=_O200K, base=150, per_message=8, per_tool=21, schema_scale=2.6, per_call=48, per_result=45),
     "kimi": Family(weights=_KIMI, per_tool=18, per_call=28, per_result=0),
     "llama": Family(weights=_LLAMA, base=7, tools_base=100),
     "minimax": Family(weights=_O200K),
     "mistral": Family(weights=_MISTRAL, base=2, tools_base=23, per_tool=22, per_call=4, per_result=4),
-    "qwen": Family(
-        weights=_QWEN, base=7, per_message=3, tools_base=98, per_tool=6, schema_scale=1.5, per_call=19, per_result=5
-    ),
+    "qwen": _QWEN_3,
+    "qwen-3.5": replace(_QWEN_3, tools_base=176, per_tool=30, per_call=69),
 }
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 
-from tui.context.calibration import Anchor, Calibration, can_be_right
+from tui.catalog.facts import ModelFacts
+from tui.context.calibration import Anchor, Calibration, calibration_key, can_be_right
+from tui.context.learning import learn
 from tui.context.meter import Room, Tally, reading, tally
 from tui.domain.request import ChatRequest
-from tui.domain.usage import MeterReading, Usage
+from tui.domain.usage import MeterReading, Part, Usage
 from tui.engine.ports import Ask
 from tui.engine.window import opened_window
 
@@ -26,11 +29,11 @@ class CalibratedScales:
     def __init__(
         self, calibration: Calibration | None = None, keep: Callable[[Calibration], None] | None = None
     ) -> None:
-        """``keep`` is told of everything learned, so that it survives the program."""
+        """``keep`` gets everything that was learned, so that it survives the program."""
         self.calibration = calibration or Calibration()
         self._keep = keep
         self._anchors: dict[tuple[str, str], Anchor] = {}
-        self._counted: deque[tuple[ChatRequest, Tally]] = deque(maxlen=KEPT_TALLIES)
+        self._counted: deque[tuple[ChatRequest, ModelFacts, Tally]] = deque(maxlen=KEPT_TALLIES)
 
     def reading(self, ask: Ask, request: ChatRequest) -> MeterReading:
         """What a request, and the draft in the ask, would weigh."""
@@ -45,30 +48,44 @@ class CalibratedScales:
         )
 
     def learn(self, ask: Ask, request: ChatRequest, usage: Usage) -> None:
-        """What it really weighed; a count that cannot be right says nothing."""
+        """Take in the reported count of a request; one that cannot be right says nothing."""
         counted = self._tally(ask, request)
-        if usage.input is None or not can_be_right(counted.estimate, usage.input, guessed=counted.pictures):
+        guessed = counted.pictures + counted.parts[Part.THINKING_SENT]
+        if usage.input is None or not can_be_right(counted.estimate, usage.input, guessed=guessed):
             return
-        self._anchors[ask.session, counted.key] = Anchor(estimate=counted.estimate, reported=usage.input)
-        self.calibration = self.calibration.learned(counted.key, counted.estimate, usage.input)
+        before = self._anchors.get((ask.session, counted.key))
+        self.calibration = learn(self.calibration, counted, usage.input, before, ask.target.facts.counted)
+        self._anchors[ask.session, counted.key] = self._tally(ask, request).anchor(usage.input)
         if self._keep is not None:
             self._keep(self.calibration)
 
     def resume(self, ask: Ask, request: ChatRequest, usage: Usage) -> None:
-        """What it really weighed then, unless settings must have been others: then it says nothing about now."""
+        """Anchor a stored conversation at its last reported count, unless that was made under other settings."""
         counted = self._tally(ask, request)
         if usage.input is None or counted.estimate <= 0:
             return
-        known = self.calibration.pairs.get(counted.key, ())
-        expected = self.calibration.predict(counted.key, counted.estimate)
-        lowest, highest = BELIEVED_KNOWN if known else BELIEVED
-        if (counted.estimate, usage.input) in known or lowest <= usage.input / expected <= highest:
-            self._anchors[ask.session, counted.key] = Anchor(estimate=counted.estimate, reported=usage.input)
+        known = self.calibration.of(counted.key)
+        learned = known.openings_with_tools if counted.tools else known.openings
+        expected = self.calibration.predict(counted.key, counted.estimate, tools=counted.tools)
+        lowest, highest = BELIEVED_KNOWN if learned else BELIEVED
+        if (counted.estimate, usage.input) in learned or lowest <= usage.input / expected <= highest:
+            self._anchors[ask.session, counted.key] = counted.anchor(usage.input)
 
     def _tally(self, ask: Ask, request: ChatRequest) -> Tally:
-        for known, counted in self._counted:
-            if known is request:
+        facts = ask.target.facts
+        counts = self.calibration.counted(calibration_key(facts.provider, facts.id), facts.counted)
+        if counts is not facts.counted:
+            facts = replace(facts, counted=counts)
+        for known, under, counted in self._counted:
+            if known is request and under.counted is counts:
                 return counted
-        made = tally(request.outgoing, ask.turns, ask.target.facts, system=request.system, tools=request.tools)
-        self._counted.append((request, made))
+        made = tally(
+            request.outgoing,
+            ask.turns,
+            facts,
+            system=request.system,
+            tools=request.tools,
+            thinks=request.plan.thinks,
+        )
+        self._counted.append((request, facts, made))
         return made

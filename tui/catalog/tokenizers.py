@@ -1,0 +1,27 @@
+"""The tokenizer family that a model's name tells, whoever serves it and whatever they put in front of the name."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+from tui.catalog.matching import normal
+from tui.catalog.reading import read_toml
+
+_PLACES = re.compile(r"^(?:[a-z]+\.)+(?=[a-z])")
+"""What Bedrock puts before a name: a region and a vendor, each with a dot."""
+
+
+def tokenizer_of(model: str) -> str:
+    """The family's name; "" where the name tells none."""
+    bare = normal(_PLACES.sub("", model.lower().rsplit("/", 1)[-1]))
+    fitting = [beginning for beginning in _beginnings() if bare.startswith(beginning)]
+    return _beginnings()[max(fitting, key=len)] if fitting else ""
+
+
+@cache
+def _beginnings() -> dict[str, str]:
+    families = read_toml(Path(__file__).with_name("tokenizers.toml"))["families"]
+    assert isinstance(families, dict)
+    return {beginning: family for family, names in families.items() for beginning in names}

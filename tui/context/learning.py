@@ -1,0 +1,34 @@
+"""What a reported input count teaches: about a model's base and slope, and about which thinking it counts. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tui.catalog.facts import ThinkingCounted
+from tui.context.calibration import SHORT_OPENING, Anchor, Calibration, thinking_verdict
+from tui.context.meter import Tally
+
+
+def learn(
+    calibration: Calibration, counted: Tally, reported: int, before: Anchor | None, declared: ThinkingCounted
+) -> Calibration:
+    """The calibration after a request was reported.
+
+    ``before`` anchors the conversation's request before it, ``declared`` is what the catalogue says of thinking.
+    """
+    if before is None:
+        if counted.pictures or counted.conversation > SHORT_OPENING:
+            return calibration
+        return calibration.opened(counted.key, counted.estimate, reported, tools=counted.tools)
+    now = counted.anchor(reported)
+    verdict = thinking_verdict(before, now)
+    if verdict is not None:
+        calibration = calibration.judged(counted.key, verdict)
+    if counted.pictures:
+        return calibration
+    since = counted.with_answer(before)
+    if since is before:
+        rule = calibration.counted(counted.key, declared)
+        since = replace(before, estimate=before.others + before.thinking.get(rule, 0))
+        now = replace(now, estimate=now.others + now.thinking.get(rule, 0))
+    return calibration.stepped(counted.key, now.estimate - since.estimate, reported - since.reported)
