@@ -28,6 +28,7 @@ class Loopback:
         self.sent = 0
         self.hung_up = threading.Event()
         self._words: queue.Queue[object] = queue.Queue()
+        self._refusals: list[int] = []
         self._server = _Server(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
@@ -74,6 +75,10 @@ class Loopback:
         self._words.put({"tool_calls": [{"index": 0, "id": "c1", "type": "function", "function": function}]})
         self._words.put(DONE)
 
+    def fail(self, status: int) -> None:
+        """Refuse the next request."""
+        self._refusals.append(status)
+
     def finish(self) -> None:
         """The answer is whole."""
         self._words.put(DONE)
@@ -95,6 +100,9 @@ class Loopback:
 
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+                if loopback._refusals:
+                    self.send_error(loopback._refusals.pop(0))
+                    return
                 loopback.prompts.append(json.dumps(body["messages"][-1]["content"]))
                 self.send_response(200)
                 self.send_header("content-type", "text/event-stream")

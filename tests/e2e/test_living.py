@@ -67,7 +67,7 @@ def test_a_second_prompt_waits_and_is_then_asked(tmp_path: Path) -> None:
         model.say("the first answer")
         terminal.wait_for("the first answer")
         terminal.type("second question\r")
-        terminal.wait_for("1 waiting")
+        terminal.wait_for("1 queued")
         model.finish()
         terminal.until(lambda: model.asked.acquire(blocking=False), "the second request")
         model.say("the second answer")

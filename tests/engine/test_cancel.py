@@ -145,7 +145,7 @@ def test_a_tool_that_will_not_die_does_not_hold_up_the_end_and_has_no_voice_afte
     virtually(play())
 
 
-def test_prompts_wait_in_line_and_the_next_one_starts_after_a_cancel() -> None:
+def test_a_cancel_holds_the_queue_until_the_user_sends_it_or_takes_it_back() -> None:
     async def play() -> None:
         async with stage([[ResponseStarted("m", "r"), HANG], answer("Two"), answer("Three")]) as s:
             await s.session.submit((TextBlock(text="one"),))
@@ -153,16 +153,47 @@ def test_prompts_wait_in_line_and_the_next_one_starts_after_a_cancel() -> None:
             await s.session.submit((TextBlock(text="three"),))
             await asyncio.sleep(1)
             await s.session.cancel()
+            await asyncio.sleep(60)
+            assert s.session.attach()[0].queue == ("two", "three")
+            assert await s.session.queue.take_back() == (TextBlock(text="three"),)
+            await s.session.queue.resume()
             await asyncio.sleep(1)
             heard = s.heard()
             view, _ = s.session.attach()
-        assert [event.prompts for event in heard if isinstance(event, QueueChanged)] == [
-            ("two",),
-            ("two", "three"),
-            ("three",),
-            (),
+            assert await s.session.queue.take_back() == ()
+        assert [event for event in heard if isinstance(event, QueueChanged)] == [
+            QueueChanged(("two",)),
+            QueueChanged(("two", "three")),
+            QueueChanged(("two", "three"), held=True),
+            QueueChanged(("two",), held=True),
+            QueueChanged(()),
         ]
-        assert [spoken(turn.messages[-1]) for turn in view.turns] == ["one", "Two", "Three"]
+        assert [spoken(turn.messages[-1]) for turn in view.turns] == ["one", "Two"]
+
+
+def test_a_queued_compression_is_taken_back_as_the_command_that_asked_for_it() -> None:
+    async def play() -> None:
+        async with stage([[ResponseStarted("m", "r"), HANG]]) as s:
+            await s.session.submit((TextBlock(text="one"),))
+            await s.session.compress_now("keep names")
+            await asyncio.sleep(1)
+            assert await s.session.queue.take_back() == (TextBlock(text="/compress keep names"),)
+
+    virtually(play())
+
+
+def test_another_answer_to_an_earlier_prompt_leaves_the_queue_held() -> None:
+    async def play() -> None:
+        async with stage([answer("One"), [ResponseStarted("m", "r"), HANG], answer("Again")]) as s:
+            await s.say("one")
+            await s.session.submit((TextBlock(text="two"),))
+            await s.session.submit((TextBlock(text="three"),))
+            await asyncio.sleep(1)
+            await s.session.retry(s.session.attach()[0].turns[0].id)
+            await asyncio.sleep(1)
+            view, _ = s.session.attach()
+        assert [spoken(turn.messages[-1]) for turn in view.turns] == ["Again"]
+        assert (view.queue, view.queue_held) == (("three",), True)
 
     virtually(play())
 

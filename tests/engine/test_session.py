@@ -252,10 +252,14 @@ def test_prompts_that_wait_stay_in_line_after_a_failure_until_the_user_goes_on()
             await s.until(TurnFailed)
             await asyncio.sleep(5)
             assert s.session.attach()[0].queue == ("two",)
-            await s.session.submit((TextBlock(text="three"),))
+            await s.session.submit((TextBlock(text="one again"),))
+            await asyncio.sleep(1)
+            assert s.session.attach()[0].queue_held
+            await s.session.queue.resume()
             await asyncio.sleep(1)
             view, _ = s.session.attach()
-            assert [spoken(turn.messages[0]) for turn in view.turns] == ["one", "two", "three"]
+            assert [spoken(turn.messages[0]) for turn in view.turns] == ["one", "one again", "two"]
+            assert (view.queue, view.queue_held) == ((), False)
 
     virtually(play())
 

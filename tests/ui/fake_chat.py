@@ -74,6 +74,13 @@ class FakeChat:
     async def cancel(self) -> None:
         self.asked.append(("cancel", None))
 
+    async def resume_queue(self) -> None:
+        self.asked.append(("resume", None))
+
+    async def take_back(self) -> tuple[Block, ...]:
+        self.asked.append(("take_back", None))
+        return ()
+
     async def skip_wait(self) -> None:
         self.asked.append(("skip_wait", None))
 

@@ -73,6 +73,10 @@ class Copy(StrEnum):
     ALL = "all"
 
 
+Step = Literal["page_up", "page_down", "half_up", "half_down", "up", "down", "end", "home"]
+"""How far the transcript is scrolled."""
+
+
 class Screen(Protocol):
     """What is seen."""
 
@@ -128,7 +132,7 @@ class Screen(Protocol):
         """Put that turn's prompt into the composer; sending forks."""
         ...
 
-    def scroll(self, step: Literal["page_up", "page_down", "up", "down", "end", "home"]) -> None:
+    def scroll(self, step: Step) -> None:
         """Move the transcript."""
         ...
 

@@ -105,7 +105,15 @@ class ChatDesk(BranchDesk, Protocol):
         ...
 
     async def cancel(self) -> None:
-        """Stop what runs."""
+        """Stop what runs and hold the queue."""
+        ...
+
+    async def resume_queue(self) -> None:
+        """Send the held queue."""
+        ...
+
+    async def take_back(self) -> tuple[Block, ...]:
+        """Remove the last queued prompt and return it; () if nothing is queued."""
         ...
 
     async def skip_wait(self) -> None:

@@ -165,9 +165,11 @@ class TurnFailed:
 
 @dataclass(frozen=True, slots=True)
 class QueueChanged:
-    """Prompts waiting for the running turn, first in line first."""
+    """Prompts that are queued behind the running turn, in the order they will be sent."""
 
     prompts: tuple[str, ...]
+    held: bool = False
+    """They are not sent by themselves: the turn before them was stopped or failed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""One thing at a time: the queue of prompts and compressions, the turn that runs, and how it is stopped."""
+"""One thing at a time: the turn or compression that runs, how it is stopped, and the queue behind it."""
 
 from __future__ import annotations
 
@@ -37,8 +37,12 @@ class Prompt:
     def label(self) -> str:
         """One line for the queue."""
         words = " ".join(block.text for block in self.blocks if isinstance(block, TextBlock))
-        pictures = sum(isinstance(block, ImageBlock) for block in self.blocks)
-        return f"{words} [{pictures} image]".strip() if pictures else words
+        images = sum(isinstance(block, ImageBlock) for block in self.blocks)
+        if not images:
+            return words
+        from tui.domain.counting import count  # what the first byte waits for loads no module more
+
+        return f"{words} [{count(images, 'image')}]".strip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +56,66 @@ class Compress:
         """One line for the queue."""
         return f"/compress {self.instruction}".strip()
 
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """The command as the user would type it again."""
+        return (TextBlock(text=self.label),)
+
 
 Job = Prompt | Compress
+
+
+class Queue:
+    """Jobs behind the running one. A held queue waits until the user sends it or takes it back."""
+
+    def __init__(self, publish: Callable[[AppEvent], None], start: Callable[[], None]) -> None:
+        """``start`` is called when jobs may be taken again."""
+        self._publish = publish
+        self._start = start
+        self._jobs: deque[Job] = deque()
+        self._held = False
+        self._published = QueueChanged(())
+
+    def add(self, job: Job) -> None:
+        """One more at the end."""
+        self._jobs.append(job)
+        self.tell()
+
+    def next(self) -> Job | None:
+        """Remove the first job; None if there is none, or if the queue is held."""
+        return self._jobs.popleft() if self._jobs and not self._held else None
+
+    def hold(self) -> None:
+        """Give out nothing until ``resume``."""
+        self._held = bool(self._jobs)
+        self.tell()
+
+    def clear(self) -> None:
+        """Forget all jobs."""
+        self._jobs.clear()
+        self.hold()
+
+    def tell(self) -> None:
+        """Publish the queue if it changed."""
+        queue = QueueChanged(tuple(job.label for job in self._jobs), self._held)
+        if queue != self._published:
+            self._published = queue
+            self._publish(queue)
+
+    async def resume(self) -> None:
+        """Do the jobs of a held queue."""
+        self._held = False
+        self._start()
+        self.tell()
+
+    async def take_back(self) -> tuple[Block, ...]:
+        """Remove the last job; what the user wrote, () if nothing is queued."""
+        if not self._jobs:
+            return ()
+        job = self._jobs.pop()
+        self._held = self._held and bool(self._jobs)
+        self.tell()
+        return job.blocks
 
 
 @dataclass(slots=True)
@@ -69,7 +131,12 @@ class Runner:
     """Runs jobs in the order they came."""
 
     def __init__(
-        self, ports: Ports, conversation: Conversation, saver: Saver, publish: Callable[[AppEvent], None]
+        self,
+        ports: Ports,
+        conversation: Conversation,
+        saver: Saver,
+        publish: Callable[[AppEvent], None],
+        queue: Queue,
     ) -> None:
         self.gate = RetryGate(ports.clock)
         self.approvals = ApprovalDesk(publish, interactive=ports.interactive)
@@ -78,8 +145,7 @@ class Runner:
         self._conversation = conversation
         self._saver = saver
         self._publish = publish
-        self._waiting: deque[Job] = deque()
-        self._told: tuple[str, ...] = ()
+        self._queue = queue
         self._running: _Running | None = None
         self._idle = asyncio.Event()
         self._idle.set()
@@ -100,25 +166,23 @@ class Runner:
         return replace(turn.measured or turn.ask(), draft=draft)
 
     def add(self, job: Job, tasks: asyncio.TaskGroup) -> None:
-        """Start a job, or put it in line behind the running one."""
-        self._waiting.append(job)
+        """Start a job, or queue it behind the running one. A held queue stays held."""
+        if self._running is None:
+            self._start(job, tasks)
+        else:
+            self._queue.add(job)
+
+    def start_queued(self, tasks: asyncio.TaskGroup) -> None:
+        """Start the first queued job if nothing runs."""
         if self._running is None:
             self._start_next(tasks)
-        else:
-            self._tell_queue()
-
-    def forget_waiting(self) -> tuple[Job, ...]:
-        """Empty the line; what was in it."""
-        dropped = tuple(self._waiting)
-        self._waiting.clear()
-        self._tell_queue()
-        return dropped
 
     async def cancel(self, tasks: asyncio.TaskGroup) -> None:
-        """Stop what runs and keep what came. Returns at once, even where something is slow to die."""
+        """Stop what runs, keep what came, hold the queue. Returns at once, even where something is slow to die."""
         running = self._running
         if running is None or running.ending or running.task is None:
             return
+        self._queue.hold()
         running.ending = True
         if running.turn is not None:
             running.turn.turn.live = False
@@ -131,11 +195,14 @@ class Runner:
         await self._idle.wait()
 
     def _start_next(self, tasks: asyncio.TaskGroup) -> None:
-        if not self._waiting:
+        job = self._queue.next()
+        if job is None:
             self._running = None
             self._idle.set()
-            return
-        job = self._waiting.popleft()
+        else:
+            self._start(job, tasks)
+
+    def _start(self, job: Job, tasks: asyncio.TaskGroup) -> None:
         self._idle.clear()
         match job:
             case Prompt(blocks):
@@ -143,7 +210,7 @@ class Runner:
             case Compress():
                 running = _Running(None)
         self._running = running
-        self._tell_queue()
+        self._queue.tell()
         running.task = tasks.create_task(self._run(running, job, tasks))
 
     def _look_at_tools(self) -> None:
@@ -206,11 +273,9 @@ class Runner:
             self._count_failure(failure, cancelled=cancelled)
         elif failure is not None:
             self._publish(Notice(Severity.ERROR, failure.message, failure.advice))
-        if failure is not None and self._waiting:
-            # What waits was meant to follow an answer: it stays in line until the user goes on.
-            self._running = None
-            self._idle.set()
-            return
+        if failure is not None:
+            # Queued prompts were meant to follow an answer.
+            self._queue.hold()
         self._start_next(tasks)
 
     def _count_failure(self, failure: PonderError | None, *, cancelled: bool) -> None:
@@ -229,12 +294,6 @@ class Runner:
                     "/model chooses another; nothing is switched by itself.",
                 )
             )
-
-    def _tell_queue(self) -> None:
-        labels = tuple(job.label for job in self._waiting)
-        if labels != self._told:
-            self._told = labels
-            self._publish(QueueChanged(labels))
 
 
 def _name(error: Exception) -> str:

@@ -23,7 +23,7 @@ from tui.engine.channel import Channel
 from tui.engine.open_turn import Conversation
 from tui.engine.outlook import Outlook, Preview
 from tui.engine.ports import Ports
-from tui.engine.runner import Compress, Prompt, Runner
+from tui.engine.runner import Compress, Prompt, Queue, Runner
 from tui.engine.saving import Saver
 from tui.engine.settings import EngineSettings
 from tui.engine.state import SessionView
@@ -91,7 +91,9 @@ class Session:
         self.announce: Callable[[Notice | TitleChanged], None] = self._channel.publish
         """Tell what happened around the conversation, in no turn of it. From any thread."""
         self._saver = Saver(ports.journal, ports.clock, self._channel.publish)
-        self._runner = Runner(ports, self._conversation, self._saver, self._channel.publish)
+        self.queue = Queue(self._channel.publish, lambda: self._runner.start_queued(self._group()))
+        """Prompts behind the running turn."""
+        self._runner = Runner(ports, self._conversation, self._saver, self._channel.publish, self.queue)
         self.outlook = Outlook(ports.planner, self._runner, self._channel.publish)
         """What would happen next."""
         self._closing = asyncio.Event()
@@ -117,13 +119,13 @@ class Session:
         return self._channel.attach()
 
     async def submit(self, blocks: tuple[Block, ...]) -> None:
-        """A prompt; it waits in line while a turn runs."""
+        """Send a prompt, or queue it while a turn runs. A held queue stays held."""
         if not blocks:
             raise UsageError("There is nothing to send.")
         self._runner.add(Prompt(blocks), self._group())
 
     async def cancel(self) -> None:
-        """Stop what runs; what came is kept."""
+        """Stop what runs and hold the queue; what came is kept."""
         await self._runner.cancel(self._group())
 
     async def skip_wait(self) -> None:
@@ -204,7 +206,7 @@ class Session:
 
     async def _end(self, tasks: asyncio.TaskGroup) -> None:
         self._closing.set()
-        self._runner.forget_waiting()
+        self.queue.clear()
         await self._runner.cancel(tasks)
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._runner.idle(), END_WITHIN_S)
@@ -216,7 +218,7 @@ class Session:
         return self._tasks
 
     async def _go_back(self, turn_id: str, *, keep: bool) -> None:
-        self._runner.forget_waiting()
+        self.queue.hold()
         await self.cancel()
         await self._runner.idle()
         conversation = self._conversation

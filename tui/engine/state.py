@@ -91,6 +91,8 @@ class SessionView:
     answer: OpenAnswer | None = None
     phase: Phase = Phase.IDLE
     queue: tuple[str, ...] = ()
+    queue_held: bool = False
+    """The queue waits for the user: the turn before it was stopped or failed."""
     meter: MeterReading | None = None
     settings: Mapping[str, object] = field(default_factory=dict)
     title: str = ""
@@ -208,8 +210,8 @@ class SessionState:
     def _rest(self, event: AppEvent) -> None:
         view = self._view
         match event:
-            case QueueChanged(prompts):
-                self._view = replace(view, queue=prompts)
+            case QueueChanged(prompts, held):
+                self._view = replace(view, queue=prompts, queue_held=held)
             case MeterChanged(reading):
                 self._view = replace(view, meter=reading)
             case ModelChanged(spec, plan):

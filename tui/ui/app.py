@@ -127,11 +127,6 @@ class PonderApp(App[int]):
         composer.focus()
         composer.insert("/" if not composer.text else "")
 
-    def action_end_of_input(self) -> None:
-        """Quit from an empty composer."""
-        if not self.chat.composer.text:
-            self.exit(return_code=0)
-
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Commands rest while a sheet is open; the sheet has its own keys."""
         if action == "command" and self.screen is not self.chat:

@@ -1,4 +1,4 @@
-"""Sending, editing an earlier prompt, writing in $EDITOR."""
+"""Sending, editing an earlier prompt, taking queued prompts back, writing in $EDITOR."""
 
 from __future__ import annotations
 
@@ -20,51 +20,65 @@ if TYPE_CHECKING:
 
 
 class Editing:
-    """The next send goes to the end of the conversation, or replaces a turn."""
+    """Prompts on their way into the composer and out of it."""
 
     def __init__(self, app: PonderApp) -> None:
         self._app = app
-        self._turn: str | None = None
-
-    @property
-    def active(self) -> bool:
-        """Whether the next send replaces a turn."""
-        return self._turn is not None
+        self._failed: tuple[str, tuple[Block, ...]] | None = None
+        """The turn whose prompt was restored last, and the prompt."""
 
     def begin(self, turn_id: str, blocks: tuple[Block, ...]) -> None:
-        """Put a prompt back into the composer."""
+        """Put an earlier prompt into the composer; what is sent replaces its turn."""
+        composer = self._app.chat.composer
+        if composer.text:
+            composer.take()  # ↑ recalls the draft
         self._put_back(blocks)
-        self._turn = turn_id
-        self._app.say("Sending starts a new branch from here; esc leaves things as they are.")
+        self._app.chat.edit_mode.begin(turn_id)
 
     def restore(self, turn: Turn) -> None:
-        """A prompt that got no answer stands in the composer again, unless something else does; sending asks anew."""
-        view, composer = self._app.chat.view(), self._app.chat.composer
+        """Put a prompt that got no answer back into the composer, unless the user is writing something else."""
         answered = any(message.role is not Role.USER for message in turn.messages)
-        if answered or composer.text or view is None or view.queue:
+        if answered or self._app.chat.composer.text:
             return
-        self._put_back(tuple(block for message in turn.messages for block in message.blocks))
-        self._turn = turn.id
+        blocks = tuple(block for message in turn.messages for block in message.blocks)
+        self._put_back(blocks)
+        self._failed = (turn.id, blocks)
 
-    def _put_back(self, blocks: tuple[Block, ...]) -> None:
+    async def take_back(self) -> None:
+        """Put the last queued prompt into the composer."""
+        blocks = await self._app.desk.chat.take_back()
+        if blocks:
+            self._put_back(blocks)
+
+    async def take_all_back(self) -> None:
+        """Put all queued prompts into the composer, below the draft and each other."""
         composer = self._app.chat.composer
-        words = "\n".join(block.text for block in blocks if isinstance(block, TextBlock))
+        queued: tuple[Block, ...] = ()
+        while blocks := await self._app.desk.chat.take_back():
+            queued = (*blocks, *queued)
+        self._put_back((*composer.chips.blocks(composer.text), *queued), between="\n\n")
+
+    def _put_back(self, blocks: tuple[Block, ...], between: str = "\n") -> None:
+        composer = self._app.chat.composer
+        words = between.join(block.text for block in blocks if isinstance(block, TextBlock))
         images = [block for block in blocks if isinstance(block, ImageBlock)]
         composer.chips.clear()
         chips = " ".join(composer.chips.attach(image.name or "image", image) for image in images)
         composer.put(f"{chips} {composer.chips.recalled(words)}".strip())
         composer.focus()
 
-    def leave(self) -> None:
-        """The next send goes to the end after all."""
-        self._turn = None
+    async def submit(self, blocks: tuple[Block, ...], replaced: str | None) -> None:
+        """Send in place of a turn, or at the end.
 
-    async def submit(self, blocks: tuple[Block, ...]) -> None:
-        """Send."""
-        turn, self._turn = self._turn, None
+        Only the unchanged prompt of a failed turn that nothing followed takes its place, as ``/retry`` would.
+        """
         view = self._app.chat.view()
-        if view is not None and any(turn == known.id for known in view.turns) and turn is not None:
-            await self._app.desk.chat.edit(turn, blocks)
+        turns = [turn.id for turn in view.turns] if view is not None else []
+        if replaced is None and turns and self._failed == (turns[-1], blocks):
+            replaced = turns[-1]
+        self._failed = None
+        if replaced in turns and replaced is not None:
+            await self._app.desk.chat.edit(replaced, blocks)
         else:
             await self._app.desk.chat.submit(blocks)
 

@@ -43,7 +43,6 @@ class Manners:
         return [
             Binding("escape", "app.escape", "back", show=False),
             Binding("ctrl+c", "app.interrupt", "stop", show=False, priority=True),
-            Binding("ctrl+d", "app.end_of_input", "quit", show=False),
             Binding("ctrl+z", "app.sleep", "to the shell", show=False, priority=True),
             Binding("ctrl+underscore", "focused.undo", "undo", show=False, priority=True),
         ]
@@ -113,22 +112,27 @@ class Manners:
         self._app.action_suspend_process()
 
     async def escape(self) -> None:
-        """One step: stop streaming, drop the selection, leave an edit, focus the composer; twice: edit the last."""
+        """One step: stop streaming, drop the selection, focus the composer, end an edit, take the queue back.
+
+        Twice on an empty composer: edit the last prompt.
+        """
         app = self._app
         chat = app.chat
+        view = chat.view()
         if chat.is_busy():
             await app.desk.chat.cancel()
         elif chat.selections:
             chat.clear_selection()
         elif not chat.composer.has_focus:
             chat.composer.focus()
-        elif app.editing.active:
-            app.editing.leave()
+        elif chat.edit_mode.turn is not None:
             chat.composer.take()
-        elif not chat.composer.text:
+        elif view is not None and view.queue:
+            await app.editing.take_all_back()
+        elif view is not None and not chat.composer.text:
             now = time.monotonic()
             twice, self._escaped_at = now - self._escaped_at < AGAIN_S / 2, now
-            if twice and chat.view() is not None and chat.view().turns:  # type: ignore[union-attr]  # looked at above
+            if twice and view.turns:
                 await app.shell.run_id("chat.edit")
 
     async def interrupt(self) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from tui.commands.context import Copy, View
+from tui.commands.context import Copy, Step, View
 from tui.domain.errors import UsageError
 from tui.domain.events import Severity
 from tui.domain.messages import Role
@@ -93,12 +93,15 @@ class AppScreen:
         prompt = next((message for message in turn.messages if message.role is Role.USER), None)
         self._app.editing.begin(turn_id, prompt.blocks if prompt is not None else ())
 
-    def scroll(self, step: Literal["page_up", "page_down", "up", "down", "end", "home"]) -> None:
+    def scroll(self, step: Step) -> None:
         """Move the transcript."""
         transcript = self._app.chat.transcript
+        half = max(1, transcript.size.height // 2)
         moves: dict[str, Callable[[], None]] = {
             "page_up": lambda: transcript.scroll_page_up(animate=False),
             "page_down": lambda: transcript.scroll_page_down(animate=False),
+            "half_up": lambda: transcript.scroll_relative(y=-half, animate=False),
+            "half_down": lambda: transcript.scroll_relative(y=half, animate=False),
             "up": lambda: transcript.scroll_up(animate=False),
             "down": lambda: transcript.scroll_down(animate=False),
             "home": lambda: transcript.scroll_home(animate=False),

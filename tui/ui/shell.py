@@ -75,9 +75,22 @@ class AppShell:
         except PonderError as error:
             self.say(error.message, Severity.ERROR, error.advice)
 
-    async def submit(self, blocks: tuple[Block, ...]) -> None:
-        """Send a prompt, or the edit of one."""
-        await self._app.editing.submit(blocks)
+    @property
+    def edited_turn(self) -> str | None:
+        """The turn whose prompt is in the composer, to be replaced by what is sent."""
+        return self._app.chat.edit_mode.turn
+
+    def edit_again(self, turn_id: str | None) -> None:
+        """Go on with an edit that could not be sent."""
+        self._app.chat.edit_mode.begin(turn_id)
+
+    async def submit(self, blocks: tuple[Block, ...], replaced: str | None) -> None:
+        """Send a prompt; it takes the place of the turn ``replaced``."""
+        await self._app.editing.submit(blocks, replaced)
+
+    async def take_back(self) -> None:
+        """Put the last queued prompt back into the composer."""
+        await self._app.editing.take_back()
 
     def attach(self, path: str) -> None:
         """A file or image as a chip in the composer."""

@@ -25,8 +25,16 @@ class LiveChat(LiveOutlook):
         await self._current.call(self._current.session.submit(blocks))
 
     async def cancel(self) -> None:
-        """Stop what runs."""
+        """Stop what runs and hold the queue."""
         await self._current.call(self._current.session.cancel())
+
+    async def resume_queue(self) -> None:
+        """Send the held queue."""
+        await self._current.call(self._current.session.queue.resume())
+
+    async def take_back(self) -> tuple[Block, ...]:
+        """Remove the last queued prompt and return it; () if nothing is queued."""
+        return await self._current.call(self._current.session.queue.take_back())
 
     async def skip_wait(self) -> None:
         """Retry now."""

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
-from tui.commands.context import CommandContext, View
+from tui.commands.context import CommandContext, Step, View
 from tui.commands.registry import Command, Group, Place, Run
-
-Step = Literal["page_up", "page_down", "up", "down", "end", "home"]
 
 
 async def _palette(context: CommandContext, _: str) -> None:
@@ -85,7 +81,7 @@ COMMANDS = (
     _owned(
         "composer.send",
         "Send",
-        "Send the message; while one is answered it waits.",
+        "Send the message; while one is answered it is queued. With an empty composer: send a queue that was stopped.",
         ("enter",),
         Place.COMPOSER,
     ),
@@ -99,7 +95,8 @@ COMMANDS = (
     _owned(
         "composer.escape",
         "Escape",
-        "One step per press: close the popup, stop streaming, clear the selection, focus the composer. Never quits. "
+        "One step per press: close the popup, stop streaming and hold the queue, clear the selection, focus the "
+        "composer, end an edit, put queued prompts back into the draft. Never quits. "
         "Twice on an empty composer: edit the last prompt.",
         ("escape",),
         Place.ANYWHERE,
@@ -111,7 +108,13 @@ COMMANDS = (
         ("ctrl+c",),
         Place.ANYWHERE,
     ),
-    _owned("composer.up", "Earlier prompt", "On the first line: the prompt before.", ("up",), Place.COMPOSER),
+    _owned(
+        "composer.up",
+        "Earlier prompt",
+        "On the first line: the prompt before. With an empty composer: take the last queued prompt back.",
+        ("up",),
+        Place.COMPOSER,
+    ),
     _owned("composer.down", "Later prompt", "On the last line: the prompt after.", ("down",), Place.COMPOSER),
     _owned("block.fold", "Fold", "Open or close the block under the cursor.", ("space", "enter"), Place.TRANSCRIPT),
     Command(
@@ -143,6 +146,8 @@ COMMANDS = (
     ),
     _move("view.page_up", "Page up", ("pageup",), _scroll("page_up")),
     _move("view.page_down", "Page down", ("pagedown",), _scroll("page_down")),
+    _move("view.half_up", "Half a page up", ("ctrl+u",), _scroll("half_up"), Place.TRANSCRIPT),
+    _move("view.half_down", "Half a page down", ("ctrl+d",), _scroll("half_down"), Place.TRANSCRIPT),
     _move("view.line_up", "Line up", ("shift+up",), _scroll("up")),
     _move("view.line_down", "Line down", ("shift+down",), _scroll("down")),
     _move("view.follow", "Follow the answer", ("ctrl+end",), _scroll("end")),

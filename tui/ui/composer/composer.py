@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -9,6 +10,7 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.widgets import TextArea
+from textual.widgets.text_area import Edit, EditResult
 
 from tui.domain.printable import printable
 from tui.ui.composer.chips import Chips
@@ -44,10 +46,9 @@ class Composer(TextArea):
 
     @dataclass
     class Pressed(Message):
-        """A key that the popup may want first; ``handled`` says that it did."""
+        """A key that the popup or the dock handles: its name, or ``help``, ``end``, ``take_back``, ``resume``."""
 
         key: str
-        handled: bool = False
 
     @dataclass
     class Trimmed(Message):
@@ -68,6 +69,11 @@ class Composer(TextArea):
         self.past = past
         self.chips = Chips()
         self.popup_open = False
+        self.queued = 0
+        """Queued prompts: in an empty composer ↑ takes the last one back, and enter sends a held queue."""
+        self.on_draft: Callable[[], None] | None = None
+        """Called in the same step in which the draft changes. ``TextArea.Changed`` arrives only after the keys that are
+        already queued, so it would miss a draft that is emptied and written anew."""
 
     def put(self, text: str) -> None:
         """Replace the draft; the cursor goes to its end."""
@@ -85,48 +91,76 @@ class Composer(TextArea):
         self.load_text("")
         return text
 
+    def load_text(self, text: str) -> None:
+        """Replace the draft."""
+        super().load_text(text)
+        self._note_draft()
+
+    def edit(self, edit: Edit) -> EditResult:
+        """Change the draft."""
+        result = super().edit(edit)
+        self._note_draft()
+        return result
+
+    def undo(self) -> None:
+        """Undo the last change."""
+        super().undo()
+        self._note_draft()
+
+    def redo(self) -> None:
+        """Redo what was undone."""
+        super().redo()
+        self._note_draft()
+
+    def _note_draft(self) -> None:
+        if self.on_draft is not None:
+            self.on_draft()
+
     def action_new_line(self) -> None:
         """Break the line."""
         self.insert("\n")
 
     async def action_delete_or_leave(self) -> None:
-        """What ctrl+d means in a shell: the next character, or the end of input."""
+        """What ctrl+d means in a shell: delete the next character, or quit if there is no text."""
         if self.text:
             self.action_delete_right()
         else:
-            await self.run_action("app.end_of_input")
+            await self.run_action("app.command('program.quit')")
 
     async def _on_key(self, event: events.Key) -> None:
-        if self.popup_open and event.key in ("up", "down", "tab", "enter", "escape"):
+        if self._takes(event.key):
             event.stop()
             event.prevent_default()
-            self.post_message(self.Pressed(event.key))
-            return
-        if event.key == "enter":
-            event.stop()
-            event.prevent_default()
-            if self.text.strip():
-                self.post_message(self.Sent(self.text))
-            return
-        if event.key == "up" and self._at_first_row() and self._leaf(self.past.earlier(self.text)):
-            event.stop()
-            event.prevent_default()
-            return
-        if event.key == "down" and self._at_last_row() and self._leaf(self.past.later()):
-            event.stop()
-            event.prevent_default()
-            return
-        if event.key == "end" and self.cursor_location == self.document.end:
-            event.stop()
-            event.prevent_default()
-            self.post_message(self.Pressed("end"))
-            return
-        if event.key == "question_mark" and not self.text:
-            event.stop()
-            event.prevent_default()
-            self.post_message(self.Pressed("help"))
-            return
-        await super()._on_key(event)
+        else:
+            await super()._on_key(event)
+
+    def _takes(self, key: str) -> bool:
+        pressed = self._meant_for_others(key)
+        if pressed:
+            self.post_message(self.Pressed(pressed))
+            return True
+        match key:
+            case "enter":
+                if self.text.strip():
+                    self.post_message(self.Sent(self.text))
+                return True
+            case "up":
+                return self._at_first_row() and self._leaf(self.past.earlier(self.text))
+            case "down":
+                return self._at_last_row() and self._leaf(self.past.later())
+            case _:
+                return False
+
+    def _meant_for_others(self, key: str) -> str:
+        """What the popup or the dock does with the key; "" for a key of the composer itself."""
+        if self.popup_open and key in ("up", "down", "tab", "enter", "escape"):
+            return key
+        if self.text.strip():
+            return "end" if key == "end" and self.cursor_location == self.document.end else ""
+        keys = {"end": "end", "question_mark": "" if self.text else "help"}
+        if self.queued:
+            keys |= {"enter": "resume", "up": "take_back"}
+        return keys.get(key, "")
 
     def _at_first_row(self) -> bool:
         return self.wrapped_document.location_to_offset(self.cursor_location).y == 0

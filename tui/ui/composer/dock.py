@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from textual import on, work
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
+from textual.markup import escape
 from textual.message import Message
 from textual.widgets import Static
 
@@ -43,6 +44,7 @@ class Dock(Vertical):
         self._desk = desk
         self._shell = shell
         self._composer = composer
+        self._rule: Sequence[str] = ()
         self._popup: Popup | None = None
         """Made when there is first something to offer."""
         self._status = status
@@ -70,13 +72,15 @@ class Dock(Vertical):
         blocks = composer.chips.blocks(text)
         if not blocks:
             return
+        edited = self._shell.edited_turn  # emptying the composer ends the edit
         composer.take()
         self._desk.drafts.keep_draft("")
         try:
-            await self._shell.submit(blocks)
+            await self._shell.submit(blocks, edited)
             composer.chips.clear()
         except PonderError as error:
             composer.put(text)
+            self._shell.edit_again(edited)
             self._shell.say(error.message, Severity.ERROR, error.advice)
 
     @on(Composer.Typed)
@@ -92,6 +96,26 @@ class Dock(Vertical):
             self._offer(())
         self._desk.drafts.keep_draft(text)
         self._weigh()
+
+    def show_rule(self, parts: Sequence[str], *, editing: bool) -> None:
+        """Say something on the line above the composer; in the warning colour while an earlier prompt is edited."""
+        self._rule = parts
+        self.set_class(bool(parts), "-said")
+        self.set_class(editing, "-editing")
+        self._draw_rule()
+
+    def on_resize(self) -> None:
+        """Say what fits."""
+        self._draw_rule()
+
+    def _draw_rule(self) -> None:
+        """The first part says what is the case, the last how to leave it; those between give way where it is narrow."""
+        parts = list(self._rule)
+        while len(parts) > 2 and len(" · ".join(parts)) > self.size.width - 4:
+            parts.pop(-2)
+        words = escape(f" {' · '.join(parts)} ") if parts else ""
+        if self.border_title != words:
+            self.border_title = words
 
     def _offer(self, rows: Sequence[Completion]) -> None:
         if self._popup is None and rows:
@@ -125,6 +149,10 @@ class Dock(Vertical):
                 await self._shell.run_id("program.help")
             case "end":
                 await self._shell.run_id("view.follow")
+            case "take_back":
+                await self._shell.take_back()
+            case "resume":
+                await self._desk.chat.resume_queue()
             case "up" | "down" if self._popup is not None:
                 self._popup.move(1 if event.key == "down" else -1)
             case "escape":

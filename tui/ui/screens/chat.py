@@ -16,6 +16,7 @@ from tui.domain.events import AppEvent, Stamped
 from tui.engine.state import Phase, SessionState, SessionView
 from tui.ui.composer.composer import Composer
 from tui.ui.composer.dock import Dock
+from tui.ui.composer.edit_mode import EditMode
 from tui.ui.composer.history import PromptHistory
 from tui.ui.follow import follow
 from tui.ui.screens.chat_status import status_after, status_of, title_of
@@ -59,6 +60,8 @@ class ChatScreen(Screen[None]):
         self._below = FollowLine(self.transcript, self.composer)
         self._keys = KeyLine(shell.registry, shell.keymap)
         self._empty = Empty(desk.keys.findings(), desk.problems(), "")
+        self._dock = Dock(desk, shell, self.composer, self.status)
+        self.edit_mode = EditMode(self.composer, self.transcript, self._dock.show_rule)
         self._state: SessionState | None = None
         self._stands = False
 
@@ -71,7 +74,7 @@ class ChatScreen(Screen[None]):
                     yield self._empty
                     yield self.transcript
                     yield self._below
-                yield Dock(self._desk, self._shell, self.composer, self.status)
+                yield self._dock
             yield self.sidebar
         yield self._keys
 
@@ -120,6 +123,7 @@ class ChatScreen(Screen[None]):
         self.sidebar.show(view)
         self._keys.stoppable(busy=view.phase is not Phase.IDLE)
         self._title_bar.show_title(title_of(view), self.size.width)
+        self.edit_mode.show(view)
         self._show_empty(view)
         for asked in view.approvals:
             self._shell.heard(asked)
@@ -143,6 +147,7 @@ class ChatScreen(Screen[None]):
         self._keys.stoppable(busy=view.phase is not Phase.IDLE)
         self.sidebar.show(view)
         self._title_bar.show_title(title_of(view), self.size.width)
+        self.edit_mode.show(view)
         self._show_empty(view)
         self.transcript.settle()
 

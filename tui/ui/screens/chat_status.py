@@ -12,7 +12,6 @@ from tui.domain.events import (
     MessageCompleted,
     MeterChanged,
     ModelChanged,
-    QueueChanged,
     RetryScheduled,
     SaveFailed,
     SaveRecovered,
@@ -51,7 +50,6 @@ def status_of(view: SessionView, now: float, *, full: bool) -> Status:
         cost=cost_of(view.turns, view.summaries),
         phase=view.phase,
         since=now if view.phase is not Phase.IDLE else None,
-        queued=len(view.queue),
         not_saved=view.not_saved or "",
         full=full,
     )
@@ -80,8 +78,6 @@ def _changes(status: Status, event: AppEvent, now: float) -> dict[str, object]:
             changes["meter"] = reading
         case ModelChanged(spec, plan):
             changes["name"] = _named(spec, plan)
-        case QueueChanged(prompts):
-            changes["queued"] = len(prompts)
         case RetryScheduled(wait_s=wait):
             changes["retry_at"] = now + wait
         case ToolStarted(name=name):

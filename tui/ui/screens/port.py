@@ -46,8 +46,21 @@ class Shell(Protocol):
         """Run a command of the table."""
         ...
 
-    async def submit(self, blocks: tuple[Block, ...]) -> None:
-        """Send a prompt, or the edit of one."""
+    @property
+    def edited_turn(self) -> str | None:
+        """The turn whose prompt is in the composer, to be replaced by what is sent."""
+        ...
+
+    def edit_again(self, turn_id: str | None) -> None:
+        """Go on with an edit that could not be sent."""
+        ...
+
+    async def submit(self, blocks: tuple[Block, ...], replaced: str | None) -> None:
+        """Send a prompt; it takes the place of the turn ``replaced``."""
+        ...
+
+    async def take_back(self) -> None:
+        """Put the last queued prompt back into the composer."""
         ...
 
     def attach(self, path: str) -> None:

@@ -46,6 +46,7 @@ class Painted(ScrollView):
         self._ink = ink
         self._cursor: tuple[int, int] | None = None
         self._painted: dict[int, tuple[Strip | None, int, Strip]] = {}
+        self._dim_from: str | None = None
 
     def recolour(self, ink: Ink) -> None:
         """Another theme."""
@@ -53,6 +54,12 @@ class Painted(ScrollView):
         for section in self.column.sections:
             section.forget_strips()
         self.refresh()
+
+    def dim_from(self, key: str | None) -> None:
+        """Dim the section with this key and all below it; None dims nothing."""
+        if key != self._dim_from:
+            self._dim_from = key
+            self.refresh()
 
     def _refresh_rows(self, first: int) -> None:
         """Paint the rows that are different: of a long answer that grows these are the last two or three."""
@@ -82,7 +89,9 @@ class Painted(ScrollView):
             return None
         place, inside = found
         cursor = self._cursor[1] if self._cursor is not None and self._cursor[0] == place and self.has_focus else None
-        return self.column.sections[place].strip(inside, self._ink, cursor=cursor)
+        dim_from = self.column.place_of(self._dim_from) if self._dim_from is not None else None
+        dim = dim_from is not None and place >= dim_from
+        return self.column.sections[place].strip(inside, self._ink, cursor=cursor, dim=dim)
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """Rows of the screen, always the same strips while they are the same: Textual then keeps what it makes of them.

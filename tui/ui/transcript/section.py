@@ -31,7 +31,7 @@ BLANK: Line = []
 
 NO_BLOCKS: list[Drawn] = []
 NO_LINES: list[int] = []
-NO_STRIPS: dict[int, tuple[Line, Strip]] = {}
+NO_STRIPS: dict[int, tuple[Line, bool, Strip]] = {}
 """What a section has that was never looked at; all of them are replaced, never filled."""
 
 
@@ -125,7 +125,7 @@ class Section:
         self._height = 0
         self._width = 0
         self._dirty = True
-        self._strips: dict[int, tuple[Line, Strip]] = NO_STRIPS
+        self._strips: dict[int, tuple[Line, bool, Strip]] = NO_STRIPS
         self.presence = Presence.SHOWN
 
     def put(self, presence: Presence) -> None:
@@ -287,25 +287,26 @@ class Section:
             self.touch()
             return ask(raw)
 
-    def strip(self, number: int, ink: Ink, *, cursor: int | None) -> Strip:
-        """A line in colours, over the whole width."""
+    def strip(self, number: int, ink: Ink, *, cursor: int | None, dim: bool = False) -> Strip:
+        """A line in colours, over the whole width; ``dim`` draws it as a dimmed section does."""
+        dim = dim or self.presence is Presence.DIMMED
         line, ground, block = self.line(number)
         kept = self._strips.get(number)
         # While text streams, lines that are done stay the very same objects; only new ones are drawn.
-        if kept is not None and kept[0] is line and cursor is None:
-            return kept[1]
+        if kept is not None and kept[0] is line and kept[1] is dim and cursor is None:
+            return kept[2]
         width = self._width
         marked = cursor is not None and block == cursor
         if block is None:
             strip = ink.strip([], "", width)
         else:
             seen = line
-            if self.presence is Presence.DIMMED:
+            if dim:
                 seen, ground = [run._replace(role="muted") for run in line], ""
             tinted = min(width, MARGIN + text_width(width) + 1) if ground else 0
             strip = ink.strip(seen, ground, tinted, left=margin(self.voice, marked=marked))
             if strip.cell_length < width:
                 strip = Strip.join([strip, ink.strip([], "", width - strip.cell_length)])
         if cursor is None:
-            self._strips[number] = (line, strip)
+            self._strips[number] = (line, dim, strip)
         return strip

@@ -71,6 +71,10 @@ class Stack:
         if place is not None:
             self._dirty.add(place)
 
+    def place_of(self, key: str) -> int | None:
+        """Where the section with this key is."""
+        return self._places.get(key)
+
     def line_of(self, place: int, block: int) -> int:
         """The line a block starts on."""
         return self._heights.start_of(place) + self.sections[place].start_of(block)

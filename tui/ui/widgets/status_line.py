@@ -30,7 +30,6 @@ class Status:
     retry_at: float | None = None
     stalled_s: float | None = None
     tool: str = ""
-    queued: int = 0
     not_saved: str = ""
     full: bool = True
     """The sidebar is hidden: meter and cost are said here."""
@@ -94,8 +93,6 @@ class StatusLine(Static):
         if busy:
             mark = THROBBER[self._frame % len(THROBBER)] if not self._still else "·"
             parts.append((f"{mark} {busy}", "$accent"))
-        if status.queued:
-            parts.append((f"{status.queued} waiting", "$warning"))
         if status.name:
             parts.append((status.name, "$foreground" if not busy else "$muted-text"))
         if status.full and status.meter is not None:
