@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 import unicodedata
 
@@ -12,12 +11,27 @@ from hypothesis import strategies as st
 
 from tui.domain.printable import one_line, printable
 
-DANGEROUS = re.compile(
-    "[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\u200b\u2060-\u2064\ufeff\u00ad\u180e"
-    "\ufff9-\ufffb\u3164\u115f\u1160\uffa0\U000e0100-\U000e01ef\ud800-\udfff\ufffe\uffff]"
-)
+OTHER_IGNORABLE = [
+    *(0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2065, 0x3164, 0xFFA0, *range(0xFFF0, 0xFFF9)),
+    *(0xE0000, *range(0xE0002, 0xE0020), *range(0xE0080, 0xE0100), *range(0xE01F0, 0xE1000)),
+]
+"""Other_Default_Ignorable_Code_Point of Unicode's PropList.txt, which the standard library does not know."""
+HAVE_A_GLYPH = {*range(0x600, 0x606), 0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x110BD, 0x110CD}
+"""Format characters that are drawn: Prepended_Concatenation_Mark of PropList.txt."""
+WHERE_NEEDED = {0x180B, 0x180C, 0x180D, 0x180F, 0x200C, 0x200D, 0xFE0E, 0xFE0F}
+"""Joiners and selectors that scripts and emoji need; elsewhere they are shown as well."""
+
+
+def _is_invisible(code: int) -> bool:
+    kind, name = unicodedata.category(chr(code)), unicodedata.name(chr(code), "")
+    return kind in ("Cc", "Cf", "Cs", "Zl", "Zp") or "VARIATION SELECTOR" in name
+
+
+INVISIBLE = {code for code in range(0x110000) if _is_invisible(code)} | set(OTHER_IGNORABLE)
+MAY_STAY = {0x0A} | HAVE_A_GLYPH | WHERE_NEEDED
 ANY_TEXT = st.text(st.characters(), max_size=60) | st.text(
-    "a\n\r\t\x1b\x9b\u200d\u200c\u061c\u0628\u064b\u0301\u093f\u0915\ufe0f\U0001f468\U0001f469\U0001f3f4\U000e0067\ud83d\udc68",
+    "a\n\r\t\x1b\x9b\u200d\u200c\u061c\u0628\u064b\u0301\u093f\u0915\ufe0e\ufe0f\u20e31\u1820\u180b\U0001f468\U0001f469\U0001f3f4"
+    "\U000e0067\ud83d\udc68",
     max_size=40,
 )
 
@@ -36,6 +50,9 @@ ANY_TEXT = st.text(st.characters(), max_size=60) | st.text(
         ("lone \ud83d here", "lone \ufffd here"),
         ("non\ufffe\U0001ffff", "non\ufffd\ufffd"),
         ("tag \U000e0041", "tag \\u{E0041}"),
+        ("one\u2028two\u2029", "one\\u{2028}two\\u{2029}"),
+        ("x\ufe0f y\ufe00 \u2764\ufe0f\ufe0f", "x\\u{FE0F} y\\u{FE00} \u2764\ufe0f\\u{FE0F}"),
+        ("a\u034fb \U0001d173c\u206f d\u180be", "a\\u{34F}b \\u{1D173}c\\u{206F} d\\u{180B}e"),
         ("private \ue0b0 stays", "private \ue0b0 stays"),
         ("é ü 漢字 🙂", "é ü 漢字 🙂"),
     ],
@@ -52,6 +69,8 @@ def test_each_class_of_character_is_kept_or_shown(raw: str, shown: str) -> None:
         "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",
         "\u0915\u094d\u200d\u0937",
         "\U0001f3f4\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f",
+        "1\ufe0f\u20e3 \u26a0\ufe0e \U0001f3f3\ufe0f\u200d\U0001f308",
+        "\u1820\u180b",
     ],
 )
 def test_joiners_and_flags_stay_where_scripts_and_emoji_need_them(text: str) -> None:
@@ -77,9 +96,13 @@ def test_one_line_folds_white_space_and_cuts_at_the_limit() -> None:
     assert one_line("abc", 0) == ""
 
 
+def test_every_invisible_character_of_unicode_is_shown() -> None:
+    assert {code for code in INVISIBLE if printable(f"a{chr(code)}b") == f"a{chr(code)}b"} == {0x0A} | HAVE_A_GLYPH
+
+
 @given(ANY_TEXT)
 def test_nothing_dangerous_survives(text: str) -> None:
-    assert DANGEROUS.findall(printable(text)) == []
+    assert {hex(ord(letter)) for letter in printable(text) if ord(letter) in INVISIBLE - MAY_STAY} == set()
 
 
 @given(ANY_TEXT)

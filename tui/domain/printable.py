@@ -21,11 +21,18 @@ TAB = "    "
 _PLAIN_ASCII = bytes([0x0A, *range(0x20, 0x7F)])
 _ZERO_WIDTH_JOINERS = "\u200c\u200d"
 _SHOWN_AS_ESCAPE = (
-    "\x80-\x9f"
-    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
-    "\u200b\u2060-\u2064\ufeff\u00ad\u180e\ufff9-\ufffb\u3164\u115f\u1160\uffa0"
-    "\U000e0000-\U000e007f\U000e0100-\U000e01ef"
+    "\x80-\x9f\u2028\u2029"
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164"
+    "\ufe00-\ufe0d\ufeff\uffa0\ufff0-\ufffb"
+    "\U00013430-\U0001345f\U0001bca0-\U0001bca3\U0001d159\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
+"""C1, line separators, and all that Unicode calls ignorable or a format character, unassigned ones included.
+
+Not here: joiners, the selectors in ``_SELECTORS``, and the signs that Arabic and Syriac draw below numbers
+(``Prepended_Concatenation_Mark``), which have a glyph. U+1D159 is a note head that draws nothing.
+"""
+_SELECTORS = "\u180b-\u180d\u180f\ufe0e\ufe0f"
+"""Choose another form of the character before them: emoji or text, a form of a Mongolian letter."""
 _NOT_CHARACTERS = "\ud800-\udfff\ufdd0-\ufdef" + "".join(
     chr(plane << 16 | 0xFFFE) + chr(plane << 16 | 0xFFFF) for plane in range(17)
 )
@@ -34,14 +41,21 @@ _FLAGS = "|".join(
     for name in ("gbeng", "gbsct", "gbwls")
 )
 """The three flags written with tag characters that are in general use."""
-_SUSPECT = late_pattern(f"{_FLAGS}|[\x00-\x09\x0b-\x1f\x7f{_SHOWN_AS_ESCAPE}{_NOT_CHARACTERS}{_ZERO_WIDTH_JOINERS}]")
+_SUSPECT = late_pattern(
+    f"{_FLAGS}|[\x00-\x09\x0b-\x1f\x7f{_SHOWN_AS_ESCAPE}{_NOT_CHARACTERS}{_ZERO_WIDTH_JOINERS}{_SELECTORS}]"
+)
 _NEVER_A_NEIGHBOUR = late_pattern(f"[{_SHOWN_AS_ESCAPE}{_NOT_CHARACTERS}]")
 _JOINING_SCRIPT = late_pattern(
     "[\u0600-\u08ff\u0900-\u0dff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff\u1800-\u18af\ua840-\ua87f"
     "\ufb50-\ufdff\ufe70-\ufefc\U00010ac0-\U00010aff\U0001e900-\U0001e95f]"
 )
 _EMOJI = late_pattern("[\u00a9\u00ae\u2190-\u21ff\u2300-\u23ff\u2460-\u27bf\u2900-\u2bff\U0001f000-\U0001faff]")
-_EMOJI_TAIL = late_pattern("[\ufe0f\U0001f3fb-\U0001f3ff]")
+_TAKES_SELECTOR = late_pattern(
+    "[\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u23ff\u2460-\u27bf\u2900-\u2bff\u3030\u303d\u3297\u3299"
+    "\U0001f000-\U0001faff]"
+)
+_MONGOLIAN_LETTER = late_pattern("[\u1820-\u18aa]")
+_KEYCAP = "\u20e3"
 _MAYBE_FLOOD = late_pattern(f"[\u0300-\u20ff\u2cef-\u30ff\ua66f-\U0001efff\U000e0100-\U000e01ef]{{{MAX_MARKS + 1}}}")
 """All blocks with combining marks in them: a cheap look before the table of the marks themselves is made."""
 
@@ -72,7 +86,7 @@ def one_line(text: str, limit: int) -> str:
 
 def _shown(match: re.Match[str]) -> str:
     found = match[0]
-    if len(found) > 1 or (found in _ZERO_WIDTH_JOINERS and _joins(match.string, match.start())):
+    if len(found) > 1 or _is_in_place(match.string, match.start()):
         return found
     code = ord(found)
     if code < 0x20:
@@ -84,6 +98,24 @@ def _shown(match: re.Match[str]) -> str:
     return f"\\u{{{code:X}}}"
 
 
+def _is_in_place(text: str, at: int) -> bool:
+    """Whether an invisible character stands where a script or an emoji needs it."""
+    if text[at] in _ZERO_WIDTH_JOINERS:
+        return _joins(text, at)
+    return text[at] in "\ufe0e\ufe0f\u180b\u180c\u180d\u180f" and _selects(text, at)
+
+
+def _selects(text: str, at: int) -> bool:
+    """Whether a selector follows a character that has the other form."""
+    before = text[at - 1 : at]
+    if text[at] < "\ufe00":
+        return _MONGOLIAN_LETTER.match(before) is not None
+    if text[at + 1 : at + 2] == _KEYCAP:
+        # A stream may bring the digit before, on its own.
+        return before in "#*0123456789"
+    return _TAKES_SELECTOR.match(before) is not None
+
+
 def _joins(text: str, at: int) -> bool:
     """Whether the (non-)joiner stands where scripts and emoji need one."""
     before, after = text[at - 1 : at], text[at + 1 : at + 2]
@@ -91,7 +123,8 @@ def _joins(text: str, at: int) -> bool:
         return False
     if _JOINING_SCRIPT.match(before) and _JOINING_SCRIPT.match(after):
         return unicodedata.category(after)[0] == "L" and unicodedata.category(before)[0] in "LM"
-    return bool(_EMOJI.match(after) and (_EMOJI.match(before) or _EMOJI_TAIL.match(before)))
+    base = text[at - 2 : at - 1] if before == "\ufe0f" else before
+    return bool(_EMOJI.match(after) and _EMOJI.match(base))
 
 
 @cache

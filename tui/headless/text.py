@@ -42,6 +42,8 @@ class TextWriter:
         """What this message has on stdout so far."""
         self._to_match = ""
         """What is left of a void attempt's words that the new attempt may repeat."""
+        self._last = ""
+        """The last character of the answer if it is not ASCII; only kept for a screen."""
         self._wrote = False
         self._line_ended = True
         self._thinking_open = False
@@ -107,9 +109,14 @@ class TextWriter:
         return repeated + text
 
     def _put(self, text: str) -> None:
-        self._out.write(self._for(text, screen=self._out_is_screen))
+        self._out.write(self._continued(text) if self._out_is_screen else text)
         self._wrote = True
         self._line_ended = text.endswith("\n")
+
+    def _continued(self, text: str) -> str:
+        """Printable text, as it reads after the last character: a delta may begin with half an emoji."""
+        before, self._last = self._last, text[-1:] if text[-1:] > "\x7f" else ""
+        return printable(before + text)[len(printable(before)) :]
 
     def _end_thinking(self) -> None:
         if self._thinking_open:

@@ -24,7 +24,7 @@ from tui.ui.markdown.tokens import Table
 EAGER = 4_000
 """Characters of a text that is laid out as a whole: nothing about it is ever guessed."""
 UNSURE_END = re.compile(
-    "\r\\Z|[^\x00-\x7f](?:[\u0300-\u036f\u200c\ufe00-\ufe0f\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]|\u200d[^\x00-\x7f]?)*\\Z"
+    "\r\\Z|[^\x00-\x7f](?:[\u0300-\u036f\u180b-\u180f\u200c\ufe00-\ufe0f\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]|\u200d[^\x00-\x7f]?)*\\Z"
 )
 """The end of a delta that the next one may belong to: half a line end, or half an emoji made of several."""
 LONGEST_CLUSTER = 40
