@@ -22,6 +22,7 @@ class Asked:
     summary: str
     detail: str
     patterns: tuple[str, ...]
+    note: str = ""
 
 
 @dataclass
@@ -31,8 +32,10 @@ class ScriptedUser:
     answers: list[str] = field(default_factory=list)
     asked: list[Asked] = field(default_factory=list)
 
-    async def ask(self, call: ToolCallBlock, summary: str, detail: str, patterns: tuple[str, ...]) -> str:
-        self.asked.append(Asked(call.name, summary, detail, patterns))
+    async def ask(
+        self, call: ToolCallBlock, summary: str, detail: str, patterns: tuple[str, ...], note: str = ""
+    ) -> str:
+        self.asked.append(Asked(call.name, summary, detail, patterns, note))
         return self.answers.pop(0) if self.answers else "no"
 
     def settle(self, call: ToolCallBlock) -> None:

@@ -61,7 +61,7 @@ async def test_the_proxy_is_given_the_name_and_the_user_is_told(proxied: Proxied
     sheet = proxied.bench.user.asked[0]
     assert sheet.summary == "Fetch from example.org"
     name = proxied.proxy.url.rpartition("@")[2]
-    assert sheet.detail.endswith(f"at 93.184.216.34, through the proxy {name}")
+    assert sheet.note == f"at 93.184.216.34, through the proxy {name}"
 
 
 async def test_a_name_that_only_the_proxy_knows_is_asked_about_each_time(proxied: Proxied) -> None:

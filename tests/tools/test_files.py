@@ -67,9 +67,10 @@ async def test_an_edit_shows_its_diff_and_changes_exactly_that(bench: Bench) -> 
     path.chmod(0o755)
     result = await bench.call("edit_file", "once", path="a.py", old_text="return 1", new_text="return 2")
     assert outcome(result) == (True, "Wrote `a.py`: 2 lines, 22 bytes.")
-    assert (bench.user.asked[0].summary, bench.user.asked[0].detail) == (
+    assert (bench.user.asked[0].summary, bench.user.asked[0].note, bench.user.asked[0].detail) == (
         "Edit a.py",
-        f"{path}\n\n--- a/a.py\n+++ b/a.py\n@@ -1,2 +1,2 @@\n def f():\n-    return 1\n+    return 2\n",
+        str(path),
+        "--- a/a.py\n+++ b/a.py\n@@ -1,2 +1,2 @@\n def f():\n-    return 1\n+    return 2\n",
     )
     assert (path.read_text(), path.stat().st_mode & 0o777) == ("def f():\n    return 2\n", 0o755)
     assert sorted(entry.name for entry in bench.folder.iterdir()) == ["a.py"]
@@ -214,3 +215,18 @@ async def test_files_are_found_by_pattern(bench: Bench) -> None:
 @pytest.mark.parametrize("pattern", ["../*", "/etc/*", "~/x", "a/../../b"])
 async def test_a_pattern_does_not_leave_its_folder(bench: Bench, pattern: str) -> None:
     assert (await bench.call("glob", pattern=pattern)).failed
+
+
+async def test_the_diff_of_a_very_long_file_is_whole(bench: Bench) -> None:
+    before = [f"line {number}" for number in range(30_000)]
+    path = bench.write("long.txt", "\n".join(before))
+    await bench.call("read_file", path="long.txt")
+    after = [*before[:10], "new\u2028line", *before[12:-5], "last"]
+    await bench.call("write_file", "once", path="long.txt", content="\n".join(after))
+    detail = bench.user.asked[0].detail.split("\n")
+    assert detail[:4] == ["--- a/long.txt", "+++ b/long.txt", "@@ -11,29990 +11,29985 @@", "-line 10"]
+    removed = [row[1:] for row in detail[3:] if row.startswith("-")]
+    added = [row[1:] for row in detail[3:] if row.startswith("+")]
+    assert before[:10] + removed == before
+    assert before[:10] + added == after
+    assert path.read_text() == "\n".join(after)

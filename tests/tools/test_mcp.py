@@ -56,7 +56,7 @@ async def test_tools_of_a_server_are_offered_asked_about_and_called(tmp_path: Pa
         sheet = bench.user.asked[0]
         assert (sheet.summary, sheet.detail) == (
             "Call add of the MCP server fake",
-            "a: 1\nb: 2\n\nWhat it says it does:\nAdds ␛[31mtwo numbers.",
+            '{\n  "a": 1,\n  "b": 2\n}\n\nThe server says that it does this:\n> Adds ␛[31mtwo numbers.',
         )
         assert outcome(await bench.call("mcp_fake_add", "once", a=1, b=2)) == (True, _head(1, "add") + "3")
         assert '"celsius": 21' in words(await bench.call("mcp_fake_weather", "once", city="Rome"))

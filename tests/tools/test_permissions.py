@@ -38,7 +38,7 @@ async def test_a_session_answer_to_an_edit_opens_the_working_folder_but_not_its_
     silent = await bench.call("write_file", path="new/b.txt", content="x")
     guarded = await bench.call("edit_file", path=".git/config", old_text="one", new_text="two")
     assert [result.failed for result in (refused, silent, guarded)] == [True, False, True]
-    assert (bench.user.asked[0].patterns, bench.user.asked[0].detail.split("\n")[0]) == ((), "This place always asks.")
+    assert (bench.user.asked[0].patterns, bench.user.asked[0].note.split("\n")[0]) == ((), "This place always asks.")
 
 
 async def test_always_is_written_to_the_file_and_holds_for_the_next_program(bench: Bench, tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ async def test_after_words_of_others_an_allowed_command_asks_and_offers_no_alway
     await bench.call("shell", "shell(echo hi)", command="echo hi")
     result = await bench.call("shell", "once", command="echo hi", tainted=True)
     assert (outcome(result), bench.user.asked[0].patterns) == ((True, "hi"), ())
-    assert bench.user.asked[0].detail.startswith("Words of others have entered this conversation")
+    assert bench.user.asked[0].note.startswith("Words of others have entered this conversation")
 
 
 BROKEN = ["allow = [", "allow = 3", 'allow = ["shell"]\ndeny = [3]', 'deny = ["shell(rm"]', "\x00", 'sudo = ["shell"]']
@@ -89,7 +89,7 @@ async def test_a_broken_rules_file_means_ask(tmp_path: Path, text: str) -> None:
     assert [type(problem) for problem in bench.box.problems] == [ConfigError]
     assert [row.policy for row in bench.box.rows()] == ["ask"] * 8
     await bench.call("read_file", path="a.txt")
-    assert bench.user.asked[0].detail.startswith("Your permission rules could not be read")
+    assert bench.user.asked[0].note.startswith("Your permission rules could not be read")
 
 
 async def test_a_rule_about_a_tool_there_is_not_is_told_with_the_nearest(tmp_path: Path) -> None:

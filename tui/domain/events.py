@@ -104,9 +104,11 @@ class ApprovalAsked:
     tool: str
     summary: str
     detail: str
-    """What would be done, in full: the command, the diff, the URL."""
+    """What would be done, in full and in the model's words: the command, the diff, the URL."""
     patterns: tuple[str, ...] = ()
     """What "always" would allow, narrowest first; empty when it may not be remembered."""
+    note: str = ""
+    """What ponder says about the call, one fact a line: the folder, the address, why a rule did not allow it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,7 +76,9 @@ class ApprovalDesk:
         """Nobody needs to answer any more: the call became allowed while it waited."""
         self.answer(call_id, "once")
 
-    async def ask(self, turn_id: str, call: ToolCallBlock, summary: str, detail: str, patterns: tuple[str, ...]) -> str:
+    async def ask(
+        self, turn_id: str, call: ToolCallBlock, summary: str, detail: str, patterns: tuple[str, ...], note: str = ""
+    ) -> str:
         """``once``, ``session``, a pattern, or ``no``; where nobody can be asked it is no."""
         if not self._interactive:
             return NOBODY_TO_ASK
@@ -84,7 +86,7 @@ class ApprovalDesk:
             return f"no: another call with the id `{call.call_id}` waits already"
         waiting: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._open[call.call_id] = waiting
-        self._publish(ApprovalAsked(turn_id, call.call_id, call.name, summary, detail, patterns))
+        self._publish(ApprovalAsked(turn_id, call.call_id, call.name, summary, detail, patterns, note))
         try:
             answer = await waiting
         finally:

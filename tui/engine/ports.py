@@ -97,8 +97,13 @@ class Journal(Protocol):
 class Approver(Protocol):
     """Asks the user; the engine does not know how."""
 
-    async def ask(self, call: ToolCallBlock, summary: str, detail: str, patterns: tuple[str, ...]) -> str:
-        """``once``, ``session``, one of ``patterns``, or ``no`` (optionally ``no: reason``)."""
+    async def ask(
+        self, call: ToolCallBlock, summary: str, detail: str, patterns: tuple[str, ...], note: str = ""
+    ) -> str:
+        """``once``, ``session``, one of ``patterns``, or ``no`` (optionally ``no: reason``).
+
+        ``detail`` holds the model's words, ``note`` what ponder says about them.
+        """
         ...
 
     def settle(self, call: ToolCallBlock) -> None:

@@ -61,11 +61,13 @@ class _Approver:
     limit: asyncio.Timeout
     limit_s: float | None
 
-    async def ask(self, call: ToolCallBlock, summary: str, detail: str, patterns: tuple[str, ...]) -> str:
+    async def ask(
+        self, call: ToolCallBlock, summary: str, detail: str, patterns: tuple[str, ...], note: str = ""
+    ) -> str:
         self.limit.reschedule(None)
         running, clock = self.running, self.turn.ports.clock
         running.may_have_run, since = running.agreed, clock.monotonic()
-        answer = await self.turn.approvals.ask(self.turn.id, call, summary, detail, patterns)
+        answer = await self.turn.approvals.ask(self.turn.id, call, summary, detail, patterns, note)
         running.waited_s += clock.monotonic() - since
         running.agreed, running.may_have_run = running.agreed or is_yes(answer), True
         if self.limit_s is not None:

@@ -278,7 +278,8 @@ def _intent(tool: str, stop: _Stop) -> Intent:
             guard=Guard.ALWAYS_ASKS if near else Guard.NONE,
         ),
         summary=f"Fetch from {printable(stop.host, keep_newlines=False)}{where}",
-        detail=f"GET {stop.url.geturl()}\n\n{stop.way}",
+        detail=f"GET {stop.url.geturl()}",
+        note=stop.way,
         patterns=() if near else offered(tool, (stop.host,)),
     )
 

@@ -6,7 +6,7 @@ import glob as glob_patterns
 from pathlib import Path
 
 from tui.tools.permissions import offered
-from tui.tools.ports import Intent
+from tui.tools.ports import Intent, on_a_line
 from tui.tools.rules import Access, Guard, Wish
 from tui.tools.workspace import Place, Workspace
 
@@ -18,7 +18,7 @@ def read_intent(workspace: Workspace, tool: str, place: Place) -> Intent:
     return Intent(
         wish=Wish(tool=tool, access=Access.READ, target=str(place.real), inside=place.inside, guard=guard),
         summary=f"Read {place.shown}{where}",
-        detail=str(place.real),
+        note=on_a_line(place.real),
         patterns=offered("read", (_literal(place.real), *_folder_pattern(place, guard))),
     )
 
@@ -31,7 +31,8 @@ def write_intent(workspace: Workspace, tool: str, place: Place, summary: str, di
     return Intent(
         wish=Wish(tool=tool, access=Access.WRITE, target=str(place.real), inside=place.inside, guard=guard),
         summary=summary,
-        detail=f"{place.real}\n\n{diff}",
+        detail=diff,
+        note=on_a_line(place.real),
         patterns=offers,
         session="write(**)" if place.inside and guard is Guard.NONE else "",
     )

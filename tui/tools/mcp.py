@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import importlib
+import json
 import logging
 import os
 import secrets
@@ -229,11 +230,10 @@ class McpServers:
         async def perform(job: Job) -> Outcome:
             return await server.call(tool, arguments, job.progress)
 
-        shown = "\n".join(f"{key}: {_shown(value)}" for key, value in arguments.items())
         intent = Intent(
             wish=Wish(tool=name, access=Access.MCP, target=tool.fingerprint),
             summary=f"Call {one_line(tool.theirs, 60)} of the MCP server {server.name}",
-            detail=f"{shown or '(no arguments)'}\n\nWhat it says it does:\n{tool.schema.description}",
+            detail=_shown(arguments, tool.schema.description),
             patterns=offered(name, (tool.fingerprint,)),
         )
         return Prepared(intents=(intent,), perform=perform)
@@ -306,5 +306,7 @@ def _why(error: BaseException) -> str:
     return f"it could not be started ({one_line(str(words or type(error).__name__), 100)})"
 
 
-def _shown(value: object) -> str:
-    return printable(value if isinstance(value, str) else repr(value))
+def _shown(arguments: Mapping[str, object], description: str) -> str:
+    """The arguments as JSON, where no value can be taken for another; then what the server says of its tool, quoted."""
+    lines = [json.dumps(arguments, ensure_ascii=False, indent=2), "", "The server says that it does this:"]
+    return "\n".join([*lines, *(f"> {line}" for line in description.split("\n"))])

@@ -48,12 +48,12 @@ class Permissions:
             raise ToolError(f"Denied by the user's rule `{ruling.rule}`. Not executed.")
         if not self.policy.interactive:
             raise ToolError(NOBODY + self._way_out(intent, ruling.why))
-        detail = f"{ruling.why}\n\n{intent.detail}" if ruling.why else intent.detail
+        note = "\n".join(filter(None, (ruling.why, intent.note)))
         patterns = () if ruling.why else self._offers(intent)
         question = (call, intent, run)
         self._asking.append(question)
         try:
-            answer = await run.approver.ask(call, intent.summary, detail, patterns)
+            answer = await run.approver.ask(call, intent.summary, intent.detail, patterns, note)
         finally:
             self._asking.remove(question)
         await self._heed(answer, intent, patterns)

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 from pydantic import BaseModel
 
 from tui.domain.blocks import ImageBlock, TextBlock, ToolCallBlock
+from tui.domain.printable import printable
 from tui.tools.rules import Access, Wish
 
 
 class Approver(Protocol):
     """Asks the user."""
 
-    async def ask(self, call: ToolCallBlock, summary: str, detail: str, patterns: tuple[str, ...]) -> str:
-        """``once``, ``session``, one of ``patterns``, or ``no`` (optionally ``no: reason``)."""
+    async def ask(
+        self, call: ToolCallBlock, summary: str, detail: str, patterns: tuple[str, ...], note: str = ""
+    ) -> str:
+        """``once``, ``session``, one of ``patterns``, or ``no`` (optionally ``no: reason``).
+
+        ``detail`` holds the model's words, ``note`` what ponder says about them.
+        """
         ...
 
     def settle(self, call: ToolCallBlock) -> None:
@@ -50,6 +57,9 @@ class Intent:
     wish: Wish
     summary: str
     detail: str = ""
+    """What would be done, in full; the model's words."""
+    note: str = ""
+    """What ponder says about it, one fact a line."""
     patterns: tuple[str, ...] = ()
     """Rules to offer for always, narrowest first."""
     session: str = ""
@@ -110,6 +120,11 @@ class Tool(Protocol):
     async def prepare(self, arguments: BaseModel) -> Prepared:
         """Look, but do not touch; raises ToolError."""
         ...
+
+
+def on_a_line(path: Path) -> str:
+    """A path as a fact of a note: whatever its name holds, it stays on its line."""
+    return printable(str(path), keep_newlines=False)
 
 
 def said(text: str, *, failed: bool = False) -> Outcome:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections import OrderedDict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,7 +16,7 @@ TEXT_KEPT = 256 * 1024
 """Larger files are told apart by their stamp alone."""
 DIFF_SHOWN = 4_000
 DIFF_LINES = 20_000
-"""Longer texts are compared only by their sizes: difflib takes minutes on them."""
+"""Longer texts are not compared line by line: difflib takes minutes on them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +54,28 @@ class SeenFiles:
 
 
 def diff_of(before: str, after: str, name: str) -> str:
-    """A unified diff; for very long texts a sentence."""
-    old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
+    """A unified diff. Of very long texts everything between the first and the last difference is one hunk."""
+    old, new = _lines(before), _lines(after)
     if len(old) + len(new) > DIFF_LINES:
-        return f"{name}: {len(old):,} lines before, {len(new):,} lines after (too long for a diff)"
-    lines = difflib.unified_diff(old, new, f"a/{name}", f"b/{name}")
+        lines: Iterable[str] = _one_hunk(old, new, name)
+    else:
+        lines = difflib.unified_diff(old, new, f"a/{name}", f"b/{name}")
     return "".join(line if line.endswith("\n") else line + "\n\\ No newline at end of file\n" for line in lines)
+
+
+def _lines(text: str) -> list[str]:
+    """Lines with their ends; unlike ``splitlines`` only a newline ends one."""
+    lines = [f"{line}\n" for line in text.split("\n")]
+    last = lines.pop()[:-1]
+    return [*lines, last] if last else lines
+
+
+def _one_hunk(old: list[str], new: list[str], name: str) -> list[str]:
+    """A diff that takes time in proportion to the length, where the usual way takes its square."""
+    shortest = min(len(old), len(new))
+    first = next((at for at in range(shortest) if old[at] != new[at]), shortest)
+    behind = next((at for at in range(shortest - first) if old[-1 - at] != new[-1 - at]), shortest - first)
+    removed, added = old[first : len(old) - behind], new[first : len(new) - behind]
+    head = f"@@ -{first + 1},{len(removed)} +{first + 1},{len(added)} @@\n"
+    signed = [*(f"-{line}" for line in removed), *(f"+{line}" for line in added)]
+    return [f"--- a/{name}\n", f"+++ b/{name}\n", head, *signed]

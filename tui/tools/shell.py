@@ -11,7 +11,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from tui.tools.permissions import offered
-from tui.tools.ports import Intent, Job, Outcome, Prepared, said
+from tui.tools.ports import Intent, Job, Outcome, Prepared, on_a_line, said
 from tui.tools.processes import Command, Ended, run_to_end
 from tui.tools.rules import Access, Wish
 from tui.tools.shell_words import offered_prefixes
@@ -63,7 +63,8 @@ class Shell:
         intent = Intent(
             wish=Wish(tool=self.name, access=Access.SHELL, target=command),
             summary="Run a command",
-            detail=f"{command}\n\nin {self.workspace.root}",
+            detail=command,
+            note=f"in {on_a_line(self.workspace.root)}",
             patterns=patterns,
             session=f"{self.name}(={command})",
         )

@@ -20,8 +20,6 @@ from tui.tools.workspace import Place, Stamp, Workspace, opened_folder, read_who
 
 MAX_BYTES = 5_000_000
 """A larger file is not edited by exact words."""
-MAX_DETAIL = 100_000
-"""Characters of a diff; a longer one is cut and says so."""
 
 
 class WriteFileArguments(BaseModel):
@@ -60,10 +58,7 @@ class _Change:
 
     @property
     def diff(self) -> str:
-        text = diff_of(self.before, self.after, self.place.shown)
-        return (
-            text if len(text) <= MAX_DETAIL else f"{text[:MAX_DETAIL]}\n… ({len(text) - MAX_DETAIL:,} more characters)"
-        )
+        return diff_of(self.before, self.after, self.place.shown)
 
 
 @dataclass(frozen=True, slots=True)

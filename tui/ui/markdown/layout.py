@@ -94,17 +94,17 @@ def _folded(line: Line, room: int) -> list[Line]:
     parts: list[Line] = [[]]
     used = 0
     for run in line:
-        text = run.text
-        while text:
-            if width_of(text) <= room - used:
-                parts[-1].append(run._replace(text=text))
-                used += width_of(text)
-                break
-            cut = split_at(text, room - used) if room > used else 0
-            parts[-1].append(run._replace(text=text[:cut]))
-            text = text[cut:]
-            parts.append([])
-            used = 0
+        at = 0
+        while at < len(run.text):
+            if used and width_of(run.text[at]) > room - used:
+                parts.append([])
+                used = 0
+            piece = run.text[at : at + 2 * room]  # a line may be megabytes long: never look at all of its rest
+            if width_of(piece) > room - used:
+                piece = piece[: split_at(piece, room - used)]
+            parts[-1].append(run._replace(text=piece))
+            used += width_of(piece)
+            at += len(piece)
     return [part for part in parts if part] or [[]]
 
 

@@ -1,7 +1,8 @@
-"""The approval sheet: reserved, so that no message can imitate it, and no answer to somebody who goes on typing.
+"""The approval sheet: asks whether a tool call may run, shows all of it, and takes no answer by mistake.
 
-Letters answer nothing: they go on into the draft they were meant for. A yes is a bar put on it with the arrows and
-enter, a click, or a chord; and for a moment after the question came, or after the last letter, nothing answers at all.
+Letters do not answer; they go on into the draft. An answer is a row chosen with the arrows and enter, a click, or a
+chord. Keys are ignored for a moment after the question appears and after each letter. "Yes" works only after the end
+of the text was on the screen, and not at all in a window that is too small to show it.
 """
 
 from __future__ import annotations
@@ -17,53 +18,46 @@ from textual.widgets import Input, OptionList, Static
 
 from tui.domain.errors import PonderError
 from tui.domain.events import ApprovalAsked
-from tui.domain.printable import one_line, printable
-from tui.ui.markdown.highlight import highlight
-from tui.ui.markdown.layout import code_lines
-from tui.ui.markdown.runs import Line
-from tui.ui.screens.sheet import Keys, Sheet
+from tui.domain.printable import one_line
+from tui.ui.screens.approval_lines import marked
+from tui.ui.screens.asked_call import AskedCall
+from tui.ui.screens.sheet import STYLES, Keys, Sheet
 from tui.ui.widgets.field import Field
-from tui.ui.widgets.page import Lines, Page
 from tui.ui.widgets.row_list import Row, RowList
 
 DEAF_S = 0.3
 """Keys typed before the eyes have seen the question are not answers."""
 LOOK_S = 0.2
-MOST_LINES = 2_000
 LOW = 32
 """Rows of a screen below which blank lines are spent on what would be done."""
-AROUND, AROUND_LOW = 11, 8
-"""Rows of frame, title, question, reason and keys; the same without blank lines."""
+AROUND, AROUND_LOW = 10, 6
+"""Rows of frame, title, reason and keys; the same without blank lines."""
+WIDEST = 110
+"""Columns of the sheet at most, as the style sheet says."""
+BESIDE = 8
+"""Columns of frame and padding at both sides."""
+TOO_SMALL = "Window too small to show the call. Enlarge it; esc says no."
 WHO_ASKS = "ponder asks, not the model"
-STEERING = frozenset({"up", "down", "home", "end", "pageup", "pagedown", "enter", "escape", "ctrl+y"})
+STEERING = frozenset({"up", "down", "home", "end", "pageup", "pagedown", "enter", "escape", "ctrl+y"}) | {
+    *("ctrl+home", "ctrl+end"),
+    *(f"alt+{number}" for number in range(1, 10)),
+}
 """Keys that lead to an answer; all others are typing."""
 
 Waiting = Callable[[], Sequence[ApprovalAsked]]
 """The questions that stand open, in the order of the calls."""
 
 
-def detail_lines(detail: str) -> Lines:
-    """What would be done; a diff in its colours."""
-    rows = printable(detail.rstrip("\n")).split("\n")
-    language = "diff" if detail.startswith(("--- ", "diff ")) or "\n@@ " in detail[:2_000] else ""
-
-    def lines(width: int) -> Sequence[Line]:
-        # A diff's last row has its colour only with a line end behind it.
-        shown = code_lines(highlight([*rows[:MOST_LINES], ""], language)[:-1], width)
-        return shown if len(rows) <= MOST_LINES else [*shown, []]
-
-    return lines
-
-
 class Approval(Sheet[None]):
-    """once, for this session, always for a pattern, no, no with a reason."""
+    """Once, for this session, always for a pattern, no, no with a reason."""
 
+    CSS_PATH: ClassVar = [*Sheet.CSS_PATH, str(STYLES / "approval.tcss")]
     SHAPE: ClassVar[str] = "-ask"
     ESCAPE = "no"
     KEYS: ClassVar[Keys] = (
         ("up down", "choose"),
         ("enter", "take"),
-        ("ctrl+y", "once"),
+        ("alt+1", "by number"),
         ("pagedown", "more"),
         ("ctrl+c", "stop"),
     )
@@ -75,17 +69,17 @@ class Approval(Sheet[None]):
         self._since = now()
         self._asked: ApprovalAsked | None = None
         self._answered: list[ApprovalAsked] = []
+        self._too_small = False
         self.over = False
         """It is about to close and shows no further question."""
 
     def inside(self) -> Sequence[Widget]:
         """What is asked, in full, and the answers."""
-        self._summary = Static("", markup=False, classes="prompt")
-        self._page = Page(self.ponder.theming.ink(self.ponder))
-        self._page.can_focus = False
+        self._call = AskedCall(self.ponder.theming.ink(self.ponder))
         self._list = RowList()
         self._reason = Field("why not? (the model reads it)")
-        return (self._summary, self._page, self._list, self._reason)
+        self._small = Static(TOO_SMALL, markup=False, classes="too-small")
+        return (self._call, self._list, self._reason, self._small)
 
     def on_mount(self) -> None:
         """Ask."""
@@ -96,22 +90,20 @@ class Approval(Sheet[None]):
         """One question after the other; what was settled elsewhere is not asked any more."""
         left = self._left()
         if not left:
-            self._close()
-        elif not any(asked is self._asked for asked in left) or (self._is_deaf() and left[0] is not self._asked):
+            if not self.over and self.is_current:
+                self.over = True
+                self.dismiss(None)
+            return
+        if not any(asked is self._asked for asked in left) or (self._is_deaf() and left[0] is not self._asked):
             # An earlier call's question goes first while the one that stands here cannot be answered anyway.
             self._ask(left[0])
-        if left:
-            more = f" · {len(left) - 1} more" if len(left) > 1 else ""
-            self.note(f"{WHO_ASKS}{more}")
+        more = f" · {len(left) - 1} more" if len(left) > 1 else ""
+        self.note(f"{WHO_ASKS}{more}")
+        self._call.look_for_the_end()
 
     def _left(self) -> Sequence[ApprovalAsked]:
         """Told apart as objects: one call may ask twice, and in the same words."""
         return [asked for asked in self._waiting() if not any(asked is done for done in self._answered)]
-
-    def _close(self) -> None:
-        if not self.over and self.is_current:
-            self.over = True
-            self.dismiss(None)
 
     def _ask(self, asked: ApprovalAsked) -> None:
         self._asked = asked
@@ -120,14 +112,9 @@ class Approval(Sheet[None]):
             Content.styled(" ASKS ", "reverse bold $warning")
             + Content.styled(f"  {one_line(asked.tool, 60)}", "bold $foreground")
         )
-        self._summary.update(Content(one_line(asked.summary, 400)))
-        self._page.show(detail_lines(asked.detail))
-        self._page.scroll_home(animate=False)
+        self._call.show(asked)
+        self._list.show_rows(_answers(asked))
         self._fit()
-        rows = [("once", "Yes, once"), ("session", "Yes, for this session")]
-        rows += [(pattern, f"Always for {one_line(pattern, 70)}") for pattern in asked.patterns]
-        rows += [("no", "No"), ("no:", "No, and tell the model why…")]
-        self._list.show_rows([Row(key, Content(f"  {words}")) for key, words in rows])
         self._list.highlighted = None
         self._reason.display = False
         self._reason.value = ""
@@ -140,12 +127,13 @@ class Approval(Sheet[None]):
 
     def _fit(self) -> None:
         """Answers are always in sight; what would be done scrolls in the rows that are left."""
-        answers = len(self._asked.patterns) + 4 if self._asked is not None else 0
-        height = self.app.size.height
-        low = height < LOW
+        size = self.app.size
+        low = size.height < LOW
         self.set_class(low, "-low")
-        left = height - AROUND_LOW if low else height * 9 // 10 - AROUND
-        self._page.styles.max_height = max(2, left - answers)
+        taken = (AROUND_LOW if low else AROUND) + self._list.option_count
+        rows = (size.height if low else size.height * 9 // 10) - taken
+        self._too_small = not self._call.fit(rows, min(size.width if low else size.width * 9 // 10, WIDEST) - BESIDE)
+        self.set_class(self._too_small, "-too-small")
 
     def _is_deaf(self) -> bool:
         return self._now() - self._since < DEAF_S
@@ -159,12 +147,15 @@ class Approval(Sheet[None]):
             event.stop()
             event.prevent_default()
             self._go_deaf()
-        elif event.key in ("pageup", "pagedown"):
+        elif event.key in self._call.scrolls:
             event.stop()
-            (self._page.scroll_page_up if event.key == "pageup" else self._page.scroll_page_down)(animate=False)
+            self._call.scrolls[event.key](animate=False)
         elif event.key == "ctrl+y":
             event.stop()
-            self._answer("once")
+            self._give("once")
+        elif event.key.startswith("alt+"):
+            event.stop()
+            self._choose(int(event.key.removeprefix("alt+")) - 1)
         elif event.key == "enter" and self._list.chosen is None:
             event.stop()
             self.say("Choose with ↑ and ↓ first; esc means no.")
@@ -200,13 +191,27 @@ class Approval(Sheet[None]):
     def _chosen(self, event: OptionList.OptionSelected) -> None:
         if self._is_deaf():
             return
-        key = self._list.key_at(event.option_index)
-        if key == "no:":
-            self._list.highlighted = event.option_index
+        self._choose(event.option_index)
+
+    def _choose(self, place: int) -> None:
+        """Take the answer in this row, if there is one."""
+        if place >= self._list.option_count:
+            return
+        key = self._list.key_at(place)
+        if key == "no:" and not self._too_small:
+            self._list.highlighted = place
             self._reason.display = True
             self._reason.focus()
         else:
-            self._answer(key)
+            self._give(key)
+
+    def _give(self, answer: str) -> None:
+        """Answer; a yes only to what could be read."""
+        if answer.partition(":")[0] != "no":
+            self._call.hurry()
+            if self._too_small or not self._call.end_seen:
+                return
+        self._answer(answer)
 
     @on(Input.Submitted)
     def _reasoned(self) -> None:
@@ -228,5 +233,13 @@ class Approval(Sheet[None]):
         except PonderError as error:
             self.complain(error)
         if not self._left():
-            self._close()
+            self._look()
         # Otherwise the next look asks the next question: this answer may have settled it too.
+
+
+def _answers(asked: ApprovalAsked) -> list[Row]:
+    """What can be answered, numbered for alt+1 and so on."""
+    answers = [("once", "Yes, once"), ("session", "Yes, for this session")]
+    answers += [(pattern, f"Always for {marked(one_line(pattern, 200))}") for pattern in asked.patterns]
+    answers += [("no", "No"), ("no:", "No, and tell the model why…")]
+    return [Row(key, Content(f" {number}  {words}")) for number, (key, words) in enumerate(answers, 1)]

@@ -51,6 +51,13 @@ class Page(ScrollView, can_focus=True):
         self._ink = ink
         self.refresh()
 
+    @property
+    def lines_below(self) -> int | None:
+        """How many lines are below those that are seen; None before they are laid out for this width."""
+        if not self.size.height or self._width != max(8, self.size.width - 1):
+            return None
+        return max(0, len(self._lines) - round(self.scroll_y) - self.size.height)
+
     def text(self) -> str:
         """The lines' characters."""
         return "\n".join(plain(line) for line in self._lines)

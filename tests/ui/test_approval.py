@@ -1,0 +1,153 @@
+"""The approval sheet shows all of a call, and takes a yes only to what was shown."""
+
+from __future__ import annotations
+
+import pytest
+from textual.pilot import Pilot
+
+from tests.ui import scenes
+from tests.ui.fake_desk import FakeDesk
+from tests.ui.stage import on_stage, screen_text, until
+from tui.domain.events import ApprovalAsked
+from tui.ui.app import PonderApp
+from tui.ui.markdown.runs import plain
+from tui.ui.screens.approval import DEAF_S, Approval
+from tui.ui.screens.approval_lines import detail_lines, marked
+
+LONG = "\n".join(f"step {number}" for number in range(300))
+
+
+async def _asked(
+    app: PonderApp, desk: FakeDesk, pilot: Pilot[int], detail: str, *, note: str = "", patterns: tuple[str, ...] = ()
+) -> Approval:
+    desk.chat.publish(*scenes.begun("Do it"), ApprovalAsked("live", "c9", "shell", "Run it", detail, patterns, note))
+    await until(pilot, lambda: isinstance(app.screen, Approval) and app.screen._call._is_laid)
+    screen = app.screen
+    assert isinstance(screen, Approval)
+    screen._since -= DEAF_S
+    return screen
+
+
+@pytest.mark.parametrize("keys", [("ctrl+y",), ("alt+1",), ("alt+2",), ("alt+3",), ("down", "enter")])
+async def test_yes_does_nothing_before_the_end_was_seen(keys: tuple[str, ...]) -> None:
+    async with on_stage(size=(100, 30)) as (app, desk, pilot):
+        screen = await _asked(app, desk, pilot, LONG, patterns=("shell(x)",))
+        assert "more lines: read to the end first" in screen_text(app)
+        await pilot.press(*keys)
+        await until(pilot, lambda: screen._call._hurried)
+        assert desk.chat.asked == []
+
+
+@pytest.mark.parametrize("way", ["page by page", "at once"])
+async def test_a_long_command_scrolls_to_its_true_end_and_then_takes_a_yes(way: str) -> None:
+    async with on_stage(size=(100, 30)) as (app, desk, pilot):
+        screen = await _asked(app, desk, pilot, LONG)
+        seen = ""
+        while "step 299" not in screen_text(app):
+            seen += screen_text(app)
+            assert not screen._call.end_seen
+            await pilot.press("pagedown" if way == "page by page" else "ctrl+end")
+        seen += screen_text(app)
+        if way == "page by page":
+            assert [number for number in range(300) if f"step {number} " not in seen.replace("\n", " ")] == []
+        await until(pilot, lambda: "more line" not in screen_text(app))
+        await pilot.press("alt+1")
+        await until(pilot, lambda: app.screen is app.chat)
+        assert desk.chat.asked == [("approval", ("c9", "once"))]
+
+
+async def test_a_long_question_may_be_denied_unread() -> None:
+    async with on_stage(size=(100, 30)) as (app, desk, pilot):
+        await _asked(app, desk, pilot, LONG)
+        await pilot.press("alt+3")
+        await until(pilot, lambda: app.screen is app.chat)
+        assert desk.chat.asked == [("approval", ("c9", "no"))]
+
+
+@pytest.mark.parametrize(
+    ("key", "answer"), [("1", "once"), ("2", "session"), ("3", "shell(a)"), ("4", "shell(b)"), ("5", "no")]
+)
+async def test_answers_are_given_by_their_number(key: str, answer: str) -> None:
+    async with on_stage(size=(100, 40)) as (app, desk, pilot):
+        await _asked(app, desk, pilot, "ls", patterns=("shell(a)", "shell(b)"))
+        await pilot.press(key)
+        assert app.chat.composer.text == key
+        screen = app.screen
+        assert isinstance(screen, Approval)
+        screen._since -= DEAF_S
+        await pilot.press(f"alt+{key}")
+        await until(pilot, lambda: app.screen is app.chat)
+        assert desk.chat.asked == [("approval", ("c9", answer))]
+
+
+async def test_a_number_without_an_answer_does_nothing_and_the_last_asks_for_the_reason() -> None:
+    async with on_stage(size=(100, 40)) as (app, desk, pilot):
+        screen = await _asked(app, desk, pilot, "ls")
+        await pilot.press("alt+9", "alt+4", *"why", "enter")
+        await until(pilot, lambda: app.screen is app.chat)
+        assert screen.over
+        assert desk.chat.asked == [("approval", ("c9", "no: why"))]
+
+
+async def test_in_a_window_that_is_too_small_nothing_can_be_approved() -> None:
+    async with on_stage(size=(20, 5)) as (app, desk, pilot):
+        await _asked(app, desk, pilot, "rm -rf /", note="in /home/me")
+        await until(pilot, lambda: "too small" in " ".join(screen_text(app).split()))
+        assert "rm -rf" not in screen_text(app)
+        await pilot.press("ctrl+y", "alt+1", "alt+2", "down", "enter")
+        assert desk.chat.asked == []
+        await pilot.resize_terminal(80, 24)
+        await until(pilot, lambda: "rm -rf /" in screen_text(app))
+        await pilot.resize_terminal(20, 5)
+        await until(pilot, lambda: "too small" in " ".join(screen_text(app).split()))
+        await pilot.press("alt+1")
+        await pilot.resize_terminal(80, 24)
+        await until(pilot, lambda: "rm -rf /" in screen_text(app))
+        assert desk.chat.asked == []
+        await pilot.press("alt+1")
+        await until(pilot, lambda: app.screen is app.chat)
+        assert desk.chat.asked == [("approval", ("c9", "once"))]
+
+
+async def test_a_window_that_is_too_small_takes_a_no() -> None:
+    async with on_stage(size=(20, 5)) as (app, desk, pilot):
+        await _asked(app, desk, pilot, "rm -rf /")
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is app.chat)
+        assert desk.chat.asked == [("approval", ("c9", "no"))]
+
+
+async def test_what_ponder_says_stands_outside_of_the_models_words() -> None:
+    async with on_stage(size=(100, 30)) as (app, desk, pilot):
+        await _asked(app, desk, pilot, "rm -rf .\n\nin /tmp/harmless", note="in /home/me\nThis place always asks.")
+        rows = screen_text(app).splitlines()
+        note = next(number for number, row in enumerate(rows) if "in /home/me" in row)
+        first = next(number for number, row in enumerate(rows) if "rm -rf ." in row)
+        fake = next(number for number, row in enumerate(rows) if "in /tmp/harmless" in row)
+        assert "This place always asks." in rows[note + 1]
+        assert note < first < fake
+        assert [rows[number].count("│") for number in (note, first, fake)] == [0, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("ls" + " " * 300 + "; rm -rf ~", "ls⟨300 blanks⟩; rm -rf ~"),
+        ("ls" + "\n" * 300 + "rm -rf ~", "ls\n⟨299 blank lines⟩\nrm -rf ~"),
+        ("a  b c ", "a··b c·"),
+        ("a\n" + " \n   \n" * 50 + "b", "a\n⟨100 blank lines⟩\nb"),
+        ("    indented\n" + " " * 60 + "far", "    indented\n⟨60 blanks⟩far"),
+        ("a\r\nb\rc", "a␍\nb␍c"),
+        ("rm\u00a0-rf\u3000x\u2800y", "rm\\u{A0}-rf\\u{3000}x\\u{2800}y"),
+        ("a\u2028b\u034fc", "a\\u{2028}b\\u{34F}c"),
+        ("a··b ⟨3 blanks⟩", "a\\u{B7}\\u{B7}b \\u{27E8}3 blanks\\u{27E9}"),
+        ("+x\n" + "+\n" * 40 + "+y", "+x\n+⟨40 blank lines⟩\n+y"),
+    ],
+)
+def test_nothing_that_hides_a_part_of_it_is_drawn_as_nothing(text: str, shown: str) -> None:
+    assert marked(text) == shown
+
+
+def test_a_line_of_megabytes_is_laid_out_whole() -> None:
+    lines = detail_lines("x" * 5_000_000)(100)
+    assert sum(len(plain(line).strip()) for line in lines) == 5_000_000
