@@ -19,6 +19,7 @@ from tests.fakes.bench import Bench, open_bench, outcome, words
 from tests.fakes.clock import FakeClock
 from tests.fakes.journal import MemoryJournal
 from tests.fakes.planner import SPEC, FakeCompressor, FakePlanner
+from tui.context.estimate import tool_tokens
 from tui.domain.blocks import TextBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.errors import UsageError
 from tui.domain.events import ApprovalAsked, Stamped, TurnFailed, TurnFinished
@@ -45,14 +46,14 @@ def test_definitions_are_what_every_provider_takes(bench: Bench) -> None:
 
 
 def test_all_definitions_together_cost_little(bench: Bench) -> None:
-    assert sum(row.tokens for row in bench.box.rows()) < 1_300
+    assert sum(row.tokens for row in bench.box.rows(tool_tokens)) < 1_300
 
 
 def test_tools_are_listed_with_their_policy(bench: Bench) -> None:
-    assert [(row.name, row.source, row.enabled, row.policy) for row in bench.box.rows()] == [
+    assert [(row.name, row.source, row.enabled, row.policy) for row in bench.box.rows(tool_tokens)] == [
         (name, "built in", True, "allow" if name in NAMES[:4] else "ask") for name in NAMES
     ]
-    assert isinstance(bench.box.rows()[0], ToolRow)
+    assert isinstance(bench.box.rows(tool_tokens)[0], ToolRow)
 
 
 async def test_a_tool_that_is_switched_off_is_neither_offered_nor_run(bench: Bench) -> None:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 from tests.fakes.bench import Bench, FakeRun, words
+from tui.context.estimate import tool_tokens
 from tui.domain.blocks import ToolCallBlock
 from tui.tools.box import Workbench
 from tui.tools.late_workbench import DEFINITIONS, LateWorkbench, definitions
@@ -41,7 +42,9 @@ async def test_it_is_put_together_once_by_the_first_call(bench: Bench) -> None:
 def test_a_tool_switched_off_is_not_offered(bench: Bench) -> None:
     late = LateWorkbench(lambda: bench.box)
     late.enable("shell", enabled=False)
-    assert [schema.name for schema in late.schemas()] == [row.name for row in late.rows() if row.name != "shell"]
+    assert [schema.name for schema in late.schemas()] == [
+        row.name for row in late.rows(tool_tokens) if row.name != "shell"
+    ]
 
 
 def test_offering_loads_neither_pydantic_nor_any_tool() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.bench import Bench, FakeRun, open_bench, outcome
+from tui.context.estimate import tool_tokens
 from tui.domain.blocks import DENIED, ToolCallBlock
 from tui.domain.errors import ConfigError
 from tui.tools.permissions import NOBODY, Policy
@@ -87,7 +88,7 @@ async def test_a_broken_rules_file_means_ask(tmp_path: Path, text: str) -> None:
     bench = open_bench(tmp_path)
     bench.write("a.txt", "x")
     assert [type(problem) for problem in bench.box.problems] == [ConfigError]
-    assert [row.policy for row in bench.box.rows()] == ["ask"] * 8
+    assert [row.policy for row in bench.box.rows(tool_tokens)] == ["ask"] * 8
     await bench.call("read_file", path="a.txt")
     assert bench.user.asked[0].note.startswith("Your permission rules could not be read")
 
@@ -103,7 +104,10 @@ async def test_a_rule_about_a_tool_there_is_not_is_told_with_the_nearest(tmp_pat
 async def test_a_wrong_rule_that_allows_is_dropped_and_the_others_hold(tmp_path: Path) -> None:
     bench = open_bench(tmp_path, permissions={"allow": ["*", "read(/**)", "shell(pwd)"]})
     assert len(bench.box.problems) == 2
-    assert [(row.name, row.policy) for row in bench.box.rows()][:2] == [("read_file", "allow"), ("list_dir", "allow")]
+    assert [(row.name, row.policy) for row in bench.box.rows(tool_tokens)][:2] == [
+        ("read_file", "allow"),
+        ("list_dir", "allow"),
+    ]
     assert not (await bench.call("shell", command="pwd")).failed
 
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 from tests.ui import scenes
 from tests.ui.fake_chat import FakeChat
-from tui.commands.context import Finding, LevelRow, ModelRow, ServerRow, SessionRow, ToolRow
+from tui.commands.context import Finding, LevelRow, ModelRow, ServerRow, SessionRow, ToolRow, ToolsSent
 from tui.domain.blocks import Block, TextBlock
 from tui.domain.errors import UsageError
 from tui.domain.events import ModelChanged, SettingsChanged
@@ -213,6 +213,9 @@ class FakeTools:
 
     def tools(self) -> Sequence[ToolRow]:
         return self.rows
+
+    def tools_sent(self) -> ToolsSent:
+        return ToolsSent(tokens=sum(row.tokens for row in self.rows if row.enabled))
 
     async def enable_tool(self, name: str, *, enabled: bool) -> None:
         self.rows = [replace(row, enabled=enabled) if row.name == name else row for row in self.rows]

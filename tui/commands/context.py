@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from tui.commands.desk import ChatDesk, Desk, DraftDesk, KeyDesk, Library, ModelDesk, SettingsDesk, ToolDesk
 from tui.commands.rows import Exchange, Finding, LevelRow, ModelRow
 from tui.domain.events import Severity
-from tui.domain.rows import ServerRow, SessionRow, ToolRow
+from tui.domain.rows import ServerRow, SessionRow, ToolRow, ToolsSent
 from tui.domain.value import dataclass
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ __all__ = [
     "SettingsDesk",
     "ToolDesk",
     "ToolRow",
+    "ToolsSent",
     "View",
 ]
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 from tui.commands.rows import Exchange, Finding, LevelRow, ModelRow
-from tui.domain.rows import ServerRow, SessionRow, ToolRow
+from tui.domain.rows import ServerRow, SessionRow, ToolRow, ToolsSent
 
 
 class Library(Protocol):
@@ -274,6 +274,10 @@ class ToolDesk(Protocol):
 
     def tools(self) -> Sequence[ToolRow]:
         """All tools."""
+        ...
+
+    def tools_sent(self) -> ToolsSent:
+        """What the definitions add to the next request, as the meter counts."""
         ...
 
     async def enable_tool(self, name: str, *, enabled: bool) -> None:

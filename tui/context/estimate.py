@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from tui.context.token_weights import Family, family_named
+from tui.context.token_weights import family_named
 from tui.domain.blocks import (
     Block,
     ImageBlock,
@@ -128,10 +128,12 @@ def tools_tokens(tools: Sequence[ToolSchema], family_name: str = "") -> int:
     """Estimated tokens of all tool definitions."""
     if not tools:
         return 0
+    return round(family_named(family_name).tools_base) + sum(tool_tokens(tool, family_name) for tool in tools)
+
+
+def tool_tokens(tool: ToolSchema, family_name: str = "") -> int:
+    """Estimated tokens that one more tool definition adds."""
     family = family_named(family_name)
-    return round(family.tools_base + sum(_tool_tokens(tool, family, family_name) for tool in tools))
-
-
-def _tool_tokens(tool: ToolSchema, family: Family, family_name: str) -> float:
     words = text_tokens(tool.name, family_name) + text_tokens(tool.description, family_name)
-    return words + family.schema_scale * text_tokens(dumps(dict(tool.parameters)), family_name) + family.per_tool
+    schema = text_tokens(dumps(dict(tool.parameters)), family_name)
+    return round(words + family.schema_scale * schema + family.per_tool)

@@ -39,6 +39,18 @@ class ToolRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ToolsSent:
+    """What the tool definitions add to the next request."""
+
+    tokens: int
+    """As the meter counts them, 0 when none are sent."""
+    shared: int = 0
+    """Of these, what the server adds once, whatever the number of tools."""
+    why_none: str = ""
+    """Why no definitions are sent, although tools are switched on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ServerRow:
     """An MCP server, for lists."""
 

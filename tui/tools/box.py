@@ -18,7 +18,6 @@ from tui.tools.permissions import Permissions
 from tui.tools.ports import Intent, Outcome, Prepared, Run, Tool, said
 from tui.tools.rules import Access
 
-CHARACTERS_PER_TOKEN = 4
 BUILT_IN = "built in"
 
 
@@ -118,15 +117,15 @@ class Workbench:
             outcome = said(error.message, failed=True)
         return self._result(call, outcome)
 
-    def rows(self) -> Sequence[ToolRow]:
-        """All tools, for lists."""
+    def rows(self, weigh: Callable[[ToolSchema], int]) -> Sequence[ToolRow]:
+        """All tools, for lists; ``weigh`` gives the tokens of a definition at the model in use."""
         return [
             ToolRow(
                 name=schema.name,
                 source=source,
                 enabled=schema.name not in self.disabled,
                 policy=self.permissions.standing(schema.name, self._access(schema.name)),
-                tokens=_tokens(schema),
+                tokens=weigh(schema),
                 description=schema.description,
             )
             for source, schema in self._all()
@@ -211,8 +210,3 @@ def _checked(tool: Tool, arguments: Mapping[str, object]) -> BaseModel:
             for problem in error.errors(include_url=False, include_input=False)[:5]
         )
         raise ToolError(f"Wrong arguments: {wrong}. `{tool.name}` takes: {taken}. Not executed.") from None
-
-
-def _tokens(schema: ToolSchema) -> int:
-    text = schema.name + schema.description + json.dumps(schema.parameters)
-    return len(text) // CHARACTERS_PER_TOKEN

@@ -58,9 +58,9 @@ class LateWorkbench:
         """Run one call to its end."""
         return await self.workbench.run(call, run)
 
-    def rows(self) -> Sequence[ToolRow]:
+    def rows(self, weigh: Callable[[ToolSchema], int]) -> Sequence[ToolRow]:
         """All tools, for lists."""
-        return self.workbench.rows()
+        return self.workbench.rows(weigh)
 
     def servers(self) -> Sequence[ServerRow]:
         """MCP servers, for lists."""

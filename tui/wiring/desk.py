@@ -7,9 +7,12 @@ import platform
 import sys
 from collections.abc import Sequence
 
-from tui.commands.context import ServerRow, ToolRow
+from tui.catalog.facts import ModelFacts
+from tui.commands.context import ServerRow, ToolRow, ToolsSent
+from tui.context.estimate import tool_tokens
 from tui.domain.blocks import Block
 from tui.domain.thinking import ModelSpec
+from tui.domain.usage import MeterReading, Part
 from tui.version import __version__
 from tui.wiring.attachments import complete_path, read_attachment
 from tui.wiring.desk_chat import LiveChat
@@ -76,8 +79,30 @@ class LiveTools:
         self._current = current
 
     def tools(self) -> Sequence[ToolRow]:
-        """All tools."""
-        return self._current.program.workbench.rows()
+        """All tools, each with the tokens that the meter counts for it."""
+        facts, scale = self._facts(), self._meter().scale
+        return self._current.program.workbench.rows(lambda schema: round(tool_tokens(schema, facts.tokenizer) * scale))
+
+    def tools_sent(self) -> ToolsSent:
+        """What the definitions add to the next request, as the meter counts."""
+        meter, facts = self._meter(), self._facts()
+        count = meter.parts.get(Part.TOOLS, 0)
+        if not count:
+            offered = self._current.program.layers.settings().tools.enabled
+            why = "tools.enabled is false" if not offered else "" if facts.tools else "this model takes no tools"
+            return ToolsSent(tokens=0, why_none=why)
+        single = sum(row.tokens for row in self.tools() if row.enabled)
+        return ToolsSent(tokens=count, shared=max(0, count - single))
+
+    def _meter(self) -> MeterReading:
+        view, subscription = self._current.session.attach()
+        subscription.close()
+        assert view.meter is not None
+        return view.meter
+
+    def _facts(self) -> ModelFacts:
+        program = self._current.program
+        return program.planner.target(self._current.spec).facts
 
     async def enable_tool(self, name: str, *, enabled: bool) -> None:
         """Offer it to models, or not."""

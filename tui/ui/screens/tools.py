@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import OptionList, Static
 
-from tui.commands.context import ToolDesk, ToolRow
+from tui.commands.context import ToolDesk, ToolRow, ToolsSent
 from tui.domain.errors import PonderError
 from tui.domain.printable import one_line, printable
 from tui.ui.screens.sheet import Keys, Sheet
@@ -45,7 +45,7 @@ class Tools(Sheet[None]):
         width = max(30, self._list.size.width - 2)
         self._list.show_rows([_row(row, width) for row in rows])
         on_ = [row for row in rows if row.enabled]
-        self.note(f"{len(on_)} of {len(rows)} on · {tokens(sum(row.tokens for row in on_))} tokens")
+        self.note(f"{len(on_)} of {len(rows)} on · {_sent(self._desk.tools_sent())}")
         if not rows:
             self._about.update(Content.styled("This model is offered no tools.", "$muted-text"))
         self._explain()
@@ -80,6 +80,13 @@ class Tools(Sheet[None]):
             except PonderError as error:
                 self.complain(error)
             self._fill()
+
+
+def _sent(sent: ToolsSent) -> str:
+    """Tokens of all definitions; the rows add up to them with what the server adds once."""
+    if sent.why_none:
+        return f"not sent: {sent.why_none}"
+    return f"{tokens(sent.tokens)} tokens" + (f", {tokens(sent.shared)} shared" if sent.shared else "")
 
 
 def _row(row: ToolRow, width: int) -> Row:
