@@ -10,6 +10,11 @@ from pathlib import Path
 
 import platformdirs
 import pytest
+from platformdirs import windows
+from platformdirs.api import PlatformDirsABC
+from platformdirs.macos import MacOS
+from platformdirs.unix import Unix
+from platformdirs.windows import Windows
 
 from tui.domain.errors import ConfigError
 from tui.settings.atomic import write_atomically
@@ -70,33 +75,78 @@ def test_settings_survive_being_saved_as_a_profile(tmp_path: Path) -> None:
 
 
 def test_without_a_home_there_are_still_places(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
+    for name in ("HOME", *XDG):
         monkeypatch.delenv(name, raising=False)
     assert find_paths({}).config_file.name == "config.toml"
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere they are asked themselves")
+XDG = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME")
+
+
 @pytest.mark.parametrize(
-    "chosen",
+    ("chosen", "places"),
     [
-        {},
-        {"XDG_CONFIG_HOME": "/c", "XDG_DATA_HOME": "/d/", "XDG_STATE_HOME": "/s", "XDG_CACHE_HOME": "/x/y"},
-        {"XDG_CONFIG_HOME": "", "XDG_DATA_HOME": "relative", "HOME": "/home/someone/"},
+        (
+            {},
+            ("/home/me/.config/ponder", "/home/me/.local/share/ponder", "/home/me/.local/state/ponder",
+             "/home/me/.cache/ponder"),
+        ),
+        (
+            dict(zip(XDG, ("/c", "/d/", "/s", "/x/y"), strict=True)),
+            ("/c/ponder", "/d/ponder", "/s/ponder", "/x/y/ponder"),
+        ),
+        (
+            {"XDG_CONFIG_HOME": "", "XDG_DATA_HOME": "relative", "XDG_CACHE_HOME": "/x"},
+            ("/home/me/.config/ponder", "/home/me/.local/share/ponder", "/home/me/.local/state/ponder", "/x/ponder"),
+        ),
     ],
-)
-def test_the_places_are_those_of_platformdirs(monkeypatch: pytest.MonkeyPatch, chosen: dict[str, str]) -> None:
-    environment = {"HOME": "/home/someone", **chosen}
-    for name in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
+    ids=["usual", "all chosen", "empty and relative ones do not count"],
+)  # fmt: skip
+def test_places_on_linux(
+    monkeypatch: pytest.MonkeyPatch, chosen: dict[str, str], places: tuple[str, str, str, str]
+) -> None:
+    on_system(monkeypatch, Unix, chosen)
+    assert found_places() == tuple(map(Path, places))
+
+
+def test_places_on_macos(monkeypatch: pytest.MonkeyPatch) -> None:
+    on_system(monkeypatch, MacOS)
+    own = Path("/home/me/Library/Application Support/ponder")
+    assert found_places() == (own, own, own, Path("/home/me/Library/Caches/ponder"))
+
+
+def test_places_on_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    on_system(monkeypatch, Windows, {"LOCALAPPDATA": "/users/me/AppData/Local", "USERPROFILE": "/users/me"})
+    monkeypatch.setattr(windows, "get_win_folder", windows.get_win_folder_from_env_vars)
+    own = Path("/users/me/AppData/Local/ponder")
+    assert found_places() == (own, own, own, own / "Cache")
+
+
+@pytest.mark.parametrize("system", [Unix, MacOS, Windows])
+def test_no_two_files_share_a_name_where_folders_are_one(
+    monkeypatch: pytest.MonkeyPatch, system: type[PlatformDirsABC]
+) -> None:
+    on_system(monkeypatch, system, {"LOCALAPPDATA": "/users/me/AppData/Local", "USERPROFILE": "/users/me"})
+    monkeypatch.setattr(windows, "get_win_folder", windows.get_win_folder_from_env_vars)
+    paths = find_paths({})
+    kept = [getattr(paths, name) for name, value in vars(Paths).items() if isinstance(value, property)]
+    assert len(kept) >= 8
+    assert len({*kept, paths.cache}) == len(kept) + 1
+
+
+def on_system(
+    monkeypatch: pytest.MonkeyPatch, system: type[PlatformDirsABC], chosen: dict[str, str] | None = None
+) -> None:
+    for name in XDG:
         monkeypatch.delenv(name, raising=False)
-    for name, value in environment.items():
+    for name, value in {"HOME": "/home/me", **(chosen or {})}.items():
         monkeypatch.setenv(name, value)
-    places = platformdirs.PlatformDirs("ponder", appauthor=False)
-    assert find_paths(environment) == Paths(
-        config=Path(places.user_config_dir),
-        data=Path(places.user_data_dir),
-        state=Path(places.user_state_dir),
-        cache=Path(places.user_cache_dir),
-    )
+    monkeypatch.setattr(platformdirs, "PlatformDirs", system)
+
+
+def found_places() -> tuple[Path, Path, Path, Path]:
+    paths = find_paths({})
+    return paths.config, paths.data, paths.state, paths.cache
 
 
 def test_one_folder_for_everything(tmp_path: Path) -> None:
