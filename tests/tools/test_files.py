@@ -182,7 +182,7 @@ async def test_a_file_is_replaced_only_when_it_was_read(bench: Bench) -> None:
 
 async def test_folders_are_made_on_the_way(bench: Bench) -> None:
     result = await bench.call("write_file", "once", path="x/y/z.txt", content="hi\n")
-    assert outcome(result) == (True, "Wrote `x/y/z.txt`: 1 lines, 3 bytes.")
+    assert outcome(result) == (True, "Wrote `x/y/z.txt`: 1 line, 3 bytes.")
     assert (bench.folder / "x" / "y" / "z.txt").read_text() == "hi\n"
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from tui.catalog.facts import BudgetRange, ThinkingControls
 from tui.catalog.rows import effort_rank
 from tui.catalog.spelling import Spelling
+from tui.domain.counting import count
 from tui.domain.thinking import Asked, PlanState, ThinkingLevel
 from tui.domain.value import dataclass
 
@@ -133,7 +134,7 @@ def _off(turned: Knobs) -> Choice:
         return Choice(state=PlanState.OFF, switched=True, nominal_budget=least)
     if turned.budget and turned.levels_by == "budget":
         least = turned.budget.min
-        remark = f"This model cannot switch thinking off: using {least:,} tokens"
+        remark = f"This model cannot switch thinking off: using {count(least, 'token')}"
         return Choice(state=PlanState.CANNOT_DISABLE, nominal_budget=least, budget=least, remarks=(remark,))
     word = turned.levels.get("none", turned.efforts[0])
     remark = f"This model cannot switch thinking off: using {word.upper()}"
@@ -173,7 +174,7 @@ def _tokens(tokens: int, turned: Knobs, bounds: Bounds) -> Choice:
     remarks: tuple[str, ...] = ()
     if bounds.cap is not None and tokens > bounds.cap:
         tokens = bounds.cap
-        remarks = (f"The dynamic budget is active: cut to {tokens:,} tokens",)
+        remarks = (f"The dynamic budget is active: cut to {count(tokens, 'token')}",)
     word = next((word for word, below in turned.cuts.items() if tokens < below), "high").lower()
     if word == "minimal":
         return Choice(state=PlanState.ON, effort=nearest_effort(word, turned.efforts), remarks=remarks)
@@ -202,22 +203,22 @@ def _budget(nominal: int, turned: Knobs, bounds: Bounds) -> Choice:
     remarks: list[str] = []
     sent = min(max(nominal, span.min), span.max)
     if sent != nominal:
-        remarks.append(f"This model takes budgets of {span.min:,} to {span.max:,} tokens")
+        remarks.append(f"This model takes budgets of {span.min:,} to {count(span.max, 'token')}")
     if bounds.cap is not None and sent > bounds.cap:
         sent = max(bounds.cap, span.min)
-        remarks.append(f"The dynamic budget is active: cut to {sent:,} tokens")
+        remarks.append(f"The dynamic budget is active: cut to {count(sent, 'token')}")
     if bounds.output is not None:
         sent = min(sent, max(SMALLEST_BUDGET, span.min, bounds.output - ANSWER_ROOM))
         if sent >= bounds.output:
             return _no_room(turned, bounds.output, nominal)
         if bounds.output - sent < ANSWER_ROOM:
-            left = f"The output limit of {bounds.output:,} tokens leaves {bounds.output - sent:,} for the answer"
+            left = f"The output limit of {count(bounds.output, 'token')} leaves {bounds.output - sent:,} for the answer"
             remarks.append(f"{left}: this model thinks with {max(SMALLEST_BUDGET, span.min):,} or more")
     return Choice(state=PlanState.ON, nominal_budget=nominal, budget=sent, remarks=tuple(remarks))
 
 
 def _no_room(turned: Knobs, output: int, nominal: int) -> Choice:
-    remark = f"An output limit of {output:,} tokens leaves no room to think"
+    remark = f"An output limit of {count(output, 'token')} leaves no room to think"
     if turned.switch:
         return Choice(
             state=PlanState.OFF, switched=True, nominal_budget=nominal, remarks=(f"{remark}: thinking is off",)
@@ -227,5 +228,5 @@ def _no_room(turned: Knobs, output: int, nominal: int) -> Choice:
         state=PlanState.CANNOT_DISABLE,
         nominal_budget=nominal,
         budget=least,
-        remarks=(f"{remark}, and this model cannot switch thinking off: using {least:,} tokens",),
+        remarks=(f"{remark}, and this model cannot switch thinking off: using {count(least, 'token')}",),
     )

@@ -8,6 +8,7 @@ from typing import TypedDict, Unpack
 from tui.catalog.decide import ANSWER_ROOM, LEVEL_WORDS, Bounds, Choice, Knobs, choose, knobs, word_level
 from tui.catalog.facts import Lifecycle, ModelFacts, ProviderFacts
 from tui.catalog.spelling import Fields, Spelling, at, merged, spelling
+from tui.domain.counting import count
 from tui.domain.thinking import Asked, PlanState, ThinkingLevel, ThinkingPlan
 from tui.domain.value import dataclass
 
@@ -116,7 +117,7 @@ def _overruled(asked: Asked, wish: Asked | str, options: PlanOptions) -> tuple[s
         key, value = "enabled", "false"
     elif options.get("max_tokens_override") is not None:
         key = "maxTokens"
-    what = f"the budget of {asked:,} tokens" if isinstance(asked, int) else f"the level {asked}"
+    what = f"the budget of {count(asked, 'token')}" if isinstance(asked, int) else f"the level {asked}"
     shown = f"{value:,}" if isinstance(value, int) else value
     return (f"`reasoning.{key}` is {shown} ({source}): it goes before {what}",)
 
@@ -234,7 +235,7 @@ def _native_on(choice: Choice, spelled: Spelling) -> str:
         return "on" if spelled.on_word in (None, "on") else f"on ({spelled.on_word})"
     parts = []
     if choice.budget is not None:
-        parts.append(f"{choice.budget:,} tokens")
+        parts.append(count(choice.budget, "token"))
     if _effort_field(choice, spelled) and choice.effort is not None:
         parts.append(f"effort {spelled.effort(choice.effort)}")
     return ", ".join(parts)
@@ -254,11 +255,11 @@ def _sentence(wish: Asked | str, choice: Choice, facts: ModelFacts, spelled: Spe
 
 def _on_sentence(wish: Asked | str, choice: Choice, spelled: Spelling) -> str:
     if choice.state is PlanState.CANNOT_DISABLE:
-        return (choice.effort or f"minimum ({choice.budget:,} tokens)").lower()
+        return (choice.effort or f"minimum ({count(choice.budget or 0, 'token')})").lower()
     asked = LEVEL_WORDS[wish] if isinstance(wish, ThinkingLevel) else wish
     if choice.budget is not None:
         return _budget_sentence(asked, choice)
-    name = f"{asked:,} tokens" if isinstance(asked, int) else asked
+    name = count(asked, "token") if isinstance(asked, int) else asked
     if choice.effort is not None:
         word = spelled.effort(choice.effort)
         return name if word.lower() == asked else f"{name} (effort {word})"
@@ -268,10 +269,10 @@ def _on_sentence(wish: Asked | str, choice: Choice, spelled: Spelling) -> str:
 def _budget_sentence(asked: str | int, choice: Choice) -> str:
     differs = choice.nominal_budget != choice.budget
     if isinstance(asked, int):
-        return f"{asked:,} tokens asked, {choice.budget:,} sent" if differs else f"{asked:,} tokens"
+        return f"{count(asked, 'token')} asked, {choice.budget:,} sent" if differs else count(asked, "token")
     if differs:
         return f"{asked} ({choice.nominal_budget:,} nominal, {choice.budget:,} sent)"
-    return f"{asked} ({choice.budget:,} tokens)"
+    return f"{asked} ({count(choice.budget or 0, 'token')})"
 
 
 def _told(choice: Choice, facts: ModelFacts, wish: Asked | str) -> tuple[str, ...]:
@@ -301,7 +302,7 @@ def _limit_told(facts: ModelFacts, options: PlanOptions) -> tuple[str, ...]:
     ours, models = options.get("max_output"), facts.max_output
     if ours is None or models is None or ours <= models:
         return ()
-    return (f"This model writes at most {models:,} tokens: the output limit of {ours:,} is cut to that",)
+    return (f"This model writes at most {count(models, 'token')}: the output limit of {ours:,} is cut to that",)
 
 
 def _lifecycle(facts: ModelFacts) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from tui.context.bill import Bill, ModelBill, money
 from tui.context.compress import is_due
 from tui.context.meter import block_sizes
 from tui.domain.compression import CompressionPreview
+from tui.domain.counting import count, noun
 from tui.domain.messages import Turn
 from tui.domain.usage import MeterReading
 from tui.engine.session import Preview
@@ -93,10 +94,11 @@ def as_text(weighed: Weighed) -> str:
 
 def _meter_lines(reading: MeterReading) -> Iterator[str]:
     limit = "an unknown window" if reading.limit is None else f"{reading.limit:,}"
-    yield f"{reading.effective:,} tokens of {limit} would be sent ({reading.certainty.value}); {reading.raw:,} raw"
-    for part, count in reading.parts.items():
-        if count:
-            yield f"  {part.value:20}{count:>12,}"
+    sent = count(reading.effective, "token")
+    yield f"{sent} of {limit} would be sent ({reading.certainty.value}); {reading.raw:,} raw"
+    for part, tokens in reading.parts.items():
+        if tokens:
+            yield f"  {part.value:20}{tokens:>12,}"
     if reading.trigger is not None:
         state = "due now" if is_due(reading) else f"{reading.trigger - reading.effective:,} to go"
         yield f"  {'compression at':20}{reading.trigger:>12,}  {state}"
@@ -121,8 +123,9 @@ def _compression_lines(compression: CompressionPreview | None) -> Iterator[str]:
     if compression is not None:
         yield ""
         yield (
-            f"/compress would fold {len(compression.turns)} turns ({compression.folded_tokens:,} tokens) through "
-            f"{compression.writer}: {compression.before:,} to about {compression.after:,}"
+            f"/compress would fold {count(len(compression.turns), 'turn')} "
+            f"({count(compression.folded_tokens, 'token')}) through {compression.writer}: "
+            f"{compression.before:,} to about {compression.after:,}"
         )
 
 
@@ -142,8 +145,8 @@ def _model_lines(row: ModelBill) -> Iterator[str]:
     )
     share = "" if row.thinking_share is None else f"{row.thinking_share:.0%}  "
     dollars = "unknown" if row.thinking_dollars is None else money(row.thinking_dollars)
-    yield f"    thinking  {_number(row.thinking)} tokens  {share}{dollars}"
+    yield f"    thinking  {_number(row.thinking)} {noun(row.thinking or 0, 'token')}  {share}{dollars}"
 
 
-def _number(count: int | None) -> str:
-    return "unknown" if count is None else f"{count:,}"
+def _number(value: int | None) -> str:
+    return "unknown" if value is None else f"{value:,}"

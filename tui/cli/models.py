@@ -11,6 +11,7 @@ from tui.catalog.facts import Lifecycle, ModelFacts
 from tui.catalog.load import Catalog
 from tui.catalog.reading import nearest
 from tui.cli.user_catalog import say, user_catalog
+from tui.domain.counting import count
 from tui.domain.errors import ConfigError, UnknownModel
 from tui.providers.laid_lists import with_cached_lists
 from tui.providers.list_cache import ListCache
@@ -114,7 +115,7 @@ def thinking_words(facts: ModelFacts) -> str:
     if controls.efforts:
         parts.append(" ".join(controls.efforts))
     if controls.budget is not None:
-        parts.append(f"{controls.budget.min:,}-{controls.budget.max:,} tokens")
+        parts.append(f"{controls.budget.min:,}-{count(controls.budget.max, 'token')}")
     if controls.can_disable:
         parts.append("off" if parts else "on, off")
     return ", ".join(parts) or "always on"

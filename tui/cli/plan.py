@@ -12,6 +12,7 @@ from tui.catalog.plan import plan, unsaid_level
 from tui.catalog.plan_settings import PLAN_KEYS, plan_options
 from tui.catalog.spec import parse_asked, parse_spec, require_asked, split_asked
 from tui.cli.user_catalog import UserCatalog, say, user_catalog
+from tui.domain.counting import count
 from tui.domain.errors import ConfigError, UnknownModel, UsageError
 from tui.domain.thinking import Asked, ThinkingLevel, ThinkingPlan
 from tui.providers.shown_request import shown_url
@@ -101,7 +102,7 @@ def _as_text(planned: Planned, mine: UserCatalog) -> str:
         *(f"Warning: {warning}" for warning in made.warnings),
     ]
     if made.max_output is not None:
-        lines.append(f"Output limit: {made.max_output:,} tokens")
+        lines.append(f"Output limit: {count(made.max_output, 'token')}")
     lines += [f"Header: {name}: {value}" for name, value in made.headers.items()]
     fields = json.dumps(made.fields, indent=2, ensure_ascii=False)
     lines.append(f"Fields: {fields}" if made.fields else "Fields: none")

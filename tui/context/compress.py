@@ -15,6 +15,7 @@ from tui.context.readable import scrubbed
 from tui.context.view import CompressionView
 from tui.domain.blocks import TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.compression import CompressionPreview
+from tui.domain.counting import count
 from tui.domain.errors import CompressionError
 from tui.domain.messages import Message, Role, Turn
 from tui.domain.request import Outgoing, OutgoingMessage
@@ -225,7 +226,9 @@ def shorter(words: str, tokens: int) -> str:
     if len(words) <= room + 80:
         return words
     head, tail = room * 2 // 3, room // 3
-    return f"{words[:head]}\n[… {len(words) - head - tail:,} characters left out …]\n{words[len(words) - tail :]}"
+    return (
+        f"{words[:head]}\n[… {count(len(words) - head - tail, 'character')} left out …]\n{words[len(words) - tail :]}"
+    )
 
 
 # what becomes of its answer
@@ -250,7 +253,8 @@ def apply(made: CompressionPlan, summary: str, stop: Stop | None, *, family: str
     now = text_tokens(view.as_message(), family)
     if now >= was:
         raise CompressionError(
-            f"The summary ({now:,} tokens) is not smaller than what it stands for ({was:,}): nothing was compressed."
+            f"The summary ({count(now, 'token')}) is not smaller than what it stands for ({was:,}): "
+            "nothing was compressed."
         )
     return view
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tui.domain.counting import count
 from tui.domain.value import dataclass
 
 USELESS_IN_A_ROW = 2
@@ -40,5 +41,6 @@ class CompressionLog:
         if self.failures >= FAILURES_IN_A_ROW and self.failed_at is not None:
             left = self.failed_at + COOLDOWN_S - now
             if left > 0:
-                return f"{self.failures} summaries failed in a row: the next is tried in {left:.0f} s."
+                failed = count(self.failures, "summary", "summaries")
+                return f"{failed} failed in a row: the next is tried in {left:.0f} s."
         return None

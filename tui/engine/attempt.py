@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import field, replace
 
+from tui.catalog.matching import same_model
 from tui.domain.assemble import Assembler
 from tui.domain.blocks import Block, TextBlock, ThinkingBlock, ToolCallBlock
 from tui.domain.errors import ErrorKind, ProviderError
@@ -27,7 +28,6 @@ from tui.domain.stream import (
     UsageReported,
 )
 from tui.domain.value import dataclass
-from tui.engine.answered import is_same_model
 from tui.engine.hops import Hops
 from tui.engine.ports import Backend, Clock, Target
 from tui.engine.repetition import RepetitionDetector
@@ -38,6 +38,9 @@ LONGEST_CHAIN = 20
 """Hops of one long response; more is a server that never ends."""
 
 _NOTHING_SHOWN = (ResponseStarted, UsageReported, ProviderRemark, ResponseFinished)
+
+_CHANNELS = (".gguf", ":latest", ":free", ":nitro", ":floor", ":exacto")
+"""What routers and local servers append to a name without meaning another model."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,3 +236,16 @@ def _first(failures: BaseExceptionGroup[ProviderError]) -> ProviderError:
     for failure in failures.exceptions:
         return _first(failure) if isinstance(failure, BaseExceptionGroup) else failure
     raise AssertionError("an exception group is never empty")
+
+
+def is_same_model(asked: str, answered: str, aliases: tuple[str, ...] = ()) -> bool:
+    """Equal but for the vendor in front and a date or release word behind."""
+    said = _bare(answered)
+    return any(same_model(said, _bare(name)) or same_model(_bare(name), said) for name in (asked, *aliases))
+
+
+def _bare(name: str) -> str:
+    bare = name.strip().lower().rsplit("/", 1)[-1]
+    for channel in _CHANNELS:
+        bare = bare.removesuffix(channel)
+    return bare

@@ -11,6 +11,7 @@ from tui.context.compress import is_due, undo
 from tui.context.compression_log import REAL_GAIN, CompressionLog
 from tui.context.view import CompressionView
 from tui.domain.compression import CompressionPreview, SummaryRun
+from tui.domain.counting import count
 from tui.domain.errors import ErrorKind, PonderError, ProviderError
 from tui.domain.events import (
     AppEvent,
@@ -86,7 +87,7 @@ class Compaction:
         preview = self.preview(ask)
         if preview is None or reading.trigger is None or preview.folded_tokens >= reading.trigger * REAL_GAIN:
             return None
-        return f"Only {preview.folded_tokens:,} tokens could be folded: that would win too little."
+        return f"Only {count(preview.folded_tokens, 'token')} could be folded: that would win too little."
 
     async def relieve(self, ask: Ask, publish: Publish) -> bool:
         """A provider said it is too much: cut large results, then fold; True when something changed."""
@@ -260,5 +261,5 @@ def _nothing() -> None:
 def _nothing_to_fold(kept: int) -> str:
     if not kept:
         return "There is no finished turn that could be folded."
-    last = "turn is" if kept == 1 else f"{kept} turns are"
+    last = "turn is" if kept == 1 else f"{count(kept, 'turn')} are"
     return f"The last {last} kept as they are (`context.keepTurns`), and nothing before could be folded."

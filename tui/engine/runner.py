@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from tui.domain.blocks import Block, ImageBlock, TextBlock
+from tui.domain.counting import count
 from tui.domain.errors import PonderError
 from tui.domain.events import AppEvent, MeterChanged, Notice, QueueChanged, Severity, TurnFailed, TurnFinished
 from tui.domain.messages import Message, Role
@@ -40,8 +41,6 @@ class Prompt:
         images = sum(isinstance(block, ImageBlock) for block in self.blocks)
         if not images:
             return words
-        from tui.domain.counting import count  # what the first byte waits for loads no module more
-
         return f"{words} [{count(images, 'image')}]".strip()
 
 
@@ -283,14 +282,14 @@ class Runner:
         if failure is None:
             self._failures = self._failures if cancelled else ("", 0)
             return
-        name, count = self._failures
-        count = count + 1 if name == provider.id else 1
-        self._failures = (provider.id, count)
-        if count >= FAILURES_IN_A_ROW:
+        name, failures = self._failures
+        failures = failures + 1 if name == provider.id else 1
+        self._failures = (provider.id, failures)
+        if failures >= FAILURES_IN_A_ROW:
             self._publish(
                 Notice(
                     Severity.WARNING,
-                    f"{count} turns in a row failed at {provider.title}.",
+                    f"{count(failures, 'turn')} in a row failed at {provider.title}.",
                     "/model chooses another; nothing is switched by itself.",
                 )
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tui.domain.blocks import TextBlock, ThinkingBlock
+from tui.domain.counting import count
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.events import AttemptReset, Notice, RequestStarted, RetryScheduled, Severity
 from tui.domain.messages import CRASHED, Message
@@ -132,7 +133,8 @@ class Step:
             self._turn.publish(
                 Notice(
                     Severity.WARNING,
-                    f"The server read {usage.input:,} of about {expected:,} tokens: it may have dropped context.",
+                    f"The server read {usage.input:,} of about {count(expected, 'token')}: "
+                    "it may have dropped context.",
                     "Set `context.limit` to what the server was started with.",
                 )
             )
@@ -227,7 +229,7 @@ class Step:
             reading = self._turn.ports.planner.meter(ask)
             parts = ", ".join(f"{part.value} {count:,}" for part, count in reading.parts.items() if count)
             limit = "an unknown number" if reading.limit is None else f"{reading.limit:,}"
-            advice = f"{reading.effective:,} tokens of {limit}: {parts}"
+            advice = f"{count(reading.effective, 'token')} of {limit}: {parts}"
         if failure.kind is ErrorKind.NOT_FOUND:
             names = self._turn.ports.planner.nearest(self._turn.spec)
             advice = f"Models with such names: {', '.join(names)}." if names else advice

@@ -8,6 +8,7 @@ import logging
 from dataclasses import field, replace
 
 from tui.domain.blocks import DENIED, TextBlock, ToolCallBlock, ToolResultBlock
+from tui.domain.counting import count
 from tui.domain.events import ToolFinished, ToolProgressed, ToolStarted
 from tui.domain.value import dataclass
 from tui.engine.gate import is_yes
@@ -132,10 +133,10 @@ class ToolRound:
         history, limit = self.history, self.turn.settings.calls_per_turn
         history.count(call)
         if history.made > limit:
-            return f"The limit of {limit} tool calls per turn is reached. Not executed."
+            return f"The limit of {count(limit, 'tool call')} per turn is reached. Not executed."
         if history.in_a_row >= SAME_CALL_STOPS:
             history.stuck = True
-            return f"The same call came {history.in_a_row} times in a row. Not executed; the turn ends here."
+            return f"The same call came {count(history.in_a_row, 'time')} in a row. Not executed; the turn ends here."
         names = [schema.name for schema in self.turn.tools()]
         if call.name not in names:
             return f"There is no tool `{call.name}`. Available: {', '.join(names) or 'none'}."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tui.domain.blocks import ToolCallBlock, ToolResultBlock
+from tui.domain.counting import count
 from tui.domain.events import MessageCompleted, Notice, Severity, ToolFinished, TurnStarted
 from tui.domain.messages import Message, Role, Turn
 from tui.domain.stream import Finish, Stop
@@ -133,7 +134,7 @@ class TurnLoop:
             self._notice("The model makes the same call again and again: the turn was ended.")
             return False
         if over_limit:
-            self._notice(f"{self.turn.settings.calls_per_turn} tool calls in one turn: the turn was ended.")
+            self._notice(f"{count(self.turn.settings.calls_per_turn, 'tool call')} in one turn: the turn was ended.")
             return False
         return True
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tui.domain.counting import count
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.stream import (
     BlockFinished,
@@ -59,7 +60,7 @@ class Watch:
             if self._limit_s and now_steady - self._started > self._limit_s:
                 raise ProviderError(
                     ErrorKind.TIMEOUT,
-                    f"The answer was not finished after {self._limit_s / 60:.0f} minutes.",
+                    f"The answer was not finished after {count(round(self._limit_s / 60), 'minute')}.",
                     retryable=False,
                 )
             silent_s = float(round(now_steady - self._heard))

@@ -19,6 +19,7 @@ from tui.catalog.facts import AuthStyle, ModelFacts, ProviderFacts
 from tui.catalog.load import effective_quirks
 from tui.catalog.quirks import Quirks
 from tui.domain.blocks import ThinkingBlock
+from tui.domain.counting import count
 from tui.domain.errors import ConfigError, ErrorKind, ProviderError
 from tui.domain.late_pattern import late_pattern
 from tui.domain.printable import one_line
@@ -300,7 +301,7 @@ def _rest(reader: BodyReader, target: Place, beginning: bytes | None, received: 
         return reader.finish()
     except ProviderError as error:
         if error.kind is ErrorKind.TRUNCATED and received:
-            error.message = f"The answer broke off after {received:,} bytes: {_cause(error.message)}"
+            error.message = f"The answer broke off after {count(received, 'byte')}: {_cause(error.message)}"
         if beginning is None or error.kind not in (ErrorKind.TRUNCATED, ErrorKind.BAD_FRAME, ErrorKind.NOT_A_STREAM):
             raise
         from tui.providers.other_format import in_another_format

@@ -14,6 +14,7 @@ from contextlib import aclosing, asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urljoin, urlsplit
 
+from tui.domain.counting import count
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.printable import one_line
 from tui.providers.address import Address, checked, proxy_for, proxy_name
@@ -67,7 +68,7 @@ class HttpResponse:
         except Over:
             return None
         except foreign() as fault:
-            progress = f"after {self.received:,} bytes" if self.received else "before the answer began"
+            progress = f"after {count(self.received, 'byte')}" if self.received else "before the answer began"
             raise _translated(fault, self._way, progress=progress) from None
         self.ended = raw is None
         return raw

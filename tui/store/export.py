@@ -21,6 +21,7 @@ from tui.domain.blocks import (
     ToolResultBlock,
 )
 from tui.domain.compression import SummaryRun
+from tui.domain.counting import count
 from tui.domain.messages import Message, Role, Turn
 from tui.domain.printable import one_line, printable
 from tui.domain.value import dataclass
@@ -181,7 +182,7 @@ def _speaker(message: Message) -> str:
 def _thinking_label(block: ThinkingBlock) -> str:
     facts = [
         f"{block.seconds:.0f} s" if block.seconds is not None else "",
-        f"{block.tokens:,} tokens" if block.tokens is not None else "",
+        count(block.tokens, "token") if block.tokens is not None else "",
         "summary" if block.form == "summary" else "",
     ]
     known = ", ".join(fact for fact in facts if fact)

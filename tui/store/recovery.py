@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from tui.domain.counting import count
 from tui.store.migrate import migrate
 from tui.store.opening import SIDECARS, connect, open_writer
 from tui.store.words import index_all
@@ -55,7 +56,7 @@ def recover(path: Path, file_system: Callable[[Path], str]) -> str:
         saved = _salvage(aside, connection)
     finally:
         connection.close()
-    sessions = "1 session" if saved == 1 else f"{saved:,} sessions"
+    sessions = count(saved, "session")
     return f"The session database was damaged. It is kept as `{aside}`; {sessions} could be read from it."
 
 

@@ -17,6 +17,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from tui.domain.counting import count
 from tui.domain.errors import ToolError
 from tui.domain.printable import printable
 from tui.tools.file_intents import read_intent
@@ -162,7 +163,7 @@ def _listed(rows: list[str], limit: int, why_killed: str) -> str:
             break
         kept.append(row)
     if len(kept) < len(rows) or len(rows) >= limit:
-        kept.append(f"(cut after {len(kept):,} lines; there may be more: narrow the pattern or the path)")
+        kept.append(f"(cut after {count(len(kept), 'line')}; there may be more: narrow the pattern or the path)")
     if why_killed:
         kept.append(f"(the search was stopped: {why_killed})")
     return "\n".join(kept) or "No line matches."

@@ -9,6 +9,8 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tui.domain.counting import count
+
 MOST_BYTES = 10 * 1024 * 1024
 """Bytes of one output that are kept; what comes after them is dropped."""
 MOST_FILES = 20
@@ -56,7 +58,9 @@ class KeptOutput:
         """Where it is, for the model; nothing when there is no file."""
         if self.path is None or not self.written:
             return ""
-        how_much = f"The first {self.written:,} bytes of it are" if self.written >= MOST_BYTES else "All of it is"
+        how_much = (
+            f"The first {count(self.written, 'byte')} of it are" if self.written >= MOST_BYTES else "All of it is"
+        )
         return f"{how_much} in `{self.path}`: read_file and grep can look there."
 
     def _opened(self, folder: Path) -> int:

@@ -13,6 +13,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from tui.domain.counting import count
 from tui.domain.errors import ToolError
 from tui.domain.printable import printable
 from tui.tools.file_intents import read_intent
@@ -165,7 +166,7 @@ class Walk:
                 for entry in listed:
                     self._walked += 1
                     if self._walked > MAX_WALKED or monotonic() > self._until:
-                        self.why_cut = f"{self._walked:,} entries looked at"
+                        self.why_cut = f"{count(self._walked, 'entry', 'entries')} looked at"
                         break
                     if entry.is_dir(follow_symlinks=False):
                         if entry.name not in self._skipped:

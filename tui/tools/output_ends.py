@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from tui.domain.counting import count
+
 MAX_LINE = 2_000
 """Characters of one line that are shown."""
 
@@ -37,7 +39,7 @@ class OutputEnds:
         missing = self.produced - len(self._first) - len(self._last)
         if missing <= 0:
             return _readable(bytes(self._first + self._last))
-        between = f"\n… ({missing:,} of {self.produced:,} bytes left out here) …\n"
+        between = f"\n… ({missing:,} of {count(self.produced, 'byte')} left out here) …\n"
         return _readable(bytes(self._first)) + between + _readable(bytes(self._last))
 
     def beginning(self) -> bytes:
@@ -54,7 +56,7 @@ def _readable(data: bytes) -> str:
     text = data.decode(errors="replace")
     binary = len(_BINARY.findall(text)) + text.count("\ufffd")
     if binary > max(8, len(text) // 20):
-        return f"(binary output: {len(data):,} bytes, beginning with {data[:32].hex(' ')})"
+        return f"(binary output: {count(len(data), 'byte')}, beginning with {data[:32].hex(' ')})"
     return "\n".join(_short(line) for line in text.replace("\r\n", "\n").split("\n"))
 
 

@@ -11,6 +11,7 @@ from typing import Annotated, BinaryIO
 from pydantic import BaseModel, ConfigDict, Field
 
 from tui.domain.blocks import ImageBlock, TextBlock
+from tui.domain.counting import count
 from tui.domain.errors import ToolError
 from tui.tools.file_intents import read_intent
 from tui.tools.ports import Job, Outcome, Prepared, said
@@ -77,7 +78,7 @@ class ReadFile:
             if media_type is not None:
                 return _picture(handle, status.st_size, media_type, place)
             if b"\0" in head:
-                return said(f"`{place.shown}` is a binary file of {status.st_size:,} bytes.", failed=True)
+                return said(f"`{place.shown}` is a binary file of {count(status.st_size, 'byte')}.", failed=True)
             stamp = Stamp.of(status)
             with os.fdopen(os.dup(handle), "rb") as file:
                 piece = _lines(file, offset, limit)
@@ -105,11 +106,11 @@ def picture_type(head: bytes) -> str | None:
 
 def _picture(handle: int, size: int, media_type: str, place: Place) -> Outcome:
     if size > MAX_IMAGE:
-        raise ToolError(f"`{place.shown}` is a picture of {size:,} bytes; the limit is {MAX_IMAGE:,}.")
+        raise ToolError(f"`{place.shown}` is a picture of {count(size, 'byte')}; the limit is {MAX_IMAGE:,}.")
     data = base64.b64encode(os.pread(handle, size, 0)).decode()
     return Outcome(
         content=(
-            TextBlock(text=f"{place.shown}: {media_type}, {size:,} bytes"),
+            TextBlock(text=f"{place.shown}: {media_type}, {count(size, 'byte')}"),
             ImageBlock(media_type=media_type, data=data, name=place.shown),
         )
     )
@@ -121,7 +122,7 @@ def _lines(file: BinaryIO, offset: int, limit: int) -> _Piece:
         row = file.readline(MAX_BYTES)
         scanned += len(row)
         if not row:
-            raise ToolError(f"The file has only {number - 1:,} lines.")
+            raise ToolError(f"The file has only {count(number - 1, 'line')}.")
         if scanned > SCANNED:
             raise ToolError(f"Line {offset:,} lies beyond the first {SCANNED:,} bytes.")
         number += row.endswith(b"\n")
@@ -143,7 +144,7 @@ def _shown(piece: _Piece, offset: int, place: Place, size: int) -> str:
     rows = [f"{offset + at}\t{_row(row)}" for at, row in enumerate(piece.lines)]
     if not piece.ended:
         following = offset + len(piece.lines)
-        rows.append(f"(cut here; the file has {size:,} bytes: go on with offset={following})")
+        rows.append(f"(cut here; the file has {count(size, 'byte')}: go on with offset={following})")
     return "\n".join(rows)
 
 

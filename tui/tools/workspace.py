@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from tui.domain.counting import count
 from tui.domain.errors import ToolError
 from tui.domain.printable import printable
 from tui.tools.rules import Guard
@@ -148,11 +149,11 @@ def read_whole(real: Path, limit: int) -> tuple[bytes, Stamp]:
     """All bytes of a file and its stamp; raises ToolError for one larger than ``limit``."""
     with opened_file(real) as (handle, status):
         if status.st_size > limit:
-            raise ToolError(f"`{real.name}` has {status.st_size:,} bytes; the limit is {limit:,}.")
+            raise ToolError(f"`{real.name}` has {count(status.st_size, 'byte')}; the limit is {limit:,}.")
         with os.fdopen(os.dup(handle), "rb") as file:
             data = file.read(limit + 1)
         if len(data) > limit:
-            raise ToolError(f"`{real.name}` has more than {limit:,} bytes.")
+            raise ToolError(f"`{real.name}` has more than {count(limit, 'byte')}.")
         return data, Stamp.of(os.fstat(handle))
 
 

@@ -11,6 +11,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from tui.domain.counting import count
 from tui.domain.errors import ToolError
 from tui.tools.file_intents import write_intent
 from tui.tools.ports import Job, Outcome, Prepared, said
@@ -125,12 +126,12 @@ class EditFile:
         old, new = _in_the_files_newlines(before, arguments)
         if old == new:
             raise ToolError("old_text and new_text are the same.")
-        count = before.count(old)
-        if count == 0:
+        found = before.count(old)
+        if found == 0:
             raise ToolError(f"old_text does not occur in `{place.shown}`. Read the file and copy the words exactly.")
-        if count > 1 and not arguments.replace_all:
+        if found > 1 and not arguments.replace_all:
             raise ToolError(
-                f"old_text occurs {count:,} times in `{place.shown}`: add lines around it, or set replace_all."
+                f"old_text occurs {count(found, 'time')} in `{place.shown}`: add lines around it, or set replace_all."
             )
         return _Change(place, stamp, before, before.replace(old, new))
 
@@ -195,7 +196,7 @@ def _write(change: _Change, seen: SeenFiles) -> Outcome:
         status = os.stat(place.real.name, dir_fd=folder, follow_symlinks=False)
     seen.note(place.real, Stamp.of(status), change.after)
     lines = change.after.count("\n") + (not change.after.endswith("\n") and change.after != "")
-    return said(f"Wrote `{place.shown}`: {lines:,} lines, {len(data):,} bytes.")
+    return said(f"Wrote `{place.shown}`: {count(lines, 'line')}, {count(len(data), 'byte')}.")
 
 
 def _refuse_if_not_as_shown(place: Place, shown: Stamp | None, folder: int) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from tui.commands.context import Copy
 from tui.domain.blocks import TextBlock, ThinkingBlock
+from tui.domain.counting import count
 from tui.domain.errors import UsageError
 from tui.domain.events import Severity
 from tui.domain.messages import Message, Role
@@ -49,7 +50,7 @@ class Copying:
         text = printable(self._text(what))
         if not text.strip():
             raise UsageError("There is nothing to copy.")
-        return f"Copied {what.value} ({len(text):,} characters){self.put(text)}."
+        return f"Copied {what.value} ({count(len(text), 'character')}){self.put(text)}."
 
     def put(self, text: str) -> str:
         """Put words on the clipboard; how, for the user."""
@@ -59,7 +60,7 @@ class Copying:
         """Copy what is selected, and say so."""
         text = printable(text)
         try:
-            self._app.say(f"Copied {len(text):,} characters{self.put(text)}.")
+            self._app.say(f"Copied {count(len(text), 'character')}{self.put(text)}.")
         except UsageError as error:
             self._app.say(error.message, Severity.WARNING, error.advice)
 
@@ -137,7 +138,8 @@ def put_on_clipboard(text: str, write: Callable[[str], None], environment: Mappi
         write(_osc52(data, {} if browser else environment))
         return " through the browser" if browser else " through the terminal"
     raise UsageError(
-        f"{len(data):,} bytes are too much for the terminal's clipboard.", advice="`/export md` writes a file instead."
+        f"{count(len(data), 'byte')} are too much for the terminal's clipboard.",
+        advice="`/export md` writes a file instead.",
     )
 
 

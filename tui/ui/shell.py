@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from tui.commands.context import CommandContext, View
 from tui.commands.registry import Registry
 from tui.domain.blocks import Block
+from tui.domain.counting import noun
 from tui.domain.errors import ConfigError, ErrorKind, PonderError, ProviderError, UnknownModel, UsageError
 from tui.domain.events import AppEvent, ApprovalAsked, CompressionFinished, SettingsChanged, Severity, TurnFailed
 from tui.ui.attention import Attention
@@ -125,7 +126,10 @@ class AppShell:
                 if "reasoning.includeInResponse" in values:
                     self._app.chat.conversation.show(self.showing())
             case CompressionFinished(before, after, error="", summary=summary) if summary:
-                self.say(f"Compressed {tokens(before)} → {tokens(after)} tokens.", advice="/uncompress takes it back.")
+                self.say(
+                    f"Compressed {tokens(before)} → {tokens(after)} {noun(after, 'token')}.",
+                    advice="/uncompress takes it back.",
+                )
             case TurnFailed(turn, error):
                 self._app.editing.restore(turn)
                 if isinstance(error, ProviderError) and error.kind is ErrorKind.NO_KEY:

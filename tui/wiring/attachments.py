@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tui.domain.blocks import Block, ImageBlock, TextBlock
+from tui.domain.counting import count
 from tui.domain.errors import UsageError
 
 PICTURES = {
@@ -33,7 +34,7 @@ def read_attachment(folder: Path, name: str) -> Block:
         size = path.stat().st_size
         media = PICTURES.get(path.suffix.lower())
         if size > (MAX_PICTURE if media else MAX_TEXT):
-            raise UsageError(f"`{path.name}` is too large to attach ({size:,} bytes).")
+            raise UsageError(f"`{path.name}` is too large to attach ({count(size, 'byte')}).")
         data = path.read_bytes()
     except OSError as error:
         raise UsageError(f"`{name}` cannot be read: {error.strerror}.") from None

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from tui.catalog.plan_settings import PLAN_KEYS
 from tui.catalog.spec import parse_spec
+from tui.domain.counting import count
 from tui.domain.errors import ConfigError
 from tui.domain.thinking import ThinkingPlan
 from tui.settings.assign import find_key, nearest, parse
@@ -104,7 +105,7 @@ class LiveSettings:
             and not layers.yields(key)
         }
         save_profile(self._folder, Profile(name=name, model=str(self._current.spec), values=values))
-        return f"Profile {name} saved: {self._current.spec} and {len(values)} settings."
+        return f"Profile {name} saved: {self._current.spec} and {count(len(values), 'setting')}."
 
     async def delete_profile(self, name: str) -> str:
         """One of the user's."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tui.catalog.facts import ModelFacts
+from tui.domain.counting import count
 
 
 def fact_sheet(facts: ModelFacts) -> str:
@@ -33,7 +34,7 @@ def fact_sheet(facts: ModelFacts) -> str:
 
 
 def _number(value: int | None) -> str:
-    return "unknown" if value is None else f"{value:,} tokens"
+    return "unknown" if value is None else count(value, "token")
 
 
 def _dollars(value: float | None) -> str:

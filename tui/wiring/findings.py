@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tui.catalog.facts import AuthStyle, Lifecycle, ProviderFacts
+from tui.domain.counting import count
 from tui.domain.errors import PonderError
 from tui.domain.thinking import ModelSpec
 from tui.wiring.program import Program, network_limits
@@ -128,7 +129,7 @@ class Findings:
             elif provider.id in self._servers:
                 from tui.providers.shown_request import shown_url
 
-                where = f"{len(self._servers[provider.id])} models at {shown_url(provider.base_url)}"
+                where = f"{count(len(self._servers[provider.id]), 'model')} at {shown_url(provider.base_url)}"
                 found.append(_finding(provider, where, spec))
             elif provider.id in self._problems:
                 detail = self._problems[provider.id]

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tui.catalog.facts import ProviderFacts
+from tui.domain.counting import count
 from tui.domain.errors import PonderError
 
 REACH_WITHIN_S = 3.0
@@ -24,14 +25,14 @@ def database_health(path: Path) -> str:
         reading = open_reader(path)
         try:
             check(reading.connection)
-            count = reading.connection.execute("SELECT count(*) FROM session").fetchone()[0]
+            sessions = reading.connection.execute("SELECT count(*) FROM session").fetchone()[0]
         finally:
             reading.close()
     except PonderError as problem:
         return problem.message
     except (OSError, sqlite3.Error) as fault:
         return f"cannot be read: {fault}"
-    return f"whole, {count:,} sessions, {path.stat().st_size / 1_000_000:.1f} MB"
+    return f"whole, {count(sessions, 'session')}, {path.stat().st_size / 1_000_000:.1f} MB"
 
 
 async def reachability(providers: Sequence[ProviderFacts], environment: Mapping[str, str]) -> dict[str, str]:

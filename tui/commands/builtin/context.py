@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tui.commands.context import CommandContext, View
 from tui.commands.registry import Argument, Command, Group, Place
+from tui.domain.counting import count
 from tui.domain.errors import UsageError
 from tui.domain.usage import Certainty
 
@@ -22,11 +23,11 @@ async def _tokens(context: CommandContext, words: str) -> None:
             raise UsageError(
                 "This provider does not count tokens for us.", advice="The meter's estimate is all there is."
             )
-        context.screen.say(f"The provider counts {exact:,} tokens; the estimate was {reading.effective:,}.")
+        context.screen.say(f"The provider counts {count(exact, 'token')}; the estimate was {reading.effective:,}.")
         return
     reading = await context.desk.chat.weigh(context.screen.draft())
     word = "reported" if reading.certainty is Certainty.REPORTED else "estimated"
-    context.screen.say(f"{reading.effective:,} tokens would be sent ({word}); {reading.raw:,} are stored.")
+    context.screen.say(f"{count(reading.effective, 'token')} would be sent ({word}); {reading.raw:,} are stored.")
 
 
 async def _compress(context: CommandContext, words: str) -> None:
@@ -36,9 +37,9 @@ async def _compress(context: CommandContext, words: str) -> None:
         return
     would = (await context.desk.chat.preview("")).compression
     if would is not None and would.turns:
-        turns = "1 turn" if len(would.turns) == 1 else f"{len(would.turns)} turns"
+        turns = count(len(would.turns), "turn")
         context.screen.say(
-            f"Folding {turns}: {would.before:,} → about {would.after:,} tokens",
+            f"Folding {turns}: {would.before:,} → about {count(would.after, 'token')}",
             advice=f"{would.writer} writes the summary. The originals stay; /uncompress takes it back.",
         )
     await context.desk.chat.compress(words)
@@ -51,7 +52,9 @@ async def _uncompress(context: CommandContext, _: str) -> None:
     view = context.view()
     left = len(view.folding.folded) if view.folding is not None else 0
     context.screen.say(
-        f"The last compression is taken back; {left} turns are still folded." if left else "The whole history is back."
+        f"The last compression is taken back; {count(left, 'turn')} still folded."
+        if left
+        else "The whole history is back."
     )
 
 
@@ -65,7 +68,9 @@ async def _tools(context: CommandContext, words: str) -> None:
 
 
 async def _mcp(context: CommandContext, _: str) -> None:
-    rows = [f"- **{row.name}** {row.state}, {row.tools} tools {row.detail}" for row in context.desk.tools.servers()]
+    rows = [
+        f"- **{row.name}** {row.state}, {count(row.tools, 'tool')} {row.detail}" for row in context.desk.tools.servers()
+    ]
     text = "\n".join(rows) or "No MCP servers. `[mcp.servers.NAME]` in config.toml adds one."
     await context.screen.show(View.TEXT, f"MCP servers\n{text}")
 

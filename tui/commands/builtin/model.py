@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from tui.catalog.spec import parse_asked, require_asked, split_asked
 from tui.commands.context import CommandContext, View
 from tui.commands.registry import Argument, Command, Group, Place
+from tui.domain.counting import count
 from tui.domain.errors import UsageError
 
 
@@ -79,8 +80,8 @@ async def _previous_model(context: CommandContext, _: str) -> None:
 
 
 async def _refresh(context: CommandContext, _: str) -> None:
-    count = await context.desk.models.refresh_models()
-    context.screen.say(f"The provider lists {count} models.")
+    listed = await context.desk.models.refresh_models()
+    context.screen.say(f"The provider lists {count(listed, 'model')}.")
 
 
 async def _key(context: CommandContext, words: str) -> None:

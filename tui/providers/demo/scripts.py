@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
+from tui.domain.counting import count
 from tui.domain.late_pattern import late_pattern
 from tui.providers.demo.errand import errand
 from tui.providers.demo.hearing import Heard
@@ -141,8 +142,8 @@ def _report(heard: Heard) -> str:
     for number, result in enumerate(heard.results, 1):
         lines = result.strip().splitlines()
         shown = "\n".join(line[:100] for line in lines[:8]).replace("```", "'''")
-        more = f"\n… and {len(lines) - 8} more lines" if len(lines) > 8 else ""
-        parts.append(f"**Result {number}** ({len(lines)} lines)\n\n```text\n{shown}{more}\n```")
+        more = f"\n… and {count(len(lines) - 8, 'more line')}" if len(lines) > 8 else ""
+        parts.append(f"**Result {number}** ({count(len(lines), 'line')})\n\n```text\n{shown}{more}\n```")
     return "\n\n".join(parts) + "\n\n" + _page("after-tools")
 
 

@@ -6,6 +6,7 @@ import re
 from typing import TypeVar
 
 from tui.domain.blocks import Block, ImageBlock, TextBlock
+from tui.domain.counting import count
 from tui.domain.printable import one_line
 
 PASTE_LINES = 12
@@ -107,7 +108,7 @@ class Chips:
 
     def _fold(self, text: str) -> str:
         lines = text.count("\n") + 1
-        word = self._free(f"pasted {lines:,} lines" if lines > 1 else f"pasted {len(text):,} characters")
+        word = self._free(f"pasted {count(lines, 'line') if lines > 1 else count(len(text), 'character')}")
         self._texts[word] = text
         return word
 

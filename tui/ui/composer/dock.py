@@ -15,6 +15,7 @@ from textual.widgets import Static
 
 from tui.commands.context import Desk
 from tui.commands.parse import Completion, complete, is_command
+from tui.domain.counting import count
 from tui.domain.errors import PonderError
 from tui.domain.events import Severity
 from tui.domain.usage import MeterReading
@@ -133,7 +134,7 @@ class Dock(Vertical):
 
     @on(Composer.Trimmed)
     def _trimmed(self, event: Composer.Trimmed) -> None:
-        self._shell.say(f"The paste had {event.kept:,} characters; the first million is kept.", Severity.WARNING)
+        self._shell.say(f"The paste had {count(event.kept, 'character')}; the first million is kept.", Severity.WARNING)
 
     @work(exclusive=True, group="weigh")
     async def _weigh(self) -> None:

@@ -9,6 +9,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
+from tui.domain.counting import count
 from tui.domain.events import ApprovalAsked
 from tui.ui.markdown.runs import width_of
 from tui.ui.screens.approval_lines import detail_lines, marked
@@ -83,7 +84,7 @@ class AskedCall(Vertical):
         if hidden is None or not self._is_laid:
             return
         self.end_seen = self.end_seen or hidden == 0
-        words = f"▼ {hidden:,} more line{'s' * (hidden > 1)}" if hidden else ""
+        words = f"▼ {count(hidden, 'more line')}" if hidden else ""
         if not self.end_seen:
             words += ": read to the end first · pgdn · ctrl+end"
         self._below.update(Content.styled(words, "bold $warning reverse" if self._hurried else "bold $warning"))

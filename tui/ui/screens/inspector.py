@@ -13,6 +13,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from tui.commands.context import ChatDesk, Exchange
+from tui.domain.counting import count
 from tui.domain.errors import PonderError
 from tui.domain.printable import one_line, printable
 from tui.domain.usage import Certainty
@@ -90,7 +91,7 @@ class Inspector(Sheet[None]):
         if self._answer:
             self._verdict.update(Content.styled(round_trip(self._preview, self._answer) + "\n", "bold $foreground"))
             self._verdict.display = True
-        self.note(f"{word} {meter.effective:,} tokens to {self._preview.target.provider.id}")
+        self.note(f"{word} {count(meter.effective, 'token')} to {self._preview.target.provider.id}")
         self.action_go(self._at)
 
     def _show_tabs(self) -> None:

@@ -8,6 +8,7 @@ from tui.context.bill import Bill
 from tui.context.meter import block_sizes
 from tui.domain.blocks import Block, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.compression import CompressionPreview
+from tui.domain.counting import count, noun
 from tui.domain.messages import Message, Role, Turn
 from tui.domain.printable import one_line
 from tui.domain.request import Verdict
@@ -57,24 +58,29 @@ def _plan(preview: Preview) -> Iterator[Line]:
 
 def _meter(reading: MeterReading, width: int) -> Iterator[Line]:
     yield [
-        Run(f"{tokens(reading.effective)} tokens sent", "heading", Look.BOLD),
+        Run(f"{tokens(reading.effective)} {noun(reading.effective, 'token')} sent", "heading", Look.BOLD),
         Run(f"   {certainty_words(reading)}; {tokens(reading.raw)} stored", "muted"),
     ]
     column = min(width, 40)
     counts = [(words, count) for words, count, _ in part_counts(reading) if count]
     if reading.trigger is not None:
         counts.append(("compress at", reading.trigger))
-    for words, count in counts:
-        yield [Run(f"  {words}".ljust(column - 8), "muted"), Run(tokens(count).rjust(8), "text")]
+    for words, weight in counts:
+        yield [Run(f"  {words}".ljust(column - 8), "muted"), Run(tokens(weight).rjust(8), "text")]
 
 
 def _compression(would: CompressionPreview | None) -> Iterator[Line]:
     """What ``/compress`` would do now."""
     if would is None:
         return
-    turns = "1 turn" if len(would.turns) == 1 else f"{len(would.turns)} turns"
+    turns = count(len(would.turns), "turn")
     yield [
-        Run(f"/compress would fold {turns}: {tokens(would.before)} → ≈{tokens(would.after)} tokens", "text", Look.BOLD),
+        Run(
+            f"/compress would fold {turns}: {tokens(would.before)} → "
+            f"≈{tokens(would.after)} {noun(would.after, 'token')}",
+            "text",
+            Look.BOLD,
+        ),
         Run(f"   {one_line(would.writer, 60)} writes the summary", "muted"),
     ]
     for prompt in would.prompts[:MOST_PROMPTS]:
@@ -115,7 +121,7 @@ def _turns(preview: Preview, turns: Sequence[Turn], width: int) -> Iterator[Line
     facts, scale = preview.target.facts, preview.meter.scale
     sizes = block_sizes(preview.request.outgoing, shown, facts, scale=scale)
     if len(shown) < len(turns):
-        yield [Run(f"{len(turns) - len(shown)} earlier turns are not listed.", "muted")]
+        yield [Run(f"Not listed: {count(len(turns) - len(shown), 'earlier turn')}.", "muted")]
     for number, turn in enumerate(shown, len(turns) - len(shown) + 1):
         yield _title(f"Turn {number}")
         for message in turn.messages:

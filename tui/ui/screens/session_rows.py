@@ -7,6 +7,7 @@ import re
 from textual.content import Content
 
 from tui.commands.context import SessionRow
+from tui.domain.counting import count
 from tui.domain.printable import one_line
 from tui.ui.transcript.figures import money
 from tui.ui.widgets.row_list import Row
@@ -33,7 +34,7 @@ def session_row(row: SessionRow, width: int, now: float, *, current: bool) -> Ro
     head = Content.styled(mark, "$focus") + Content.styled(title, "bold $foreground")
     head = head + Content.styled(gap + when, "$muted-text")
     cost = money(row.cost) if row.cost is not None else "cost unknown"
-    words = [row.model or "no answer yet", f"{row.turns} turn{'s' if row.turns != 1 else ''}", cost]
+    words = [row.model or "no answer yet", count(row.turns, "turn"), cost]
     if row.pinned:
         words.append("pinned")
     if row.deleted:

@@ -12,6 +12,7 @@ from textual.widget import Widget
 from textual.widgets import OptionList
 
 from tui.commands.context import Desk, SessionRow
+from tui.domain.counting import count
 from tui.domain.errors import PonderError
 from tui.ui.screens.export_choice import ask_export
 from tui.ui.screens.finder import Search
@@ -73,7 +74,7 @@ class Sessions(Search[str]):
         width = max(20, self._list.size.width - 2)
         here, now = self._desk.chat.session_id, time.time()
         self._list.show_rows([session_row(row, width, now, current=row.id == here) for row in found], at=at)
-        self.note(f"{len(found)} session{'s' if len(found) != 1 else ''}")
+        self.note(count(len(found), "session"))
         self._preview()
 
     @work(exclusive=True, group="preview")

@@ -11,6 +11,7 @@ from textual.widget import Widget
 from textual.widgets import OptionList, Static
 
 from tui.commands.context import ToolDesk, ToolRow, ToolsSent
+from tui.domain.counting import count, noun
 from tui.domain.errors import PonderError
 from tui.domain.printable import one_line, printable
 from tui.ui.screens.sheet import Keys, Sheet
@@ -53,7 +54,8 @@ class Tools(Sheet[None]):
     def _explain(self) -> None:
         row = next((row for row in self._desk.tools() if row.name == self._list.chosen), None)
         servers = "\n".join(
-            f"{server.name}: {server.state}, {server.tools} tools {server.detail}" for server in self._desk.servers()
+            f"{server.name}: {server.state}, {count(server.tools, 'tool')} {server.detail}"
+            for server in self._desk.servers()
         )
         about = printable(row.description) if row is not None else ""
         self._about.update(Content.styled(one_line(about, 300), "$foreground") + Content(f"\n{printable(servers)}"))
@@ -86,7 +88,9 @@ def _sent(sent: ToolsSent) -> str:
     """Tokens of all definitions; the rows add up to them with what the server adds once."""
     if sent.why_none:
         return f"not sent: {sent.why_none}"
-    return f"{tokens(sent.tokens)} tokens" + (f", {tokens(sent.shared)} shared" if sent.shared else "")
+    return f"{tokens(sent.tokens)} {noun(sent.tokens, 'token')}" + (
+        f", {tokens(sent.shared)} shared" if sent.shared else ""
+    )
 
 
 def _row(row: ToolRow, width: int) -> Row:

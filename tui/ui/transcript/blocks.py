@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tui.domain.counting import count
 from tui.domain.printable import one_line, printable
 from tui.ui.markdown.runs import Line, Look, Run, plain, wrap
 from tui.ui.markdown.stretches import Mark, Stretches
@@ -282,7 +283,7 @@ class Thinking(Drawn):
             return self._head()
         if number > self._rows:
             about = "" if self._answer.document().is_known else "≈"
-            return [Run("┊ ", "thinking-bar"), Run(f"… {about}{self._total - self._rows} more lines", "muted")]
+            return [Run("┊ ", "thinking-bar"), Run(f"… {about}{count(self._total - self._rows, 'more line')}", "muted")]
         return [Run("┊ ", "thinking-bar"), *self._answer.line(self._first + number - 1)]
 
     def reach(self, first: int, last: int) -> int:

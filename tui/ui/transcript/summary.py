@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tui.domain.compression import CompressionView
+from tui.domain.counting import count, noun
 from tui.domain.printable import one_line
 from tui.ui.markdown.document import lay_markdown
 from tui.ui.markdown.runs import Line, Look, Run, width_of
@@ -87,10 +88,10 @@ class Summary(Folded):
 
 
 def _said_of(view: CompressionView) -> str:
-    turns = "1 turn" if len(view.folded) == 1 else f"{len(view.folded)} turns"
+    turns = count(len(view.folded), "turn")
     if view.before is None or view.after is None:
         return f"Folded {turns} into a summary"
-    return f"Folded {turns} into a summary · {tokens(view.before)} → {tokens(view.after)} tokens"
+    return f"Folded {turns} into a summary · {tokens(view.before)} → {tokens(view.after)} {noun(view.after, 'token')}"
 
 
 def folded_into(

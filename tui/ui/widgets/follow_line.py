@@ -6,6 +6,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
+from tui.domain.counting import count
 from tui.ui.transcript.transcript import Transcript
 
 
@@ -21,7 +22,7 @@ class FollowLine(Static):
         """What changed."""
         self.display = not following
         if not following:
-            new = f"↓ {below} new lines · " if below > 0 else "↓ "
+            new = f"↓ {count(below, 'new line')} · " if below > 0 else "↓ "
             self.update(Content(new) + Content.styled("end", "bold") + Content(" follows the answer"))
 
     def on_click(self) -> None:

@@ -8,6 +8,7 @@ from textual.content import Content
 
 from tui.context.bill import session_bill
 from tui.domain.compression import SummaryRun
+from tui.domain.counting import count
 from tui.domain.messages import Turn
 from tui.domain.printable import one_line
 from tui.domain.usage import Certainty, MeterReading, Part
@@ -51,8 +52,8 @@ def bar(reading: MeterReading, width: int, *, plain: bool = False) -> Content:
     total = max(sum(count for count, _ in sent), 1)
     filled = min(width, max(1 if reading.effective else 0, round(reading.effective / whole * width)))
     used = 0
-    for count, colour in sent:
-        used += count
+    for weight, colour in sent:
+        used += weight
         upto = min(filled, round(used / total * filled))
         cells.extend([(full, f"${colour}")] * (upto - len(cells)))
     cells.extend([(full, "$meter-fill")] * (filled - len(cells)))
@@ -94,11 +95,11 @@ def part_lines(reading: MeterReading, width: int, *, plain: bool = False) -> lis
     """A line for each part, with the colour it has in the bar; an empty one is muted."""
     dot = "#" if plain else "▪"
     lines = []
-    for words, count, colour in part_counts(reading):
-        shown = f"${colour}" if count else "$meter-free"
+    for words, weight, colour in part_counts(reading):
+        shown = f"${colour}" if weight else "$meter-free"
         mark = Content.styled(f"{dot} ", shown) if colour else Content("  ")
-        figure = "$foreground" if count else "$muted-text"
-        lines.append(mark + _pair(words, tokens(count), width - 2, figure))
+        figure = "$foreground" if weight else "$muted-text"
+        lines.append(mark + _pair(words, tokens(weight), width - 2, figure))
     return lines
 
 
@@ -118,7 +119,7 @@ def bill_lines(turns: Sequence[Turn], width: int, summaries: Sequence[SummaryRun
     spent = money(sum(costs)) if costs else "cost unknown" if rows else "nothing spent"
     if costs and unknown:
         spent += f" + {unknown} unknown"
-    lines = [_pair(f"{len(turns)} turn{'s' if len(turns) != 1 else ''}", spent, width)]
+    lines = [_pair(count(len(turns), "turn"), spent, width)]
     models = [row for row in rows if not row.for_summaries]
     shown = [(row.name.partition("/")[2], row.dollars) for row in models] if len(models) > 1 else []
     paid = [run.cost for run in summaries if run.cost is not None]
