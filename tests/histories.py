@@ -88,6 +88,9 @@ def seal_for(wire: WireName, numbers: Numbers, text: str, draw: st.DrawFn) -> Se
             item = {"type": "reasoning", "id": f"rs_{number}", "summary": [{"type": "summary_text", "text": text}]}
             if choice == 1:
                 return Seal(id=f"rs_{number}", raw=json.dumps(item))
+            if choice == 2:
+                open_text = {"summary": [], "content": [{"type": "reasoning_text", "text": text}]}
+                return Seal(id=f"rs_{number}", raw=json.dumps({**item, **open_text, "encrypted_content": ""}))
             item["encrypted_content"] = f"gAAA{number}"
             return Seal(id=f"rs_{number}", encrypted=f"gAAA{number}", raw=json.dumps(item))
         case WireName.GEMINI:

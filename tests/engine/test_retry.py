@@ -75,6 +75,7 @@ def test_every_kind_of_error_has_its_row(kind: ErrorKind) -> None:
     repairs = {
         ErrorKind.CONTEXT_OVERFLOW: Mend(Repair.COMPRESS),
         ErrorKind.BAD_SEAL: Mend(Repair.WITHOUT_THINKING),
+        ErrorKind.THINKING_MISSING: Mend(Repair.BLANK_THINKING),
         ErrorKind.EMPTY: Mend(Repair.NUDGE),
     }
     never = {"auth", "no_key", "permission", "billing", "not_found", "invalid_request", "too_large", "content_filter"}

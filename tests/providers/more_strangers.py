@@ -106,6 +106,11 @@ class Responder(Stranger):
                 open_calls.remove(item["call_id"])
         return "No tool output found for function call" if open_calls else None
 
+    def thoughts(self) -> Json:
+        """What a reasoning item holds."""
+        summary = [{"type": "summary_text", "text": "Thought."}]
+        return {"summary": summary, "encrypted_content": "gAAAA-secret"} if self.encrypts else {"summary": summary}
+
     def answer(self, body: Json) -> None:
         number = 0
 
@@ -118,14 +123,12 @@ class Responder(Stranger):
 
         response: Json = {"id": "resp_1", "object": "response", "model": body["model"], "status": "in_progress"}
         out = [event("response.created", response=response), event("response.in_progress", response=response)]
-        summary = [{"type": "summary_text", "text": "Thought."}]
-        reasoning: Json = {"id": f"rs_{len(self.seen)}", "type": "reasoning", "summary": summary}
-        if self.encrypts:
-            reasoning["encrypted_content"] = "gAAAA-secret"
-        place: Json = {"item_id": reasoning["id"], "output_index": 0, "summary_index": 0}
+        reasoning: Json = {"id": f"rs_{len(self.seen)}", "type": "reasoning", "summary": [], **self.thoughts()}
+        place: Json = {"item_id": reasoning["id"], "output_index": 0, "summary_index": 0, "content_index": 0}
+        kind = "reasoning_text" if "content" in reasoning else "reasoning_summary_text"
         out += [
-            event("response.output_item.added", output_index=0, item={**reasoning, "summary": []}),
-            event("response.reasoning_summary_text.delta", **place, delta="Thought."),
+            event("response.output_item.added", output_index=0, item={**reasoning, "summary": [], "content": []}),
+            event(f"response.{kind}.delta", **place, delta="Thought."),
             event("response.output_item.done", output_index=0, item=reasoning),
         ]
         items: list[Json] = body["input"]  # type: ignore[assignment]
@@ -151,6 +154,37 @@ class OpenResponder(Responder):
     encrypts = False
 
 
+class OpenReasoner(OpenResponder):
+    """An open model behind Responses: it thinks in the clear, and wants the thinking before each call back."""
+
+    def thoughts(self) -> Json:
+        return {"content": [{"type": "reasoning_text", "text": "Thought."}], "encrypted_content": ""}
+
+    def problem(self, body: Json) -> str | None:
+        items: list[Json] = body["input"]  # type: ignore[assignment]
+        for place, item in enumerate(items):
+            if item.get("type") == "reasoning" and not self.holds_thinking(item):
+                return "item['content'] is not an array"
+            led = place > 0 and items[place - 1].get("type") == "reasoning"
+            if item.get("type") == "function_call" and not led:
+                return "The reasoning_content in the thinking mode must be passed back to the API."
+        return super().problem(body)
+
+    def holds_thinking(self, item: Json) -> bool:
+        """Whether a reasoning item says what was thought, where this server reads it."""
+        return item.get("content") == self.thoughts()["content"] and "encrypted_content" not in item
+
+
+class SummaryReasoner(OpenReasoner):
+    """The same with the thinking in the summary (grok-3-mini)."""
+
+    def thoughts(self) -> Json:
+        return {"summary": [{"type": "summary_text", "text": "Thought."}]}
+
+    def holds_thinking(self, item: Json) -> bool:
+        return item.get("summary") == self.thoughts()["summary"] and "content" not in item
+
+
 class Ollamalike(Stranger):
     """Ollama: lines, thinking in the message, whole calls without ids, ``num_ctx`` wanted."""
 
@@ -174,6 +208,45 @@ class Ollamalike(Stranger):
             out += [line({"content": "Fine, "}), line({"content": "then."})]
         out.append(line({}, done=True, done_reason="stop", prompt_eval_count=20, eval_count=5))
         self.pieces([piece + b"\n" for piece in out], "application/x-ndjson")
+
+
+class Kimilike(Stranger):
+    """Calls tools without a thought, and refuses such answers unless something stands for the thinking."""
+
+    thinks_before_calls: ClassVar[bool] = False
+
+    def problem(self, body: Json) -> str | None:
+        messages: list[Json] = body["messages"]  # type: ignore[assignment]
+        for place, message in enumerate(messages):
+            if message.get("tool_calls") and not message.get("reasoning_content"):
+                return (
+                    "thinking is enabled but reasoning_content is missing in assistant tool call message "
+                    f"at index {place}"
+                )
+        return _chat_pairs(messages)
+
+    def answer(self, body: Json) -> None:
+        def chunk(delta: Json, reason: str | None = None) -> bytes:
+            choices = [{"index": 0, "delta": delta, "finish_reason": reason}]
+            return f"data: {json.dumps({'choices': choices})}\n\n".encode()
+
+        if _wants_call(body["messages"]):  # type: ignore[arg-type]
+            function = {"name": "list_dir", "arguments": '{"path": "."}'}
+            out = [chunk({"reasoning_content": "Hm"})] if self.thinks_before_calls else []
+            out += [chunk({"tool_calls": [{"index": 0, "id": "t-1", "function": function}]}), chunk({}, "tool_calls")]
+        else:
+            out = [chunk({"reasoning_content": "Hm"}), chunk({"content": "Fine, then."}), chunk({}, "stop")]
+        self.pieces([*out, b"data: [DONE]\n\n"], "text/event-stream")
+
+
+class Reticent(Kimilike):
+    """Accepts no replacement: only the thinking itself."""
+
+    def problem(self, body: Json) -> str | None:
+        messages: list[Json] = body["messages"]  # type: ignore[assignment]
+        if any(message["role"] == "assistant" and message.get("reasoning_content") != "Hm" for message in messages):
+            return "The reasoning_content in the thinking mode must be passed back to the API."
+        return _chat_pairs(messages)
 
 
 class Cutting(Tagged):

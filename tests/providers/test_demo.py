@@ -127,7 +127,7 @@ async def test_thinking_that_does_not_come_back_is_refused(demo: Demo, model: st
     second = await demo.ask(model, asked, *loop(model, first, sealed=False))
     assert second.error is not None
     assert second.error.status == 400
-    assert second.error.kind in (ErrorKind.BAD_SEAL, ErrorKind.INVALID_REQUEST)
+    assert second.error.kind in (ErrorKind.BAD_SEAL, ErrorKind.THINKING_MISSING, ErrorKind.INVALID_REQUEST)
 
 
 async def test_changed_thinking_is_refused(demo: Demo) -> None:

@@ -52,7 +52,12 @@ class Folder:
 
 
 def converse(home: Path, model: str, prompts: tuple[str, ...] = PROMPTS) -> list[TurnFinished | TurnFailed]:
-    """The prompts one after the other in one session, by everything the program is made of; how each turn ended."""
+    """How each turn of such a conversation ended."""
+    return [event for event in heard(home, model, prompts) if isinstance(event, TurnFinished | TurnFailed)]
+
+
+def heard(home: Path, model: str, prompts: tuple[str, ...]) -> list[AppEvent]:
+    """The prompts one after the other in one session, by everything the program is made of."""
     environment = {"PONDER_HOME": str(home), "MY_KEY": OWN_KEY, "VLLM_TEST_KEY": "vllm-key-123456"}
     program = build_program(environment, Wishes(model=model))
     assert program.problems == []
@@ -61,19 +66,18 @@ def converse(home: Path, model: str, prompts: tuple[str, ...] = PROMPTS) -> list
     current = OpenSession(program, KeptInMemory(), interactive=True)
     current.start(first_spec(program, []))
 
-    async def talk() -> list[TurnFinished | TurnFailed]:
+    async def talk() -> list[AppEvent]:
         _, subscription = current.session.attach()
-        ends: list[TurnFinished | TurnFailed] = []
+        told: list[AppEvent] = []
         for prompt in prompts:
             await current.call(current.session.submit((TextBlock(text=prompt),)))
             async for batch in subscription.batches(0):
                 events: list[AppEvent] = [stamped.event for stamped in batch]
-                end = [event for event in events if isinstance(event, TurnFinished | TurnFailed)]
-                ends += end
-                if end:
+                told += events
+                if any(isinstance(event, TurnFinished | TurnFailed) for event in events):
                     break
         await current.close()
-        return ends
+        return told
 
     try:
         return asyncio.run(asyncio.wait_for(talk(), 40))

@@ -154,7 +154,9 @@ def _thinking_back(body: dict, messages: list[dict], dialect: str) -> Iterator[s
     if dialect not in ASKS_FOR_THINKING_BACK or not _thinks(body, dialect):
         return
     for number, message in enumerate(messages):
-        if message.get("role") != "assistant" or isinstance(message.get("reasoning_content"), str):
+        thought = message.get("reasoning_content")
+        # Kimi K2.5 and K2.6 refuse the empty string as if it were missing.
+        if message.get("role") != "assistant" or (isinstance(thought, str) and (thought or dialect != "kimi")):
             continue
         if dialect == "deepseek" and message.get("tool_calls"):
             yield "The reasoning_content in the thinking mode must be passed back to the API."

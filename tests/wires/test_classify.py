@@ -81,13 +81,13 @@ def test_no_rate_limit_is_taken_for_a_full_window(status: int | None, code: str 
             400,
             "invalid_request_error",
             "The reasoning_content in the thinking mode must be passed back to the API.",
-            ErrorKind.BAD_SEAL,
+            ErrorKind.THINKING_MISSING,
         ),
         (
             400,
             None,
             "thinking is enabled but reasoning_content is missing in assistant tool call message at index 2",
-            ErrorKind.BAD_SEAL,
+            ErrorKind.THINKING_MISSING,
         ),
         (
             400,

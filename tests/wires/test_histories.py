@@ -143,6 +143,7 @@ NAMES = (
     "openrouter/z-ai/glm-5.3@high",
     "deepseek/deepseek-v4-pro@high",
     "moonshot/kimi-k3@low",
+    "moonshot/kimi-k2.6@high",
     "minimax/MiniMax-M3@med",
     "alibaba/qwen3.7-max@med",
     "zai/glm-5.2@high",

@@ -28,7 +28,6 @@ ARGUED = {
     "rig--xai-agent-tool-sessions-parallel-tool-calls-single-turn-streaming": NOT_SEALED,
     "rig--xai-permission-control-permission-control-streaming-example": NOT_SEALED,
     "rig--xai-streaming-tools-responses-stream-preserves-tool-result-flow": NOT_SEALED,
-    "rig--xai-tools-tools-smoke": NOT_SEALED,
 }
 """Cases in which the recorded client sent something else, and why we do not."""
 

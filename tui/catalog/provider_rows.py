@@ -63,7 +63,7 @@ _WIRE_DEFAULTS: Mapping[str, Table] = {
         "quirks": {"version": "2023-06-01", "forbids_sampling": False, "empty_signatures": True},
     },
     WireName.OPENAI_CHAT: {"discovery": "openai", "quirks": {"thinking_back": "as_received", **_ALTERNATING}},
-    WireName.OPENAI_RESPONSES: {"discovery": "openai", "quirks": {**_ALTERNATING}},
+    WireName.OPENAI_RESPONSES: {"discovery": "openai", "quirks": {"plain_reasoning": "content", **_ALTERNATING}},
     WireName.GEMINI: {"auth": "x-goog-api-key", "discovery": "gemini"},
     WireName.OLLAMA: {"discovery": "ollama"},
 }

@@ -17,6 +17,7 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     "think_tags": ("auto", "always", "forced_open", "never"),
     "system_role": ("system", "developer"),
     "tool_id": ("any", "nine_alnum", "forty"),
+    "plain_reasoning": ("none", "content", "any"),
 }
 """Fields that take one of a few words; a wrong one in a config file is told together with these."""
 
@@ -48,7 +49,9 @@ class Quirks:
     reasoning_details (the array as received, plus ``reasoning`` where that came too; ``reasoning`` alone without
     an array), think_tags (in the content), content_chunks (Mistral)."""
     thinking_back_empty: bool = False
-    """Send the field on every assistant message, "" where there was no thinking."""
+    """Send the field on every assistant message, also where there was no thinking."""
+    empty_thinking: str = ""
+    """What the field holds where there was no thinking: Kimi K2.5 and K2.6 refuse "" and take a blank."""
     tools_keep_thinking: bool = False
     """Finished turns that called tools keep their thinking whatever the settings say: routers hand it on to makers
     that refuse the calls without it (OpenRouter)."""
@@ -79,6 +82,9 @@ class Quirks:
     """Ask for ``reasoning.encrypted_content``."""
     item_ids: bool = True
     """Item ids may go back with their items."""
+    plain_reasoning: str = "none"
+    """Which reasoning items are sent back that have no encrypted content: ``none`` (OpenAI stores nothing and answers
+    404), ``content`` (those with the reasoning itself: open models), ``any`` (those with a summary too: xAI)."""
 
     # Anthropic
     version: str = "2026-10-21"

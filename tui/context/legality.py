@@ -12,14 +12,17 @@ from tui.context.draft import Draft, Item, Ledger
 from tui.context.flatten import flatten, flatten_unled_loop, loop_start
 from tui.context.readable import scrubbed
 from tui.context.thinking_back import Aim, Repair, same_place
+from tui.context.wire_rules import takes_blank_thinking
 from tui.domain.blocks import OpaqueBlock, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.messages import Role
 from tui.domain.request import Reason
 from tui.domain.stream import Finish
+from tui.domain.thinking import ThinkingForm
 
 CONTINUES = "(conversation continues)"
 GO_ON = "(continue)"
 NOTED = "."
+BLANK_THOUGHT = ThinkingBlock(text=" ", form=ThinkingForm.HIDDEN, wire_field="reasoning_content")
 MAY_HAVE_RUN = "Interrupted: this call may have run, its result is not known."
 
 
@@ -181,7 +184,16 @@ def _with_ends(drafts: Sequence[Draft], aim: Aim) -> list[Draft]:
     _mark_running_loop(ended)
     if aim.quirks.merge_same_role:
         _join_neighbours(ended, aim)
+    if Repair.BLANK_THINKING in aim.repair and takes_blank_thinking(aim.wire, aim.quirks):
+        _blank_thinking(ended)
     return ended
+
+
+def _blank_thinking(drafts: Sequence[Draft]) -> None:
+    for draft in drafts:
+        thinks = any(item.is_thinking for item in draft.items)
+        if draft.role is Role.ASSISTANT and not draft.joined and not thinks:
+            draft.items.insert(0, Item(BLANK_THOUGHT))
 
 
 def _join_neighbours(drafts: Sequence[Draft], aim: Aim) -> None:

@@ -26,7 +26,14 @@ from tui.domain.value import dataclass
 EARLIER_REASONING = "Earlier reasoning:\n"
 """Label of foreign thinking that goes as plain text; tags would be imitated by the model."""
 
-_KEPT_IN_LOOP = "The tool loop is still open: its thinking goes back although your settings leave thinking out."
+_KEPT_IN_LOOP = (
+    "Your settings leave thinking out, but this model requires that of the running tool loop, so it is sent. "
+    "`/set reasoning.includeInContext auto` sends what the model requires."
+)
+_REQUIRED_LEFT_OUT = (
+    "This model requires its earlier thinking back and your settings leave it out. If the provider refuses that: "
+    "`/set reasoning.includeInContext auto`, `/set reasoning.stripFromContext none`."
+)
 _KEPT_WITH_TOOLS = "Thinking of turns that called tools goes back all the same: this provider needs it whole."
 _ALL_OR_NONE = "This model binds its thinking to all before it: the last finished turn's thinking is left out as well."
 
@@ -37,6 +44,8 @@ class Repair(StrEnum):
     DROP_THINKING = "drop_thinking"
     """All thinking and every seal."""
     DROP_IMAGES = "drop_images"
+    BLANK_THINKING = "blank_thinking"
+    """Answers without thinking get a blank in its place."""
 
 
 class Place(Enum):
@@ -125,6 +134,8 @@ class ThinkingJudge:
         if reason is not None and turn_used_tools and aim.quirks.tools_keep_thinking:
             self.ledger.warn(_KEPT_WITH_TOOLS)
             return None
+        if reason is Reason.POLICY and turn_used_tools and aim.facts.echo is EchoRule.REQUIRED:
+            self.ledger.warn(_REQUIRED_LEFT_OUT)
         return reason
 
     def _stripped(self, place: Place) -> Reason | None:

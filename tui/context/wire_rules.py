@@ -8,6 +8,7 @@ from typing import Literal, assert_never
 from tui.catalog.quirks import Quirks
 from tui.domain.blocks import ThinkingBlock
 from tui.domain.messages import WireName
+from tui.domain.thinking import ThinkingForm
 from tui.domain.value import dataclass
 
 ThinkingNeeds = Literal["signature", "encrypted", "text_or_signature", "text", "as_quirks_say"]
@@ -118,7 +119,7 @@ def can_carry(block: ThinkingBlock, wire: WireRules, quirks: Quirks) -> bool:
         case "signature":
             return bool(seal and (seal.signature or seal.encrypted)) or (quirks.empty_signatures and bool(block.text))
         case "encrypted":
-            return bool(seal and seal.encrypted)
+            return bool(seal and (seal.encrypted or _readable_item(block, quirks)))
         case "text_or_signature":
             return bool(block.text or (seal and seal.signature))
         case "text":
@@ -131,3 +132,16 @@ def can_carry(block: ThinkingBlock, wire: WireRules, quirks: Quirks) -> bool:
             return quirks.thinking_back != "none" and (bool(block.text) or has_details)
         case _:
             assert_never(wire.thinking_needs)
+
+
+def _readable_item(block: ThinkingBlock, quirks: Quirks) -> bool:
+    """Whether a reasoning item without encrypted content may be sent back for its text."""
+    if quirks.plain_reasoning == "none" or not block.text or block.seal is None or not block.seal.raw:
+        return False
+    return quirks.plain_reasoning == "any" or block.form is ThinkingForm.FULL
+
+
+def takes_blank_thinking(wire: WireRules, quirks: Quirks) -> bool:
+    """Whether an answer without thinking can be given a blank in its field."""
+    fields = ("as_received", "reasoning_content", "reasoning", "reasoning_text")
+    return wire.thinking_needs == "as_quirks_say" and quirks.thinking_back in fields

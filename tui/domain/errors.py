@@ -47,6 +47,8 @@ class ErrorKind(StrEnum):
     """A parameter the model does not take; ``param`` names it where the provider did."""
     BAD_SEAL = "bad_seal"
     """Signature, encrypted content or reasoning sent back was refused."""
+    THINKING_MISSING = "thinking_missing"
+    """Thinking of an earlier answer was not sent back, and the model requires it."""
     CONTEXT_OVERFLOW = "context_overflow"
     TOO_LARGE = "too_large"
     CONTENT_FILTER = "content_filter"

@@ -86,6 +86,11 @@ class ReasoningRules:
     strip: StripPolicy = StripPolicy.NONE
     format: ReasoningFormat = ReasoningFormat.AUTO
 
+    @property
+    def leave_thinking_out(self) -> bool:
+        """Whether they can keep thinking from being sent that a model requires."""
+        return self.include_in_context is IncludeInContext.FALSE or self.strip is not StripPolicy.NONE
+
 
 class PlanState(StrEnum):
     """What the plan makes of thinking."""

@@ -16,7 +16,7 @@ from tui.engine.gate import ApprovalDesk, RetryGate
 from tui.engine.ports import Ask, Ports, Repairs, Target
 from tui.engine.saving import Saver
 from tui.engine.settings import EngineSettings
-from tui.engine.without import THINKING, Habits, Place
+from tui.engine.without import ANSWERS_WITHOUT_THINKING, THINKING, Habits, Place
 
 
 @dataclass(slots=True)
@@ -39,7 +39,11 @@ class Conversation:
     def repairs(self, target: Target, spec: ModelSpec, settings: EngineSettings) -> Repairs:
         """What is left out from the start for a model."""
         names = self.habits.refused(*_asked_at(target, spec, settings))
-        return Repairs(without=tuple(name for name in names if name != THINKING), without_thinking=THINKING in names)
+        return Repairs(
+            without=tuple(name for name in names if name not in (THINKING, ANSWERS_WITHOUT_THINKING)),
+            without_thinking=THINKING in names,
+            blank_thinking=ANSWERS_WITHOUT_THINKING in names,
+        )
 
     def learn(self, target: Target, spec: ModelSpec, settings: EngineSettings, names: tuple[str, ...]) -> None:
         """The server took a request only without these: left out from the start from now on."""

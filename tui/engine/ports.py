@@ -154,6 +154,8 @@ class Repairs:
     """Parameters the provider named as unsupported."""
     without_thinking: bool = False
     """Send no thinking of earlier turns: its seals were refused."""
+    blank_thinking: bool = False
+    """Send a blank as the thinking of answers that have none: the server refuses answers without."""
     nudge: str = ""
     """A sentence added to the system prompt, after an answer without an answer in it."""
 

@@ -18,7 +18,7 @@ from tui.domain.messages import Origin, Role, Turn
 from tui.domain.request import ChatRequest
 from tui.domain.thinking import ModelSpec, ThinkingLevel, ThinkingPlan
 from tui.domain.usage import MeterReading, Usage
-from tui.engine.ports import Ask, Target
+from tui.engine.ports import Ask, Repairs, Target
 from tui.engine.window import opened_window
 from tui.engine.without import without_parameter
 
@@ -169,7 +169,7 @@ class CataloguePlanner:
             plan=made,
             has_tools=bool(tools),
             compression=ask.view,
-            repair=frozenset({Repair.DROP_THINKING}) if ask.repairs.without_thinking else None,
+            repair=_repairs(ask.repairs),
         )
         request = ChatRequest(
             model=target.facts.id,
@@ -191,6 +191,14 @@ class CataloguePlanner:
 
         left_out = unsent(request, target.facts.wire, effective_quirks(target.provider, target.facts))
         return replace(request, outgoing=replace(outgoing, warnings=(*outgoing.warnings, *left_out)))
+
+
+def _repairs(repairs: Repairs) -> frozenset[Repair]:
+    chosen = (
+        (Repair.DROP_THINKING, repairs.without_thinking),
+        (Repair.BLANK_THINKING, repairs.blank_thinking),
+    )
+    return frozenset(repair for repair, wanted in chosen if wanted)
 
 
 def _same_but_for_the_draft(one: Ask, other: Ask) -> bool:

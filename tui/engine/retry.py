@@ -41,6 +41,7 @@ class Repair(StrEnum):
 
     COMPRESS = "compress"
     WITHOUT_THINKING = "without thinking"
+    BLANK_THINKING = "blank thinking"
     WITHOUT_PARAMETER = "without parameter"
     ASK_AGAIN = "ask again"
     NUDGE = "nudge"
@@ -50,6 +51,7 @@ class Repair(StrEnum):
 REPAIRS = {
     ErrorKind.CONTEXT_OVERFLOW: Repair.COMPRESS,
     ErrorKind.BAD_SEAL: Repair.WITHOUT_THINKING,
+    ErrorKind.THINKING_MISSING: Repair.BLANK_THINKING,
     ErrorKind.UNSUPPORTED: Repair.WITHOUT_PARAMETER,
     ErrorKind.EMPTY: Repair.NUDGE,
 }

@@ -16,14 +16,19 @@ from tui.engine.compaction import Compaction
 from tui.engine.open_turn import OpenTurn
 from tui.engine.ports import Ask, Repairs
 from tui.engine.retry import NOT_TAKEN, GiveUp, Mend, Repair, Spent, Wait, decide
-from tui.engine.without import THINKING, is_ours, is_thinking_sent_back
+from tui.engine.without import ANSWERS_WITHOUT_THINKING, THINKING, is_ours, is_thinking_sent_back
 
 CHECKPOINT_EVERY_S = 1.0
 """What a crash may cost of a running stream; the meter moves at the same pace."""
 DOUBTED_FROM = 4_000
 """Estimated tokens below which a difference to the reported input says nothing."""
 DOUBTED_BELOW = 0.7
+_BLANK_SENT = "This server requires thinking with every answer: sent a blank where there is none."
 _SENT_WITHOUT = "`{name}` is not supported here: sent without it."
+_NOTHING_LEFT_OUT = (
+    "Your settings leave no thinking out, so an answer of this conversation has none: `/fork` before it, "
+    "or switch thinking off with `/thinking none`."
+)
 NUDGE = "Your last reply held no answer. Answer now, in plain text or with a tool call."
 
 
@@ -107,6 +112,8 @@ class Step:
     def _remember(self) -> None:
         """What the server took only without."""
         never = (THINKING,) if self._repairs.without_thinking and self._thinking_not_taken else ()
+        if self._repairs.blank_thinking:
+            never = (*never, ANSWERS_WITHOUT_THINKING)
         turn = self._turn
         turn.conversation.learn(turn.target, turn.spec, turn.settings, (*self._repairs.without, *never))
 
@@ -198,6 +205,8 @@ class Step:
                 return self._send_differently(
                     replace(self._repairs, without_thinking=True), failed, "Reasoning of earlier turns dropped."
                 )
+            case Repair.BLANK_THINKING:
+                return self._send_differently(replace(self._repairs, blank_thinking=True), failed, _BLANK_SENT)
             case Repair.WITHOUT_PARAMETER:
                 name = failure.param or ""
                 if is_thinking_sent_back(name):
@@ -230,6 +239,8 @@ class Step:
             parts = ", ".join(f"{part.value} {count:,}" for part, count in reading.parts.items() if count)
             limit = "an unknown number" if reading.limit is None else f"{reading.limit:,}"
             advice = f"{count(reading.effective, 'token')} of {limit}: {parts}"
+        if failure.kind is ErrorKind.THINKING_MISSING and not ask.settings.rules.leave_thinking_out:
+            failure.advice = _NOTHING_LEFT_OUT
         if failure.kind is ErrorKind.NOT_FOUND:
             names = self._turn.ports.planner.nearest(self._turn.spec)
             advice = f"Models with such names: {', '.join(names)}." if names else advice

@@ -21,7 +21,9 @@ THINKING_SENT_BACK = frozenset(
 """Fields of messages of the history."""
 THINKING = "thinking sent back"
 """Stands among names of parameters for all thinking of earlier turns."""
-FOR_NOW = frozenset({"tools", "tool_choice", "stream"})
+ANSWERS_WITHOUT_THINKING = "answers without thinking"
+"""Stands among names of parameters for answers of the history that have no thinking."""
+FOR_NOW = frozenset({"tools", "tool_choice", "stream", ANSWERS_WITHOUT_THINKING})
 """What a server may take after its next start: forgotten when the session ends."""
 
 REFUSED_FILE = "refused.json"

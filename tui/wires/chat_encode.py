@@ -170,7 +170,7 @@ def _thinking_fields(thoughts: Sequence[ThinkingBlock], quirks: Quirks) -> dict[
     thought = _joined(thoughts)
     fields: dict[str, object] = {}
     if thought or quirks.thinking_back_empty:
-        fields[quirks.thinking_back] = thought
+        fields[quirks.thinking_back] = thought or quirks.empty_thinking
     opaque = "".join(block.seal.encrypted for block in thoughts if block.seal and block.seal.encrypted)
     if opaque:
         fields["reasoning_opaque"] = opaque

@@ -24,6 +24,7 @@ from tui.wires.error_phrases import (
     NOT_TAKEN,
     OVERLOADED,
     RATE_LIMIT,
+    THINKING_MISSING,
     TIMED_OUT,
     refused_parameter,
 )
@@ -48,6 +49,10 @@ ADVICE = {
     ErrorKind.INVALID_REQUEST: "The provider does not take the request as it is; `/context` shows what was sent.",
     ErrorKind.UNSUPPORTED: "The model does not take this parameter: leave it out, or change the setting behind it.",
     ErrorKind.BAD_SEAL: "The provider does not accept thinking sent back to it: send again without that thinking.",
+    ErrorKind.THINKING_MISSING: (
+        "The model requires its earlier thinking back: `/set reasoning.includeInContext auto` and "
+        "`/set reasoning.stripFromContext none` send it."
+    ),
     ErrorKind.CONTEXT_OVERFLOW: "The conversation is too long for this model: `/compress` it.",
     ErrorKind.TOO_LARGE: "The request has too many bytes: remove images or long tool results.",
     ErrorKind.CONTENT_FILTER: "The provider's content filter stopped this: reword it.",
@@ -82,6 +87,7 @@ _REQUEST_IDS = ("x-request-id", "request-id", "x-generation-id", "x-oneapi-reque
 _NO_HEADERS: Mapping[str, str] = {}
 _TEXT_RULES: tuple[tuple[re.Pattern[str], ErrorKind], ...] = (
     (BILLING, ErrorKind.BILLING),
+    (THINKING_MISSING, ErrorKind.THINKING_MISSING),
     (BAD_SEAL, ErrorKind.BAD_SEAL),
     (RATE_LIMIT, ErrorKind.RATE_LIMIT),
     (CONTEXT_OVERFLOW, ErrorKind.CONTEXT_OVERFLOW),

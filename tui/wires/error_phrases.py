@@ -128,11 +128,13 @@ BAD_SEAL = _any_of(
     r"(?:invalid|could not|cannot|failed to|unable to)[^.]{0,60}"
     r"(?:redacted_thinking|encrypted[_ ]content|reasoning blocks?)",
     r"encrypted[_ ]content[^.]{0,80}(?:invalid|could not|cannot|failed|mismatch|not be)",
-    r"reasoning_content[^.]{0,80}(?:passed back|is missing|must be|required)",
-    r"missing[^.]{0,40}reasoning_content",
     r"without its required (?:['\"`]?reasoning['\"`]? item|following item)",
     r"item with id ['\"]?rs_[^ ]{1,80} not found",
     r"reasoning_details[^.]{0,60}(?:invalid|could not|missing)",
+)
+THINKING_MISSING = _any_of(
+    r"reasoning_content[^.]{0,80}(?:passed back|is missing|must be|required)",
+    r"missing[^.]{0,40}reasoning_content",
 )
 RATE_LIMIT = _any_of(
     r"rate[_ -]?limit",

@@ -169,7 +169,7 @@ def _item(block: Block, quirks: Quirks) -> Item | None:
 
 
 def _reasoning(block: ThinkingBlock, quirks: Quirks) -> Item | None:
-    """As it came, but for what is only said, never taken: ``status``, nulls, an empty ``content``."""
+    """As it came, without what servers send but refuse: ``status``, nulls, empty ``content`` or encryption."""
     seal = block.seal
     if seal is None:
         return None  # this wire has no place for thinking that is not its own
@@ -178,8 +178,9 @@ def _reasoning(block: ThinkingBlock, quirks: Quirks) -> Item | None:
         item = {"type": "reasoning", "id": seal.id, "summary": [], "encrypted_content": seal.encrypted}
         item = _without_nulls(item)
     item.pop("status", None)
-    if not item.get("content"):
-        item.pop("content", None)
+    for name in ("content", "encrypted_content"):
+        if not item.get(name):
+            item.pop(name, None)
     item.setdefault("summary", [])
     if _id(seal, quirks) is None:
         item.pop("id", None)
