@@ -87,8 +87,9 @@ def open_bench(
     limit_s: float | None = None,
     environment: Mapping[str, str] | None = None,
     outputs: Path | None = None,
+    home: Path | None = None,
 ) -> Bench:
-    """A bench whose working folder is ``around/ws``."""
+    """A bench whose working folder is ``around/ws``, and the home folder ``around/person`` unless said."""
     folder = around / "ws"
     folder.mkdir(exist_ok=True)
     file = around / "person" / "config" / "permissions.toml"
@@ -96,7 +97,7 @@ def open_bench(
     box = build_workbench(
         Surroundings(
             folder=folder,
-            home=around / "person",
+            home=home or around / "person",
             environment={"PATH": "/usr/local/bin:/usr/bin:/bin", **(environment or {})},
             permissions_file=file,
             protected=(file.parent,),

@@ -8,12 +8,12 @@ from pathlib import Path
 from tui.tools.permissions import offered
 from tui.tools.ports import Intent, on_a_line
 from tui.tools.rules import Access, Guard, Wish
-from tui.tools.workspace import Place, Workspace
+from tui.tools.workspace import Place
 
 
-def read_intent(workspace: Workspace, tool: str, place: Place) -> Intent:
+def read_intent(tool: str, place: Place) -> Intent:
     """Reading a file or looking into a folder."""
-    guard = workspace.read_guard(place)
+    guard = place.read_guard
     where = "" if place.inside else " outside the working folder"
     return Intent(
         wish=Wish(tool=tool, access=Access.READ, target=str(place.real), inside=place.inside, guard=guard),
@@ -23,9 +23,9 @@ def read_intent(workspace: Workspace, tool: str, place: Place) -> Intent:
     )
 
 
-def write_intent(workspace: Workspace, tool: str, place: Place, summary: str, diff: str) -> Intent:
+def write_intent(tool: str, place: Place, summary: str, diff: str) -> Intent:
     """Writing a file; ``session`` opens the working folder, or the file itself when it lies outside."""
-    guard = workspace.write_guard(place)
+    guard = place.write_guard
     literal = _literal(place.real)
     offers = () if guard is Guard.ALWAYS_ASKS else offered("write", (literal, *_folder_pattern(place, guard)))
     return Intent(

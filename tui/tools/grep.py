@@ -10,8 +10,9 @@ import json
 import re
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Annotated
 
@@ -25,8 +26,8 @@ from tui.tools.list_dir import SKIPPED
 from tui.tools.path_patterns import alternatives
 from tui.tools.ports import Job, Outcome, Prepared, said
 from tui.tools.processes import Command, run_to_end
-from tui.tools.rules import Access
-from tui.tools.workspace import SECRET_FOLDERS, SECRET_NAMES, Workspace
+from tui.tools.rules import Access, Guard
+from tui.tools.workspace import Place, Workspace
 
 MAX_MATCHES = 1_000
 MAX_LINE = 500
@@ -70,33 +71,39 @@ class Grep:
         place = await asyncio.to_thread(self.workspace.place, arguments.path)
 
         async def perform(_: Job) -> Outcome:
-            return await self._search(place.real, arguments)
+            return await self._search(place, arguments)
 
-        return Prepared(intents=(read_intent(self.workspace, self.name, place),), perform=perform)
+        return Prepared(intents=(read_intent(self.name, place),), perform=perform)
 
-    async def _search(self, real: Path, arguments: GrepArguments) -> Outcome:
+    async def _search(self, place: Place, arguments: GrepArguments) -> Outcome:
+        real = place.real
         if not await asyncio.to_thread(real.exists):
             raise ToolError(f"`{arguments.path}` does not exist.")
-        command = self._by_ripgrep(self.ripgrep, real, arguments) if self.ripgrep else self._by_worker(real, arguments)
-        ended = await run_to_end(command)
-        rows = list(_rows(ended.output.beginning(), real, self.workspace.root))
+        # A place that was asked for by name, and permitted as such, is searched whatever it holds.
+        is_named = place.read_guard is Guard.SECRET or await asyncio.to_thread(real.is_file)
+        build = self._by_ripgrep if self.ripgrep else self._by_worker
+        ended = await run_to_end(build(real, arguments, is_named=is_named))
+        hidden = _nothing if is_named else self.workspace.holds_secrets
+        rows = list(_rows(ended.output.beginning(), real, self.workspace.root, hidden))
         if ended.why_killed and not rows:
             raise ToolError(f"The search was stopped: {ended.why_killed}. Use a simpler pattern or a smaller path.")
         if not rows and ended.code not in (0, 1):
             raise ToolError(f"The search failed: {printable(ended.output.text()[:500])}")
         return said(_listed(rows, arguments.max_matches, ended.why_killed))
 
-    def _by_ripgrep(self, program: str, real: Path, arguments: GrepArguments) -> Command:
-        argv = [program, "--no-config", "--json", "--no-messages", "--max-columns", "4000", "--max-filesize", "16M"]
-        argv += ["--max-count", str(arguments.max_matches)]
+    def _by_ripgrep(self, real: Path, arguments: GrepArguments, *, is_named: bool) -> Command:
+        argv = [self.ripgrep or "rg", "--no-config", "--json", "--no-messages"]
+        argv += ["--max-columns", "4000", "--max-filesize", "16M", "--max-count", str(arguments.max_matches)]
         argv += ["--ignore-case"] if arguments.ignore_case else []
         argv += ["--glob", arguments.glob] if arguments.glob else []
-        if not self._is_named(real):
-            argv += [part for name in (*SECRET_NAMES, *SECRET_FOLDERS) for part in ("--iglob", f"!{name}")]
+        if not is_named:
+            # Only spares the reading: what else is on the list is left out of the matches.
+            patterns = [pattern for pattern in self.workspace.guarded.secret.patterns if pattern[0] not in "/~"]
+            argv += [part for pattern in patterns for part in ("--iglob", f"!**/{pattern}")]
         argv += ["--regexp", arguments.pattern, "--", str(real)]
         return self._command(argv, None)
 
-    def _by_worker(self, real: Path, arguments: GrepArguments) -> Command:
+    def _by_worker(self, real: Path, arguments: GrepArguments, *, is_named: bool) -> Command:
         try:
             re.compile(arguments.pattern)
         except (re.error, OverflowError, RecursionError) as error:
@@ -108,15 +115,11 @@ class Grep:
             "ignore_case": arguments.ignore_case,
             "globs": [one if "/" in one else f"**/{one}" for one in alternatives(glob)] if glob else [],
             "max_matches": arguments.max_matches,
-            "skipped": sorted(SKIPPED | (set() if self._is_named(real) else set(SECRET_FOLDERS))),
-            "secret": () if self._is_named(real) else SECRET_NAMES,
+            "skipped": sorted(SKIPPED),
+            "secret": "" if is_named else self.workspace.guarded.secret.expression.pattern,
         }
         worker = Path(__file__).with_name("grep_worker.py")
         return self._command([sys.executable, "-I", "-S", str(worker)], json.dumps(order).encode())
-
-    def _is_named(self, real: Path) -> bool:
-        """A single file was asked for by name (and permitted as such): it is searched whatever it holds."""
-        return real.is_file()
 
     def _command(self, argv: list[str], stdin: bytes | None) -> Command:
         return Command(
@@ -136,8 +139,13 @@ def find_ripgrep(environment: Mapping[str, str]) -> str | None:
     return found if found and Path(found).is_absolute() else None
 
 
-def _rows(output: bytes, real: Path, root: Path) -> Iterator[str]:
-    """Lines of ripgrep's JSON; the worker writes the same."""
+def _nothing(_: Path) -> bool:
+    return False
+
+
+def _rows(output: bytes, real: Path, root: Path, hidden: Callable[[Path], bool]) -> Iterator[str]:
+    """Lines of ripgrep's JSON; the worker writes the same. Files that are ``hidden`` are left out."""
+    is_hidden = cache(hidden)
     for line in output.splitlines():
         try:
             message = json.loads(line)
@@ -148,6 +156,8 @@ def _rows(output: bytes, real: Path, root: Path) -> Iterator[str]:
             text = str(data["lines"].get("text", "")).rstrip("\r\n")
             number = int(data["line_number"])
         except (ValueError, KeyError, TypeError, AttributeError):
+            continue
+        if is_hidden(path):
             continue
         shown = path.relative_to(root) if path.is_relative_to(root) else path
         cut = text if len(text) <= MAX_LINE else f"{text[:MAX_LINE]}… ({len(text) - MAX_LINE:,} more characters)"

@@ -13,6 +13,7 @@ import stat
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 MAX_FILE = 16 * 1024 * 1024
 MAX_SCANNED_LINE = 20_000
@@ -34,7 +35,7 @@ def main() -> None:
                     return
 
 
-def files(root: Path, order: dict[str, list[str]]) -> Iterator[tuple[str, bytes]]:
+def files(root: Path, order: dict[str, Any]) -> Iterator[tuple[str, bytes]]:
     """Regular files below a folder, or the one file, with their first 16 MB."""
     if not root.is_dir():
         folder = os.open(root.parent, os.O_RDONLY)
@@ -42,12 +43,14 @@ def files(root: Path, order: dict[str, list[str]]) -> Iterator[tuple[str, bytes]
         if data is not None:
             yield str(root), data
         return
+    is_secret = re.compile(order["secret"] or "(?!)").search
     for place, folders, names, folder in os.fwalk(root, follow_symlinks=False):
-        folders[:] = sorted(name for name in folders if name not in order["skipped"])
+        kept = (name for name in folders if name not in order["skipped"])
+        folders[:] = sorted(name for name in kept if not is_secret(f"{place}/{name}".casefold()))
         for name in sorted(names):
-            if any(fnmatch.fnmatchcase(name.lower(), one) for one in order["secret"]):
-                continue
             path = Path(place, name)
+            if is_secret(str(path).casefold()):
+                continue
             if order["globs"] and not any(fits(path.relative_to(root).as_posix(), one) for one in order["globs"]):
                 continue
             data = read(name, folder)

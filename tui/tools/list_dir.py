@@ -66,7 +66,7 @@ class ListDir:
         async def perform(_: Job) -> Outcome:
             return await asyncio.to_thread(_listing, place)
 
-        return Prepared(intents=(read_intent(self.workspace, self.name, place),), perform=perform)
+        return Prepared(intents=(read_intent(self.name, place),), perform=perform)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class Glob:
         async def perform(_: Job) -> Outcome:
             return await asyncio.to_thread(_found, place, arguments.pattern)
 
-        return Prepared(intents=(read_intent(self.workspace, self.name, place),), perform=perform)
+        return Prepared(intents=(read_intent(self.name, place),), perform=perform)
 
 
 def _listing(place: Place) -> Outcome:

@@ -69,7 +69,7 @@ class ReadFile:
         async def perform(_: Job) -> Outcome:
             return await asyncio.to_thread(self._read, place, arguments.offset, arguments.limit)
 
-        return Prepared(intents=(read_intent(self.workspace, self.name, place),), perform=perform)
+        return Prepared(intents=(read_intent(self.name, place),), perform=perform)
 
     def _read(self, place: Place, offset: int, limit: int) -> Outcome:
         with opened_file(place.real) as (handle, status):

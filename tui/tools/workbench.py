@@ -9,6 +9,7 @@ from pathlib import Path
 from tui.tools.box import NoForeignTools, Workbench
 from tui.tools.fetch_url import FetchUrl, ProxyFor, no_proxy
 from tui.tools.grep import Grep, find_ripgrep
+from tui.tools.guarded_paths import guarded_paths
 from tui.tools.list_dir import Glob, ListDir
 from tui.tools.mcp import open_servers
 from tui.tools.mcp_config import read_servers
@@ -57,7 +58,8 @@ class Surroundings:
 def build_workbench(around: Surroundings) -> Workbench:
     """Everything that can be called. Raises ConfigError for a wrong ``--allow``."""
     folder, home = around.folder.resolve(), around.home.resolve()
-    workspace = Workspace(folder, home, tuple(path.resolve() for path in around.protected))
+    guarded = guarded_paths(home, around.environment)
+    workspace = Workspace(folder, home, guarded, tuple(path.resolve() for path in around.protected))
     rules = dict(around.permissions)
     environment = child_environment(around.environment, _names(rules.pop("environment", ())))
     seen = SeenFiles()

@@ -7,33 +7,22 @@ single link, so a link slipped in after the decision is an error, not an escape.
 from __future__ import annotations
 
 import os
-import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from pathlib import Path
 
 from tui.domain.counting import count
 from tui.domain.errors import ToolError
 from tui.domain.printable import printable
+from tui.tools.guarded_paths import GuardedPaths, spellings
 from tui.tools.rules import Guard
 
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _NO_BLOCK = getattr(os, "O_NONBLOCK", 0)
 _FOLDER = getattr(os, "O_DIRECTORY", 0)
 _CLOSE = getattr(os, "O_CLOEXEC", 0)
-
-SECRET_NAMES = (".env*", "*.pem", "id_*", "credentials*", ".netrc", "_netrc", ".pgpass", ".npmrc", ".pypirc", "*.key")
-"""Files that may hold secrets: reading them asks."""
-SECRET_FOLDERS = (".aws", ".ssh", ".gnupg", ".kube", ".docker")
-_SHELL_FILES = re.compile(
-    r"\.(?:(?:bash|zsh|ksh|csh|tcsh|xinit|login|input)rc|(?:bash_|z|x)?profile|bash_(?:login|logout|aliases)"
-    r"|zshenv|zlog(?:in|out)|login|xsession|gitconfig|envrc)|config\.fish"
-)
-"""Files a shell runs by itself: writing them always asks."""
-PROTECTED_FOLDERS = frozenset({".git", ".hg", ".svn", ".ssh", ".gnupg", "autostart", "launchagents", "systemd"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +33,10 @@ class Place:
     inside: bool
     shown: str
     """Relative to the working folder where it lies inside, else absolute; safe to draw."""
+    read_guard: Guard
+    """Whether the file may hold secrets."""
+    write_guard: Guard
+    """Whether writing there could change what other programs, or this one, do by themselves."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +67,7 @@ class Workspace:
 
     root: Path
     home: Path
+    guarded: GuardedPaths
     protected: tuple[Path, ...] = ()
 
     def place(self, text: str) -> Place:
@@ -81,30 +75,28 @@ class Workspace:
         if not text or "\0" in text:
             raise ToolError("`path` is empty or holds a NUL character.")
         try:
-            path = self.home / text[2:] if text.startswith("~/") else Path(text)
-            real = (self.root / path).resolve()
+            path = self.root / (self.home / text[2:] if text.startswith("~/") else Path(text))
+            real = path.resolve()
             str(real).encode()
+            names = [*spellings(path), real]
+            is_secret = self._is_ours(real) or self.guarded.secret.holds(names)
+            runs_itself = self._is_ours(real) or self.guarded.startup.holds(names)
         except (OSError, RuntimeError, UnicodeEncodeError, ValueError) as error:
             raise ToolError(f"`{printable(text[:200])}` is no path: {_words(error)}.") from None
         inside = real == self.root or self.root in real.parents
         shown = str(real.relative_to(self.root)) if inside else str(real)
-        return Place(real=real, inside=inside, shown=printable(shown, keep_newlines=False))
+        read_guard = Guard.SECRET if is_secret else Guard.NONE
+        return Place(
+            real=real,
+            inside=inside,
+            shown=printable(shown, keep_newlines=False),
+            read_guard=read_guard,
+            write_guard=Guard.ALWAYS_ASKS if runs_itself else read_guard,
+        )
 
-    def read_guard(self, place: Place) -> Guard:
-        """Whether a file's name says that it may hold secrets."""
-        parts = [part.lower() for part in place.real.parts]
-        if any(fnmatchcase(parts[-1], name) for name in SECRET_NAMES):
-            return Guard.SECRET
-        if any(part in SECRET_FOLDERS for part in parts[1:]) or self._is_ours(place.real):
-            return Guard.SECRET
-        return Guard.NONE
-
-    def write_guard(self, place: Place) -> Guard:
-        """Whether writing there could change what other programs, or this one, do by themselves."""
-        parts = {part.lower() for part in place.real.parts}
-        if parts & PROTECTED_FOLDERS or any(map(_SHELL_FILES.fullmatch, parts)) or self._is_ours(place.real):
-            return Guard.ALWAYS_ASKS
-        return self.read_guard(place)
+    def holds_secrets(self, real: Path) -> bool:
+        """Whether a file that a search came across, by its real path, may hold secrets."""
+        return self.guarded.secret.fits(real) or self._is_ours(real)
 
     def _is_ours(self, real: Path) -> bool:
         return any(real == folder or folder in real.parents for folder in self.protected)

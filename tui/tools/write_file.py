@@ -82,7 +82,7 @@ class WriteFile:
             raise TypeError
         change = await asyncio.to_thread(self._change, arguments)
         verb = "Write" if change.stamp is None else "Replace"
-        return _prepared(self.workspace, self.seen, self.name, change, f"{verb} {change.place.shown}")
+        return _prepared(self.seen, self.name, change, f"{verb} {change.place.shown}")
 
     def _change(self, arguments: WriteFileArguments) -> _Change:
         place = self.workspace.place(arguments.path)
@@ -114,11 +114,11 @@ class EditFile:
         if not isinstance(arguments, EditFileArguments):
             raise TypeError
         change = await asyncio.to_thread(self._change, arguments)
-        return _prepared(self.workspace, self.seen, self.name, change, f"Edit {change.place.shown}")
+        return _prepared(self.seen, self.name, change, f"Edit {change.place.shown}")
 
     def _change(self, arguments: EditFileArguments) -> _Change:
         place = self.workspace.place(arguments.path)
-        if not self.seen.knows(place.real) and not self._may_be_looked_into(place):
+        if not self.seen.knows(place.real) and not _may_be_looked_into(place):
             # What an edit says of a file tells its words, and nobody was asked whether it may be read.
             raise ToolError(f"Read `{place.shown}` with read_file before you change it.")
         before, stamp = _text_of(place)
@@ -135,8 +135,9 @@ class EditFile:
             )
         return _Change(place, stamp, before, before.replace(old, new))
 
-    def _may_be_looked_into(self, place: Place) -> bool:
-        return place.inside and self.workspace.read_guard(place) is Guard.NONE
+
+def _may_be_looked_into(place: Place) -> bool:
+    return place.inside and place.read_guard is Guard.NONE
 
 
 def _is_not_empty(place: Place) -> bool:
@@ -160,12 +161,12 @@ def _text_of(place: Place) -> tuple[str, Stamp]:
         raise ToolError(f"`{place.shown}` is not UTF-8 text: it is not changed.") from None
 
 
-def _prepared(workspace: Workspace, seen: SeenFiles, tool: str, change: _Change, summary: str) -> Prepared:
+def _prepared(seen: SeenFiles, tool: str, change: _Change, summary: str) -> Prepared:
     async def perform(_: Job) -> Outcome:
         return await asyncio.to_thread(_write, change, seen)
 
     return Prepared(
-        intents=(write_intent(workspace, tool, change.place, summary, change.diff),),
+        intents=(write_intent(tool, change.place, summary, change.diff),),
         perform=perform,
     )
 

@@ -1,0 +1,178 @@
+"""Which paths hold secrets, and which files other programs run or obey by themselves.
+
+The list is data, ``guarded_paths.toml``. A path is compared by every name it has on the way through its links, without
+regard to letter case, and by the file itself: another name of ``~/.bashrc`` (a link, a hard link, a second mount) is
+still that file.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+DATA = Path(__file__).with_name("guarded_paths.toml")
+MAX_LINKS = 40
+"""As many as the kernel follows."""
+
+_WILDCARD = re.compile(r"[*?]")
+
+
+@dataclass(frozen=True, slots=True)
+class PathList:
+    """One list of patterns, for one home folder. ``named`` are paths that variables of the environment give."""
+
+    patterns: tuple[str, ...]
+    home: Path
+    named: tuple[Path, ...] = ()
+    aliases: tuple[tuple[Path, Path], ...] = ()
+    """Folders, and where a path below them is looked at instead (XDG_CONFIG_HOME and ``~/.config``)."""
+    expression: re.Pattern[str] = field(init=False)
+    """Fits a path that was ``folded``."""
+
+    def __post_init__(self) -> None:
+        """Make one expression of all patterns."""
+        named = [f"{path}/" for path in self.named]
+        alternatives = [_expression(pattern, self.home) for pattern in (*self.patterns, *named)]
+        object.__setattr__(self, "expression", re.compile("|".join(alternatives)))
+
+    def holds(self, spellings: Sequence[Path]) -> bool:
+        """Whether a path is on the list; ``spellings`` are its names, the real one last."""
+        return any(map(self.fits, spellings)) or self._is_the_same_file(spellings[-1])
+
+    def fits(self, path: Path) -> bool:
+        """Whether an absolute path is on the list by this name."""
+        seen = [path, *(shown / path.relative_to(real) for real, shown in self.aliases if path.is_relative_to(real))]
+        return any(self.expression.search(folded(one)) is not None for one in seen)
+
+    def existing(self) -> list[Path]:
+        """What is there of the paths that patterns without wildcards name: from the root or in the home folder."""
+        return [path for path, _ in self._candidates() if _identity(path) is not None]
+
+    def _is_the_same_file(self, real: Path) -> bool:
+        files: set[tuple[int, int]] = set()
+        folders: set[tuple[int, int]] = set()
+        for path, is_folder in self._candidates():
+            identity = _identity(path)
+            if identity is not None:
+                (folders if is_folder else files).add(identity)
+        above = {_identity(path) for path in (real, *real.parents)}
+        return _identity(real) in files or not folders.isdisjoint(above - {None})
+
+    def _candidates(self) -> Iterator[tuple[Path, bool]]:
+        """Paths without wildcards, and whether they are folders."""
+        for pattern in self.patterns:
+            if not _WILDCARD.search(pattern):
+                # A path from the root, `/etc/`, stays what it is; the rest is looked for in the home folder.
+                yield self.home / pattern.removeprefix("~/"), pattern.endswith("/")
+        for path in self.named:
+            yield path, True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GuardedPaths:
+    """Both lists."""
+
+    secret: PathList
+    """Reading asks, and searches leave it out."""
+    startup: PathList
+    """Writing always asks."""
+
+
+def guarded_paths(home: Path, environment: Mapping[str, str]) -> GuardedPaths:
+    """The lists for a home folder (a real path) and the variables that move files elsewhere."""
+    data = _data()
+    aliases = tuple(
+        (Path(environment[name]), home / place)
+        for name, place in data["folders_by_variable"].items()
+        if isinstance(place, str) and _is_below_something(environment.get(name, ""), home)
+    )
+
+    def listed(table: str) -> PathList:
+        patterns = [pattern for group in data[table].values() for pattern in group]
+        named = _named(data[f"{table}_variables"]["names"], environment, home)
+        return PathList(tuple(dict.fromkeys(patterns)), home, named, aliases)
+
+    return GuardedPaths(secret=listed("secret"), startup=listed("startup"))
+
+
+def spellings(path: Path) -> list[Path]:
+    """An absolute path by each name it has while its links are followed, one after the other."""
+    found = [path]
+    for _ in range(MAX_LINKS):
+        further = _one_link_further(found[-1])
+        if further is None:
+            break
+        found.append(further)
+    return found
+
+
+def folded(path: Path) -> str:
+    """A path as file systems compare names that keep no case: also without what they drop or ignore in a name."""
+    text = str(path)
+    if not text.isascii():
+        text = "".join(one for one in unicodedata.normalize("NFKC", text) if unicodedata.category(one) != "Cf")
+    return "/".join(part.rstrip(". ") or part for part in text.casefold().split("/"))
+
+
+def _one_link_further(path: Path) -> Path | None:
+    """The path with ``..`` applied up to its first link, and that link replaced; None when nothing changes."""
+    done = Path(path.anchor)
+    parts = path.parts[1:]
+    for at, part in enumerate(parts):
+        if part == "..":
+            done = done.parent
+            continue
+        try:
+            target = (done / part).readlink()
+        except (OSError, ValueError):
+            done /= part
+            continue
+        return done.joinpath(target, *parts[at + 1 :])
+    return done if done != path else None
+
+
+def _expression(pattern: str, home: Path) -> str:
+    """The pattern as a regular expression that is searched in a folded path."""
+    start, whole = "/", pattern
+    if pattern.startswith("~/"):
+        start, whole = "^" + re.escape(folded(home)) + "/", pattern[2:]
+    elif pattern.startswith("/"):
+        start, whole = "^/", pattern[1:]
+    names = "/".join(_name(name) for name in whole.strip("/").split("/"))
+    return f"{start}{names}{'(?:/|$)' if pattern.endswith('/') else '$'}"
+
+
+def _name(pattern: str) -> str:
+    folded_name = folded(Path(pattern))
+    if not _WILDCARD.search(folded_name):
+        return re.escape(folded_name)
+    return "".join({"*": "[^/]*", "?": "[^/]"}.get(one, re.escape(one)) for one in folded_name)
+
+
+def _named(names: Iterable[str], environment: Mapping[str, str], home: Path) -> tuple[Path, ...]:
+    parts = [part for name in names for part in environment.get(name, "").split(":")]
+    return tuple(Path(part) for part in dict.fromkeys(parts) if _is_below_something(part, home))
+
+
+def _is_below_something(text: str, home: Path) -> bool:
+    """Not the home folder or one above it: ZDOTDIR is often the home folder, and would guard all of it."""
+    path = Path(text)
+    return path.is_absolute() and "\0" not in text and path != home and path not in home.parents
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        status = path.stat()
+    except (OSError, ValueError):
+        return None
+    return status.st_dev, status.st_ino
+
+
+@cache
+def _data() -> Mapping[str, Mapping[str, Sequence[str]]]:
+    return tomllib.loads(DATA.read_text(encoding="utf-8"))
