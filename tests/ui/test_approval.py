@@ -10,7 +10,7 @@ from tests.ui.fake_desk import FakeDesk
 from tests.ui.stage import on_stage, screen_text, until
 from tui.domain.events import ApprovalAsked
 from tui.ui.app import PonderApp
-from tui.ui.markdown.runs import plain
+from tui.ui.markdown.runs import plain, wrapped_after
 from tui.ui.screens.approval import DEAF_S, Approval
 from tui.ui.screens.approval_lines import detail_lines, marked
 
@@ -150,4 +150,14 @@ def test_nothing_that_hides_a_part_of_it_is_drawn_as_nothing(text: str, shown: s
 
 def test_a_line_of_megabytes_is_laid_out_whole() -> None:
     lines = detail_lines("x" * 5_000_000)(100)
-    assert sum(len(plain(line).strip()) for line in lines) == 5_000_000
+    assert sum(len(plain(line)[wrapped_after(line) :].strip()) for line in lines) == 5_000_000
+
+
+def test_a_blank_where_a_row_is_wrapped_is_seen() -> None:
+    for width in range(20, 60):
+        apart, together = (
+            [plain(line) for line in detail_lines(f"rm -rf /home/someone/{blank}else/thing --now")(width)]
+            for blank in (" ", "")
+        )
+        assert apart != together
+    assert "\\u{21AA}" in plain(detail_lines("echo a\n↪ b")(60)[1])

@@ -88,7 +88,7 @@ def test_an_answer_with_everything_in_it() -> None:
         "",
         "  python",
         "  def civilisations(rate: float, *shares: float, lifetime:",
-        "   float) -> float:",
+        "  ↪ float) -> float:",
         '      """How many there are now."""',
         "      n = rate * lifetime",
         "      for share in shares:",

@@ -225,7 +225,7 @@ class Document:
             lines = self._table.lines(rows, unfinished, self._reading.links(place))
             if lines is not None:
                 return lines
-        return lay(self._reading.nodes_of(piece, place), self._width)
+        return lay(self._reading.nodes_of(piece, place, growing=not self._closed), self._width)
 
 
 def reused(before: Sequence[Line], lines: list[Line]) -> list[Line]:

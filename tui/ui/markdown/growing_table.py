@@ -10,7 +10,7 @@ from tui.ui.markdown.runs import Line, Run
 from tui.ui.markdown.tables import TableLayout
 from tui.ui.markdown.tokens import Table, parse
 
-PLAIN_ROW = re.compile(r"[^\\`*_\[\]<>&!~]*")
+PLAIN_ROW = re.compile(r"[^\\`*_\[\]<>&!~$]*")
 """A row in which nothing but the bars means anything."""
 
 
@@ -42,17 +42,17 @@ class GrowingTable:
                 return None
             self._rows.append(row)
             self._read += 1
-        last = self._row(unfinished, links) if unfinished.strip() else None
+        last = self._row(unfinished, links, growing=True) if unfinished.strip() else None
         if unfinished.strip() and last is None:
             return None
         return list(self._layout.lines(self._rows, last))
 
-    def _row(self, source: str, links: dict[str, object]) -> tuple[Line, ...] | None:
+    def _row(self, source: str, links: dict[str, object], *, growing: bool = False) -> tuple[Line, ...] | None:
         if NO_ROW.match(source):
             return None
         if PLAIN_ROW.fullmatch(source):
             return plain_row(source, self._columns)
-        nodes = parse(f"{self.head}\n{source}", dict(links))
+        nodes = parse(f"{self.head}\n{source}", dict(links), growing=growing)
         if len(nodes) == 1 and isinstance(nodes[0], Table) and len(nodes[0].rows) == 2:
             return nodes[0].rows[1]
         return None

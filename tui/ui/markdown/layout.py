@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import assert_never
 
+from tui.ui.markdown.code_wrap import wrap_code
 from tui.ui.markdown.highlight import highlight, language_of
-from tui.ui.markdown.runs import Line, Look, Run, line_width, plain, split_at, width_of, wrap
+from tui.ui.markdown.runs import Line, Look, Run, line_width, plain, width_of, wrap
 from tui.ui.markdown.tables import lay_table
-from tui.ui.markdown.tokens import Bullets, Code, Node, Quote, Rule, Table, Words
+from tui.ui.markdown.tokens import Bullets, Code, Formula, Node, Quote, Rule, Table, Words
 
 CODE_INDENT: Line = [Run("  ", "code")]
 BULLETS = "•◦▪"
@@ -30,6 +31,8 @@ def _lay_one(node: Node, width: int, depth: int) -> list[Line]:
             return _heading(runs, level, width) if level else _with_targets(wrap(runs, width), width)
         case Code(text, info):
             return lay_code(text.split("\n"), info, width)
+        case Formula(source):
+            return code_lines([[Run(row, "math")] if row else [] for row in source.split("\n")], width)
         case Rule():
             return [[Run("─" * width, "rule")]]
         case Quote(blocks):
@@ -69,7 +72,7 @@ def _with_targets(lines: list[Line], width: int) -> list[Line]:
 
 
 def lay_code(code: list[str], info: str, width: int) -> list[Line]:
-    """A code block: its language above, every line indented, long lines folded."""
+    """A code block: its language above, every line indented, long lines wrapped."""
     return [code_head(info, width), *code_lines(highlight(code, info), width)]
 
 
@@ -79,33 +82,15 @@ def code_head(info: str, width: int) -> Line:
 
 
 def code_lines(lines: Sequence[Line], width: int) -> list[Line]:
-    """Highlighted lines, indented and folded at the width."""
+    """Highlighted lines, indented, and wrapped at the width."""
     found: list[Line] = []
     room = max(4, width - 4)
     for line in lines:
         if line_width(line) <= room:
             found.append([*CODE_INDENT, *line])
         else:
-            found.extend([*CODE_INDENT, *part] for part in _folded(line, room))
+            found.extend([*CODE_INDENT, *part] for part in wrap_code(line, room))
     return found
-
-
-def _folded(line: Line, room: int) -> list[Line]:
-    parts: list[Line] = [[]]
-    used = 0
-    for run in line:
-        at = 0
-        while at < len(run.text):
-            if used and width_of(run.text[at]) > room - used:
-                parts.append([])
-                used = 0
-            piece = run.text[at : at + 2 * room]  # a line may be megabytes long: never look at all of its rest
-            if width_of(piece) > room - used:
-                piece = piece[: split_at(piece, room - used)]
-            parts[-1].append(run._replace(text=piece))
-            used += width_of(piece)
-            at += len(piece)
-    return [part for part in parts if part] or [[]]
 
 
 def _list(node: Bullets, width: int, depth: int) -> list[Line]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 
 from tui.domain.value import dataclass
+from tui.ui.markdown.formulas import MOST_LINES, display_closer
 
 SOFT_LIMIT = 4_000
 """Characters after which an unbroken piece is cut: what one frame may have to read again."""
@@ -27,7 +28,7 @@ NO_ROW = re.compile(
     r"^(?: {4}| {0,3}(?:\t|>|(?:#{1,6}|[-*+]|\d{1,9}[.)])(?:[ \t]|$)|([-*_])(?:[ \t]*\1){2,}[ \t]*$|`{3}|~{3}))"
 )
 """Lines that end a table without a blank one before them."""
-MAY_BE_SPECIAL = frozenset(" \t`~-*+0123456789")
+MAY_BE_SPECIAL = frozenset(" \t`~-*+0123456789$\\")
 """First characters of lines that are more than words."""
 
 
@@ -59,6 +60,8 @@ class Splitter:
         self._blank = False
         self._list = False
         self._table = ""
+        self._display = ""
+        self._display_lines = 0
         self._part = 0
         self._glued = False
         self._finished: list[Piece] = []
@@ -107,10 +110,24 @@ class Splitter:
             self._take_code(line)
         elif self._table:
             self._take_row(line)
+        elif self._display and self._take_display(line):
+            pass
         elif not line or line.isspace():
             self._take_blank()
         else:
             self._take_words(line)
+
+    def _take_display(self, line: str) -> bool:
+        """A line of a display: nothing in it ends the piece. False where it cannot be one."""
+        self._display_lines += 1
+        if self._size > SOFT_LIMIT or self._display_lines >= MOST_LINES or FENCE.match(line):
+            self._display = ""
+            return False
+        self._lines.append("" if line.isspace() else line)
+        self._size += len(line) + 1
+        if self._display in line:
+            self._display = ""
+        return True
 
     def _take_blank(self) -> None:
         self._blank = True
@@ -129,8 +146,9 @@ class Splitter:
                 self._fence = fence
                 return
             is_item = LIST_ITEM.match(line) is not None
+            display = display_closer(line)
         else:
-            is_item = False
+            is_item, display = False, ""
             if self._blank and self._list:
                 self._close()
         if self._size > SOFT_LIMIT and (not self._list or is_item):
@@ -138,6 +156,7 @@ class Splitter:
         if not self._lines:
             self._list = is_item
         self._blank = False
+        self._display, self._display_lines = display, 0
         self._lines.append(line)
         self._size += len(line) + 1
         if len(self._lines) == 2 and not self._list and "|" in self._lines[0] and DELIMITER.match(line):
@@ -191,7 +210,7 @@ class Splitter:
         if self._lines:
             self._finished.append(Piece("\n".join(self._lines), head=self._table, part=self._part, tight=tight))
         self._lines, self._size, self._blank, self._list = [], 0, False, False
-        self._table, self._part = "", 0
+        self._table, self._part, self._display = "", 0, ""
 
     def _cut(self, line: str) -> str:
         """A line without end: cut it at a blank near the limit, or anywhere; what is left of it."""

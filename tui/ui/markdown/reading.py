@@ -51,12 +51,12 @@ class Reading:
             self._nodes[place] = nodes
         return nodes
 
-    def nodes_of(self, piece: Piece, place: int) -> tuple[Node, ...]:
-        """The blocks of a piece that stands, or would stand, at this place."""
+    def nodes_of(self, piece: Piece, place: int, *, growing: bool = False) -> tuple[Node, ...]:
+        """The blocks of a piece that stands, or would stand, at this place; ``growing`` is the open end."""
         if too_dense(piece.source):
             return (Words([Run(piece.source.strip("\n"))]),)
         table = read_table(piece, self.links(place)) if piece.head else None
-        return (table,) if table is not None else tuple(parse(piece.source, self.links(place)))
+        return (table,) if table is not None else tuple(parse(piece.source, self.links(place), growing=growing))
 
     def wanted(self, place: int, part: int) -> list[int]:
         """What the first part of a table asks for; the others keep to it."""

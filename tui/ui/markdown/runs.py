@@ -34,8 +34,12 @@ class Run(NamedTuple):
 
 Line = list[Run]
 
+WRAP_ROLE = "code-wrap"
+"""The role of everything before the text of a row that goes on with the line above; copying leaves it out."""
 LONG_ROW = 2_000
 """Characters from which a row is cut line by line: ten times as fast, and only rows like these take long."""
+MOST_BEFORE = 12
+"""Runs that may stand before the text of a row: bars of quotes, indents of lists."""
 BLANKS = re.compile(" +")
 
 
@@ -52,6 +56,18 @@ def line_width(line: Line) -> int:
 def plain(line: Line) -> str:
     """The line's characters."""
     return "".join(run.text for run in line)
+
+
+def wrapped_after(line: Line) -> int:
+    """How many characters stand before the text of a row that goes on with the line above; 0 for any other row."""
+    at = 0
+    for run in line[:MOST_BEFORE]:
+        at += len(run.text)
+        if run.role == WRAP_ROLE:
+            return at
+        if not run.text.isspace() and run.role not in ("rule", "thinking-bar"):
+            break
+    return 0
 
 
 def split_at(text: str, columns: int) -> int:

@@ -8,6 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 from tui.domain.value import dataclass
+from tui.ui.markdown.formulas import GROWING, add_formulas, hide_bars, show_bars
 from tui.ui.markdown.runs import Line, Look, Run
 
 if TYPE_CHECKING:
@@ -30,6 +31,13 @@ class Code:
 
     text: str
     language: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """LaTeX on lines of its own, as written, with its delimiters."""
+
+    source: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +69,7 @@ class Table:
     align: tuple[Literal["left", "center", "right"], ...] = field(default=())
 
 
-Node = Words | Code | Rule | Quote | Bullets | Table
+Node = Words | Code | Formula | Rule | Quote | Bullets | Table
 
 
 @cache
@@ -69,12 +77,23 @@ def _parser() -> MarkdownIt:
     # The first screen shows no markdown; loading this takes as long as a tenth of the start.
     from markdown_it import MarkdownIt
 
-    return MarkdownIt("commonmark", {"html": False, "linkify": False}).enable(["table", "strikethrough"])
+    parser = MarkdownIt("commonmark", {"html": False, "linkify": False}).enable(["table", "strikethrough"])
+    add_formulas(parser)
+    return parser
 
 
-def parse(source: str, links: dict[str, object] | None = None) -> tuple[Node, ...]:
-    """The blocks of a piece. ``links`` carries reference definitions from piece to piece."""
-    tokens = _parser().parse(source, {"references": links} if links is not None else {})
+def parse(source: str, links: dict[str, object] | None = None, *, growing: bool = False) -> tuple[Node, ...]:
+    """The blocks of a piece. ``links`` carries reference definitions from piece to piece.
+
+    ``growing`` says that more may follow: a formula at the end need not be closed yet.
+    """
+    environment: dict[str, object] = {} if links is None else {"references": links}
+    shown = hide_bars(source, growing=growing)
+    if growing:
+        environment[GROWING] = shown.rstrip()
+    tokens = _parser().parse(shown, environment)
+    if shown is not source:
+        show_bars(tokens)
     return tuple(_blocks(_Cursor(tokens), until=""))
 
 
@@ -105,6 +124,8 @@ def _leaf(token: Token) -> Node | None:
             return Code(token.content.removesuffix("\n"), token.info.strip())
         case "code_block":
             return Code(token.content.removesuffix("\n"))
+        case "math_block":
+            return Formula(token.content)
         case "hr":
             return Rule()
         case _:
@@ -199,8 +220,9 @@ def _run(token: Token, look: Look, href: str) -> Run:
     match token.type:
         case "text":
             return Run(token.content, "link" if href else "text", look, href)
-        case "code_inline":
-            return Run(token.content, "inline-code", look, href)
+        case "code_inline" | "math_inline":
+            role = "inline-code" if token.type == "code_inline" else "math"
+            return Run(token.content.replace("\n", " "), role, look, href)
         case "softbreak":
             return Run(" ", "text", look, href)
         case "hardbreak":

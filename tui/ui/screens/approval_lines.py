@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import groupby
+from itertools import groupby, pairwise
 
 from tui.domain.printable import printable
+from tui.ui.markdown.code_wrap import WRAP_MARK
 from tui.ui.markdown.highlight import MAX_BLOCK, highlight
 from tui.ui.markdown.layout import code_lines
-from tui.ui.markdown.runs import Line, Run
+from tui.ui.markdown.runs import Line, Run, wrapped_after
 from tui.ui.widgets.page import Lines
 
 BLANK = "·"
@@ -26,7 +27,7 @@ MOST_BLANK_LINES = 2
 """Blank lines in a row that are drawn as they are; more are counted."""
 
 _OTHER_BLANKS = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f\u2800\u3000]")
-_LOOKS_LIKE_A_MARK = re.compile(f"[{BLANK}⟨⟩]")
+_LOOKS_LIKE_A_MARK = re.compile(f"[{BLANK}⟨⟩{WRAP_MARK.strip()}]")
 _RUNS = re.compile(r"(?<=\S)(?:  +| (?=\n|\Z))|^  +$", re.MULTILINE)
 _INDENT = re.compile(rf"^([-+]?)( {{{WIDEST_INDENT},}})", re.MULTILINE)
 _MARKS = re.compile(f"({BLANK}{{2,}}|{BLANK}+$|⟨[0-9,]+ blank(?: line)?s⟩)")
@@ -40,7 +41,7 @@ def detail_lines(detail: str) -> Lines:
 
     @lru_cache(maxsize=1)
     def lines(width: int) -> Sequence[Line]:
-        return code_lines([_with_marks(line) for line in _coloured(rows, is_diff=is_diff)], width)
+        return _with_last_blanks(code_lines([_with_marks(line) for line in _coloured(rows, is_diff=is_diff)], width))
 
     return lines
 
@@ -89,6 +90,15 @@ def _coloured(rows: list[str], *, is_diff: bool) -> list[Line]:
         return [[Run(row, _DIFF_ROLES.get(row[0], "code"))] if row else [] for row in rows]
     # A diff's last row has its colour only with a line end behind it.
     return highlight([*rows, ""], "diff")[:-1]
+
+
+def _with_last_blanks(lines: list[Line]) -> list[Line]:
+    """Rows that are wrapped after a blank show it: two words must not look like one."""
+    for line, following in pairwise(lines):
+        if line and line[-1].text.endswith(" ") and wrapped_after(following):
+            last = line.pop()
+            line.extend([last._replace(text=last.text[:-1]), Run(BLANK, "warning")])
+    return lines
 
 
 def _with_marks(line: Line) -> Line:

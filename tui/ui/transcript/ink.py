@@ -21,8 +21,10 @@ VARIABLES = {
     "link": "link",
     "list-mark": "muted-text",
     "inline-code": "inline-code",
+    "math": "inline-code",
     "code": "code-text",
     "code-label": "muted-text",
+    "code-wrap": "muted-text",
     "user-bar": "user-bar",
     "thinking-bar": "thinking-bar",
     "focus": "focus",
@@ -45,7 +47,7 @@ def _colour(value: str | None) -> Color | None:
     return Color.parse(value[:7]) if value.startswith("#") else None
 
 
-PLAIN_MARKS = str.maketrans(dict(zip("▸▾┊▌▐│─•◦▪●○◌◐◇⊘⊞✓✗⚠›‹…", "+-||||-***oo.~o/#vx!><~", strict=True)))
+PLAIN_MARKS = str.maketrans(dict(zip("▸▾┊▌▐│─•◦▪●○◌◐◇⊘⊞✓✗⚠›‹…↪", "+-||||-***oo.~o/#vx!><~>", strict=True)))
 """What a screen reader can say instead of our marks, each as wide as the other."""
 
 
@@ -82,7 +84,7 @@ class Ink:
             italic=bool(look & Look.ITALIC) or thinking or None,
             strike=bool(look & Look.STRIKE) or None,
             underline=bool(look & Look.UNDERLINE) or role == "link" or None,
-            dim=(self._ansi and role in ("thinking", "muted", "code-label", "syntax-comment")) or None,
+            dim=(self._ansi and role in ("thinking", "muted", "code-label", "code-wrap", "syntax-comment")) or None,
             meta={"href": href} if href else None,
         )
 

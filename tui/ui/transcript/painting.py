@@ -10,7 +10,7 @@ from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
 
-from tui.ui.markdown.runs import plain
+from tui.ui.markdown.runs import plain, wrapped_after
 from tui.ui.transcript.column import Column
 from tui.ui.transcript.ink import Ink
 from tui.ui.transcript.section import MARGIN
@@ -134,11 +134,15 @@ class Painted(ScrollView):
         rows: list[str] = []
         for absolute in range(first, last + 1):
             found = self.column.find(absolute)
-            row = plain(self.column.sections[found[0]].line(found[1])[0]) if found is not None else ""
+            line = self.column.sections[found[0]].line(found[1])[0] if found is not None else []
+            row, before = plain(line), wrapped_after(line)
             start = max(0, selection.start.x - MARGIN) if selection.start and absolute == first else 0
             end = max(0, selection.end.x - MARGIN) if selection.end and absolute == last else len(row)
-            rows.append(row[start:end].rstrip())
-        return "\n".join(rows), "\n"
+            if before and rows:
+                rows[-1] += row[before : max(before, end)]
+            else:
+                rows.append(row[max(before, start) : end])
+        return "\n".join(row.rstrip() for row in rows), "\n"
 
     def selection_updated(self, selection: Selection | None) -> None:
         """Draw the selection."""

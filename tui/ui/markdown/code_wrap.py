@@ -1,0 +1,74 @@
+"""Lines of code that are longer than the screen: broken between tokens, under a mark and an indent of their own."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from itertools import accumulate
+
+from tui.ui.markdown.runs import WRAP_ROLE, Line, Run, plain, split_at
+
+WRAP_MARK = "↪ "
+SMALLEST = 4
+"""Columns that a row has for its text, however narrow the screen is."""
+AFTER_BLANK = re.compile(r"\s(?=\S)")
+AFTER_SIGN = re.compile(r"""[,;:(\[{=+*/|&<>](?=[\w"'@$])""")
+AT_WORD = re.compile(r"\W(?=\w)|\w(?=\W)")
+STRING = "syntax-string"
+
+
+def wrap_code(line: Line, room: int) -> list[Line]:
+    """The rows of a line: the first of at most ``room`` columns, the others with a mark before them.
+
+    A row breaks after a blank, else after a sign that separates, else at the edge of a token; within a token only
+    where the token is longer than a row.
+    """
+    text = plain(line)
+    starts = [0, *accumulate(len(run.text) for run in line)]
+    indent = min(len(text) - len(text.lstrip(" ")), room // 3)
+    rest = max(SMALLEST, room - indent - len(WRAP_MARK))
+    before = Run(" " * indent + WRAP_MARK, WRAP_ROLE)
+    rows: list[Line] = []
+    at, space = 0, max(SMALLEST, room)
+    while at < len(text) or not rows:
+        limit = at + split_at(text[at : at + 2 * space], space)
+        cut = _edge(text, at, limit, line, starts, rest) if limit < len(text) else len(text)
+        runs = _between(line, starts, at, cut)
+        rows.append([before, *runs] if rows else runs)
+        at, space = cut, rest
+    return rows
+
+
+def _edge(text: str, at: int, limit: int, line: Line, starts: list[int], rest: int) -> int:
+    if text[limit] == " " and text[limit - 1] != " ":
+        return limit + 1  # one blank stands in the margin
+    place = bisect_right(starts, limit - 1) - 1
+    begin, end = starts[place], starts[place + 1]
+    if line[place].role == STRING and at < begin and limit < end <= begin + rest and text[at:begin].strip():
+        return begin
+    enough = at + (limit - at) // 3
+    for pattern in (AFTER_BLANK, AFTER_SIGN):
+        cut = _last(pattern, text, at, limit)
+        if cut > enough:
+            return cut
+    if begin > at and text[at:begin].strip():
+        return begin
+    cut = _last(AT_WORD, text, at, limit)
+    return cut if cut > at and text[at:cut].strip() else limit
+
+
+def _last(pattern: re.Pattern[str], text: str, at: int, limit: int) -> int:
+    """The end of the last match that ends at ``limit`` or before it; ``at`` without one."""
+    return max((found.end() for found in pattern.finditer(text, at, limit + 1) if found.end() <= limit), default=at)
+
+
+def _between(line: Line, starts: list[int], first: int, last: int) -> Line:
+    found: Line = []
+    place = bisect_right(starts, first) - 1
+    while place < len(line) and starts[place] < last:
+        run, begin = line[place], starts[place]
+        part = run.text[max(0, first - begin) : last - begin]
+        if part:
+            found.append(run if len(part) == len(run.text) else run._replace(text=part))
+        place += 1
+    return found
