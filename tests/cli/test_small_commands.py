@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -143,3 +144,54 @@ def test_an_empty_command_line_means_what_the_parser_makes_of_it() -> None:
 def test_options_of_one_question_are_not_passed_over_without_one(words: list[str], capsys) -> None:
     assert main(words) == 2
     assert capsys.readouterr().err == f"ponder: `{words[0]}` belongs to `-p TEXT`, which answers without a screen.\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("sesions", "ponder: there is no command `sesions`.\nDid you mean `sessions`?"),
+        ("sesions list", "ponder: there is no command `sesions`.\nDid you mean `sessions`?"),
+        ("modles gpt", "ponder: there is no command `modles`.\nDid you mean `models`?"),
+        ("sessions lst", "ponder sessions: there is no command `lst`.\nDid you mean `list`?"),
+        ("auth remov openai", "ponder auth: there is no command `remov`.\nDid you mean `remove`?"),
+        ("wire decod", "ponder wire: there is no command `decod`.\nDid you mean `decode`?"),
+        ("completions fsh", "ponder completions: `fsh` is not one of its choices.\nDid you mean `fish`?"),
+        ("--modle x", "ponder: there is no option `--modle`.\nDid you mean `--model`?"),
+        ("sessions list --limt 3", "ponder sessions list: there is no option `--limt`.\nDid you mean `--limit`?"),
+    ],
+)
+def test_a_misspelled_word_gets_the_nearest_right_one(words: str, said: str) -> None:
+    command = [sys.executable, "-m", "tui", *words.split()]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(said)
+
+
+def test_every_command_and_action_is_found_when_a_letter_is_missing(capsys) -> None:
+    tried = 0
+    for name in COMMANDS:
+        with pytest.raises(SystemExit, match="0"):
+            main([name, "--help"])
+        listed = re.findall(r"^    ([a-z]+) {2,}", capsys.readouterr().out, re.MULTILINE)
+        for before, word in [([], name), *(([name], action) for action in listed)]:
+            with pytest.raises(SystemExit, match="2"):
+                main([*before, word[:1] + word[2:]])
+            assert f"Did you mean `{word}`?" in capsys.readouterr().err
+            tried += 1
+    assert tried > len(COMMANDS) + 8
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("gpt5", "openai/gpt-5"),
+        ("GPT 5", "openai/gpt-5"),
+        ("grok4", "xai/grok-4"),
+        ("opus5", "anthropic/claude-opus-5"),
+        ("haiku4.5", "anthropic/claude-haiku-4-5"),
+        ("sonet", "anthropic/claude-sonnet"),
+    ],
+)
+def test_a_model_named_as_people_write_it_gets_that_model_as_suggestion(word: str, meant: str, capsys) -> None:
+    assert main(["plan", word]) == 2
+    assert f"Did you mean {meant}" in capsys.readouterr().err

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from difflib import get_close_matches
 
 from tui.catalog.facts import Lifecycle
 from tui.catalog.load import Catalog
@@ -17,16 +19,34 @@ SHORTEST_WORD = 3
 def nearest_models(name: str, catalog: Catalog, count: int = 3) -> tuple[str, ...]:
     """The names of models most like this one: those it begins or is a word of, then those spelled nearly so."""
     homes = _homes(catalog)
+    found = _similar(name, catalog, homes, count)
+    if not found:  # one word of a name, misspelled
+        words = {word for id_ in homes for word in _last(id_).split("-") if len(word) > SHORTEST_WORD}
+        found = [
+            full
+            for word in get_close_matches(normal(name), words, n=1, cutoff=0.8)
+            for full in _similar(word, catalog, homes, count)
+        ]
+    return tuple(dict.fromkeys(found))[:count]
+
+
+def _similar(name: str, catalog: Catalog, homes: Mapping[str, str], count: int) -> list[str]:
     retired = _retired()
     word = normal(name.rpartition("/")[2])
     meant = [id_ for id_ in homes if len(word) >= SHORTEST_WORD and _has_word(id_, word)]
     starts = {provider.start for provider in map(catalog.provider, dict.fromkeys(homes[id_] for id_ in meant))}
-    meant.sort(key=lambda id_: (f"{homes[id_]}/{id_}" in retired, not _begins(id_, word), id_ not in starts))
+    meant.sort(
+        key=lambda id_: (
+            _letters(_last(id_)) != _letters(word),
+            f"{homes[id_]}/{id_}" in retired,
+            not _begins(id_, word),
+            id_ not in starts,
+        )
+    )
     by_full = {f"{provider}/{id_}": id_ for id_, provider in homes.items()}
     close = [f"{homes[id_]}/{id_}" for id_ in nearest(name, homes, 2 * count)] or nearest(name, by_full, 2 * count)
     close = [full for full in close if _last(by_full[full])[:1] == word[:1]]
-    found = [*(f"{homes[id_]}/{id_}" for id_ in meant), *sorted(close, key=retired.__contains__)]
-    return tuple(dict.fromkeys(found))[:count]
+    return [*(f"{homes[id_]}/{id_}" for id_ in meant), *sorted(close, key=retired.__contains__)]
 
 
 def _homes(catalog: Catalog) -> dict[str, str]:
@@ -45,11 +65,18 @@ def _last(id_: str) -> str:
 
 
 def _begins(id_: str, word: str) -> bool:
-    return re.sub(r"\W", "", _last(id_)).startswith(re.sub(r"\W", "", word))
+    return _letters(_last(id_)).startswith(_letters(word))
 
 
 def _has_word(id_: str, word: str) -> bool:
-    return f"-{word}" in f"-{_last(id_)}" or _begins(id_, word)
+    """Whether the name, read from one of its words on, begins with this one."""
+    words = _last(id_).split("-")
+    return any(_letters("".join(words[place:])).startswith(_letters(word)) for place in range(len(words)))
+
+
+def _letters(name: str) -> str:
+    """A name without hyphens and dots: gpt5 and gpt-5 are the same."""
+    return re.sub(r"\W", "", name)
 
 
 def _retired() -> frozenset[str]:

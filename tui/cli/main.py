@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import os
+import re
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NoReturn, Protocol, cast
@@ -62,9 +63,7 @@ def whole_parser() -> argparse.ArgumentParser:
 
 
 def _parser(chosen: str | None, *, whole: bool = False) -> argparse.ArgumentParser:
-    import argparse
-
-    parser = argparse.ArgumentParser(
+    parser = _parser_class()(
         prog="ponder",
         description="A full-screen terminal client for language models that think.",
         epilog="Without a command the full-screen program starts.",
@@ -77,6 +76,50 @@ def _parser(chosen: str | None, *, whole: bool = False) -> argparse.ArgumentPars
         if whole or name == chosen:
             _load(entry).add_arguments(sub)
     return parser
+
+
+def _parser_class() -> type[argparse.ArgumentParser]:
+    """A parser that names the nearest right words for a wrong one; its subparsers are of the same class."""
+    import argparse
+
+    class Parser(argparse.ArgumentParser):
+        _given: Sequence[str] = ()
+
+        def parse_known_args(  # type: ignore[override]  # the overloads for other namespaces are not used
+            self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+        ) -> tuple[argparse.Namespace, list[str]]:
+            self._given = args or ()
+            found, unknown = super().parse_known_args(args, namespace)
+            if unknown:  # reported by the parser whose options were meant, not by the outermost one
+                self.error(f"unrecognized arguments: {' '.join(unknown)}")
+            return found, unknown
+
+        def error(self, message: str) -> NoReturn:
+            options = re.findall(r"(?<!\S)--?[a-z-]+", self.format_help())
+            for word in self._given:
+                if f"invalid choice: {word!r}" in message:
+                    known = re.findall(r"[a-z][a-z-]*", message.rpartition("(choose from")[2])
+                    is_command = "COMMAND" in message or "ACTION" in message
+                    wrong = f"there is no command `{word}`" if is_command else f"`{word}` is not one of its choices"
+                elif word.startswith("--") and not any(option.startswith(word.partition("=")[0]) for option in options):
+                    known, wrong = options, f"there is no option `{word}`"
+                else:
+                    continue
+                near = nearest_word(word, known)
+                if near:
+                    self.exit(2, f"{self.prog}: {wrong}.\nDid you mean `{near}`? `{self.prog} --help` explains it.\n")
+                break
+            super().error(message)
+
+    return Parser
+
+
+def nearest_word(word: str, known: Sequence[str]) -> str:
+    """The most similar of the known words; "" if none is similar."""
+    from difflib import get_close_matches
+
+    bare = {name.lstrip("-"): name for name in known}
+    return next((bare[name] for name in get_close_matches(word.lstrip("-").lower(), bare, n=1)), "")
 
 
 def _only_options(arguments: list[str]) -> argparse.Namespace | None:

@@ -23,13 +23,14 @@ def run(args: argparse.Namespace) -> int:
     themes, problems = read_themes(folder)
     for problem in problems:
         say(problem)
+    column = max(18, *map(len, themes)) + 2
     for name, read in themes.items():
         kind, place = "dark" if read.theme.dark else "light", "yours" if read.own else "shipped"
         if args.json:
             row = {"name": name, "dark": read.theme.dark, "own": read.own, "description": read.description}
             print(json.dumps(row, ensure_ascii=False))
         else:
-            print(f"{name:20}{kind:7}{place:9}{read.description}".rstrip())
+            print(f"{name:{column}}{kind:7}{place:9}{read.description}".rstrip())
     if not args.json:
         print(f"\nYour own go into {folder}; /theme switches, `ui.theme` keeps it.")
     return 0

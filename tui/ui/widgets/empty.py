@@ -46,9 +46,10 @@ def _lines(findings: Sequence[Finding], problems: Sequence[tuple[str, str]], nam
             lines.append(Content.styled(f"  {one_line(advice, 200)}", "$muted-text"))
     if problems:
         lines.append(Content(""))
+    titles = max(12, *(len(one_line(row.title, 24)) for row in findings[:10]))
     for row in findings[:10]:
         mark = Content.styled("● ", "$success") if row.ready else Content.styled("○ ", "$muted-text")
-        title = Content.styled(one_line(row.title, 24).ljust(14), "$foreground" if row.ready else "$muted-text")
+        title = Content.styled(one_line(row.title, 24).ljust(titles + 2), "$foreground" if row.ready else "$muted-text")
         lines.append(mark + title + Content.styled(one_line(row.detail, 80), "$muted-text"))
     if name.startswith("demo/"):
         lines.append(Content(""))

@@ -1,0 +1,22 @@
+"""The first screen names what was found, a line each, words apart."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from tests.e2e.loopback import Loopback
+from tests.e2e.terminal import Terminal, environment
+
+PONDER = [sys.executable, "-m", "tui"]
+
+
+def test_names_and_what_was_found_stand_apart_and_one_model_is_one_model(tmp_path: Path) -> None:
+    with Loopback() as model:
+        config = tmp_path / "ponder" / "config"
+        config.mkdir(parents=True)
+        (config / "config.toml").write_text(f'[providers."llama.cpp"]\nbase_url = "http://127.0.0.1:{model.port}/v1"\n')
+        around = environment(tmp_path, MOONSHOT_API_KEY="sk-" + "x" * 40)
+        with Terminal([*PONDER, "-m", "demo/fast"], around, size=(100, 30)) as terminal:
+            terminal.wait_for(f"● llama.cpp server  1 model at http://127.0.0.1:{model.port}")
+            terminal.wait_for("● Moonshot (Kimi)   MOONSHOT_API_KEY found")
