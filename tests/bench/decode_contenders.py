@@ -168,8 +168,8 @@ def whole_program(url: str, wire: str) -> Read:
 
     async def read() -> Seen:
         seen, look = _looker()
-        async for event in backend.stream(place, request):
-            look((event,))
+        async for batch in backend.stream(place, request):
+            look(batch)
         return seen
 
     return read

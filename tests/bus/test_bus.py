@@ -119,3 +119,31 @@ def test_a_subscriber_whose_loop_ended_does_not_hurt_the_publisher() -> None:
     bus.publish(2)
     bus.publish(3)
     assert subscription.drain() == [2, 3]
+
+
+def test_a_subscriber_takes_no_more_at_once_than_it_asked_for() -> None:
+    async def take() -> list[list[int]]:
+        bus: Bus[int] = Bus(lambda events: events, lambda number: number)
+        subscription = bus.subscribe()
+        bus.publish(3, 3, 3, 0, 9, 1)
+        assert subscription.waiting == 19
+        got: list[list[int]] = []
+        async for batch in subscription.batches(0.05, at_most=5):
+            got.append(batch)
+            if 1 in batch:
+                subscription.close()
+        assert (subscription.waiting, subscription.takings) == (0, len(got))
+        return got
+
+    assert virtually(take()) == [[3, 3], [3, 0, 9], [1]]
+
+
+def test_what_is_left_in_a_closed_mailbox_is_given_out_to_the_end() -> None:
+    async def take() -> list[int]:
+        bus: Bus[int] = Bus(lambda events: events, lambda number: 1)
+        subscription = bus.subscribe()
+        bus.publish(*range(10))
+        subscription.close()
+        return [number async for batch in subscription.batches(0.05, at_most=3) for number in batch]
+
+    assert virtually(take()) == list(range(10))

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tui.bus.bus import Bus
-from tui.bus.fold import fold
+from tui.bus.fold import LONG, fold, text_size
 from tui.domain.assemble import Assembler
 from tui.domain.events import AppEvent, Notice, RequestStarted, Severity, Stamped, Streamed
 from tui.domain.stream import BlockFinished, BlockStarted, TextDelta, ThinkingDelta, ToolArgsDelta
@@ -129,3 +129,11 @@ def test_folding_takes_time_in_proportion() -> None:
         return best
 
     assert seconds(40_000) < seconds(4_000) * 30 + 0.01
+
+
+def test_long_deltas_are_not_copied_into_longer_ones() -> None:
+    long = "x" * LONG
+    stamped = _stamped([Streamed("t", 0, 1, TextDelta(0, text)) for text in (long, "a", "b", long, "c")])
+    folded = fold(stamped)
+    assert [text_size(entry) for entry in folded] == [LONG, LONG + 2, 1]
+    assert folded[0] is stamped[0]

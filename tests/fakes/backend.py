@@ -34,7 +34,14 @@ class Pause:
     seconds: float
 
 
-Script = Sequence[StreamEvent | ProviderError | Pause]
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Events that arrive together."""
+
+    events: tuple[StreamEvent, ...]
+
+
+Script = Sequence[StreamEvent | ProviderError | Pause | Batch]
 
 HANG = Pause(1e9)
 USAGE = Usage(input=10, output=5, thinking=2, total=15)
@@ -49,7 +56,7 @@ class FakeBackend:
     requests: list[ChatRequest] = field(default_factory=list)
     asked_at: list[float] = field(default_factory=list)
 
-    async def stream(self, target: Target, request: ChatRequest) -> AsyncIterator[StreamEvent]:
+    async def stream(self, target: Target, request: ChatRequest) -> AsyncIterator[Sequence[StreamEvent]]:
         self.requests.append(request)
         self.asked_at.append(asyncio.get_running_loop().time())
         script = self.scripts[0] if self.forever and len(self.scripts) == 1 else self.scripts.pop(0)
@@ -60,7 +67,7 @@ class FakeBackend:
             if isinstance(step, Pause):
                 await asyncio.sleep(step.seconds)
             else:
-                yield step
+                yield step.events if isinstance(step, Batch) else (step,)
 
     async def count(self, target: Target, request: ChatRequest) -> int | None:
         return None

@@ -125,8 +125,8 @@ class Client:
         self.outcomes.append(outcome)
         async with asyncio.timeout(at_most_s):
             try:
-                async for event in backend.stream(where(wire, url, **changes), asked or request()):
-                    outcome.events.append(event)
+                async for batch in backend.stream(where(wire, url, **changes), asked or request()):
+                    outcome.events.extend(batch)
             except ProviderError as error:
                 outcome.error = error
         return outcome

@@ -118,7 +118,7 @@ async def test_a_model_on_another_wire_goes_to_that_wires_base(client: Client) -
         place = where("anthropic", "http://127.0.0.1:9")
         provider = replace(place.provider, bases={"anthropic": f"{server.url}/anthropic"})
         backend = client.backend()
-        events = [event async for event in backend.stream(Where(provider, place.facts), request())]
+        events = [event async for batch in backend.stream(Where(provider, place.facts), request()) for event in batch]
         assert server.seen[0].path == "/anthropic/v1/messages"
     assert events
 
@@ -185,7 +185,7 @@ async def test_the_demo_needs_no_key_and_no_network(client: Client) -> None:
     catalog = packaged_catalog()
     backend = open_backend(client.keys, environ={}, demo_speed=0.0)
     place = Where(catalog.provider("demo"), catalog.find("demo", "fast"))
-    events = [event async for event in backend.stream(place, request(model="fast"))]
+    events = [event async for batch in backend.stream(place, request(model="fast")) for event in batch]
     await backend.aclose()
     assert len(events) > 20
 

@@ -66,8 +66,8 @@ class Demo:
         )  # fmt: skip
         outcome = Outcome()
         try:
-            async for event in self.backend.stream(Where(CATALOG.provider("demo"), facts), asked):
-                outcome.events.append(event)
+            async for batch in self.backend.stream(Where(CATALOG.provider("demo"), facts), asked):
+                outcome.events.extend(batch)
         except ProviderError as error:
             outcome.error = error
         return outcome

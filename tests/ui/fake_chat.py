@@ -64,6 +64,9 @@ class FakeChat:
     def attach(self) -> tuple[SessionView, Subscription[Stamped]]:
         return self.state.view(self.seq), self.bus.subscribe()
 
+    def view(self) -> SessionView:
+        return self.state.view(self.seq)
+
     @property
     def session_id(self) -> str:
         return "s1"

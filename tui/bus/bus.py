@@ -8,39 +8,79 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Generic, TypeVar
 
 E = TypeVar("E")
 
 Fold = Callable[[list[E]], list[E]]
 """Makes an equal but shorter list of events; must not change the events it is given."""
+Size = Callable[[E], int]
+"""What an event costs its subscribers, in characters of text."""
+
+
+def _nothing(event: E) -> int:
+    return 0
 
 
 class Subscription(Generic[E]):
     """One subscriber's mailbox."""
 
-    def __init__(self, lock: threading.Lock, fold: Fold[E], leave: Callable[[Subscription[E]], None]) -> None:
+    def __init__(
+        self, lock: threading.Lock, fold: Fold[E], size: Size[E], leave: Callable[[Subscription[E]], None]
+    ) -> None:
         self._lock = lock
         self._fold = fold
+        self._size = size
         self._leave = leave
         self._mailbox: list[E] = []
+        self.waiting = 0
+        """Size of what is in the mailbox."""
+        self.takings = 0
+        """How often something was taken out: a subscriber that is alive takes."""
         self._loop: asyncio.AbstractEventLoop | None = None
         self._arrived: asyncio.Event | None = None
         self._woken = False
         self._closed = False
 
-    def drain(self) -> list[E]:
-        """Everything that came since the last time, folded."""
+    def drain(self, at_most: int | None = None) -> list[E]:
+        """Everything that came since the last time, folded; with a limit, events until their size reaches it."""
         with self._lock:
-            taken, self._mailbox = self._mailbox, []
-            self._woken = False
+            self.takings += 1
+            if at_most is None or self.waiting <= at_most:
+                taken, self._mailbox = self._mailbox, []
+                self.waiting = 0
+                self._woken = False
+            else:
+                taken = self._take_some(at_most)
         return self._fold(taken) if len(taken) > 1 else taken
 
+    def _take_some(self, at_most: int) -> list[E]:
+        taken_size = count = 0
+        for event in self._mailbox:
+            if taken_size >= at_most:
+                break
+            taken_size += self._size(event)
+            count += 1
+        taken = self._mailbox[:count]
+        del self._mailbox[:count]
+        self.waiting -= taken_size
+        self._woken = bool(self._mailbox)
+        if self._woken:
+            self._wake()
+        return taken
+
     async def batches(
-        self, interval_s: float, pause: Callable[[float], Awaitable[None]] = asyncio.sleep
+        self,
+        interval_s: float,
+        pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        *,
+        at_most: int | None = None,
     ) -> AsyncIterator[list[E]]:
-        """The first event after idleness at once, then at most one batch per interval; ends when closed."""
+        """The first event after idleness at once, then at most one batch per interval; ends when closed.
+
+        ``at_most`` limits the size of a batch, for subscribers whose work on one batch must not take long.
+        """
         arrived = asyncio.Event()
         with self._lock:
             self._loop, self._arrived = asyncio.get_running_loop(), arrived
@@ -50,7 +90,7 @@ class Subscription(Generic[E]):
         while True:
             await arrived.wait()
             arrived.clear()
-            if batch := self.drain():
+            if batch := self.drain(at_most):
                 yield batch
             if self._closed and not self._mailbox:
                 return
@@ -64,9 +104,10 @@ class Subscription(Generic[E]):
             self._closed = True
             self._wake()
 
-    def post(self, event: E) -> None:
-        """Put an event into the mailbox. The bus calls this, holding the lock."""
-        self._mailbox.append(event)
+    def post(self, events: Sequence[E], size: int) -> None:
+        """Put events into the mailbox. The bus calls this, holding the lock."""
+        self._mailbox.extend(events)
+        self.waiting += size
         if not self._woken:
             self._wake()
 
@@ -83,20 +124,26 @@ class Subscription(Generic[E]):
 class Bus(Generic[E]):
     """Hands every event to every subscriber."""
 
-    def __init__(self, fold: Fold[E]) -> None:
+    def __init__(self, fold: Fold[E], size: Size[E] = _nothing) -> None:
         self._fold = fold
+        self._size = size
         self._lock = threading.Lock()
         self._subscriptions: tuple[Subscription[E], ...] = ()
 
-    def publish(self, event: E) -> None:
-        """Give an event to all subscribers; returns at once."""
+    def publish(self, *events: E) -> None:
+        """Give events to all subscribers; returns at once."""
+        size = sum(map(self._size, events))
         with self._lock:
             for subscription in self._subscriptions:
-                subscription.post(event)
+                subscription.post(events, size)
+
+    def subscriptions(self) -> tuple[Subscription[E], ...]:
+        """Everybody who is subscribed now."""
+        return self._subscriptions
 
     def subscribe(self) -> Subscription[E]:
         """A mailbox that gets everything published from now on."""
-        subscription: Subscription[E] = Subscription(self._lock, self._fold, self._remove)
+        subscription: Subscription[E] = Subscription(self._lock, self._fold, self._size, self._remove)
         with self._lock:
             self._subscriptions = (*self._subscriptions, subscription)
         return subscription

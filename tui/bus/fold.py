@@ -1,69 +1,88 @@
-"""Merges runs of deltas of one block into single deltas; everything else keeps its place."""
+"""Merges runs of deltas of one block into longer deltas; everything else keeps its place."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 from tui.domain.events import Stamped, Streamed
 from tui.domain.stream import StreamEvent, TextDelta, ThinkingDelta, ToolArgsDelta
 
 Delta = TextDelta | ThinkingDelta | ToolArgsDelta
+DELTAS = (TextDelta, ThinkingDelta, ToolArgsDelta)
+
+LONG = 16 * 1024
+"""Characters from which a delta is not merged with what follows: copying it again and again would cost more."""
 
 _Run = tuple[str, str, int, int, type[Delta], int]
 """What deltas must share to be merged: session, turn, round, attempt, kind, block."""
 
 
-def _run_of(stamped: Stamped) -> _Run | None:
-    match stamped.event:
-        case Streamed(turn_id, round_, attempt, TextDelta() | ThinkingDelta() | ToolArgsDelta() as delta):
-            return (stamped.session, turn_id, round_, attempt, type(delta), delta.index)
-        case _:
-            return None
-
-
-def _delta(run: _Run, pieces: list[str]) -> Delta:
-    return run[4](run[5], "".join(pieces))
+def text_size(stamped: Stamped) -> int:
+    """Characters of text in an event of a stream; 0 for every other event."""
+    event = stamped.event
+    if isinstance(event, Streamed) and isinstance(event.event, DELTAS):
+        return len(event.event.text)
+    return 0
 
 
 def fold(events: list[Stamped]) -> list[Stamped]:
-    """An equal list in which neighbouring deltas of one block are one; it carries the number of the last."""
-    folded: list[Stamped] = []
-    pieces: list[str] = []
-    open_run: _Run | None = None
+    """An equal list in which neighbouring deltas of one block are merged; they carry the number of the last."""
+    merged: list[Stamped] = []
+    parts: list[str] = []
+    size = 0
+    run: _Run | None = None
     last: Stamped | None = None
 
     def close() -> None:
-        if open_run is None or last is None:
+        if run is None or last is None:
             return
-        if len(pieces) == 1:
-            folded.append(last)
+        if len(parts) == 1:
+            merged.append(last)
             return
-        session, turn_id, round_, attempt = open_run[:4]
-        merged = Streamed(turn_id, round_, attempt, _delta(open_run, pieces))
-        folded.append(Stamped(session, last.seq, merged))
+        session, turn_id, round_, attempt, kind, index = run
+        merged.append(Stamped(session, last.seq, Streamed(turn_id, round_, attempt, kind(index, "".join(parts)))))
 
     for stamped in events:
-        run = _run_of(stamped)
-        if run is None:
+        event = stamped.event
+        if not isinstance(event, Streamed) or not isinstance(event.event, DELTAS):
             close()
-            open_run, pieces, last = None, [], None
-            folded.append(stamped)
+            run, last = None, None
+            merged.append(stamped)
             continue
-        if run != open_run:
+        delta = event.event
+        found = (stamped.session, event.turn_id, event.round, event.attempt, type(delta), delta.index)
+        if found != run or size >= LONG:
             close()
-            open_run, pieces = run, []
-        pieces.append(_words(stamped))
+            run, parts, size = found, [], 0
+        parts.append(delta.text)
+        size += len(delta.text)
         last = stamped
     close()
-    return folded
+    return merged
 
 
-def fold_stream(events: list[StreamEvent]) -> list[StreamEvent]:
+def fold_stream(events: Iterable[StreamEvent]) -> list[StreamEvent]:
     """The same for the events of one attempt."""
-    stamped = fold([Stamped("", 0, Streamed("", 0, 0, event)) for event in events])
-    return [entry.event.event for entry in stamped if isinstance(entry.event, Streamed)]
+    merged: list[StreamEvent] = []
+    parts: list[str] = []
+    size = 0
+    last: Delta | None = None
 
+    def close() -> None:
+        if last is not None:
+            merged.append(last if len(parts) == 1 else type(last)(last.index, "".join(parts)))
 
-def _words(stamped: Stamped) -> str:
-    event = stamped.event
-    if isinstance(event, Streamed) and isinstance(event.event, TextDelta | ThinkingDelta | ToolArgsDelta):
-        return event.event.text
-    raise AssertionError("only deltas make runs")
+    for event in events:
+        if not isinstance(event, DELTAS):
+            close()
+            last = None
+            merged.append(event)
+            continue
+        if last is None or type(event) is not type(last) or event.index != last.index or size >= LONG:
+            close()
+            parts, size = [], 0
+        parts.append(event.text)
+        size += len(event.text)
+        last = event
+    close()
+    return merged

@@ -80,8 +80,7 @@ def _weighed(args: argparse.Namespace) -> Weighed:
     current.start(first_spec(program, findings.ready()), stored)
     session = current.session
     preview = asyncio.run(session.preview(args.draft))
-    view, subscription = session.attach()
-    subscription.close()
+    view = session.view()
     return Weighed(
         session=stored.id if args.session and stored is not None else None,
         spec=str(current.spec),

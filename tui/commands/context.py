@@ -160,6 +160,4 @@ class CommandContext:
 
     def view(self) -> SessionView:
         """The session as it stands."""
-        view, subscription = self.desk.chat.attach()
-        subscription.close()
-        return view
+        return self.desk.chat.view()

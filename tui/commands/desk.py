@@ -95,6 +95,10 @@ class ChatDesk(BranchDesk, Protocol):
         """The session as it stands, and what happens from now on."""
         ...
 
+    def view(self) -> SessionView:
+        """A snapshot of the session."""
+        ...
+
     @property
     def session_id(self) -> str:
         """The session that is open."""

@@ -146,6 +146,8 @@ class Assembler:
 
 
 def _closed(block: _Open, index: int) -> Block:
+    # Joined once: what is read again, once a second while it grows, starts from the text of the last time.
+    block.pieces = ["".join(block.pieces)]
     text = whole_text(block.pieces)
     partial = not block.finished
     match block.kind:

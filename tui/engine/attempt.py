@@ -6,9 +6,10 @@ A response that says "send it again with this token" is followed here: all its h
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from dataclasses import field, replace
 
+from tui.bus.fold import DELTAS, fold_stream
 from tui.catalog.matching import same_model
 from tui.domain.assemble import Assembler
 from tui.domain.blocks import Block, TextBlock, ThinkingBlock, ToolCallBlock
@@ -34,6 +35,8 @@ from tui.engine.repetition import RepetitionDetector
 from tui.engine.retry import MALFORMED_CALL
 from tui.engine.watch import ThinkingTime, Watch
 
+PORTION = 16 * 1024
+"""Characters taken in at once; a server may send megabytes in one piece."""
 LONGEST_CHAIN = 20
 """Hops of one long response; more is a server that never ends."""
 
@@ -57,14 +60,21 @@ def _as_known(target: Target) -> Origin:
     return target.origin
 
 
+async def _at_once() -> None:
+    pass
+
+
 @dataclass(frozen=True, slots=True)
 class Voice:
     """Where an attempt speaks, and which remarks of providers were passed on already."""
 
-    publish: Callable[[AppEvent], None]
+    publish: Callable[..., None]
+    """Takes any number of events."""
     remarks: set[str] = field(default_factory=set)
     stamp: Callable[[Target], Origin] = _as_known
     """Asked when an answer is put together, not before: only then it is known with which key it was got."""
+    pace: Callable[[], Awaitable[None]] = _at_once
+    """Waits until those who follow the answer have taken most of what was published."""
 
 
 class Attempt:
@@ -90,6 +100,8 @@ class Attempt:
         self._request = request
         self._clock = clock
         self._publish = voice.publish
+        self._pace = voice.pace
+        self._unpublished: list[AppEvent] = []
         self._remarks = voice.remarks
         self._stamp = voice.stamp
         self._assembler = Assembler()
@@ -147,18 +159,27 @@ class Attempt:
         self.stop = None
         events = backend.stream(self._target, request)
         try:
-            async for raw in events:
-                event = self._hops.placed(raw)
-                self._watch.heard()
-                if event is not None:
-                    self._take(event)
-                    self.unsaved = True
+            async for batch in events:
+                for portion in _portions(batch):
+                    self._watch.heard()
+                    self._take_all(portion)
                     on_event()
+                    await self._pace()
         finally:
             if isinstance(events, AsyncGenerator):
                 await events.aclose()
         if self.stop is None:
             raise ProviderError(ErrorKind.TRUNCATED, "The stream ended before the answer did.")
+
+    def _take_all(self, events: Sequence[StreamEvent]) -> None:
+        for event in events:
+            placed = self._hops.placed(event)
+            if placed is not None:
+                self._take(placed)
+                self.unsaved = True
+        unpublished, self._unpublished = self._unpublished, []
+        if unpublished:
+            self._publish(*unpublished)
 
     def _take(self, event: StreamEvent) -> None:
         if isinstance(event, UsageReported):
@@ -174,14 +195,14 @@ class Attempt:
                 self._hear_repetition(text)
             case ProviderRemark(_, text) if text not in self._remarks:
                 self._remarks.add(text)
-                self._publish(Notice(Severity.WARNING, text))
+                self._unpublished.append(Notice(Severity.WARNING, text))
             case ResponseStarted(model):
                 self._compare(model)
             case _:
                 pass
         self.shown = self.shown or not isinstance(event, _NOTHING_SHOWN)
         place = self.place
-        self._publish(Streamed(place.turn_id, place.round, place.attempt, event))
+        self._unpublished.append(Streamed(place.turn_id, place.round, place.attempt, event))
 
     def _blocks(self) -> tuple[Block, ...]:
         blocks = self._assembler.blocks()
@@ -198,14 +219,15 @@ class Attempt:
 
     def _hear_repetition(self, text: str) -> None:
         if self._detector.repeats(text):
-            self._publish(Notice(Severity.WARNING, "The model repeats itself.", "Stop it, and what came is kept."))
+            notice = Notice(Severity.WARNING, "The model repeats itself.", "Stop it, and what came is kept.")
+            self._unpublished.append(notice)
 
     def _compare(self, answering: str | None) -> None:
         facts = self._target.facts
         said = f"Asked `{self._request.model}`, but `{answering}` answers."
         if answering and said not in self._remarks and not is_same_model(self._request.model, answering, facts.aliases):
             self._remarks.add(said)
-            self._publish(Notice(Severity.WARNING, said))
+            self._unpublished.append(Notice(Severity.WARNING, said))
 
     def _flaw(self) -> ProviderError | None:
         """An answer that ended in order and still is none."""
@@ -230,6 +252,29 @@ class Attempt:
                 "The model thought but gave no answer." if thought else "The model gave an empty answer.",
             )
         return None
+
+
+def _portions(batch: Sequence[StreamEvent]) -> Iterator[list[StreamEvent]]:
+    """A batch with neighbouring deltas merged, in portions that one frame of the screen can draw."""
+    portion: list[StreamEvent] = []
+    size = 0
+    for merged in fold_stream(batch):
+        for event in _cut(merged):
+            portion.append(event)
+            size += len(event.text) if isinstance(event, DELTAS) else 0
+            if size >= PORTION:
+                yield portion
+                portion, size = [], 0
+    if portion:
+        yield portion
+
+
+def _cut(event: StreamEvent) -> Iterator[StreamEvent]:
+    if not isinstance(event, DELTAS) or len(event.text) <= PORTION:
+        yield event
+        return
+    for start in range(0, len(event.text), PORTION):
+        yield type(event)(event.index, event.text[start : start + PORTION])
 
 
 def _first(failures: BaseExceptionGroup[ProviderError]) -> ProviderError:

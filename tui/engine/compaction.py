@@ -250,7 +250,7 @@ async def _keep_run(journal: Journal, *, session: str, run: SummaryRun) -> None:
     await journal.summary_run(session, run)
 
 
-def _keep_silent(event: AppEvent) -> None:
+def _keep_silent(*events: AppEvent) -> None:
     """A summariser's stream is not part of the conversation."""
 
 

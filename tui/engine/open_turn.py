@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import field, replace
 
 from tui.context.view import CompressionView
@@ -89,7 +89,8 @@ class OpenTurn:
     conversation: Conversation
     ports: Ports
     saver: Saver
-    tell: Callable[[AppEvent], None]
+    tell: Callable[..., None]
+    pace: Callable[[], Awaitable[None]]
     target: Target
     spec: ModelSpec
     settings: EngineSettings
@@ -108,10 +109,10 @@ class OpenTurn:
 
     _path: tuple[tuple[Turn, ...], int, tuple[Turn, ...]] = ((), -1, ())
 
-    def publish(self, event: AppEvent) -> None:
+    def publish(self, *events: AppEvent) -> None:
         """Tell everybody, while the turn lives."""
         if self.live:
-            self.tell(event)
+            self.tell(*events)
 
     def remark(self, sentence: str) -> None:
         """Something about the request that the user should know; once in a session."""

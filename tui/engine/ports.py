@@ -49,8 +49,8 @@ class Target:
 class Backend(Protocol):
     """A way to models. Everything raised is a ProviderError (or CancelledError)."""
 
-    def stream(self, target: Target, request: ChatRequest) -> AsyncIterator[StreamEvent]:
-        """Send one request, once; no retries in here."""
+    def stream(self, target: Target, request: ChatRequest) -> AsyncIterator[Sequence[StreamEvent]]:
+        """Send one request, once; no retries in here. Events that arrived together are yielded together."""
         ...
 
     async def count(self, target: Target, request: ChatRequest) -> int | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from tui.domain.blocks import Block, ImageBlock, TextBlock
@@ -136,6 +136,7 @@ class Runner:
         saver: Saver,
         publish: Callable[[AppEvent], None],
         queue: Queue,
+        pace: Callable[[], Awaitable[None]],
     ) -> None:
         self.gate = RetryGate(ports.clock)
         self.approvals = ApprovalDesk(publish, interactive=ports.interactive)
@@ -145,6 +146,7 @@ class Runner:
         self._saver = saver
         self._publish = publish
         self._queue = queue
+        self._pace = pace
         self._running: _Running | None = None
         self._idle = asyncio.Event()
         self._idle.set()
@@ -227,6 +229,7 @@ class Runner:
             ports=ports,
             saver=self._saver,
             tell=self._publish,
+            pace=self._pace,
             target=conversation.target,
             spec=conversation.spec,
             settings=conversation.settings,

@@ -1,6 +1,7 @@
 """The façade of one conversation: all that screens, commands and headless runs may ask of the engine.
 
-Everything but ``attach`` is a coroutine of the engine's loop (``EngineThread.call``); ``run`` is the session's life.
+Everything but ``attach`` and ``view`` is a coroutine of the engine's loop (``EngineThread.call``); ``run`` is the
+session's life.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import field, replace
+from functools import partial
 
 from tui.bus.bus import Subscription
 from tui.context.view import CompressionView
@@ -90,10 +92,13 @@ class Session:
         )
         self.announce: Callable[[Notice | TitleChanged], None] = self._channel.publish
         """Tell what happened around the conversation, in no turn of it. From any thread."""
+        self.view: Callable[[], SessionView] = self._channel.view
+        """A snapshot. From any thread."""
         self._saver = Saver(ports.journal, ports.clock, self._channel.publish)
         self.queue = Queue(self._channel.publish, lambda: self._runner.start_queued(self._group()))
         """Prompts behind the running turn."""
-        self._runner = Runner(ports, self._conversation, self._saver, self._channel.publish, self.queue)
+        pace = partial(self._channel.keep_pace, ports.clock)
+        self._runner = Runner(ports, self._conversation, self._saver, self._channel.publish, self.queue, pace)
         self.outlook = Outlook(ports.planner, self._runner, self._channel.publish)
         """What would happen next."""
         self._closing = asyncio.Event()

@@ -112,22 +112,31 @@ class SessionView:
 class SessionState:
     """Applies events; gives views."""
 
-    def __init__(self, start: SessionView) -> None:
-        self._view = start
+    def __init__(self, start: SessionView, *, keep_text: bool = True) -> None:
+        """Without ``keep_text`` the text of the open answer is not stored: for followers that store it elsewhere."""
+        self._keep_text = keep_text
         self._events: list[StreamEvent] = []
-        self._assembler = Assembler()
         self._fold_at = FOLD_FROM
+        self._view = start
         if start.answer is not None:
-            self._events.extend(start.answer.events)
-            for event in start.answer.events:
-                self._assembler.feed(event)
+            self._view = replace(start, answer=replace(start.answer, events=(), blocks=()))
+            if keep_text:
+                self._events.extend(start.answer.events)
+
+    @property
+    def now(self) -> SessionView:
+        """The view without the text of the open answer. Costs nothing, however long that is."""
+        return self._view
 
     def view(self, seq: int) -> SessionView:
-        """How it stands, as of event ``seq``."""
+        """A snapshot as of event ``seq``. Costs as much as the open answer is long."""
         answer = self._view.answer
         if answer is not None:
             self._events = fold_stream(self._events)
-            answer = replace(answer, events=tuple(self._events), blocks=self._assembler.blocks())
+            assembler = Assembler()
+            for event in self._events:
+                assembler.feed(event)
+            answer = replace(answer, events=tuple(self._events), blocks=assembler.blocks())
         return replace(self._view, seq=seq, answer=answer)
 
     def apply(self, event: AppEvent) -> None:
@@ -145,11 +154,11 @@ class SessionState:
                 self._rest(event)
 
     def _stream(self, event: Streamed) -> None:
-        self._events.append(event.event)
-        if len(self._events) >= self._fold_at:
-            self._events = fold_stream(self._events)
-            self._fold_at = 2 * len(self._events) + FOLD_FROM
-        self._assembler.feed(event.event)
+        if self._keep_text:
+            self._events.append(event.event)
+            if len(self._events) >= self._fold_at:
+                self._events = fold_stream(self._events)
+                self._fold_at = 2 * len(self._events) + FOLD_FROM
         phase = _phase_of(event.event)
         view = self._view
         if view.stalled_s is not None or (phase is not None and phase is not view.phase):
@@ -157,7 +166,7 @@ class SessionState:
 
     def _clear_answer(self) -> None:
         self._events = []
-        self._assembler = Assembler()
+        self._fold_at = FOLD_FROM
 
     def _turn(self, event: TurnStarted | TurnFinished | TurnFailed | HistoryChanged) -> None:
         self._clear_answer()

@@ -104,7 +104,7 @@ class Step:
             turn.target,
             request,
             clock=self._clock,
-            voice=Voice(turn.publish, turn.conversation.remarks, turn.ports.planner.stamp),
+            voice=Voice(turn.publish, turn.conversation.remarks, turn.ports.planner.stamp, turn.pace),
             limit_s=turn.settings.attempt_limit_s,
         )
         return self._attempt

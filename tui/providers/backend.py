@@ -84,15 +84,8 @@ class ProviderBackend:
         wire_named(target.facts.wire)
         self._ready_transport().get_ready(target.provider.base_url)
 
-    async def stream(self, target: Place, request: ChatRequest) -> AsyncGenerator[StreamEvent, None]:
-        """Send one request and yield what the answer says."""
-        async with aclosing(self.batches(target, request)) as batches:
-            async for batch in batches:
-                for event in batch:
-                    yield event
-
-    async def batches(self, target: Place, request: ChatRequest) -> AsyncGenerator[Sequence[StreamEvent], None]:
-        """The same, with all events that came at once in one piece: what passes through many hands is cheap so."""
+    async def stream(self, target: Place, request: ChatRequest) -> AsyncGenerator[Sequence[StreamEvent], None]:
+        """Send one request and yield the events of the answer, those that arrived together in one batch."""
         ways = OTHER_WAYS
         try:
             provider = self._keys.with_variables(self._spoken_to(target))

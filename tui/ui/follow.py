@@ -8,7 +8,9 @@ from tui.bus.bus import Subscription
 from tui.domain.events import AppEvent, Stamped
 
 FRAME_S = 1 / 30
-"""Frames are not drawn faster than this; a slow frame makes the next batch fatter, never the queue longer."""
+"""Frames are not drawn faster than this."""
+MOST_A_FRAME = 32 * 1024
+"""Characters taken in for one frame: more would keep a key waiting."""
 
 
 async def follow(
@@ -18,7 +20,7 @@ async def follow(
     drawn: Callable[[Sequence[AppEvent]], None],
 ) -> None:
     """Take in what is newer than ``after``, then let it be drawn; ends when the subscription is closed."""
-    async for batch in subscription.batches(FRAME_S):
+    async for batch in subscription.batches(FRAME_S, at_most=MOST_A_FRAME):
         fresh = [stamped for stamped in batch if stamped.seq > after]
         for stamped in fresh:
             take(stamped)

@@ -26,8 +26,7 @@ from tui.wiring.storage import Storage
 
 async def begin_with_found(current: OpenSession, ready: Sequence[ModelSpec]) -> bool:
     """A model that is found takes the place of a demo that nobody asked for and nobody talked to; says whether."""
-    view, subscription = current.session.attach()
-    subscription.close()
+    view = current.session.view()
     untouched = not view.turns and view.open_turn is None
     if not (ready and untouched and current.chosen_by_default and current.spec.provider == "demo"):
         return False
@@ -95,8 +94,7 @@ class LiveTools:
         return ToolsSent(tokens=count, shared=max(0, count - single))
 
     def _meter(self) -> MeterReading:
-        view, subscription = self._current.session.attach()
-        subscription.close()
+        view = self._current.session.view()
         assert view.meter is not None
         return view.meter
 
@@ -182,8 +180,7 @@ class LiveDesk:
 
     def _plan_words(self) -> str:
         """What the level comes to."""
-        view, subscription = self.chat.attach()
-        subscription.close()
+        view = self.chat.view()
         return view.plan.summary
 
     async def doctor(self) -> str:

@@ -71,8 +71,7 @@ class LiveChat(LiveOutlook):
             raise UsageError("There is no other branch here.", advice="Editing a prompt or asking again makes one.")
         place = (names.index(turn_id) + step) % len(names)
         spec, session = current.spec, current.session_id
-        view, subscription = current.session.attach()
-        subscription.close()
+        view = current.session.view()
         stored = Stored(
             id=session,
             title=view.title,
@@ -95,8 +94,7 @@ class LiveChat(LiveOutlook):
         current = self._current
         spec = self._named(name)
         await self._mind_level(name)
-        view, subscription = current.session.attach()
-        subscription.close()
+        view = current.session.view()
         turn = next((turn for turn in view.turns if turn.id == turn_id), None)
         if turn is None:
             raise UsageError("That turn is gone.")

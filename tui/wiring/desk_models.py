@@ -74,8 +74,7 @@ class LiveModels:
 
     def levels(self) -> Sequence[LevelRow]:
         """For the picker, for the model in use."""
-        view, subscription = self._current.session.attach()
-        subscription.close()
+        view = self._current.session.view()
         weight = view.meter.effective if view.meter is not None else None
         facts = self._current.facts
         return level_rows(self._asked(), view.plan, lambda asked: self._planned_at(facts, asked, context_tokens=weight))

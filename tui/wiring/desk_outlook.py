@@ -31,6 +31,10 @@ class LiveOutlook:
         """The session as it stands, and what happens from now on."""
         return self._current.session.attach()
 
+    def view(self) -> SessionView:
+        """A snapshot of the session."""
+        return self._current.session.view()
+
     @property
     def session_id(self) -> str:
         """The session that is open."""
@@ -44,8 +48,7 @@ class LiveOutlook:
         """What it cost so far."""
         from tui.context.bill import session_bill  # with the page that shows it
 
-        view, subscription = self.attach()
-        subscription.close()
+        view = self.view()
         return session_bill(view.turns, self._price, summaries=view.summaries)
 
     def _price(self, origin: Origin) -> Price | None:

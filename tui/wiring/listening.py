@@ -78,15 +78,14 @@ class ListeningBackend:
         self._opened.limits = self._limits()
         return self._opened
 
-    async def stream(self, target: Target, request: ChatRequest) -> AsyncGenerator[StreamEvent, None]:
+    async def stream(self, target: Target, request: ChatRequest) -> AsyncGenerator[Sequence[StreamEvent], None]:
         """Pass everything on, and remember it."""
         heard = self.last = Heard(target, request, time.monotonic())
         try:
-            async with aclosing(self._backend.batches(target, request)) as batches:
+            async with aclosing(self._backend.stream(target, request)) as batches:
                 async for batch in batches:
                     heard.hear(batch)
-                    for event in batch:
-                        yield event
+                    yield batch
         except ProviderError as error:
             if self.choices is not None and error.kind in (ErrorKind.NO_KEY, ErrorKind.AUTH):
                 error.advice = await asyncio.to_thread(self.choices, target, error)

@@ -112,11 +112,11 @@ class ChatScreen(Screen[None]):
     def look_again(self) -> None:
         """What was found is not what it was: a server answers, a key was set."""
         if self._state is not None:
-            self._show_empty(self._state.view(0))
+            self._show_empty(self._state.now)
         self.sidebar.look_again()
 
     def _show(self, view: SessionView) -> None:
-        self._state = SessionState(view)
+        self._state = SessionState(view, keep_text=False)
         self.conversation.load(view, self.showing())
         self._below.display = not self.transcript.column.following
         self.status.show(status_of(view, time.monotonic(), full=not self.sidebar.display), time.monotonic())
@@ -138,7 +138,7 @@ class ChatScreen(Screen[None]):
     def _drawn(self, batch: Sequence[AppEvent]) -> None:
         if self._state is None:
             return
-        view = self._state.view(0)
+        view = self._state.now
         now = time.monotonic()
         status = self.status.status
         for event in batch:
@@ -161,8 +161,8 @@ class ChatScreen(Screen[None]):
             )
 
     def view(self) -> SessionView | None:
-        """The session as it is drawn."""
-        return self._state.view(0) if self._state is not None else None
+        """The session as it is drawn, without the text of the answer that is arriving."""
+        return self._state.now if self._state is not None else None
 
     def is_busy(self) -> bool:
         """Whether something runs."""

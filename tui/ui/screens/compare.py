@@ -144,8 +144,7 @@ class Compare(Sheet[None]):
         self._sides[0].focus()
 
     def _look(self) -> None:
-        view = self.ponder.chat.view()
-        now = pair(turns_of(view) if view is not None else [], self._other)
+        now = pair(turns_of(self.ponder.desk.chat.view()), self._other)
         if now != self._shown:
             before, self._shown = self._shown, now
             self._draw(before)

@@ -118,8 +118,7 @@ def _sessions(app: PonderApp, query: str) -> None:
             await app.desk.chat.open_session(session if word == "fork" and session else chosen)
         app.chat.open()
         if word == "fork" and session:
-            view, subscription = app.desk.chat.attach()
-            subscription.close()
+            view = app.desk.chat.view()
             if view.turns:
                 await app.desk.chat.open_session(await app.desk.chat.fork(view.turns[-1].id))
                 app.chat.open()

@@ -135,12 +135,14 @@ class Answer(Drawn):
 
     def __init__(self, text: str = "", *, closed: bool = False) -> None:
         self._source = [text] if text else []
+        self._size = len(text)
         self._closed = closed
         self._document: Document | None = None
 
     def append(self, text: str) -> None:
         """More of it."""
         self._source.append(text)
+        self._size += len(text)
         if self._document is not None:
             self._document.append(text)
 
@@ -201,6 +203,20 @@ class Answer(Drawn):
         """The markdown as it came."""
         return "".join(self._source)
 
+    @property
+    def size(self) -> int:
+        """Characters of it; asked every frame, so nothing is joined for it."""
+        return self._size
+
+    def beginning(self, count: int) -> str:
+        """The first characters of it."""
+        found = ""
+        for part in self._source:
+            found += part[: count - len(found)]
+            if len(found) >= count:
+                break
+        return found
+
 
 class Thinking(Drawn):
     """Thinking: live and open, then folded to a line, then as the user likes it."""
@@ -233,7 +249,12 @@ class Thinking(Drawn):
     @property
     def has_text(self) -> bool:
         """Whether there is anything to open."""
-        return bool(self._answer.text())
+        return self._answer.size > 0
+
+    @property
+    def size(self) -> int:
+        """Characters of it."""
+        return self._answer.size
 
     def append(self, text: str) -> None:
         """More of it."""
@@ -328,7 +349,7 @@ class Thinking(Drawn):
         line: Line = [Run(head, "thinking", Look.BOLD if self.live else Look.PLAIN)]
         room = self._width - len(head) - 3
         if self._shown is Fold.FOLDED and room > 12 and self.has_text:
-            line.append(Run("   " + one_line(self._answer.text().strip()[:400], room), "thinking"))
+            line.append(Run("   " + one_line(self._answer.beginning(2_000).strip()[:400], room), "thinking"))
         return line
 
     def estimate(self, width: int) -> int:

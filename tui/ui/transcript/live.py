@@ -35,6 +35,8 @@ from tui.ui.transcript.build import (
 from tui.ui.transcript.section import Section
 
 Clock = Callable[[], float]
+TELLING = 200
+"""Characters of a call's arguments that are looked at for the line that shows them arriving."""
 
 
 class Live:
@@ -63,7 +65,9 @@ class Live:
             case ToolArgsDelta(index, text):
                 pieces = self._arguments.setdefault(index, [])
                 pieces.append(text)
-                self._call(index).telling = one_line("".join(pieces[-40:]), 200)
+                self._call(index).telling = one_line(
+                    "".join(piece[-TELLING:] for piece in pieces[-40:])[-TELLING:], 200
+                )
             case ThinkingBreak(index):
                 self._thinking(index).append("\n\n")
             case _:
@@ -75,7 +79,7 @@ class Live:
         if running is None:
             return False
         running.seconds = self._time.of(self._index, self._now())
-        running.tokens = len(running.text()) // CHARACTERS_PER_TOKEN
+        running.tokens = running.size // CHARACTERS_PER_TOKEN
         return True
 
     def finish(self, message: Message) -> None:

@@ -45,8 +45,7 @@ class Sidebar(Vertical):
             from tui.ui.widgets.panels import SidePanels
 
             if self._view is None:
-                self._view, subscription = self._desk.chat.attach()
-                subscription.close()
+                self._view = self._desk.chat.view()
             self._panels = SidePanels(self._desk, self._view)
             self.mount(self._panels)
             self._panels.show(self._view)

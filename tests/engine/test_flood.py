@@ -1,0 +1,161 @@
+"""A server that sends as fast as memory can be copied: followers keep up, memory stays small, stopping is at once."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from tests.fakes.backend import HANG, Batch, finish
+from tests.fakes.clock import virtually
+from tests.fakes.stage import Stage, last_turn, spoken, stage
+from tui.bus.bus import Subscription
+from tui.domain.blocks import TextBlock
+from tui.domain.events import RequestStarted, Stamped, Streamed, TurnFinished
+from tui.domain.stream import BlockFinished, BlockStarted, ResponseStarted, StreamEvent, TextDelta, ThinkingDelta
+from tui.domain.stream import ToolArgsDelta as ArgsDelta
+from tui.engine.attempt import PORTION
+from tui.engine.channel import MOST_WAITING, STUCK_AFTER_S
+from tui.engine.state import SessionState
+from tui.ui.follow import FRAME_S, MOST_A_FRAME
+
+DELTAS = {"text": TextDelta, "thinking": ThinkingDelta, "tool_call": ArgsDelta}
+
+
+def flood(characters: int, *, kind: str = "text", piece: int = 500, batch: int = 100) -> list[object]:
+    """An answer in batches of many deltas, with no pause between them."""
+    delta = DELTAS[kind]
+    pieces = [delta(0, f"{number:08} ".ljust(piece, "x")) for number in range(characters // piece)]
+    batches: list[object] = [Batch(tuple(pieces[start : start + batch])) for start in range(0, len(pieces), batch)]
+    opened = BlockStarted(0, kind, "echo", "c1") if kind == "tool_call" else BlockStarted(0, kind)
+    return [ResponseStarted("m", "r"), opened, *batches, BlockFinished(0)]
+
+
+async def follow_by_frames(subscription: Subscription[Stamped], taken: list[Stamped], ahead: list[int]) -> None:
+    """As the screen does it."""
+    while True:
+        ahead.append(subscription.waiting)
+        taken += subscription.drain(MOST_A_FRAME)
+        if taken and isinstance(taken[-1].event, TurnFinished):
+            return
+        await asyncio.sleep(FRAME_S)
+
+
+def text_of(events: list[Stamped]) -> str:
+    streamed = [stamped.event.event for stamped in events if isinstance(stamped.event, Streamed)]
+    return "".join(event.text for event in streamed if isinstance(event, TextDelta))
+
+
+@pytest.mark.parametrize("piece", [10, 500, 3_000_000])
+def test_a_follower_is_never_far_behind_and_misses_nothing(piece: int) -> None:
+    async def check() -> tuple[list[Stamped], list[int], str]:
+        script = [*flood(3_000_000, piece=piece), *finish()]
+        async with stage([script]) as s:
+            s.subscription.close()
+            _, subscription = s.session.attach()
+            taken: list[Stamped] = []
+            ahead: list[int] = []
+            async with asyncio.timeout(600):
+                await s.session.submit((TextBlock(text="go"),))
+                await follow_by_frames(subscription, taken, ahead)
+            return taken, ahead, spoken(s.session.view().turns[-1].messages[-1])
+
+    taken, ahead, kept = virtually(check())
+    assert text_of(taken) == kept
+    assert len(kept) == 3_000_000
+    assert max(ahead) <= MOST_WAITING + PORTION
+
+
+def test_a_frame_takes_in_no_more_than_it_can_draw() -> None:
+    async def check() -> list[int]:
+        async with stage([[*flood(1_000_000), *finish()]]) as s:
+            await s.session.submit((TextBlock(text="go"),))
+            frames: list[int] = []
+            while True:
+                batch = s.subscription.drain(MOST_A_FRAME)
+                frames.append(len(text_of(batch)))
+                if any(isinstance(stamped.event, TurnFinished) for stamped in batch):
+                    return frames
+                await asyncio.sleep(FRAME_S)
+
+    frames = virtually(check())
+    assert sum(frames) == 1_000_000
+    assert max(frames) <= MOST_A_FRAME + PORTION
+
+
+def test_a_follower_that_takes_nothing_holds_nobody_up_for_long() -> None:
+    async def check() -> float:
+        async with stage([[*flood(4_000_000), *finish()]]) as s:
+            await s.session.submit((TextBlock(text="go"),))
+            loop = asyncio.get_running_loop()
+            while not s.session.view().turns:
+                await asyncio.sleep(0.1)
+            return loop.time()
+
+    assert virtually(check()) < 3 * STUCK_AFTER_S
+
+
+@pytest.mark.parametrize("kind", ["text", "thinking", "tool_call"])
+def test_stopping_a_flood_is_at_once_and_keeps_what_came(kind: str) -> None:
+    async def check(s: Stage) -> tuple[float, float, int]:
+        await s.session.submit((TextBlock(text="go"),))
+        taken = s.heard()
+        loop = asyncio.get_running_loop()
+        while loop.time() < 2:
+            taken += [stamped.event for stamped in s.subscription.drain(MOST_A_FRAME)]
+            await asyncio.sleep(FRAME_S)
+        began = loop.time()
+        await s.session.cancel()
+        frames = 0
+        while not any(isinstance(event, TurnFinished) for event in taken):
+            taken += [stamped.event for stamped in s.subscription.drain(MOST_A_FRAME)]
+            frames += 1
+            await asyncio.sleep(FRAME_S)
+        return began, loop.time(), frames
+
+    async def run() -> None:
+        async with stage([[*flood(50_000_000, kind=kind, batch=500), HANG]]) as s:
+            began, ended, frames = await check(s)
+            assert ended - began < 0.2
+            assert frames <= (MOST_WAITING + PORTION) / MOST_A_FRAME + 2
+            if kind == "text":
+                assert spoken(s.session.view().turns[-1].messages[-1])
+
+    virtually(run())
+
+
+def test_an_event_of_the_answer_leaves_the_view_as_it_is() -> None:
+    """What a frame asks for costs the same whatever has come: no text is joined, no view is made."""
+
+    async def check() -> SessionState:
+        async with stage([[*flood(100_000), HANG]]) as s:
+            await s.session.submit((TextBlock(text="go"),))
+            await s.until(RequestStarted)
+            view, subscription = s.session.attach()
+            state = SessionState(view, keep_text=False)
+            for _ in range(20):
+                for stamped in subscription.drain():
+                    state.apply(stamped.event)
+                await asyncio.sleep(0.01)
+            before = state.now
+            events: list[StreamEvent] = [TextDelta(0, "more"), TextDelta(0, "and more")]
+            for event in events:
+                state.apply(Streamed(before.open_turn.id if before.open_turn else "", 1, 1, event))
+            assert state.now is before
+            return state
+
+    state = virtually(check())
+    assert state.view(0).answer is not None
+    assert state.view(0).answer.events == ()  # type: ignore[union-attr]  # asserted above
+
+
+def test_deltas_that_come_together_are_kept_and_published_together() -> None:
+    async def check() -> list[Stamped]:
+        async with stage([[*flood(10_000, piece=10, batch=1000), *finish()]]) as s:
+            _, subscription = s.session.attach()
+            await s.say("go")
+            assert spoken(last_turn([TurnFinished(s.session.view().turns[-1])]).messages[-1]).count("00000") == 1000
+            return subscription.drain()
+
+    numbers = [stamped.seq for stamped in virtually(check())]
+    assert max(numbers) < 40
