@@ -19,6 +19,7 @@ from tui.cli.user_catalog import user_catalog
 from tui.domain.errors import PonderError, UnknownModel
 from tui.domain.thinking import ThinkingLevel
 from tui.settings.paths import Paths, find_paths
+from tui.settings.user_files import may_exist
 
 MODEL_SETTINGS = ("model", "favourites", "context.compressionModel")
 MOST_SESSIONS = 50
@@ -92,7 +93,7 @@ def _settings(typed: str) -> Iterator[str]:
 
 def _sessions(_: str) -> Iterable[str]:
     """The ids of the last ones; where nothing was stored yet, nothing is made."""
-    if not _paths().database.exists():
+    if not may_exist(_paths().database):
         return ()
     import time
 

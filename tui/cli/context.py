@@ -19,6 +19,7 @@ from tui.domain.errors import PonderError, StoreError, UsageError
 from tui.domain.request import ToolSchema
 from tui.engine.ports import NoTools
 from tui.settings.layers import Layer
+from tui.settings.user_files import may_exist
 from tui.wires.json_text import dumps
 from tui.wiring.findings import Findings
 from tui.wiring.ids import new_id
@@ -121,7 +122,7 @@ def _from_store(name: str, program: Program) -> Stored:
     from tui.store.surroundings import Surroundings
     from tui.wiring.kept_in_store import stored_from
 
-    if not program.paths.database.exists():
+    if not may_exist(program.paths.database):
         raise UsageError(f"There is no session `{name}`.", advice="Nothing was stored yet.")
     database = Database(program.paths.database)
     around = Surroundings(holder=this_process(new_id()), now=time.time, new_id=new_id)

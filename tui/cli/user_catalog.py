@@ -15,6 +15,7 @@ from tui.settings.assign import parse
 from tui.settings.config_file import located, read_config
 from tui.settings.layers import Layer, Layers
 from tui.settings.paths import find_paths
+from tui.settings.user_files import MOST_ENTRIES, list_user_files, may_exist
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +69,7 @@ def user_catalog(environment: Mapping[str, str]) -> UserCatalog:
     values: Mapping[str, object] = {}
     tables: Mapping[str, Mapping[str, object]] = {}
     path = paths.config_file
-    if path.exists():
+    if may_exist(path):
         config = read_config(path)
         for problem in config.problems:
             say(problem)
@@ -82,12 +83,19 @@ def user_catalog(environment: Mapping[str, str]) -> UserCatalog:
 
 
 def _with_lists(catalog: Catalog, folder: Path) -> Catalog:
-    if next(folder.glob("models-*.json"), None) is None:
+    if not _has_lists(folder):
         return catalog
     from tui.providers.laid_lists import with_cached_lists  # only for those who refreshed
     from tui.providers.list_cache import ListCache
 
     return with_cached_lists(catalog, ListCache(folder))
+
+
+def _has_lists(folder: Path) -> bool:
+    try:
+        return any(path.name.startswith("models-") for path in list_user_files(folder, ".json", MOST_ENTRIES))
+    except OSError:
+        return False
 
 
 def say(problem: PonderError) -> None:

@@ -46,7 +46,7 @@ def read_keymap(registry: Registry, text: str, file: str = "keys.toml") -> Keyma
     defaults = default_keymap(registry)
     try:
         document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         return Keymap(keys=defaults.keys, problems=(ConfigError(f"`{file}`: {error}.", file=file),))
     keys = dict(defaults.keys)
     problems: list[ConfigError] = []

@@ -12,6 +12,7 @@ from typing import TypeVar
 from tui.domain.errors import ConfigError
 from tui.domain.value import dataclass
 from tui.providers.secret import Secret
+from tui.settings.user_files import make_private_folder, read_user_text
 
 KEYRING_SERVICE = "ponder"
 KEYRING_LIMIT_S = 2.0
@@ -44,12 +45,14 @@ class CredentialsFile:
             status = self.path.stat()
         except (FileNotFoundError, NotADirectoryError):
             return {}
-        except OSError:
-            raise ConfigError(f"`{self.path}` cannot be read.", file=str(self.path)) from None
+        except OSError as error:
+            raise ConfigError(f"`{self.path}` cannot be read: {error.strerror}.", file=str(self.path)) from None
         self._refuse_if_open(status)
         try:
-            table = tomllib.loads(self.path.read_text("utf-8"))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError):
+            table = tomllib.loads(read_user_text(self.path) or "")
+        except OSError as error:
+            raise ConfigError(f"`{self.path}` cannot be read: {error.strerror}.", file=str(self.path)) from None
+        except (tomllib.TOMLDecodeError, RecursionError):
             raise ConfigError(f"`{self.path}` is not readable TOML.", file=str(self.path)) from None
         rows = {}
         for provider, row in table.items():
@@ -89,7 +92,7 @@ class CredentialsFile:
             row.provider: {"host": row.host} | ({"key": row.key.reveal()} if row.key is not None else {})
             for row in rows.values()
         }
-        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_folder(self.path.parent)
         fresh = self.path.with_name(f".{self.path.name}.{os.getpid()}.{threading.get_ident()}")
         fresh.unlink(missing_ok=True)
         descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

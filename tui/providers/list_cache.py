@@ -11,10 +11,12 @@ import orjson
 
 from tui.domain.value import dataclass
 from tui.providers.listings import MOST_MODELS, Rows, checked, fit_id
+from tui.settings.user_files import list_user_files, make_private_folder, read_user_file
 from tui.wires.read import child, number
 
 FORMAT = 1
 LARGEST_FILE = 16 * 1024 * 1024
+MOST_LISTS = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,16 +42,15 @@ class ListCache:
     def sources(self) -> tuple[str, ...]:
         """Whose lists there are, as far as their files' names say."""
         with suppress(OSError):
-            return tuple(sorted(path.stem.removeprefix("models-") for path in self._folder.glob("models-*.json")))
+            files = list_user_files(self._folder, ".json", MOST_LISTS)
+            return tuple(path.stem.removeprefix("models-") for path in files if path.name.startswith("models-"))
         return ()
 
     def read(self, source: str) -> Listing | None:
         """What was kept, or None."""
         path = self._path(source)
         try:
-            if path.stat().st_size > LARGEST_FILE:
-                return None
-            value = orjson.loads(path.read_bytes())
+            value = orjson.loads(read_user_file(path, LARGEST_FILE) or b"")
         except (OSError, ValueError):
             return None
         at = number(value, "at")
@@ -68,7 +69,7 @@ class ListCache:
         fresh = path.with_suffix(f".{os.getpid()}.new")
         body = {"format": FORMAT, "at": listing.at, "rows": listing.rows}
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_private_folder(path.parent)
             fresh.write_bytes(orjson.dumps(body))
             fresh.replace(path)
         except OSError:

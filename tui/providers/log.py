@@ -12,9 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tui.providers.redact import Redactor, quiet_http_loggers
+from tui.settings.user_files import open_log_file, put_long_log_aside
 
-MOST_BYTES = 1_000_000
-"""A longer file is put aside, once, as ``.1``."""
 DEBUG_VARIABLE = "PONDER_DEBUG"
 
 
@@ -29,15 +28,9 @@ class _PrivateFile(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Open, write, close: it happens rarely, and nothing is lost with the program."""
         with contextlib.suppress(OSError):
-            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if self._path.exists() and self._path.stat().st_size > MOST_BYTES:
-                self._path.replace(self._path.with_suffix(".log.1"))
-            with open(self._path, "a", encoding="utf-8", errors="replace", opener=_private) as file:
+            put_long_log_aside(self._path)
+            with os.fdopen(open_log_file(self._path), "a", encoding="utf-8", errors="replace") as file:
                 file.write(self.format(record) + "\n")
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
 
 
 def redact_records(redactor: Redactor) -> None:

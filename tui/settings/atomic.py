@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from tui.settings.user_files import make_private_folder
+
 
 def write_atomically(path: Path, text: str, *, mode: int = 0o600) -> None:
     """Write beside, sync, rename, sync the folder. Folders made on the way are private."""
     import tempfile  # brings much along, and a start only reads
 
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_private_folder(path.parent)
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     temporary = Path(name)
     try:

@@ -13,15 +13,13 @@ from tui.domain.late_pattern import late_pattern
 from tui.domain.value import dataclass
 from tui.settings.assign import checked, find_key, flat, nearest
 from tui.settings.schema import is_group, top_names
+from tui.settings.user_files import read_user_text
 
 TABLES = ("providers", "models", "mcp", "permissions")
 """Tables of config.toml that are not settings; their rooms validate them."""
 
 _HEADER = late_pattern(r"\s*\[\[?([^\[\]]+)\]")
 _ENTRY = late_pattern(r"\s*([\w.\"'-][\w.\"' -]*?)\s*=")
-
-MAX_BYTES = 1_000_000
-"""A larger file is not a config."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,13 +48,7 @@ def read_config(path: Path) -> ConfigFile:
 
 def _text(path: Path) -> str:
     try:
-        if not path.exists():
-            return ""
-        if path.stat().st_size > MAX_BYTES:
-            raise ConfigError(f"`{path.name}` is larger than a megabyte; it was not read.", file=str(path))
-        return path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"`{path.name}` is not UTF-8 text (byte {error.start}).", file=str(path)) from None
+        return read_user_text(path) or ""
     except OSError as error:
         raise ConfigError(f"`{path.name}` cannot be read: {error.strerror}.", file=str(path)) from None
 

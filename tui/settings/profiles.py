@@ -13,6 +13,7 @@ from tui.domain.errors import ConfigError
 from tui.domain.value import dataclass
 from tui.settings.assign import checked, find_key, flat, nearest
 from tui.settings.atomic import write_atomically
+from tui.settings.user_files import list_user_files, may_exist, read_user_text
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
 SECTIONS = ("reasoning", "generation", "context", "tools")
 """What a profile may hold; looks and network belong to the user, not to a model."""
+MOST_PROFILES = 1_000
+"""More are not listed; each can still be loaded by its name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +40,10 @@ class Profile:
 
 def profile_names(folder: Path) -> tuple[str, ...]:
     """The user's and the shipped ones."""
-    own = {path.stem for path in folder.glob("*.toml")} if folder.is_dir() else set()
+    try:
+        own = {path.stem for path in list_user_files(folder, ".toml", MOST_PROFILES)}
+    except OSError:
+        own = set()
     return tuple(sorted(own | _shipped_names()))
 
 
@@ -56,15 +62,14 @@ def load_profile(folder: Path, name: str) -> Profile:
     _check_name(name)
     path = folder / f"{name}.toml"
     try:
-        if path.is_file():
-            return parse_profile(name, path.read_text(encoding="utf-8"), shipped=False)
+        own = read_user_text(path)
+        if own is not None:
+            return parse_profile(name, own, shipped=False)
         packaged = _examples() / f"{name}.toml"
         if packaged.is_file():
             return parse_profile(name, packaged.read_text(encoding="utf-8"), shipped=True)
     except OSError as error:
         raise ConfigError(f"Profile `{name}` cannot be read: {error.strerror}.", file=str(path)) from None
-    except UnicodeDecodeError:
-        raise ConfigError(f"Profile `{name}` cannot be read: it is not UTF-8.", file=str(path)) from None
     hint = nearest(name, list(profile_names(folder)))
     raise ConfigError(f"There is no profile `{name}`.", key=name, nearest=hint)
 
@@ -73,7 +78,7 @@ def parse_profile(name: str, text: str, *, shipped: bool) -> Profile:
     """A profile from its TOML."""
     try:
         document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise ConfigError(f"Profile `{name}`: {error}.", key=name) from None
     model, description = document.pop("model", None), document.pop("description", "")
     if not isinstance(model, str | None) or not isinstance(description, str):
@@ -120,11 +125,14 @@ def delete_profile(folder: Path, name: str) -> None:
     """Remove a profile of the user's."""
     _check_name(name)
     path = folder / f"{name}.toml"
-    if not path.is_file():
+    if not may_exist(path):
         shipped = name in _shipped_names()
         why = "is shipped with the program and cannot be deleted" if shipped else "does not exist"
         raise ConfigError(f"Profile `{name}` {why}.", key=name, nearest=nearest(name, list(profile_names(folder))))
-    path.unlink()
+    try:
+        path.unlink()
+    except OSError as error:
+        raise ConfigError(f"Profile `{name}` cannot be deleted: {error.strerror}.", file=str(path)) from None
 
 
 def _check_name(name: str) -> None:

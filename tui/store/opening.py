@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from tui.domain.errors import StoreReadOnly
 from tui.domain.value import dataclass
+from tui.settings.user_files import make_private_folder
 from tui.store.faults import store_error
 from tui.store.migrate import migrate, migrations, refuse_newer, version
 
@@ -203,7 +204,7 @@ def _set_up(connection: sqlite3.Connection, path: Path, file_system: Callable[[P
 def make_private(path: Path) -> None:
     """The folder and the file, for their owner only. SQLite gives its other files the mode of this one."""
     try:
-        path.parent.mkdir(parents=True, mode=0o700, exist_ok=True)
+        make_private_folder(path.parent, tighten=True)
         if path.exists():
             if stat.S_IMODE(path.stat().st_mode) & 0o077 and os.access(path, os.W_OK):
                 path.chmod(0o600)

@@ -14,10 +14,8 @@ import tomli_w
 
 from tui.domain.errors import ConfigError
 from tui.settings.atomic import write_atomically
+from tui.settings.user_files import read_user_text
 from tui.tools.rules import Rule, Verdict, read_rule
-
-MAX_BYTES = 1_000_000
-"""A larger file is no rules file."""
 
 _HEAD = '# What was answered with "always". Rules are TOOL or TOOL(PATTERN); lines may be removed or edited by hand.\n'
 
@@ -97,12 +95,8 @@ def _rule(verdict: Verdict, text: object, home: str) -> Rule:
 
 def _document(path: Path) -> Mapping[str, object]:
     try:
-        if not path.exists():
-            return {}
-        if path.stat().st_size > MAX_BYTES:
-            raise ConfigError(f"`{path.name}` is larger than a megabyte; it was not read.", file=str(path))
-        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        return tomllib.loads(read_user_text(path) or "")
     except OSError as error:
         raise ConfigError(f"`{path.name}` cannot be read: {error.strerror}.", file=str(path)) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError):
+    except (tomllib.TOMLDecodeError, RecursionError):
         raise ConfigError(f"`{path.name}` is broken: until it is mended everything asks.", file=str(path)) from None

@@ -15,8 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TextIO
 
-MOST_BYTES = 1_000_000
-"""A log longer than this is put aside, as ``.1``, at the next start."""
+from tui.settings.user_files import open_log_file, put_long_log_aside
 
 LOG = logging.getLogger("tui")
 
@@ -93,9 +92,7 @@ def _passed_over(found: sys.UnraisableHookArgs) -> None:
 def _opened(path: Path) -> int:
     """The log, or nowhere if it cannot be written."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if path.exists() and path.stat().st_size > MOST_BYTES:
-            path.replace(path.with_suffix(".log.1"))
-        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        put_long_log_aside(path)
+        return open_log_file(path)
     except OSError:
         return os.open(os.devnull, os.O_WRONLY)

@@ -11,6 +11,7 @@ from textual.theme import Theme
 
 from tui.domain.errors import ConfigError
 from tui.domain.value import dataclass
+from tui.settings.user_files import list_user_files, read_user_text
 
 COLOUR = re.compile(r"^(#[0-9a-fA-F]{6}|ansi_[a-z_]+)$")
 FIELDS = (
@@ -29,6 +30,7 @@ NAME = re.compile(r"^[a-z0-9][a-z0-9_-]{0,40}$")
 DEFAULT_DARK = "dusk"
 DEFAULT_LIGHT = "dawn"
 MAX_BYTES = 64_000
+MOST_THEMES = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,31 +78,40 @@ def read_themes(own: Path | None) -> tuple[Themes, tuple[ConfigError, ...]]:
     """All themes by name, and what was wrong with some of the user's."""
     found: dict[str, ThemeFile] = {}
     problems: list[ConfigError] = []
-    for entry in _own_files(own):
+    try:
+        files = theme_files(own)
+    except OSError as error:
+        files = ()
+        problems.append(ConfigError(f"The folder `{own}` cannot be read: {error.strerror}."))
+    for entry in files[:MOST_THEMES]:
         try:
-            read = parse_theme(entry.name, entry.read_text(encoding="utf-8"), own=True)
+            text = read_user_text(entry, MAX_BYTES)
+            if text is None:  # gone since it was listed
+                continue
+            read = parse_theme(entry.name, text, own=True)
             found[read.theme.name] = read
         except ConfigError as problem:
             problems.append(problem)
-        except (OSError, UnicodeDecodeError):
-            problems.append(ConfigError(f"Theme `{entry.name}` cannot be read.", file=entry.name))
+        except OSError as error:
+            problems.append(ConfigError(f"Theme `{entry.name}` cannot be read: {error.strerror}.", file=entry.name))
+    if len(files) > MOST_THEMES:
+        problems.append(ConfigError(f"The folder `{own}` holds more than {MOST_THEMES} themes: the rest is not read."))
     shipped = {
         entry.name.removesuffix(".toml"): entry for entry in packaged_themes().iterdir() if entry.name.endswith(".toml")
     }
     return Themes(shipped, found), tuple(problems)
 
 
-def _own_files(own: Path | None) -> list[Path]:
-    return sorted(own.glob("*.toml")) if own is not None and own.is_dir() else []
+def theme_files(own: Path | None) -> tuple[Path, ...]:
+    """The user's theme files, as many as are read and one more. Raises OSError."""
+    return list_user_files(own, ".toml", MOST_THEMES + 1) if own is not None else ()
 
 
 def parse_theme(file: str, text: str, *, own: bool) -> ThemeFile:
     """A theme from its TOML; whatever is not a colour is refused."""
-    if len(text) > MAX_BYTES:
-        raise ConfigError(f"Theme `{file}` is too large for a theme.", file=file)
     try:
         document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise ConfigError(f"Theme `{file}`: {error}.", file=file) from None
     name = document.get("name")
     if not isinstance(name, str) or not NAME.match(name):

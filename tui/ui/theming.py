@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tui.domain.errors import ConfigError
 from tui.domain.events import Severity
 from tui.ui.background import Ground
-from tui.ui.themes import DEFAULT_DARK, DEFAULT_LIGHT, ThemeFile, read_themes, theme_variables
+from tui.ui.themes import DEFAULT_DARK, DEFAULT_LIGHT, ThemeFile, read_themes, theme_files, theme_variables
 from tui.ui.transcript.ink import Ink
 
 if TYPE_CHECKING:
@@ -132,9 +132,18 @@ class Theming:
             app.say(problem.message, Severity.WARNING, problem.advice)
 
     def _stamps(self) -> tuple[tuple[str, int], ...]:
-        if self._folder is None or not self._folder.is_dir():
+        try:
+            return tuple((path.name, _changed(path)) for path in theme_files(self._folder))
+        except OSError:
             return ()
-        return tuple((path.name, path.stat().st_mtime_ns) for path in sorted(self._folder.glob("*.toml")))
+
+
+def _changed(path: Path) -> int:
+    """When a file was last written; 0 for one that is gone again."""
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0
 
 
 def _is_plain(app: PonderApp) -> bool:

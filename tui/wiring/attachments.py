@@ -10,6 +10,7 @@ from pathlib import Path
 from tui.domain.blocks import Block, ImageBlock, TextBlock
 from tui.domain.counting import count
 from tui.domain.errors import UsageError
+from tui.settings.user_files import read_user_file
 
 PICTURES = {
     ".png": "image/png",
@@ -33,9 +34,10 @@ def read_attachment(folder: Path, name: str) -> Block:
             raise UsageError(f"`{name}` is not a file.")
         size = path.stat().st_size
         media = PICTURES.get(path.suffix.lower())
-        if size > (MAX_PICTURE if media else MAX_TEXT):
+        limit = MAX_PICTURE if media else MAX_TEXT
+        if size > limit:
             raise UsageError(f"`{path.name}` is too large to attach ({count(size, 'byte')}).")
-        data = path.read_bytes()
+        data = read_user_file(path, limit) or b""
     except OSError as error:
         raise UsageError(f"`{name}` cannot be read: {error.strerror}.") from None
     if media:

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 from tui.context.calibration import Calibration
-from tui.settings.atomic import write_atomically
+from tui.settings.user_files import read_user_text
 
 
 class CalibrationFile:
@@ -20,8 +20,8 @@ class CalibrationFile:
     def read(self) -> Calibration:
         """What is known from earlier starts."""
         try:
-            return Calibration.from_table(json.loads(self._path.read_text(encoding="utf-8")))
-        except (OSError, ValueError):
+            return Calibration.from_table(json.loads(read_user_text(self._path) or "{}"))
+        except (OSError, ValueError, RecursionError):
             return Calibration()
 
     def heard(self, calibration: Calibration) -> None:
@@ -31,6 +31,8 @@ class CalibrationFile:
     def keep(self) -> None:
         """Write it."""
         if self._learned is not None:
+            from tui.settings.atomic import write_atomically  # the start only reads
+
             with contextlib.suppress(OSError):
                 write_atomically(self._path, json.dumps(self._learned.as_table()))
                 self._learned = None

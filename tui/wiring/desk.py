@@ -13,6 +13,7 @@ from tui.context.estimate import tool_tokens
 from tui.domain.blocks import Block
 from tui.domain.thinking import ModelSpec
 from tui.domain.usage import MeterReading, Part
+from tui.settings.user_files import may_exist
 from tui.version import __version__
 from tui.wiring.attachments import complete_path, read_attachment
 from tui.wiring.desk_chat import LiveChat
@@ -198,7 +199,7 @@ class LiveDesk:
             f"- ponder {__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}",
             *(f"- {name} {metadata.version(name)}" for name in ("textual", "httpx", "pydantic", "orjson")),
             f"- terminal: {terminal}, {'a terminal' if sys.stdout.isatty() else 'not a terminal'}",
-            f"- config: {program.paths.config_file} ({'there' if program.paths.config_file.exists() else 'none'})",
+            f"- config: {program.paths.config_file} ({'there' if may_exist(program.paths.config_file) else 'none'})",
             f"- sessions: {program.paths.database} ({health})",
             f"- log: {program.paths.log_file}",
             f"- refused parameters: {HabitsFile(program.paths.cache).told()}",

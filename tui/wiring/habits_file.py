@@ -13,6 +13,7 @@ from pathlib import Path
 
 from tui.engine.without import REFUSED_FILE, Place, Refused
 from tui.settings.atomic import write_atomically
+from tui.settings.user_files import read_user_text
 
 KEPT_S = 7 * 24 * 3600.0
 LARGEST_FILE = 1024 * 1024
@@ -50,9 +51,7 @@ class HabitsFile:
 
     def _entries(self) -> dict[Place, tuple[float, Refused]]:
         try:
-            if self._path.stat().st_size > LARGEST_FILE:
-                return {}
-            content = json.loads(self._path.read_text(encoding="utf-8"))
+            content = json.loads(read_user_text(self._path, LARGEST_FILE) or "{}")
         except (OSError, ValueError, RecursionError):
             return {}
         rows = content.get("servers") if isinstance(content, dict) else None

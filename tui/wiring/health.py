@@ -9,13 +9,14 @@ from pathlib import Path
 from tui.catalog.facts import ProviderFacts
 from tui.domain.counting import count
 from tui.domain.errors import PonderError
+from tui.settings.user_files import may_exist
 
 REACH_WITHIN_S = 3.0
 
 
 def database_health(path: Path) -> str:
     """How the database does, in a few words; nothing is written. Blocks: in a thread."""
-    if not path.exists():
+    if not may_exist(path):
         return "none yet"
     import sqlite3
 

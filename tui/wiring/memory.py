@@ -13,11 +13,12 @@ from dataclasses import field
 from pathlib import Path
 
 from tui.domain.value import dataclass
-from tui.settings.atomic import write_atomically
+from tui.settings.user_files import read_user_text
 
 MOST_RECENT = 12
 MOST_PROMPTS = 500
 LONGEST_PROMPT = 20_000
+LARGEST_FILE = 64_000_000
 
 
 @dataclass(slots=True)
@@ -45,6 +46,8 @@ class Memory:
         """Write it."""
         if self.path is None:
             return
+        from tui.settings.atomic import write_atomically  # the start only reads
+
         content = {
             "recent": self.recent,
             "favourites": self.favourites,
@@ -58,8 +61,8 @@ class Memory:
 def read_memory(path: Path | None) -> Memory:
     """What was remembered; anything odd in the file is passed over."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8")) if path is not None else {}
-    except (OSError, ValueError):
+        content = json.loads(read_user_text(path, LARGEST_FILE) or "{}") if path is not None else {}
+    except (OSError, ValueError, RecursionError):
         content = {}
     if not isinstance(content, dict):
         content = {}

@@ -26,6 +26,7 @@ from tui.settings.assign import parse
 from tui.settings.config_file import ConfigFile, located, read_config
 from tui.settings.layers import Layer, Layers
 from tui.settings.paths import Paths, find_paths
+from tui.settings.user_files import may_exist
 from tui.wiring.calibration_file import CalibrationFile
 from tui.wiring.clock import SystemClock
 from tui.wiring.ids import new_id
@@ -109,7 +110,7 @@ class Program:
         )
 
     def _refused_before(self) -> Mapping[Place, Refused]:
-        if not (self.paths.cache / REFUSED_FILE).exists():
+        if not may_exist(self.paths.cache / REFUSED_FILE):
             return {}
         from tui.wiring.habits_file import HabitsFile
 

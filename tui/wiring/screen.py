@@ -129,10 +129,10 @@ def _app(program: Program, desk: LiveDesk, question: BackgroundQuestion) -> Pond
 
 
 def _keys_text(program: Program) -> str:
+    from tui.settings.user_files import read_user_text
+
     try:
-        return program.paths.keys_file.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return ""
-    except (OSError, UnicodeDecodeError):
-        program.problems.append(PonderError("`keys.toml` cannot be read."))
+        return read_user_text(program.paths.keys_file) or ""
+    except OSError as error:
+        program.problems.append(PonderError(f"`keys.toml` cannot be read: {error.strerror}."))
         return ""

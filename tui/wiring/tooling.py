@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tui.settings.config_file import ConfigFile
 from tui.settings.paths import Paths
+from tui.settings.user_files import may_exist
 from tui.tools.late_workbench import LateWorkbench
 from tui.wiring.wishes import Wishes
 
@@ -48,7 +49,7 @@ def open_tools(
         )
 
     at_once = (
-        wishes.allow or "permissions" in config.tables or "mcp" in config.tables or paths.permissions_file.exists()
+        wishes.allow or "permissions" in config.tables or "mcp" in config.tables or may_exist(paths.permissions_file)
     )
     return build() if at_once else LateWorkbench(build)
 

@@ -1,0 +1,176 @@
+"""Files and folders of the user's that are not what they should be: said in a sentence, never a hang or a traceback."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.terminal import Terminal, environment
+from tests.unprivileged import bits_are_obeyed, obey_permission_bits
+
+PONDER = [sys.executable, "-m", "tui"]
+READY = "enter send"
+PATIENCE_S = 60
+
+
+def fifo(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def device(path: Path) -> None:
+    path.symlink_to("/dev/zero")
+
+
+def loop(path: Path) -> None:
+    path.symlink_to(path.name)
+
+
+def folder(path: Path) -> None:
+    path.mkdir()
+
+
+def broken_link(path: Path) -> None:
+    path.symlink_to(path.parent / "nowhere" / "at-all")
+
+
+def fails_when_read(path: Path) -> None:
+    path.symlink_to("/proc/self/mem")
+
+
+def huge(path: Path) -> None:
+    with path.open("wb") as file:
+        file.truncate(1 << 40)
+
+
+def unreadable(path: Path) -> None:
+    path.write_text("x = 1\n")
+    path.chmod(0)
+
+
+def unreadable_folder(path: Path) -> None:
+    path.mkdir(mode=0)
+
+
+def not_text(path: Path) -> None:
+    path.write_bytes(b"\xff\xfe\0x")
+
+
+def deep(path: Path) -> None:
+    path.write_text(("" if path.suffix == ".json" else "x = ") + "[" * 60_000)
+
+
+FILES = (
+    "config/config.toml",
+    "config/keys.toml",
+    "config/permissions.toml",
+    "config/credentials.toml",
+    "config/themes/mine.toml",
+    "state/memory.json",
+    "state/calibration.json",
+    "state/ponder.log",
+    "cache/refused.json",
+    "cache/models-demo.json",
+)
+FOLDERS = ("config/themes", "config/profiles", "state", "cache")
+BAD_FILES = (
+    fifo, device, loop, folder, broken_link, fails_when_read, huge, unreadable, not_text, deep
+)  # fmt: skip
+BAD_FOLDERS = (fifo, device, loop, broken_link, unreadable_folder)
+
+
+def prepared(home: Path, name: str, bad: Callable[[Path], None]) -> Path:
+    path = home / "ponder" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    bad(path)
+    return path
+
+
+def asked(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*PONDER, *words],
+        env=environment(home),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+        preexec_fn=obey_permission_bits,
+    )
+
+
+def tidy(path: Path) -> None:
+    """So that the test's folder can be removed."""
+    if path.is_dir() and not path.is_symlink():
+        path.chmod(0o700)
+
+
+@pytest.mark.parametrize("bad", [*BAD_FILES, *BAD_FOLDERS], ids=lambda bad: bad.__name__)
+def test_a_prompt_is_answered_whatever_lies_where_a_file_or_folder_is_expected(
+    tmp_path: Path, bad: Callable[[Path], None]
+) -> None:
+    if bad in (unreadable, unreadable_folder) and not bits_are_obeyed(tmp_path):
+        pytest.skip("nothing is unreadable for this user: unreadable files are not tested here")
+    files = bad in BAD_FILES
+    made = [prepared(tmp_path, name, bad) for name in (FILES if files else FOLDERS)]
+    done = asked(tmp_path, "-p", "hello", "-m", "demo")
+    for path in made:
+        tidy(path)
+    assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
+    assert done.stdout.strip()
+    assert not files or bad is deep or "`config.toml` cannot be read" in done.stderr
+    assert not files or "`permissions.toml`" in done.stderr
+
+
+@pytest.mark.parametrize("bad", [*BAD_FILES, *BAD_FOLDERS], ids=lambda bad: bad.__name__)
+def test_the_screen_starts_whatever_lies_where_a_file_or_folder_is_expected(
+    tmp_path: Path, bad: Callable[[Path], None]
+) -> None:
+    if bad in (unreadable, unreadable_folder) and not bits_are_obeyed(tmp_path):
+        pytest.skip("nothing is unreadable for this user: unreadable files are not tested here")
+    made = [prepared(tmp_path, name, bad) for name in (FILES if bad in BAD_FILES else FOLDERS)]
+    command = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search", *PONDER] if os.geteuid() == 0 else PONDER
+    with Terminal([*command, "-m", "demo"], environment(tmp_path), size=(120, 40)) as terminal:
+        terminal.wait_for(READY)
+        terminal.type("hello\r")
+        terminal.wait_for("Welcome to ponder")
+    for path in made:
+        tidy(path)
+
+
+def test_what_is_made_is_for_its_owner_only(tmp_path: Path) -> None:
+    state = tmp_path / "old" / "ponder" / "state"
+    state.mkdir(parents=True, mode=0o755)
+    for home in (tmp_path / "new", tmp_path / "old"):
+        home.mkdir(exist_ok=True)
+        with Terminal([*PONDER, "-m", "demo"], environment(home), size=(100, 30)) as terminal:
+            terminal.wait_for(READY)
+            terminal.type("hello\r")
+            terminal.wait_for("Welcome to ponder")
+            terminal.type("\x04")
+            assert terminal.exit_code() == 0
+    made = [*(tmp_path / "new").rglob("*"), state]
+    open_to_others = [str(path) for path in made if path.stat().st_mode & 0o077]
+    assert open_to_others == []
+    assert {"state", "data"} <= {path.name for path in made}
+
+
+def test_a_thousand_themes_profiles_and_an_emacs_lock_do_not_hold_up_the_start(tmp_path: Path) -> None:
+    themes, profiles = (tmp_path / "ponder" / "config" / name for name in ("themes", "profiles"))
+    for folder_ in (themes, profiles):
+        folder_.mkdir(parents=True)
+        for number in range(3_000):
+            (folder_ / f"a{number}.toml").write_text(f'name = "a{number}"\nprimary = "#112233"\n')
+    (themes / ".#a0.toml").symlink_to("user@host.4711:1")
+    with Terminal([*PONDER, "-m", "demo"], environment(tmp_path), size=(160, 40)) as terminal:
+        terminal.wait_for("more than 100")
+        (themes / ".#a1.toml").symlink_to("user@host.4711:1")
+        (themes / "a0.toml").unlink()
+        (themes / "a0.toml").symlink_to("nowhere")
+        terminal.wait_for("a0.toml")
+        terminal.type("hello\r")
+        terminal.wait_for("Welcome to ponder")

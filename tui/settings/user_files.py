@@ -1,0 +1,146 @@
+"""The one way to read files that a user, or another program, may have put anything in the place of.
+
+Only regular files are read, up to a limit, and opening never waits: a pipe or a device in the place of
+``config.toml`` would otherwise hold up the start for ever. Links are followed, because people link their settings.
+Every failure is an OSError whose ``strerror`` fits into "cannot be read: …".
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from itertools import islice
+from pathlib import Path
+
+NO_WAITING = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_CLOEXEC", 0)
+MEGABYTE = 1_000_000
+LONGEST_LOG = 1_000_000
+MOST_ENTRIES = 10_000
+"""Entries of a folder that are looked at."""
+
+
+class UnusableFile(OSError):
+    """What is there is not a file that can be used."""
+
+    def __init__(self, path: Path, why: str) -> None:
+        super().__init__(0, why, str(path))
+
+
+def read_user_file(path: Path, limit: int = MEGABYTE) -> bytes | None:
+    """All of a regular file; None where there is nothing. Raises OSError."""
+    try:
+        _refuse_irregular(path, path.stat())  # opening a device can already do something
+        handle = os.open(path, os.O_RDONLY | NO_WAITING)
+    except (FileNotFoundError, NotADirectoryError):
+        if path.is_symlink():
+            raise UnusableFile(path, "its link leads nowhere") from None
+        return None
+    with os.fdopen(handle, "rb") as file:
+        status = os.fstat(handle)
+        _refuse_irregular(path, status)
+        if status.st_size > limit:
+            raise UnusableFile(path, f"it is larger than {_size(limit)}")
+        content = file.read(limit + 1)
+    if content is None:  # it would have waited
+        raise UnusableFile(path, "it has no end")
+    if len(content) > limit:
+        raise UnusableFile(path, f"it is larger than {_size(limit)}")
+    return content
+
+
+def read_user_text(path: Path, limit: int = MEGABYTE) -> str | None:
+    """The same as UTF-8 text, without a byte order mark."""
+    content = read_user_file(path, limit)
+    if content is None:
+        return None
+    try:
+        # As a file opened for text: "\r\n" is one line end.
+        return content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+    except UnicodeDecodeError as error:
+        raise UnusableFile(path, f"it is not UTF-8 text (byte {error.start})") from None
+
+
+def list_user_files(folder: Path, suffix: str, most: int) -> tuple[Path, ...]:
+    """Files of a folder by name, at most so many; () where there is no folder. Raises OSError.
+
+    Hidden ones are left out: editors put locks and copies beside a file (Emacs a link to nowhere).
+    """
+    try:
+        with os.scandir(folder) as entries:
+            names = [entry.name for entry in islice(entries, MOST_ENTRIES)]
+    except FileNotFoundError:
+        if folder.is_symlink():
+            raise UnusableFile(folder, "its link leads nowhere") from None
+        return ()
+    found = sorted(name for name in names if name.endswith(suffix) and not name.startswith("."))
+    return tuple(folder / name for name in found[:most])
+
+
+def may_exist(path: Path) -> bool:
+    """False only where there is certainly nothing; a folder that cannot be looked into may hold it."""
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def open_log_file(path: Path) -> int:
+    """A descriptor that appends to a private regular file, made if need be. Raises OSError."""
+    make_private_folder(path.parent, tighten=True)
+    # Not through a link: it could lead to anything, and this file is written to.
+    no_link = getattr(os, "O_NOFOLLOW", 0)
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | NO_WAITING | no_link, 0o600)
+    try:
+        _refuse_irregular(path, os.fstat(handle))
+    except UnusableFile:
+        os.close(handle)
+        raise
+    return handle
+
+
+def put_long_log_aside(path: Path) -> None:
+    """Rename a log that has become long to ``.log.1``, over the one before. Raises OSError."""
+    try:
+        status = path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    if stat.S_ISREG(status.st_mode) and status.st_size > LONGEST_LOG:
+        path.replace(path.with_suffix(".log.1"))
+
+
+def make_private_folder(folder: Path, *, tighten: bool = False) -> None:
+    """Make a folder and those above it that are missing, all of them for their owner only. Raises OSError.
+
+    With ``tighten`` one that is there and ours is closed to others, too.
+    """
+    if folder.is_dir():
+        if tighten and os.name == "posix":
+            status = folder.stat()
+            if status.st_mode & 0o077 and status.st_uid == os.geteuid():
+                folder.chmod(0o700)
+        return
+    if folder.parent != folder:
+        make_private_folder(folder.parent)
+    folder.mkdir(mode=0o700, exist_ok=True)
+
+
+def _refuse_irregular(path: Path, status: os.stat_result) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise UnusableFile(path, f"it is {_kind(status.st_mode)}, not a file")
+
+
+def _kind(mode: int) -> str:
+    if stat.S_ISDIR(mode):
+        return "a folder"
+    if stat.S_ISFIFO(mode):
+        return "a pipe"
+    if stat.S_ISSOCK(mode):
+        return "a socket"
+    return "a device"
+
+
+def _size(limit: int) -> str:
+    return f"{limit // MEGABYTE} MB" if limit >= MEGABYTE else f"{limit // 1000} kB"
