@@ -80,7 +80,7 @@ async def test_no_proxy_is_asked_for_what_may_never_be_fetched(host: str, proxie
 async def test_what_is_on_this_machine_is_fetched_straight_and_asked_about(proxied: Proxied) -> None:
     good, _ = outcome(await proxied.bench.call("fetch_url", "once", url=f"http://here.example:{proxied.port}/"))
     assert (good, proxied.proxy.asked) == (True, [])
-    assert proxied.bench.user.asked[0].summary == "Fetch from here.example on this machine or network"
+    assert proxied.bench.user.asked[0].summary == f"Fetch from here.example:{proxied.port} on this machine or network"
 
 
 def test_the_proxy_is_the_one_that_providers_are_asked_through() -> None:

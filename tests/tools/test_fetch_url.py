@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import httpx
@@ -108,6 +108,31 @@ async def test_each_host_is_asked_about_once(web: Web) -> None:
         ("224.0.0.1", Reach.NEVER),
         ("ff02::1", Reach.NEVER),
         ("not an address", Reach.NEVER),
+        ("168.63.129.16", Reach.NEVER),
+        ("::ffff:168.63.129.16", Reach.NEVER),
+        ("64:ff9b::a83f:8110", Reach.NEVER),
+        ("2002:a83f:8110::", Reach.NEVER),
+        ("2001:0:808:808:0:0:57c0:7eef", Reach.NEVER),
+        ("192.0.0.192", Reach.NEVER),
+        ("169.254.170.2", Reach.NEVER),
+        ("100.64.0.1", Reach.NEVER),
+        ("::ffff:0:8.8.8.8", Reach.INTERNET),
+        ("::ffff:0:127.0.0.1", Reach.PRIVATE),
+        ("::ffff:0:169.254.169.254", Reach.NEVER),
+        ("::169.254.169.254", Reach.NEVER),
+        ("64:ff9b:1::808:808", Reach.NEVER),
+        ("64:ff9b:1:a9fe:a9:fe00::", Reach.NEVER),
+        ("2a00:1::5efe:a9fe:a9fe", Reach.NEVER),
+        ("2a00:1::200:5efe:7f00:1", Reach.PRIVATE),
+        ("fec0::1", Reach.NEVER),
+        ("fe80::a9fe:a9fe", Reach.NEVER),
+        ("fd00:ec2::23", Reach.NEVER),
+        ("fd20:ce::254", Reach.NEVER),
+        ("fd00:c1::a9fe:a9fe", Reach.NEVER),
+        ("fd00:42::42", Reach.NEVER),
+        ("0.1.2.3", Reach.NEVER),
+        ("240.0.0.1", Reach.NEVER),
+        ("255.255.255.255", Reach.NEVER),
     ],
 )
 def test_addresses_are_seen_through_their_disguises(address: str, reach: Reach) -> None:
@@ -127,7 +152,7 @@ async def test_this_machine_is_asked_about_every_time_and_never_for_always(web: 
     for _ in range(2):
         await web.bench.call("fetch_url", "session", url="http://localhost:8080/")
         sheet = web.bench.user.asked[0]
-        assert (sheet.summary, sheet.patterns) == ("Fetch from localhost on this machine or network", ())
+        assert (sheet.summary, sheet.patterns) == ("Fetch from localhost:8080 on this machine or network", ())
 
 
 async def test_a_decimal_address_is_what_it_means(bench: Bench) -> None:
@@ -182,6 +207,40 @@ async def test_redirects_within_a_host_are_followed_and_to_another_asked_about(w
     assert {request.headers["host"] for request in web.requests} == {"example.org"}
     allowed = await web.bench.call("fetch_url", "once", "once", url="https://example.org/a")
     assert words(allowed).split("\n")[-1] == "arrived"
+
+
+@pytest.mark.parametrize(
+    ("location", "asked"),
+    [
+        ("/b", []),
+        ("http://localhost:8080/b", []),
+        ("http://localhost:2375/b", ["Fetch from localhost:2375 on this machine or network"]),
+        ("https://localhost:8080/b", ["Fetch from localhost:8080 on this machine or network"]),
+        ("http://example.org:81/b", ["Fetch from example.org"]),
+    ],
+)
+async def test_another_port_or_scheme_of_a_machine_nearby_is_asked_about(
+    web: Web, location: str, asked: list[str]
+) -> None:
+    web.addresses["localhost"] = ["127.0.0.1"]
+    web.serve(_redirecting({"localhost:8080/a": location}))
+    result = await web.bench.call("fetch_url", "once", url="http://localhost:8080/a")
+    assert [sheet.summary for sheet in web.bench.user.asked[1:]] == asked
+    assert result.failed is bool(asked)
+    assert len(web.requests) == (1 if asked else 2)
+
+
+async def test_a_machine_nearby_that_changes_its_address_on_the_way_is_asked_about_again(web: Web) -> None:
+    answers = iter([["127.0.0.1"], ["10.0.0.7"]])
+
+    async def rebinding(_: str, __: int) -> list[str]:
+        return next(answers)
+
+    web.serve(_redirecting({"router.lan/a": "/b"}))
+    tool = replace(web.bench.box.tools["fetch_url"], resolver=rebinding)
+    web.bench.box.tools = {**web.bench.box.tools, "fetch_url": tool}
+    result = await web.bench.call("fetch_url", "once", url="http://router.lan/a")
+    assert (result.failed, len(web.bench.user.asked), len(web.requests)) == (True, 2, 1)
 
 
 @pytest.mark.parametrize(

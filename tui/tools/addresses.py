@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 
 Address = IPv4Address | IPv6Address
 
@@ -20,10 +20,46 @@ class Reach(StrEnum):
     """Link-local (cloud metadata lives there), multicast, reserved."""
 
 
-LOCAL_NAMES = (".localhost", ".local", ".lan", ".internal", ".home.arpa", ".corp", ".home", ".intranet")
+LOCAL_NAMES = (
+    ".localhost",
+    ".local",
+    ".lan",
+    ".internal",
+    ".home.arpa",
+    ".corp",
+    ".home",
+    ".intranet",
+    ".metadata.goog",
+)
 """Ends of names that no public server has."""
-_WITH_IPV4_AT_THE_END = (IPv6Network("64:ff9b::/96"), IPv6Network("64:ff9b:1::/48"), IPv6Network("::/96"))
-_METADATA = frozenset({ip_address("169.254.169.254"), ip_address("fd00:ec2::254"), ip_address("100.100.100.200")})
+
+_NEVER = tuple(
+    ip_network(text)
+    for text in (
+        "0.0.0.0/8",
+        "100.64.0.0/10",  # between a provider and its customers; 100.100.100.200 is Alibaba's metadata
+        "168.63.129.16/32",  # Azure's WireServer, though it looks public
+        "169.254.0.0/16",
+        "192.0.0.0/24",  # 192.0.0.192 is Oracle's metadata
+        "224.0.0.0/3",  # multicast, reserved, broadcast
+        "64:ff9b:1::/48",  # NAT64 of one's own network: where the IPv4 address stands in it is unknown
+        "fe80::/10",
+        "fec0::/10",  # site-local, given up in 2004, still routed by some
+        "ff00::/8",
+        "fd00:42::/32",  # metadata of Scaleway, Oracle, Amazon and Google
+        "fd00:c1::/32",
+        "fd00:ec2::/32",
+        "fd20:ce::/32",
+    )
+)
+_PRIVATE = tuple(
+    ip_network(text) for text in ("10.0.0.0/8", "127.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7")
+)
+_WITH_IPV4_AT_THE_END = tuple(
+    IPv6Network(text) for text in ("::/96", "::ffff:0:0/96", "::ffff:0:0:0/96", "64:ff9b::/96")
+)
+"""IPv4-compatible, mapped and translated addresses, and the prefix of NAT64."""
+_ISATAP = (0x00005EFE, 0x02005EFE)
 
 
 def reach_of(text: str) -> Reach:
@@ -39,20 +75,21 @@ _STRICTNESS = [Reach.INTERNET, Reach.PRIVATE, Reach.NEVER]
 
 
 def _reach(address: Address) -> Reach:
-    if address in _METADATA or address.is_link_local or address.is_multicast or address.is_unspecified:
+    if address.is_unspecified or any(address in network for network in _NEVER):
         return Reach.NEVER
-    if address.is_loopback or address.is_private:
+    if address.is_loopback or address.is_private or any(address in network for network in _PRIVATE):
         return Reach.PRIVATE
     return Reach.INTERNET if address.is_global else Reach.NEVER
 
 
 def _embedded(address: Address) -> list[IPv4Address]:
     """IPv4 addresses that traffic to an IPv6 address may really go to."""
-    if isinstance(address, IPv4Address):
+    if isinstance(address, IPv4Address) or address.is_loopback:
         return []
-    found = [one for one in (address.ipv4_mapped, address.sixtofour) if one is not None]
+    found = [address.sixtofour] if address.sixtofour is not None else []
     if address.teredo is not None:
         found += address.teredo
-    if any(address in network for network in _WITH_IPV4_AT_THE_END) and not address.is_loopback:
-        found.append(IPv4Address(int(address) & 0xFFFFFFFF))
+    number = int(address)
+    if any(address in network for network in _WITH_IPV4_AT_THE_END) or (number >> 32) & 0xFFFFFFFF in _ISATAP:
+        found.append(IPv4Address(number & 0xFFFFFFFF))
     return found

@@ -79,6 +79,13 @@ class _Stop:
     proxy: str | None = None
 
     @property
+    def agreed_to(self) -> tuple[object, ...]:
+        """What a yes holds for on the way of redirects: an internet host, but only one port of a machine nearby."""
+        if self.reach is Reach.INTERNET:
+            return (self.reach, self.host)
+        return (self.reach, self.host, self.url.scheme, self.port, self.address)
+
+    @property
     def way(self) -> str:
         """For the user who is asked."""
         if self.proxy is None:
@@ -145,7 +152,7 @@ class FetchUrl:
             following = await self._stop(urljoin(stop.url.geturl(), answer.location))
             if stop.url.scheme == "https" and following.url.scheme == "http":
                 raise ToolError(f"`{stop.host}` redirects to plain http: not followed.")
-            if (following.host, following.reach) != (stop.host, stop.reach):
+            if following.agreed_to != stop.agreed_to:
                 await job.permit(_intent(self.name, following))
             job.progress(f"redirected to {following.host}")
             stop = following
@@ -278,7 +285,7 @@ def _intent(tool: str, stop: _Stop) -> Intent:
             target=stop.host,
             guard=Guard.ALWAYS_ASKS if near else Guard.NONE,
         ),
-        summary=f"Fetch from {printable(stop.host, keep_newlines=False)}{where}",
+        summary=f"Fetch from {printable(stop.url.netloc if near else stop.host, keep_newlines=False)}{where}",
         detail=f"GET {stop.url.geturl()}",
         note=stop.way,
         patterns=() if near else offered(tool, (stop.host,)),
