@@ -76,6 +76,12 @@ def dies() -> str:
 
 
 @server.tool()
+def talks(megabytes: int) -> str:
+    """Says more than anybody can read."""
+    return "word " * (megabytes * 2**20 // 5)
+
+
+@server.tool()
 def environment() -> str:
     """What it can see."""
     return " ".join(sorted(os.environ))

@@ -18,7 +18,7 @@ import pytest
 from tests.fakes.bench import Bench, FakeRun, open_bench, outcome, pictures, words
 from tui.domain.blocks import DENIED, ToolCallBlock
 from tui.domain.rows import ServerRow
-from tui.tools.mcp import ENDED
+from tui.tools.mcp import ENDED, SENT_TOO_MUCH
 
 pytest.importorskip("mcp")
 
@@ -46,24 +46,24 @@ def _head(count: int, tool: str) -> str:
 
 async def test_tools_of_a_server_are_offered_asked_about_and_called(tmp_path: Path) -> None:
     async with _opened(tmp_path, fake=_stdio(env={"TOKEN": "x"})) as bench:
-        assert bench.box.servers() == [ServerRow(name="fake", state="ready", tools=8)]
-        schema = next(one for one in bench.box.schemas() if one.name == "mcp_fake_add")
+        assert bench.box.servers() == [ServerRow(name="fake", state="ready", tools=9)]
+        schema = next(one for one in bench.box.schemas() if one.name == "mcp_fake__add")
         assert (schema.description, schema.parameters["type"], set(schema.parameters["properties"])) == (
             "Adds ␛[31mtwo numbers.",
             "object",
             {"a", "b"},
         )
-        assert outcome(await bench.call("mcp_fake_add", a=1, b=2)) == (False, DENIED)
+        assert outcome(await bench.call("mcp_fake__add", a=1, b=2)) == (False, DENIED)
         sheet = bench.user.asked[0]
         assert (sheet.summary, sheet.detail) == (
             "Call add of the MCP server fake",
             '{\n  "a": 1,\n  "b": 2\n}\n\nThe server says that it does this:\n> Adds ␛[31mtwo numbers.',
         )
-        assert outcome(await bench.call("mcp_fake_add", "once", a=1, b=2)) == (True, _head(1, "add") + "3")
-        assert '"celsius": 21' in words(await bench.call("mcp_fake_weather", "once", city="Rome"))
-        assert [one.media_type for one in pictures(await bench.call("mcp_fake_picture", "once"))] == ["image/png"]
-        assert (await bench.call("mcp_fake_fails", "once")).failed
-        _, seen = outcome(await bench.call("mcp_fake_environment", "once"))
+        assert outcome(await bench.call("mcp_fake__add", "once", a=1, b=2)) == (True, _head(1, "add") + "3")
+        assert '"celsius": 21' in words(await bench.call("mcp_fake__weather", "once", city="Rome"))
+        assert [one.media_type for one in pictures(await bench.call("mcp_fake__picture", "once"))] == ["image/png"]
+        assert (await bench.call("mcp_fake__fails", "once")).failed
+        _, seen = outcome(await bench.call("mcp_fake__environment", "once"))
         assert {"TOKEN", "PATH"} <= set(seen.split())
         assert "PONDER" not in seen.replace("PONDER_TOOL_CALL", "")
 
@@ -72,27 +72,27 @@ async def test_a_call_tells_its_progress_can_be_cancelled_and_allowed_for_always
     async with _opened(tmp_path, fake=_stdio()) as bench:
         bench.user.answers = ["once"]
         run = FakeRun(bench.user)
-        await bench.box.run(ToolCallBlock(call_id="c", name="mcp_fake_slowly", arguments="{}"), run)
+        await bench.box.run(ToolCallBlock(call_id="c", name="mcp_fake__slowly", arguments="{}"), run)
         assert run.said == ["half way"]
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.2):
-                await bench.call("mcp_fake_waits", "once")
-        await bench.call("mcp_fake_add", a=1, b=2)
+                await bench.call("mcp_fake__waits", "once")
+        await bench.call("mcp_fake__add", a=1, b=2)
         pattern = bench.user.asked[0].patterns[0]
-        assert not (await bench.call("mcp_fake_add", pattern, a=1, b=2)).failed
-        assert pattern.startswith("mcp_fake_add(")
+        assert not (await bench.call("mcp_fake__add", pattern, a=1, b=2)).failed
+        assert pattern.startswith("mcp_fake__add(")
         assert pattern in bench.permissions_file.read_text()
 
 
 async def test_a_server_that_died_is_said_and_started_again_by_the_next_use(tmp_path: Path) -> None:
     async with _opened(tmp_path, fake=_stdio()) as bench:
-        assert outcome(await bench.call("mcp_fake_dies", "once")) == (
+        assert outcome(await bench.call("mcp_fake__dies", "once")) == (
             False,
             "The MCP server `fake` ended during this call: it may have run. The next use restarts it.",
         )
-        assert bench.box.servers() == [ServerRow(name="fake", state="it ended during a call", tools=8)]
-        assert not (await bench.call("mcp_fake_add", "once", a=1, b=2)).failed
-        assert bench.box.servers() == [ServerRow(name="fake", state="ready", tools=8)]
+        assert bench.box.servers() == [ServerRow(name="fake", state="it ended during a call", tools=9)]
+        assert not (await bench.call("mcp_fake__add", "once", a=1, b=2)).failed
+        assert bench.box.servers() == [ServerRow(name="fake", state="ready", tools=9)]
 
 
 async def test_a_server_that_was_killed_says_so_and_comes_back(tmp_path: Path) -> None:
@@ -103,19 +103,19 @@ async def test_a_server_that_was_killed_says_so_and_comes_back(tmp_path: Path) -
         while server._tree.alive():
             await asyncio.sleep(0.01)
         assert [row.state for row in bench.box.servers()] == [ENDED]
-        assert not (await bench.call("mcp_fake_add", "once", a=1, b=2)).failed
+        assert not (await bench.call("mcp_fake__add", "once", a=1, b=2)).failed
         assert [row.state for row in bench.box.servers()] == ["ready"]
 
 
 async def test_a_changed_description_needs_a_new_yes(tmp_path: Path) -> None:
     async with _opened(tmp_path, fake=_stdio()) as bench:
-        await bench.call("mcp_fake_add", "session", a=1, b=2)
-        assert not (await bench.call("mcp_fake_add", a=1, b=2)).failed
+        await bench.call("mcp_fake__add", "session", a=1, b=2)
+        assert not (await bench.call("mcp_fake__add", a=1, b=2)).failed
         bench.write("changed", "")
-        await bench.call("mcp_fake_dies", "once")
-        stale = await bench.call("mcp_fake_add", a=1, b=2)
-        assert outcome(stale) == (False, "`mcp_fake_add` changed or went away since it was offered. Not executed.")
-        fresh = await bench.call("mcp_fake_add", a=1, b=2)
+        await bench.call("mcp_fake__dies", "once")
+        stale = await bench.call("mcp_fake__add", a=1, b=2)
+        assert outcome(stale) == (False, "`mcp_fake__add` changed or went away since it was offered. Not executed.")
+        fresh = await bench.call("mcp_fake__add", a=1, b=2)
         assert outcome(fresh) == (False, DENIED)
         assert bench.user.asked[0].detail.endswith("Other words.")
 
@@ -134,19 +134,62 @@ async def test_servers_that_hang_die_or_do_not_exist_do_not_spoil_the_others(tmp
         assert [(row.name, row.state, row.tools) for row in bench.box.servers()] == [
             ("hangs", "it did not start within 1.5 s", 0),
             ("dies", "it could not be started (Connection closed)", 0),
-            ("floods", "ready", 8),
+            ("floods", "ready", 9),
             ("missing", "it could not be started (No such file or directory)", 0),
             ("off", "off", 0),
         ]
         assert bench.box.servers()[1].detail == "it said: no database"
-        waiting = asyncio.ensure_future(bench.call("mcp_floods_waits", "once"))
-        assert not (await bench.call("mcp_floods_add", "once", a=1, b=2)).failed
+        waiting = asyncio.ensure_future(bench.call("mcp_floods__waits", "once"))
+        assert not (await bench.call("mcp_floods__add", "once", a=1, b=2)).failed
         bench.box.enable("floods", enabled=False)
         assert [schema.name for schema in bench.box.schemas() if schema.name.startswith("mcp")] == []
-        assert (await bench.call("mcp_floods_add", "once", a=1, b=2)).failed
+        assert (await bench.call("mcp_floods__add", "once", a=1, b=2)).failed
     waiting.cancel()
     await asyncio.wait({waiting})
     assert [command for command in _command_lines() if mark.encode() in command] == []
+
+
+async def _left_of(mark: str) -> list[bytes]:
+    """Processes of servers that are told apart by their command line; those that are ending are waited for."""
+    for _ in range(100):
+        left = [line for line in _command_lines() if mark.encode() in line]
+        if not left:
+            break
+        await asyncio.sleep(0.05)
+    return left
+
+
+async def test_an_answer_that_is_too_large_ends_early_and_costs_little(tmp_path: Path) -> None:
+    async with _opened(tmp_path, fake=_stdio(str(tmp_path))) as bench:
+        assert not (await bench.call("mcp_fake__talks", "once", megabytes=4)).failed
+        before = time.process_time()
+        ended = "The MCP server `fake` sent more than 16 MB at once and was ended: it may have run. "
+        advice = "Ask it for less; the next use restarts it."
+        assert outcome(await bench.call("mcp_fake__talks", "once", megabytes=100)) == (False, ended + advice)
+        # Read by the SDK, 40 MB took 35 s of computing: with every piece all that had come was copied.
+        assert time.process_time() - before < 3
+        assert await _left_of(str(tmp_path)) == []
+        assert [row.state for row in bench.box.servers()] == [SENT_TOO_MUCH]
+        assert not (await bench.call("mcp_fake__add", "once", a=1, b=2)).failed
+
+
+async def test_a_large_answer_to_a_call_that_was_cancelled_costs_little_too(tmp_path: Path) -> None:
+    async with _opened(tmp_path, fake=_stdio(str(tmp_path))) as bench:
+        before = time.process_time()
+        call = asyncio.ensure_future(bench.call("mcp_fake__talks", "once", megabytes=100))
+        await asyncio.sleep(0.2)
+        call.cancel()
+        await asyncio.wait({call})
+        assert await _left_of(str(tmp_path)) == []
+        assert time.process_time() - before < 3
+
+
+async def test_a_large_answer_over_http_ends_early_and_the_server_goes_on(tmp_path: Path) -> None:
+    async with _over_http(tmp_path) as bench:
+        large = await bench.call("mcp_fake__talks", "once", megabytes=40)
+        assert large.failed
+        assert len(words(large)) < 500
+        assert not (await bench.call("mcp_fake__add", "once", a=1, b=2)).failed
 
 
 def _command_lines() -> Iterator[bytes]:
@@ -156,6 +199,13 @@ def _command_lines() -> Iterator[bytes]:
 
 
 async def test_a_server_over_http_works_the_same(tmp_path: Path) -> None:
+    async with _over_http(tmp_path) as bench:
+        assert bench.box.servers() == [ServerRow(name="fake", state="ready", tools=9)]
+        assert outcome(await bench.call("mcp_fake__add", "once", a=1, b=2)) == (True, _head(1, "add") + "3")
+
+
+@asynccontextmanager
+async def _over_http(around: Path) -> AsyncIterator[Bench]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -164,9 +214,8 @@ async def test_a_server_over_http_works_the_same(tmp_path: Path) -> None:
     )
     try:
         await _listening(port)
-        async with _opened(tmp_path, fake={"url": f"http://127.0.0.1:{port}/mcp", "headers": {"x-a": "b"}}) as bench:
-            assert bench.box.servers() == [ServerRow(name="fake", state="ready", tools=8)]
-            assert outcome(await bench.call("mcp_fake_add", "once", a=1, b=2)) == (True, _head(1, "add") + "3")
+        async with _opened(around, fake={"url": f"http://127.0.0.1:{port}/mcp", "headers": {"x-a": "b"}}) as bench:
+            yield bench
     finally:
         process.kill()
         await process.wait()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -12,14 +13,36 @@ from tui.domain.blocks import ImageBlock, TextBlock
 from tui.tools.mcp_config import ServerConfig, read_servers
 from tui.tools.mcp_tools import outcome_of, tools_of
 
+AWKWARD = ("add", "a.b", "a b", "a_b", "_b", "__b", "x" * 90, "x" * 91, "y" * 26, "y" * 27, "ü", "ö", "A", "a__b")
 
-def test_names_fit_every_provider_and_are_unique() -> None:
-    listed = [{"name": name, "inputSchema": {}} for name in ("a.b", "a b", "x" * 90, "ü", "")]
-    tools, _ = tools_of("srv", listed)
-    names = [tool.schema.name for tool in tools]
-    assert names[0] == "mcp_srv_a_b"
-    assert len(set(names)) == 4
-    assert all(len(name) <= 64 and name.replace("_", "").isalnum() and name.isascii() for name in names)
+
+def test_names_fit_every_provider_and_say_which_tool_of_which_server_is_meant() -> None:
+    servers = ("s", "s_t", "s-t", "S", "s" * 32)
+    assert list(read_servers({"servers": {name: {"command": "x"} for name in servers}}, {})[0]) == list(servers)
+    names = [
+        tool.schema.name for server in servers for tool in tools_of(server, [{"name": name} for name in AWKWARD])[0]
+    ]
+    assert len(set(names)) == len(servers) * len(AWKWARD)
+    assert all(re.fullmatch("[A-Za-z0-9_-]{1,64}", name) for name in names)
+    assert [name.removeprefix("mcp_").partition("__")[0] for name in names[:: len(AWKWARD)]] == list(servers)
+    assert names[:3] == ["mcp_s__add", "mcp_s__a_b_2e7336dc", "mcp_s__a_b_c8687a08"]
+
+
+def test_the_name_of_a_tool_does_not_depend_on_what_else_is_listed() -> None:
+    forward, backward = (tools_of("s", [{"name": name} for name in names])[0] for names in (AWKWARD, AWKWARD[::-1]))
+    assert {tool.theirs: tool.schema.name for tool in forward} == {tool.theirs: tool.schema.name for tool in backward}
+
+
+def test_a_name_that_is_listed_twice_is_left_out_and_said() -> None:
+    tools, remarks = tools_of("s", [{"name": "t", "description": "one"}, {"name": "t", "description": "two"}])
+    assert [tool.schema.description for tool in tools] == ["one"]
+    assert remarks == ("`t` is left out: there is another tool of that name",)
+
+
+@pytest.mark.parametrize("name", ["a__b", "_a", "a_", "", "a b", "x" * 33, "ü", "a\n"])
+def test_a_servers_name_that_would_be_ambiguous_is_told(name: str) -> None:
+    servers, problems = read_servers({"servers": {name: {"command": "x"}}}, {})
+    assert (servers, len(problems)) == ({}, 1)
 
 
 def test_a_root_with_alternatives_becomes_a_plain_object() -> None:

@@ -94,7 +94,7 @@ async def test_a_broken_rules_file_means_ask(tmp_path: Path, text: str) -> None:
 
 
 async def test_a_rule_about_a_tool_there_is_not_is_told_with_the_nearest(tmp_path: Path) -> None:
-    rules = {"allow": ["shel(pwd)", "mcp_web_search", "read*", "network"]}
+    rules = {"allow": ["shel(pwd)", "mcp_web__search", "read*", "network"]}
     problems = open_bench(tmp_path, permissions=rules).box.problems
     assert [(problem.message, problem.nearest) for problem in problems] == [
         ("The rule `shel(pwd)` is about a tool there is not.", ("shell",))

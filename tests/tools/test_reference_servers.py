@@ -57,7 +57,7 @@ async def _used(
         assert [row.state for row in bench.box.servers()] == ["ready"]
         answers = []
         for name, arguments in calls:
-            good, text = outcome(await bench.call(f"mcp_s_{name}", "once", **arguments))
+            good, text = outcome(await bench.call(f"mcp_s__{name}", "once", **arguments))
             answers.append((good, text.partition("\n\n")[2]))
         return answers
     finally:

@@ -32,7 +32,7 @@ def _path(access: Access, path: str, guard: Guard = Guard.NONE) -> Wish:
 
 READ, WRITE = Access.READ, Access.WRITE
 HOST = Wish(tool="fetch_url", access=Access.NETWORK, target="docs.example.org")
-CLOCK = Wish(tool="mcp_time_now", access=Access.MCP, target="0123456789abcdef")
+CLOCK = Wish(tool="mcp_time__now", access=Access.MCP, target="0123456789abcdef")
 
 
 @pytest.mark.parametrize(
@@ -72,9 +72,9 @@ def test_without_rules_only_reading_the_working_folder_is_allowed(wish: Wish, ve
         (_book(allow=["shell(git push)"], deny=["shell(git)"]), _shell("git push"), ALLOW),
         (_book(allow=["fetch_url(*.example.org)"]), HOST, ALLOW),
         (_book(allow=["network(example.org)"]), HOST, ASK),
-        (_book(allow=["mcp_time_*"]), CLOCK, ALLOW),
-        (_book(allow=["mcp_time_now(0123456789abcdef)"]), CLOCK, ALLOW),
-        (_book(allow=["mcp_time_now(fedcba9876543210)"]), CLOCK, ASK),
+        (_book(allow=["mcp_time__*"]), CLOCK, ALLOW),
+        (_book(allow=["mcp_time__now(0123456789abcdef)"]), CLOCK, ALLOW),
+        (_book(allow=["mcp_time__now(fedcba9876543210)"]), CLOCK, ASK),
     ],
 )
 def test_the_most_specific_rule_wins_and_deny_beats_ask_beats_allow(
@@ -209,13 +209,13 @@ WISHES = [
             ("edit_file", WRITE),
             ("shell", Access.SHELL),
             ("fetch_url", Access.NETWORK),
-            ("mcp_t_x", Access.MCP),
+            ("mcp_t__x", Access.MCP),
         ],
         TARGETS,
         Guard,
     )
 ]
-SUBJECTS = ("*", "read", "write", "shell", "network", "mcp", "read_file", "edit_file", "fetch_url", "mcp_*", "mcp_t_x")
+SUBJECTS = ("*", "read", "write", "shell", "network", "mcp", "read_file", "edit_file", "fetch_url", "mcp_*", "mcp_t__x")
 PATTERNS = (None, "git", "git status", "rm", "=ls; rm x", "src/**", "**", "/etc/hosts", "*.example.org", "*", "0f")
 rules = st.builds(Rule, st.sampled_from(Verdict), st.sampled_from(SUBJECTS), st.sampled_from(PATTERNS))
 books = st.builds(

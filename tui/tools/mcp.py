@@ -35,15 +35,15 @@ from tui.tools.rules import Access, Wish
 if TYPE_CHECKING:
     from mcp.client._transport import Transport
     from mcp.client.client import Client
+    from mcp_types import CallToolResult
 
 MAX_PAGES = 20
-GRACE_S = 0.5
-"""What a server gets to end by itself when its input was closed; then its processes are killed."""
 WAITING = "not started"
 READY = "ready"
 STARTING = "starting"
 OFF = "off"
 ENDED = "it ended: the next use starts it again"
+SENT_TOO_MUCH = "it sent more than 16 MB at once and was ended: the next use starts it again"
 LOOK_AGAIN_S = 1.0
 NOT_INSTALLED = "MCP support is not installed: `pip install 'ponder-tui[mcp]'` adds it"
 
@@ -66,6 +66,7 @@ class Server:
     _stale: bool = False
     _looked: float = 0.0
     _seen_dead: bool = False
+    _sent_too_much: bool = False
     _stderr: OutputEnds = field(default_factory=lambda: OutputEnds(0, 4096))
 
     async def up(self) -> Client:
@@ -73,7 +74,7 @@ class Server:
         if self._client is not None and self._is_dead():
             await self.down("it ended")
         if self._life is None or self._life.done():
-            self._looked, self._seen_dead = 0.0, False
+            self._looked, self._seen_dead, self._sent_too_much = 0.0, False, False
             self.state, self._stop, self._settled = STARTING, asyncio.Event(), asyncio.Event()
             self._life = asyncio.get_running_loop().create_task(self._live(), name=f"mcp {self.name}")
         await self._settled.wait()
@@ -107,13 +108,21 @@ class Server:
             result = await client.call_tool(tool.theirs, dict(arguments), progress_callback=told)
         except MCPError as error:
             if error.code == CONNECTION_CLOSED:
-                await self.down("it ended during a call")
+                await self.down(SENT_TOO_MUCH if self._sent_too_much else "it ended during a call")
+                if self._sent_too_much:
+                    raise ToolError(
+                        f"The MCP server `{self.name}` sent more than 16 MB at once and was ended: it may have run. "
+                        "Ask it for less; the next use restarts it."
+                    ) from None
                 raise ToolError(
                     f"The MCP server `{self.name}` ended during this call: it may have run. The next use restarts it."
                 ) from None
             raise ToolError(f"The MCP server `{self.name}` refused: {printable(error.message)[:2000]}") from None
         except ValueError:
             raise ToolError(f"The MCP server `{self.name}` answered something that is no result.") from None
+        return await asyncio.to_thread(self._outcome, tool, result)
+
+    def _outcome(self, tool: ForeignTool, result: CallToolResult) -> Outcome:
         return outcome_of(self.name, tool.theirs, result.model_dump(mode="json", by_alias=True, exclude_none=True))
 
     def row(self) -> ServerRow:
@@ -144,7 +153,7 @@ class Server:
                 deadline = clock.call_later(limit, tree.kill)
                 stack.callback(deadline.cancel)
                 async with asyncio.timeout(limit):
-                    client = await self._connected(tree.mark, stack)
+                    client = await self._connected(tree, stack)
                     await self._list(client)
                 deadline.cancel()
                 self._client, self.state = client, READY
@@ -153,17 +162,16 @@ class Server:
                     await self._stop.wait()
                 finally:
                     self._client = None
-                    stack.callback(clock.call_later(GRACE_S, tree.kill).cancel)
         except TimeoutError:
             self.state = f"it did not start within {limit:g} s"
         except Exception as error:  # noqa: BLE001 - a foreign program's fault is a state, and may be of any class
-            self.state = _why(error)
+            self.state = SENT_TOO_MUCH if self._sent_too_much else _why(error)
         finally:
             tree.kill()
             self._client = None
             self._settled.set()
 
-    async def _connected(self, mark: str, stack: AsyncExitStack) -> Client:
+    async def _connected(self, tree: ProcessTree, stack: AsyncExitStack) -> Client:
         try:
             await asyncio.to_thread(importlib.import_module, "mcp.client.client")
         except ImportError:
@@ -173,29 +181,21 @@ class Server:
             logging.getLogger(name).addHandler(logging.NullHandler())
         from mcp.client.client import Client
 
-        transport = self._program(mark, stack) if self.config.command else await self._address(stack)
+        transport = self._transport(tree, stack)
         return await stack.enter_async_context(Client(transport, message_handler=self._heard, cache=None))
 
-    def _program(self, mark: str, stack: AsyncExitStack) -> Transport:
-        from mcp.client.stdio import StdioServerParameters, stdio_client
+    def _transport(self, tree: ProcessTree, stack: AsyncExitStack) -> Transport:
+        from tui.tools.mcp_transport import address, program
 
-        parameters = StdioServerParameters(
-            command=self.config.command,
-            args=list(self.config.args),
-            env={**self.config.env, MARK: mark},
-            cwd=self.folder,
-            encoding_error_handler="replace",
-        )
-        handle = stack.enter_context(_kept_words(self._stderr))
-        return stdio_client(parameters, errlog=stack.enter_context(os.fdopen(handle, "w", encoding="utf-8")))
+        if not self.config.command:
+            return address(self.config.url, self.config.headers)
 
-    async def _address(self, stack: AsyncExitStack) -> Transport:
-        import httpx2
-        from mcp.client.streamable_http import streamable_http_client
+        def too_large() -> None:
+            self._sent_too_much = True
 
-        waits = httpx2.Timeout(30.0, read=300.0)
-        client = httpx2.AsyncClient(headers=dict(self.config.headers), timeout=waits)
-        return streamable_http_client(self.config.url, http_client=await stack.enter_async_context(client))
+        argv = [self.config.command, *self.config.args]
+        environment = {**self.config.env, MARK: tree.mark}
+        return program(argv, environment, self.folder, stack.enter_context(_kept_words(self._stderr)), tree, too_large)
 
     async def _heard(self, message: object) -> None:
         if getattr(message, "method", "") == "notifications/tools/list_changed":
@@ -292,6 +292,7 @@ def _kept_words(ends: OutputEnds) -> Iterator[int]:
     try:
         yield writing
     finally:
+        os.close(writing)
         readable()
         loop.remove_reader(reading)
         os.close(reading)

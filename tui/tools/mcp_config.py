@@ -12,7 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from tui.domain.errors import ConfigError
 from tui.tools.addresses import Reach, reach_of
 
-_NAME = re.compile(r"[A-Za-z0-9_-]{1,32}")
+_NAME = re.compile(r"(?=.{1,32}\Z)[A-Za-z0-9-]+(?:_[A-Za-z0-9-]+)*")
+"""Without ``__``, which parts the server's name from the tool's."""
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
@@ -54,7 +55,7 @@ def read_servers(
         where = f"`[mcp.servers.{name}]`"
         try:
             if not _NAME.fullmatch(name):
-                raise ConfigError(f"{where}: a name has letters, digits, `-` and `_`, 32 at most.", key=name)
+                raise ConfigError(f"{where}: a name has letters, digits, `-` and single `_`, 32 at most.", key=name)
             servers[name] = _expanded(ServerConfig.model_validate(row), environment, where)
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]

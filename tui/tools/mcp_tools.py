@@ -61,7 +61,10 @@ def tools_of(server: str, listed: Iterable[Mapping[str, object]]) -> tuple[tuple
             remarks.append(f"more than {MAX_TOOLS} tools: the rest is left out")
             break
         fingerprint = hashlib.sha256(raw.encode(errors="replace")).hexdigest()[:16]
-        name = _name(server, theirs, fingerprint, taken=found)
+        name = _name(server, theirs)
+        if name in found:
+            remarks.append(f"`{shown}` is left out: there is another tool of that name")
+            continue
         description = printable(str(described))[:MAX_DESCRIPTION] or shown
         found[name] = ForeignTool(
             theirs=theirs,
@@ -89,11 +92,18 @@ def outcome_of(server: str, tool: str, result: Mapping[str, object]) -> Outcome:
     )
 
 
-def _name(server: str, theirs: str, fingerprint: str, *, taken: Mapping[str, object]) -> str:
-    name = f"mcp_{server}_{_NOT_IN_NAMES.sub('_', theirs)}"
-    if len(name) > MAX_NAME or name in taken:
-        return f"{name[: MAX_NAME - 9]}_{fingerprint[:8]}"
-    return name
+def _name(server: str, theirs: str) -> str:
+    """A name that says which tool of which server is meant, and fits every provider.
+
+    The server's name has no ``__``, so the first one parts it from the tool's. A tool's name that is too long, or has
+    letters that not all providers take, is told from others by a hash of it, whatever else the server offers.
+    """
+    start = f"mcp_{server}__"
+    room = MAX_NAME - len(start)
+    if len(theirs) <= room and not _NOT_IN_NAMES.search(theirs):
+        return start + theirs
+    hashed = hashlib.sha256(theirs.encode(errors="replace")).hexdigest()[:8]
+    return f"{start}{_NOT_IN_NAMES.sub('_', theirs)[: room - 9]}_{hashed}"
 
 
 def _parameters(schema: object) -> Mapping[str, object]:
