@@ -229,16 +229,19 @@ class FakeDrafts:
 
     def __init__(self) -> None:
         self.history = ["What is a monad?", "Explain the Fermi paradox", "Write a haiku about tokens"]
-        self.draft = ""
+        self.drafts: dict[str, str] = {}
 
     def prompt_history(self) -> Sequence[str]:
         return self.history
 
-    def keep_draft(self, text: str) -> None:
-        self.draft = text
+    def keep_draft(self, session: str, text: str) -> None:
+        self.drafts[session] = text
 
-    def kept_draft(self) -> str:
-        return self.draft
+    def kept_draft(self, session: str) -> str:
+        return self.drafts.get(session, "")
+
+    def remember_prompt(self, text: str) -> None:
+        self.history.append(text)
 
     def complete_path(self, start: str) -> Sequence[str]:
         return [path for path in ("src/drake.py", "src/fermi.py", "README.md") if path.startswith(start)]

@@ -48,7 +48,7 @@ async def test_it_grows_with_its_text_and_the_draft_is_kept() -> None:
     async with on_stage(size=(80, 24)) as (app, desk, pilot):
         app.chat.composer.post_message(Paste("x\n" * 11))
         await until(pilot, lambda: app.chat.composer.size.height == 10)
-        assert desk.drafts.draft == "x\n" * 11
+        assert desk.drafts.kept_draft(desk.chat.session_id) == "x\n" * 11
 
 
 async def test_a_slash_offers_commands_tab_takes_one_and_values_follow() -> None:
@@ -68,7 +68,7 @@ async def test_a_command_is_not_kept_as_the_draft_of_the_next_start() -> None:
         await type_in(pilot, "/quit")
         await pilot.press("enter")
         await until(pilot, lambda: app._exit)
-        assert desk.drafts.draft == ""
+        assert desk.drafts.kept_draft(desk.chat.session_id) == ""
 
 
 async def test_a_wrong_command_says_the_nearest() -> None:

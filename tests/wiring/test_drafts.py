@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,9 +13,11 @@ import pytest
 from tests.wiring.stage import house
 from tui.domain.blocks import ImageBlock, TextBlock
 from tui.domain.errors import UsageError
+from tui.settings import merged_file
 from tui.wiring.attachments import MAX_TEXT, complete_path, read_attachment
-from tui.wiring.memory import MOST_PROMPTS, MOST_RECENT, Memory, read_memory
+from tui.wiring.user_state import MOST_PROMPTS, MOST_RECENT, UserState
 
+ROOT = Path(__file__).resolve().parents[2]
 PIXEL = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
@@ -57,40 +61,95 @@ def test_paths_complete_by_their_beginning_first_then_by_what_they_hold(tmp_path
     assert complete_path(tmp_path, "nowhere/x") == []
 
 
-async def test_prompts_models_and_the_draft_are_remembered_over_restarts(tmp_path: Path) -> None:
+async def test_prompts_models_and_drafts_are_remembered_over_restarts(tmp_path: Path) -> None:
     async with house(tmp_path) as h:
         await h.say("Hello")
         await h.say("Why?")
         await h.say("Hello")
-        h.desk.drafts.keep_draft("half a sent")
-        h.program.memory.keep()
+        h.desk.drafts.keep_draft("s1", "half a sent")
+        h.desk.drafts.keep_draft("s2", "sent")
+        h.desk.drafts.keep_draft("s2", "")
+        h.program.user_state.close()
     async with house(tmp_path) as h:
         assert list(h.desk.drafts.prompt_history()) == ["Why?", "Hello"]
-        assert h.desk.drafts.kept_draft() == "half a sent"
-        assert h.program.memory.recent == ["demo/fast/low"]
+        assert [h.desk.drafts.kept_draft(name) for name in ("s1", "s2", "s3")] == ["half a sent", "", ""]
+        assert h.program.user_state.recent == ["demo/fast/low"]
 
 
-def test_memory_is_bounded(tmp_path: Path) -> None:
-    memory = Memory(path=tmp_path / "memory.json")
+def test_what_is_remembered_is_bounded(tmp_path: Path) -> None:
+    state = UserState(tmp_path / "memory.json")
     for number in range(MOST_PROMPTS + 50):
-        memory.asked(f"prompt {number}")
-        memory.used(f"demo/m{number}")
-    memory.asked("x" * 1_000_000)
-    assert (len(memory.prompts), len(memory.recent)) == (MOST_PROMPTS, MOST_RECENT)
-    assert memory.recent[0] == f"demo/m{MOST_PROMPTS + 49}"
+        state.asked(f"prompt {number}")
+        state.used(f"demo/m{number}")
+        state.drafted(f"s{number}", "words")
+    state.asked("x" * 1_000_000)
+    state.close()
+    again = UserState(tmp_path / "memory.json")
+    assert (len(again.prompts), len(again.recent)) == (MOST_PROMPTS, MOST_RECENT)
+    assert again.recent[0] == f"demo/m{MOST_PROMPTS + 49}"
+    assert [bool(again.draft(f"s{number}")) for number in (0, MOST_PROMPTS + 49)] == [False, True]
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"{", b"[]", b"\xff\xfe", json.dumps({"recent": 7, "prompts": [1, "a"], "draft": []}).encode()]
-)
-def test_an_odd_memory_file_is_no_memory(tmp_path: Path, content: bytes) -> None:
+    "content",
+    [
+        b"", b"{", b"[]", b"[" * 100_000, b"\xff\xfe",
+        json.dumps({"recent": 7, "prompts": [1, "a"], "draft": [], "drafts": [1]}).encode(),
+    ],
+)  # fmt: skip
+def test_an_odd_file_is_no_memory_and_is_replaced(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "memory.json"
     path.write_bytes(content)
-    memory = read_memory(path)
-    assert (memory.recent, memory.draft) == ([], "")
-    assert memory.prompts in ([], ["a"])
+    state = UserState(path)
+    assert (state.recent, state.draft("s1")) == ([], "")
+    assert state.prompts in ([], ["a"])
+    state.used("demo/fast")
+    state.close()
+    assert UserState(path).recent == ["demo/fast"]
+
+
+def test_the_draft_of_an_earlier_version_is_the_newest_prompt(tmp_path: Path) -> None:
+    (tmp_path / "memory.json").write_text(json.dumps({"prompts": ["a"], "draft": "half"}))
+    assert UserState(tmp_path / "memory.json").prompts == ["a", "half"]
 
 
 def test_a_memory_that_cannot_be_written_is_passed_over(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    Memory(path=tmp_path / "file" / "memory.json", draft="x").keep()
+    state = UserState(tmp_path / "file" / "memory.json")
+    state.asked("x")
+    state.close()
+    assert state.prompts == ["x"]
+
+
+def test_windows_merge_what_they_changed(tmp_path: Path) -> None:
+    first, second = (UserState(tmp_path / "memory.json") for _ in range(2))
+    first.mark("demo/a", favourite=True)
+    first.close()
+    second.mark("demo/b", favourite=True)
+    second.asked("from the second")
+    second.close()
+    third = UserState(tmp_path / "memory.json")
+    assert (third.favourites, third.prompts) == (["demo/a", "demo/b"], ["from the second"])
+
+
+def test_processes_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
+    writer = (
+        "import sys; from pathlib import Path; from tui.wiring.user_state import UserState\n"
+        "for number in range(10):\n"
+        "    state = UserState(Path(sys.argv[1])); state.asked(f'{sys.argv[2]}-{number}'); state.close()"
+    )
+    running = [
+        subprocess.Popen([sys.executable, "-c", writer, str(tmp_path / "memory.json"), name], cwd=ROOT)
+        for name in ("a", "b", "c")
+    ]
+    assert [process.wait(50) for process in running] == [0, 0, 0]
+    assert len(set(UserState(tmp_path / "memory.json").prompts)) == 30
+
+
+def test_a_lock_that_is_never_released_does_not_stop_a_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(merged_file, "LOCK_WITHIN_S", 0.1)
+    with merged_file.locked(tmp_path / "memory.json"):
+        state = UserState(tmp_path / "memory.json")
+        state.asked("x")
+        state.close()
+    assert UserState(tmp_path / "memory.json").prompts == ["x"]

@@ -300,12 +300,16 @@ class DraftDesk(Protocol):
         """What the user typed before, newest last."""
         ...
 
-    def keep_draft(self, text: str) -> None:
-        """Remember the draft for the next start."""
+    def keep_draft(self, session: str, text: str) -> None:
+        """Keep the draft of a session; "" removes it."""
         ...
 
-    def kept_draft(self) -> str:
-        """The draft of the last time."""
+    def kept_draft(self, session: str) -> str:
+        """The draft of a session; "" for none."""
+        ...
+
+    def remember_prompt(self, text: str) -> None:
+        """Make a draft that has no session the newest of the prompt history."""
         ...
 
     def complete_path(self, start: str) -> Sequence[str]:

@@ -117,20 +117,24 @@ class LiveDrafts:
     """Implements ``DraftDesk``."""
 
     def __init__(self, current: OpenSession) -> None:
-        self._memory = current.program.memory
+        self._state = current.program.user_state
         self._folder = current.program.wishes.folder
 
     def prompt_history(self) -> Sequence[str]:
         """What the user typed before, newest last."""
-        return self._memory.prompts
+        return self._state.prompts
 
-    def keep_draft(self, text: str) -> None:
-        """Remember the draft; it is written when the program ends."""
-        self._memory.draft = text
+    def keep_draft(self, session: str, text: str) -> None:
+        """Keep the draft of a session."""
+        self._state.drafted(session, text)
 
-    def kept_draft(self) -> str:
-        """The draft of the last time."""
-        return self._memory.draft
+    def kept_draft(self, session: str) -> str:
+        """The draft of a session."""
+        return self._state.draft(session)
+
+    def remember_prompt(self, text: str) -> None:
+        """Make a draft that has no session the newest of the prompt history."""
+        self._state.asked(text)
 
     def complete_path(self, start: str) -> Sequence[str]:
         """Files of the working folder."""

@@ -18,10 +18,9 @@ class LiveChat(LiveOutlook):
 
     async def submit(self, blocks: tuple[Block, ...]) -> None:
         """Send a prompt."""
-        memory = self._current.program.memory
-        memory.asked("\n".join(block.text for block in blocks if isinstance(block, TextBlock)))
-        memory.used(str(self._current.spec))
-        memory.keep()
+        state = self._current.program.user_state
+        state.asked("\n".join(block.text for block in blocks if isinstance(block, TextBlock)))
+        state.used(str(self._current.spec))
         await self._current.call(self._current.session.submit(blocks))
 
     async def cancel(self) -> None:

@@ -56,21 +56,21 @@ class LiveModels:
 
     async def step_model(self, step: int) -> str:
         """The next recent model and level."""
-        recent = self._current.program.memory.recent
+        recent = self._current.program.user_state.recent
         if len(recent) < 2:
             return "No other model was used yet."
         now = str(self._current.spec)
         place = recent.index(now) if now in recent else 0
         order = list(recent)
         said = await self.set_model(recent[(place + step) % len(recent)])
-        self._current.program.memory.recent = order
+        self._current.program.user_state.recent = order
         return said
 
     def models(self) -> Sequence[ModelRow]:
         """For the picker."""
-        memory = self._current.program.memory
-        favourites = [*self._current.layers.settings().favourites, *memory.favourites]
-        return model_rows(self._current.program.catalog, self._findings.reason, memory.recent, favourites)
+        state = self._current.program.user_state
+        favourites = [*self._current.layers.settings().favourites, *state.favourites]
+        return model_rows(self._current.program.catalog, self._findings.reason, state.recent, favourites)
 
     def levels(self) -> Sequence[LevelRow]:
         """For the picker, for the model in use."""
@@ -100,11 +100,10 @@ class LiveModels:
 
     async def toggle_favourite(self, spec: ModelSpec) -> bool:
         """Mark or unmark."""
-        memory = self._current.program.memory
+        state = self._current.program.user_state
         name = f"{spec.provider}/{spec.model}"
-        now = name not in memory.favourites
-        memory.favourites = [*memory.favourites, name] if now else [kept for kept in memory.favourites if kept != name]
-        memory.keep()
+        now = name not in state.favourites
+        state.mark(name, favourite=now)
         return now
 
     async def refresh_models(self) -> int:

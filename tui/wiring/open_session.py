@@ -180,8 +180,7 @@ class OpenSession:
         ]
         if remember:
             self.chosen_by_default = False
-            self.program.memory.used(str(spec))
-            self.program.memory.keep()
+            self.program.user_state.used(str(spec))
             await self.keep()
         provider = self.program.catalog.provider(spec.provider)
         head = f"{provider.title} · {self.facts.id} · {self.facts.wire}"
@@ -262,7 +261,7 @@ def _first_model(program: Program, ready: list[ModelSpec]) -> ModelSpec:
     name = named_model(program)
     if name:
         return parse_spec(name, program.catalog)
-    for name in program.memory.recent:
+    for name in program.user_state.recent:
         try:
             spec = parse_spec(name, program.catalog)
         except PonderError:

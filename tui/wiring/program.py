@@ -31,9 +31,9 @@ from tui.wiring.calibration_file import CalibrationFile
 from tui.wiring.clock import SystemClock
 from tui.wiring.ids import new_id
 from tui.wiring.listening import ListeningBackend
-from tui.wiring.memory import Memory, read_memory
 from tui.wiring.more_prices import price_elsewhere
 from tui.wiring.tooling import open_tools
+from tui.wiring.user_state import UserState
 from tui.wiring.wishes import Wishes as Wishes
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class Program:
     keys: Keys
     backend: ListeningBackend
     engine: EngineThread
-    memory: Memory
+    user_state: UserState
     workbench: LateWorkbench | Workbench
     toolbox: Toolbox
     """The workbench, or what a conversation file brings instead."""
@@ -86,6 +86,7 @@ class Program:
 
     def close(self) -> None:
         """End: connections are closed, the engine stops, what was learned is kept."""
+        self.user_state.close()
         with contextlib.suppress(TimeoutError, RuntimeError):
             self.engine.call(self.backend.aclose()).result(CLOSE_WITHIN_S)
         with contextlib.suppress(TimeoutError, RuntimeError):
@@ -160,7 +161,7 @@ def build_program(environment: Mapping[str, str], wishes: Wishes) -> Program:
         keys=keys,
         backend=ListeningBackend(lambda: _backend(keys, environment, wishes), lambda: network_limits(in_force.layers)),
         engine=EngineThread(),
-        memory=read_memory(paths.state / "memory.json"),
+        user_state=UserState(paths.state / "memory.json"),
         workbench=workbench,
         toolbox=workbench,
         problems=[*problems, *workbench.problems],

@@ -97,9 +97,10 @@ def _run(
         code = app.run()
         return (code if code is not None else app.return_code or 0), app.stopped_by
     finally:
-        program.memory.keep()
-        asyncio.run(_end(current, storage))
-        program.close()
+        try:
+            asyncio.run(_end(current, storage))
+        finally:
+            program.close()
 
 
 async def _end(current: OpenSession, storage: Storage) -> None:

@@ -21,6 +21,7 @@ from tui.domain.events import Severity
 from tui.domain.usage import MeterReading
 from tui.ui.composer.composer import Composer
 from tui.ui.composer.mentions import mention_at, mention_rows, with_mention
+from tui.ui.composer.session_draft import SessionDraft
 from tui.ui.screens.port import Shell
 from tui.ui.widgets.status_line import StatusLine
 
@@ -40,11 +41,12 @@ class Dock(Vertical):
 
         reading: MeterReading
 
-    def __init__(self, desk: Desk, shell: Shell, composer: Composer, status: StatusLine) -> None:
+    def __init__(self, desk: Desk, shell: Shell, composer: Composer, draft: SessionDraft, status: StatusLine) -> None:
         super().__init__(id="dock")
         self._desk = desk
         self._shell = shell
         self._composer = composer
+        self._draft = draft
         self._rule: Sequence[str] = ()
         self._popup: Popup | None = None
         """Made when there is first something to offer."""
@@ -66,7 +68,7 @@ class Dock(Vertical):
         composer = self._composer
         if is_command(text.strip()):
             composer.take()
-            self._desk.drafts.keep_draft("")  # a command that ends the program is not the draft of the next start
+            self._draft.keep()  # a command that ends the program is not the draft of the next start
             if not await self._shell.run_line(text.strip()) and not composer.text:
                 composer.put(text)  # to be mended
             return
@@ -75,7 +77,7 @@ class Dock(Vertical):
             return
         edited = self._shell.edited_turn  # emptying the composer ends the edit
         composer.take()
-        self._desk.drafts.keep_draft("")
+        self._draft.keep()
         try:
             await self._shell.submit(blocks, edited)
             composer.chips.clear()
@@ -95,8 +97,12 @@ class Dock(Vertical):
             self._offer(mention_rows(mention, self._desk.drafts.complete_path))
         else:
             self._offer(())
-        self._desk.drafts.keep_draft(text)
+        self._draft.keep()
         self._weigh()
+
+    def on_unmount(self) -> None:
+        """The program ends."""
+        self._draft.leave()
 
     def show_rule(self, parts: Sequence[str], *, editing: bool) -> None:
         """Say something on the line above the composer; in the warning colour while an earlier prompt is edited."""

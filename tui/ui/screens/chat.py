@@ -18,6 +18,7 @@ from tui.ui.composer.composer import Composer
 from tui.ui.composer.dock import Dock
 from tui.ui.composer.edit_mode import EditMode
 from tui.ui.composer.history import PromptHistory
+from tui.ui.composer.session_draft import SessionDraft, is_begun
 from tui.ui.follow import follow
 from tui.ui.screens.chat_status import status_after, status_of, title_of
 from tui.ui.screens.port import Shell
@@ -60,7 +61,8 @@ class ChatScreen(Screen[None]):
         self._below = FollowLine(self.transcript, self.composer)
         self._keys = KeyLine(shell.registry, shell.keymap)
         self._empty = Empty(desk.keys.findings(), desk.problems(), "")
-        self._dock = Dock(desk, shell, self.composer, self.status)
+        self._draft = SessionDraft(self.composer, desk.drafts, shell, self.view)
+        self._dock = Dock(desk, shell, self.composer, self._draft, self.status)
         self.edit_mode = EditMode(self.composer, self.transcript, self._dock.show_rule)
         self._state: SessionState | None = None
         self._stands = False
@@ -79,8 +81,7 @@ class ChatScreen(Screen[None]):
         yield self._keys
 
     def on_mount(self) -> None:
-        """Begin with the draft of the last time and the session that is open."""
-        self.composer.put(self._desk.drafts.kept_draft())
+        """Begin with the session that is open."""
         self.composer.focus()
         self.set_interval(0.25, self._tick)
         self.open()
@@ -99,6 +100,7 @@ class ChatScreen(Screen[None]):
         """Attach to the session that is open, draw it, and follow it."""
         view, subscription = self._desk.chat.attach()
         try:
+            self._draft.enter(view)
             self._show(view)
             await follow(subscription, view.seq, self._take, self._drawn)
         finally:
@@ -152,7 +154,7 @@ class ChatScreen(Screen[None]):
         self.transcript.settle()
 
     def _show_empty(self, view: SessionView) -> None:
-        empty = not view.turns and view.open_turn is None
+        empty = not is_begun(view)
         if (self._empty.display, self.transcript.display) != (empty, not empty):
             self._empty.display, self.transcript.display = empty, not empty
         if empty:

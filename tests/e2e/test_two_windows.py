@@ -1,0 +1,93 @@
+"""Two windows at once: neither overwrites what the other remembers, and a draft stays with its session."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.e2e.loopback import Loopback
+from tests.e2e.terminal import Terminal, environment
+from tests.e2e.test_editing import exchange
+
+PONDER = [sys.executable, "-m", "tui"]
+READY = "enter send"
+BACK = "Your draft in this session is back."
+
+
+@contextmanager
+def window(home: Path, *options: str) -> Iterator[Terminal]:
+    with Terminal([*PONDER, *options], environment(home), size=(90, 30)) as terminal:
+        terminal.wait_for(READY)
+        yield terminal
+
+
+def quit_by_command(terminal: Terminal) -> None:
+    terminal.type("\x11")  # ctrl+q
+    assert terminal.exit_code() == 0
+
+
+def remembered(home: Path) -> dict[str, list[str]]:
+    return json.loads((home / "ponder" / "state" / "memory.json").read_text())
+
+
+def test_prompts_and_models_of_both_windows_are_remembered(tmp_path: Path) -> None:
+    with Loopback() as model, window(tmp_path) as first, window(tmp_path, "-m", "demo/fast/low") as second:
+        model.configure(tmp_path)
+        second.type("from the second\r")
+        second.wait_for("from the second")
+        second.until(lambda: "answering" not in second.text() and "waiting" not in second.text(), "the end")
+        with window(tmp_path) as third:
+            exchange(third, model, "from the third", "Answer C.")
+            quit_by_command(second)
+            first.type("from the first\r")
+            first.wait_for("▌ from the first")
+            quit_by_command(first)
+            quit_by_command(third)
+        content = remembered(tmp_path)
+        assert sorted(content["prompts"]) == ["from the first", "from the second", "from the third"]
+        assert {name.partition("/")[0] for name in content["recent"]} == {"demo", "loop"}
+
+
+def test_a_draft_comes_back_in_its_session_and_nowhere_else(tmp_path: Path) -> None:
+    with Loopback() as model:
+        model.configure(tmp_path)
+        with window(tmp_path) as first:
+            exchange(first, model, "alpha?", "Answer A.")
+            first.type("half a thought")
+            first.wait_for("❯ half a thought")
+            quit_by_command(first)
+        with window(tmp_path) as other:
+            other.wait_for("❯ Write a message")
+            assert BACK not in other.text()
+            quit_by_command(other)
+        with window(tmp_path, "-c") as again:
+            again.wait_for(BACK)
+            again.wait_for("❯ half a thought")
+            again.type("\x0e")  # ctrl+n: a new chat
+            again.wait_for("❯ Write a message")
+            quit_by_command(again)
+        with window(tmp_path, "-c") as again:
+            again.wait_for("❯ half a thought")
+            again.type("!\r")
+            again.until(lambda: model.asked.acquire(blocking=False), "a request")
+            quit_by_command(again)
+        with window(tmp_path, "-c") as again:
+            again.wait_for("half a thought!")
+            assert "❯ half" not in again.text()
+        assert remembered(tmp_path)["drafts"] == {}
+
+
+def test_a_draft_without_a_session_is_the_newest_prompt_of_the_history(tmp_path: Path) -> None:
+    with Loopback() as model:
+        model.configure(tmp_path)
+        with window(tmp_path) as first:
+            first.type("never sent")
+            first.wait_for("❯ never sent")
+            quit_by_command(first)
+        with window(tmp_path) as other:
+            other.wait_for("❯ Write a message")
+            other.type("\x1b[A")
+            other.wait_for("❯ never sent")

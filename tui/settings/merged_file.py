@@ -1,0 +1,129 @@
+"""Small files that several windows change: each change is merged into what the file holds, in a thread of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from tui.settings.atomic import write_atomically
+from tui.settings.user_files import make_private_folder, read_user_text
+
+Content = dict[str, object]
+Change = Callable[[Content], None]
+
+LOCK_WITHIN_S = 2.0
+"""After this the file is changed without the lock: whoever holds it is stopped or hangs, and a write is atomic."""
+LOCK_RETRY_S = 0.02
+CLOSE_WITHIN_S = 3.0
+LARGEST_FILE = 64_000_000
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold the lock beside a file. The lock file stays: removing it would let two processes lock two files.
+
+    The package ``filelock`` does the same and takes 22 ms to import.
+    """
+    make_private_folder(path.parent)
+    handle = os.open(path.with_name(f".{path.name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    pause = threading.Event()
+    try:
+        for _ in range(int(LOCK_WITHIN_S / LOCK_RETRY_S)):
+            try:
+                _lock(handle)
+                break
+            except (BlockingIOError, PermissionError):
+                pause.wait(LOCK_RETRY_S)
+            except OSError:
+                break  # a file system without locks
+        yield
+    finally:
+        os.close(handle)  # ends the lock
+
+
+if sys.platform == "win32":
+
+    def _lock(handle: int) -> None:
+        import msvcrt
+
+        msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+
+else:
+
+    def _lock(handle: int) -> None:
+        import fcntl
+
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+class MergedFile:
+    """Changes are made to the content that the file has at that moment, so that windows do not overwrite each other.
+
+    ``change`` returns at once: reading, writing and syncing happen in a thread that starts with the first change.
+    """
+
+    def __init__(self, path: Path | None, parse: Callable[[str], Content], format_: Callable[[Content], str]) -> None:
+        self._path = path
+        self._parse = parse
+        self._format = format_
+        self._changes: dict[str, Change] = {}
+        self._due = threading.Condition()
+        self._urgent = False
+        self._closed = False
+        self._writer: threading.Thread | None = None
+
+    def read(self) -> Content:
+        """The content; whatever cannot be read or parsed counts as empty."""
+        try:
+            text = read_user_text(self._path, LARGEST_FILE) if self._path is not None else None
+            return self._parse(text) if text is not None else {}
+        except (OSError, ValueError, RecursionError):
+            return {}
+
+    def change(self, key: str, change: Change, *, after_s: float = 0.0) -> None:
+        """Merge a change into the file, in ``after_s`` seconds at the latest; it replaces an earlier one of its key."""
+        if self._path is None:
+            return
+        with self._due:
+            self._changes.pop(key, None)
+            self._changes[key] = change
+            self._urgent = self._urgent or not after_s
+            if self._writer is None and not self._closed:
+                self._writer = threading.Thread(target=self._write_changes, args=(after_s,), daemon=True)
+                self._writer.start()
+            self._due.notify()
+
+    def close(self) -> None:
+        """Write what is left."""
+        with self._due:
+            self._closed = True
+            self._due.notify()
+            writer = self._writer
+        if writer is not None:
+            writer.join(CLOSE_WITHIN_S)
+        elif self._changes:
+            self._merge()
+
+    def _write_changes(self, patience_s: float) -> None:
+        """Write until nothing is left to write."""
+        while True:
+            with self._due:
+                self._due.wait_for(lambda: self._urgent or self._closed, timeout=patience_s)
+                if not self._changes:
+                    self._writer = None
+                    return
+            self._merge()
+
+    def _merge(self) -> None:
+        with self._due:
+            changes, self._changes, self._urgent = self._changes, {}, False
+        assert self._path is not None
+        with contextlib.suppress(OSError), locked(self._path):
+            content = self.read()
+            for change in changes.values():
+                change(content)
+            write_atomically(self._path, self._format(content))

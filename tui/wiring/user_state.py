@@ -1,0 +1,144 @@
+"""What the program keeps between starts beside sessions: recent models, favourites, prompts and drafts.
+
+One small JSON file in the state folder. Losing it loses comfort, nothing else, so it is read tolerantly and a write
+that fails is passed over. Several windows share it: each writes what it changed, not what it holds.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tui.settings.user_files import read_user_text
+
+if TYPE_CHECKING:
+    from tui.settings.merged_file import Content, MergedFile
+
+LARGEST_FILE = 64_000_000
+MOST_RECENT = 12
+MOST_PROMPTS = 500
+LONGEST_PROMPT = 20_000
+MOST_DRAFTS = 20
+LONGEST_DRAFT = 200_000
+DRAFT_AFTER_S = 5.0
+"""A draft is written at most this long after a key press."""
+
+
+class UserState:
+    """The file's content as this window knows it. Every change acts here at once and is merged into the file."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._merged: MergedFile | None = None
+        self._content = _read(path)
+
+    @property
+    def recent(self) -> list[str]:
+        """provider/model/level as used, newest first."""
+        return _texts(self._content.get("recent"))
+
+    @recent.setter
+    def recent(self, names: list[str]) -> None:
+        """Another order for this window; it is not written."""
+        self._content["recent"] = names
+
+    @property
+    def favourites(self) -> list[str]:
+        """Models marked by the user."""
+        return _texts(self._content.get("favourites"))
+
+    @property
+    def prompts(self) -> list[str]:
+        """Newest last."""
+        return _texts(self._content.get("prompts"))
+
+    def draft(self, session: str) -> str:
+        """What was being written in a session; "" for nothing."""
+        return _drafts(self._content).get(session, "")
+
+    def used(self, name: str) -> None:
+        """A model and level were used."""
+
+        def change(content: Content) -> None:
+            others = (other for other in _texts(content.get("recent")) if other != name)
+            content["recent"] = [name, *others][:MOST_RECENT]
+
+        self._change(f"used {name}", change)
+
+    def asked(self, prompt: str) -> None:
+        """A prompt was sent, or a draft has no session to come back in."""
+        if not prompt.strip() or len(prompt) > LONGEST_PROMPT:
+            return
+
+        def change(content: Content) -> None:
+            others = (old for old in _texts(content.get("prompts")) if old != prompt)
+            content["prompts"] = [*others, prompt][-MOST_PROMPTS:]
+
+        self._change(f"asked {prompt}", change)
+
+    def mark(self, name: str, *, favourite: bool) -> None:
+        """Mark a model as a favourite, or unmark it."""
+
+        def change(content: Content) -> None:
+            others = [other for other in _texts(content.get("favourites")) if other != name]
+            content["favourites"] = [*others, name] if favourite else others
+
+        self._change(f"favourite {name}", change)
+
+    def drafted(self, session: str, text: str) -> None:
+        """The draft of a session changed; "" removes it."""
+        if text == self.draft(session):
+            return
+
+        def change(content: Content) -> None:
+            others = {name: old for name, old in _drafts(content).items() if name != session}
+            kept = {session: text} if text.strip() and len(text) <= LONGEST_DRAFT else {}
+            content["drafts"] = dict([*others.items(), *kept.items()][-MOST_DRAFTS:])
+
+        self._change(f"draft {session}", change, after_s=DRAFT_AFTER_S)
+
+    def close(self) -> None:
+        """Write what is left."""
+        if self._merged is not None:
+            self._merged.close()
+
+    def _change(self, key: str, change: Callable[[Content], None], *, after_s: float = 0.0) -> None:
+        change(self._content)
+        if self._path is None:
+            return
+        if self._merged is None:
+            from tui.settings.merged_file import MergedFile  # a run that changes nothing loads no writer
+
+            self._merged = MergedFile(self._path, _parse, json.dumps)
+        self._merged.change(key, change, after_s=after_s)
+
+
+def _read(path: Path | None) -> Content:
+    with contextlib.suppress(OSError, ValueError, RecursionError):
+        return _parse(read_user_text(path, LARGEST_FILE) or "{}") if path is not None else {}
+    return {}
+
+
+def _parse(text: str) -> Content:
+    """The file's content. The draft of an earlier version belongs to no session: it becomes the newest prompt."""
+    content = json.loads(text)
+    if not isinstance(content, dict):
+        return {}
+    draft = content.pop("draft", "")
+    if isinstance(draft, str) and draft.strip():
+        content["prompts"] = [*_texts(content.get("prompts")), draft]
+    return content
+
+
+def _texts(value: object) -> list[str]:
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+
+
+def _drafts(content: Content) -> dict[str, str]:
+    value = content.get("drafts")
+    if not isinstance(value, dict):
+        return {}
+    return {name: text for name, text in value.items() if isinstance(name, str) and isinstance(text, str)}
