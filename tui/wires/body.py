@@ -18,7 +18,7 @@ from tui.wires.ndjson import NdjsonFramer
 from tui.wires.sse import BOM, STRAY_CAP, STREAM_CAP, SseFramer, too_large
 from tui.wires.wire import Decoder, Frame, Wire
 
-SSE_FIELD = late_pattern(rb"(?:data|event|id|retry)?:|(?:data|event|id|retry)[\r\n]")
+SSE_FIELD = late_pattern(rb"(?:data|event|id|retry)?:|error: ?\{|(?:data|event|id|retry)[\r\n]")
 SSE_FIELD_CUT = late_pattern(rb"d|da|dat|data|e|ev|eve|even|event|i|id|r|re|ret|retr|retry")
 TITLE = late_pattern(rb"<title[^>]{0,200}>(.{0,400}?)</title", re.IGNORECASE | re.DOTALL)
 PAGE_CAP = 64 * 1024
@@ -199,6 +199,8 @@ def no_answer(page: bytes) -> ProviderError:
 def _said_between_events(framer: SseFramer) -> list[Frame]:
     """JSON with an error in it, plain between the events or as a last event without its end: servers fail that way."""
     last = framer.unterminated
+    if last.startswith(b"error:"):
+        return [("error", last[6:].strip())]
     for said in (framer.stray, last[last.rfind(b"data:") + 5 :] if b"data:" in last[:STRAY_CAP] else last):
         if len(said) > STRAY_CAP or not said.lstrip().startswith(b"{"):
             continue

@@ -23,6 +23,7 @@ class OpenBlock:
         self._at = 0
         self._wire_field = ""
         self._first_thinking: int | None = None
+        self._last_text: int | None = None
 
     def _next_block(self) -> int:
         self._blocks += 1
@@ -48,6 +49,7 @@ class OpenBlock:
         if self._open != kind:
             self._close(events)
             self._at, self._open = self._next_block(), kind
+            self._last_text = self._at
             events.append(BlockStarted(self._at, kind))
         events.append(TextDelta(self._at, piece))
 

@@ -15,6 +15,7 @@ from tui.domain.blocks import Block, ImageBlock, TextBlock, ThinkingBlock, ToolC
 from tui.domain.messages import Role
 from tui.domain.request import ChatRequest, OutgoingMessage, ToolSchema
 from tui.wires.chat_shape import join
+from tui.wires.chat_tool_calls import OF_MESSAGE, SEALED_KEYS
 from tui.wires.json_text import NotJSON, loads
 from tui.wires.merge_fields import merge_fields
 from tui.wires.reasoning_details import details_of
@@ -127,9 +128,20 @@ def _assistant(blocks: Sequence[Block], quirks: Quirks) -> dict[str, object] | N
     if quirks.content_never_null and not content:
         message["content"] = ""
     message.update(_thinking_fields(thoughts, quirks))
+    message.update(_state_of_message(blocks))
     if calls:
         message["tool_calls"] = calls
     return message
+
+
+def _state_of_message(blocks: Sequence[Block]) -> dict[str, object]:
+    """Opaque fields of the message itself; one of its blocks keeps them."""
+    for block in blocks:
+        raw = block.seal.raw if isinstance(block, TextBlock | ToolCallBlock) and block.seal is not None else None
+        state = _json(raw) if raw else None
+        if isinstance(state, dict) and isinstance(of_message := state.get(OF_MESSAGE), dict):
+            return {key: value for key, value in of_message.items() if key in SEALED_KEYS}
+    return {}
 
 
 def _field_it_came_in(thoughts: Sequence[ThinkingBlock]) -> str:
@@ -201,7 +213,7 @@ def _call(block: ToolCallBlock, quirks: Quirks) -> dict[str, object]:
     }
     state = _json(block.seal.raw) if block.seal is not None and block.seal.raw else None
     if isinstance(state, dict):
-        call.update({key: value for key, value in state.items() if key not in call})
+        call.update({key: value for key, value in state.items() if key not in (*call, OF_MESSAGE)})
     return call
 
 

@@ -10,12 +10,13 @@ from tui.domain.blocks import Seal
 from tui.domain.stream import BlockSealed, StreamEvent, TextDelta, ThinkingDelta
 from tui.domain.thinking import ThinkingForm
 from tui.wires.chat_blocks import OpenBlock
-from tui.wires.chat_tool_calls import ToolCalls
+from tui.wires.chat_tool_calls import OF_MESSAGE, SEALED_KEYS, ToolCalls
+from tui.wires.json_text import dumps
 from tui.wires.read import Json, child, children, text
 from tui.wires.reasoning_details import ReasoningDetails, is_summary
 from tui.wires.think_tags import ThinkTags
 
-RARE = frozenset({"function_call", "reasoning_opaque", "refusal", "images"})
+RARE = frozenset({"function_call", "reasoning_opaque", "refusal", "images", *SEALED_KEYS})
 """Delta fields the fast path does not read."""
 SHAPES_KEPT = 64
 """Shapes of deltas remembered for the fast path; a server that makes up more only loses speed."""
@@ -41,6 +42,8 @@ class ChatMessage(OpenBlock):
         self._signature = ""
         self._opaque = ""
         self._sealed: Seal | None = None
+        self._state: dict[str, object] = {}
+        """Opaque fields of the message itself (Google's compatible endpoint signs it)."""
         self._details = ReasoningDetails()
         self._calls = ToolCalls(self._next_block)
         self._shapes: dict[tuple[str, ...], Shape] = {}
@@ -151,6 +154,7 @@ class ChatMessage(OpenBlock):
             self._flush_tags(events)
             self._close(events)
             (self._calls.on_whole if whole else self._calls.on_deltas)(calls, events)
+        self._state.update({key: delta[key] for key in SEALED_KEYS if delta.get(key)})
         for image in children(delta, "images"):
             self._flush_tags(events)
             self._picture(text(image, "image_url", "url"), events)
@@ -195,9 +199,13 @@ class ChatMessage(OpenBlock):
             self._open_thinking("reasoning_text" if self._opaque else "reasoning_details", events)
         self._close(events)
         self._seal_thinking(events)
+        if self._state and self._last_text is not None:
+            events.append(BlockSealed(self._last_text, Seal(raw=dumps({OF_MESSAGE: self._state}))))
 
     def end_calls(self, events: list[StreamEvent], *, cut: bool) -> None:
         """The end of its calls; where the output limit ``cut`` the answer, the last one has none."""
+        if self._state and self._last_text is None and self._calls:
+            self._calls.seal_message(self._state, events)
         self._calls.finish(events, cut=cut)
 
     def _close(self, events: list[StreamEvent]) -> None:

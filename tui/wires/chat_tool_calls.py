@@ -12,6 +12,8 @@ from tui.wires.read import Json, child, text
 
 SEALED_KEYS = frozenset({"extra_content", "thought_signature"})
 """Fields of a tool call that are opaque state and go back with it (Gemini's compatible endpoint)."""
+OF_MESSAGE = "message"
+"""Key in a block's state for the same fields of the message around it."""
 ASKED_AT_MOST = 64
 """Times a call's arguments are parsed to tell a new call from the same one; more would be quadratic."""
 NO_ID = ("", "null")
@@ -48,6 +50,7 @@ class ToolCalls:
         self._calls: list[_Call] = []
         self._by_index: dict[int, _Call] = {}
         self._by_id: dict[str, _Call] = {}
+        self._states: dict[int, dict[str, object]] = {}
 
     def __bool__(self) -> bool:
         return bool(self._calls)
@@ -145,7 +148,13 @@ class ToolCalls:
             events.append(ToolArgsDelta(call.block, arguments))
         state = {key: value for key, value in delta.items() if key in SEALED_KEYS and value}
         if state:
+            self._states[call.block] = state
             events.append(BlockSealed(call.block, Seal(raw=dumps(state))))
+
+    def seal_message(self, state: dict[str, object], events: list[StreamEvent]) -> None:
+        """Keep a message's own state with its first call."""
+        block = self._calls[0].block
+        events.append(BlockSealed(block, Seal(raw=dumps({**self._states.get(block, {}), OF_MESSAGE: state}))))
 
 
 def _function(delta: Json) -> Json:

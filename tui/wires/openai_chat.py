@@ -126,14 +126,21 @@ class ChatDecoder:
         if not isinstance(chunk, dict) or self._ended:
             return NOTHING
         self._nothing_more()
+        choices = children(chunk, "choices")
+        usage = usage_in(chunk, choices)
+        failure = None
         if chunk.get("error") or name == "error" or not chunk.get("choices"):
-            self._on_error(chunk, name)
+            failure = self._error(chunk, name)
+        if failure is not None and usage is None:
+            raise failure
         events: list[StreamEvent] = []
         if not self._running and (chunk.get("model") or chunk.get("choices")):
             self._running = True
             events.append(ResponseStarted(text(chunk, "model") or None, text(chunk, "id") or None))
-        choices = children(chunk, "choices")
-        usage = usage_in(chunk, choices)
+        if failure is not None and usage is not None:
+            # OpenRouter bills the answer in the chunk that says it failed; the failure is raised with the next frame.
+            self._failure, self.usage_raw = failure, usage
+            return [*events, UsageReported(inclusive_usage(usage))]
         for choice in choices:
             if choice.get("index") in (None, 0, "0"):
                 self._on_choice(choice, events)
@@ -148,17 +155,16 @@ class ChatDecoder:
             raise self._failure
         return NOTHING
 
-    def _on_error(self, chunk: Json, name: str) -> None:
+    def _error(self, chunk: Json, name: str) -> ProviderError | None:
         parts = error_parts(chunk)
         if parts is None and name == "error":
             parts = error_parts({"error": dict(chunk)})
-        if parts is not None:
-            fault = reported_error(parts)
-            fault.finish_raw = (
-                next((text(choice, "finish_reason") for choice in children(chunk, "choices")), "") or None
-            )
-            self.complete = self.complete or fault.finish_raw is not None
-            raise fault
+        if parts is None:
+            return None
+        fault = reported_error(parts)
+        fault.finish_raw = next((text(choice, "finish_reason") for choice in children(chunk, "choices")), "") or None
+        self.complete = self.complete or fault.finish_raw is not None
+        return fault
 
     def _on_choice(self, choice: Json, events: list[StreamEvent]) -> None:
         delta, message = choice.get("delta"), choice.get("message")
@@ -167,8 +173,8 @@ class ChatDecoder:
         elif isinstance(message, dict) and not self._message.begun:
             # A stream may end with the whole message again; it only counts where nothing came before it.
             self._message.take(message, events, whole=True)
-        if child(choice, "error"):
-            self._on_error(choice, "")
+        if child(choice, "error") and (failure := self._error(choice, "")) is not None:
+            raise failure
         reason = choice.get("finish_reason")
         if isinstance(reason, str) and reason:
             self._on_finish_reason(reason, choice)

@@ -189,14 +189,23 @@ class MessageItem(Item):
     def settle(self, item: Json) -> list[StreamEvent]:
         """The missing rest of each part, and the seals."""
         events: list[StreamEvent] = []
+        unmatched = dict(self.parts)
+        added = False
         for position, raw in enumerate(children(item, "content")):
             refusal = text(raw, "type") == "refusal"
             told = text(raw, "refusal") if refusal else text(raw, "text")
-            if not told and position not in self.parts:
+            place = _place_of(told, position, unmatched)
+            if not told and place is None:
                 continue
-            part, opened = self.part(position, "refusal" if refusal else "text")
+            if place is None:
+                added = True
+                place = position if position not in self.parts else ("finished", position)
+            unmatched.pop(place, None)
+            part, opened = self.part(place, "refusal" if refusal else "text")
             events += opened
             events += part.complete(told)
+        if added and any(part.pieces for part in unmatched.values()):
+            raise Contradiction
         self.done = item
         seal = self._seal(item)
         for part in self.parts.values():
@@ -211,6 +220,20 @@ class MessageItem(Item):
             del extra["status"]
         identity = maybe_text(item, "id") or None
         return Seal(id=identity, raw=dumps(extra) if extra else None) if identity or extra else None
+
+
+def _place_of(told: str, position: int, parts: Mapping[object, MessagePart]) -> object:
+    """Under which index the part was streamed that a finished item has at ``position``; None for a new one.
+
+    Some gateways count differently in the two, so words decide before the index.
+    """
+    streamed = parts.get(position)
+    if streamed is None or not streamed.pieces:
+        for place, part in parts.items():
+            said = "".join(part.pieces)
+            if said and told.startswith(said):
+                return place
+    return None if streamed is None else position
 
 
 class MessagePart:

@@ -223,6 +223,7 @@ class SseFramer:
         """Any block, line by line."""
         name = ""
         data: list[bytes] = []
+        error = b""
         for line in block.split(b"\n"):
             field, _, value = line.partition(b":")
             value = value.removeprefix(b" ")
@@ -230,6 +231,10 @@ class SseFramer:
                 data.append(value)
             elif field == b"event":
                 name = value.decode("utf-8", "replace")
+            elif field == b"error" and value[:1] == b"{":
+                error = value
+        if error and not data:
+            return "error", error  # servers like llama.cpp end a failed stream with this line
         if not data:
             self._notice(block)
             return None
