@@ -97,6 +97,7 @@ class ProviderError(PonderError):
         retry_after_s: float | None = None,
         request_id: str | None = None,
         finish_raw: str | None = None,
+        output_room: int | None = None,
         advice: str = "",
     ) -> None:
         super().__init__(message, advice=advice)
@@ -109,6 +110,8 @@ class ProviderError(PonderError):
         self.request_id = request_id
         self.finish_raw = finish_raw
         """The wire's own word for the end, where the end it told was a failure."""
+        self.output_room = output_room
+        """The largest output limit the server would have accepted, where it refused a larger one."""
 
     def __repr__(self) -> str:
         return f"ProviderError({self.kind.value}, {self.message!r}, status={self.status})"

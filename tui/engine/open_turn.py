@@ -35,6 +35,7 @@ class Conversation:
 
     habits: Habits = field(default_factory=Habits)
     """What servers showed not to take."""
+    _output_limits: dict[Place, int] = field(default_factory=dict)
 
     def repairs(self, target: Target, spec: ModelSpec, settings: EngineSettings) -> Repairs:
         """What is left out from the start for a model."""
@@ -43,11 +44,16 @@ class Conversation:
             without=tuple(name for name in names if name not in (THINKING, ANSWERS_WITHOUT_THINKING)),
             without_thinking=THINKING in names,
             blank_thinking=ANSWERS_WITHOUT_THINKING in names,
+            max_output=self._output_limits.get(_place(target)),
         )
 
     def learn(self, target: Target, spec: ModelSpec, settings: EngineSettings, names: tuple[str, ...]) -> None:
         """The server took a request only without these: left out from the start from now on."""
         self.habits.learn(*_asked_at(target, spec, settings), names)
+
+    def learn_output_limit(self, target: Target, tokens: int) -> None:
+        """The server refuses larger output limits for this model."""
+        self._output_limits[_place(target)] = tokens
 
     plan: ThinkingPlan | None = None
     """The last one that was told."""
@@ -75,10 +81,14 @@ class Conversation:
 
 def _asked_at(target: Target, spec: ModelSpec, settings: EngineSettings) -> tuple[Place, str]:
     """Where a request goes, and what about it the user chose."""
-    provider, facts = target.provider, target.facts
     thinking = (spec.asked, settings.thinking, settings.effort, settings.thinking_tokens)
     wish = " ".join(map(str, (*thinking, settings.temperature, settings.top_p)))
-    return (provider.id, provider.base_url_for(facts.wire), facts.id), wish
+    return _place(target), wish
+
+
+def _place(target: Target) -> Place:
+    provider, facts = target.provider, target.facts
+    return provider.id, provider.base_url_for(facts.wire), facts.id
 
 
 @dataclass(slots=True)

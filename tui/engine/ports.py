@@ -156,6 +156,8 @@ class Repairs:
     """Send no thinking of earlier turns: its seals were refused."""
     blank_thinking: bool = False
     """Send a blank as the thinking of answers that have none: the server refuses answers without."""
+    max_output: int | None = None
+    """The largest output limit that the server accepts for this request."""
     nudge: str = ""
     """A sentence added to the system prompt, after an answer without an answer in it."""
 

@@ -146,7 +146,7 @@ class CataloguePlanner:
             ask.target.facts,
             ask.target.provider,
             asked if asked is not None else DEFAULT_LEVEL,
-            max_output=settings.max_output,
+            max_output=_smaller(settings.max_output, ask.repairs.max_output),
             context_tokens=context_tokens,
             dynamic_budget=dynamic,
             with_tools=bool(ask.tools),
@@ -191,6 +191,10 @@ class CataloguePlanner:
 
         left_out = unsent(request, target.facts.wire, effective_quirks(target.provider, target.facts))
         return replace(request, outgoing=replace(outgoing, warnings=(*outgoing.warnings, *left_out)))
+
+
+def _smaller(one: int | None, other: int | None) -> int | None:
+    return min((number for number in (one, other) if number is not None), default=None)
 
 
 def _repairs(repairs: Repairs) -> frozenset[Repair]:

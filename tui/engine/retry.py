@@ -20,6 +20,8 @@ ATTEMPTS_WITH_PARTIAL = 3
 SLEEP_PER_STEP_S = 120.0
 FIRST_DELAY_S = 0.5
 LONGEST_DELAY_S = 30.0
+LEAST_OUTPUT = 256
+"""Output tokens below which an answer is not worth asking for: the history is compressed instead."""
 SILENT_HINT_S = 60.0
 """A longer wait only happens if the user agrees."""
 LONGEST_HINT_S = 300.0
@@ -42,6 +44,7 @@ class Repair(StrEnum):
     COMPRESS = "compress"
     WITHOUT_THINKING = "without thinking"
     BLANK_THINKING = "blank thinking"
+    SHORTER_OUTPUT = "shorter output"
     WITHOUT_PARAMETER = "without parameter"
     ASK_AGAIN = "ask again"
     NUDGE = "nudge"
@@ -113,7 +116,7 @@ def decide(error: ProviderError, spent: Spent, *, partial: bool, draw: float, no
     """
     if spent.requests >= REQUESTS_PER_STEP:
         return GiveUp(_reset_sentence(error, now))
-    repair = _repair(error)
+    repair = _repair(error, spent)
     if repair is not None:
         return GiveUp() if _was_tried(repair, error, spent) else Mend(repair)
     if not error.retryable or _attempts_used_up(spent.failed(partial=partial)):
@@ -121,7 +124,9 @@ def decide(error: ProviderError, spent: Spent, *, partial: bool, draw: float, no
     return _wait(error, spent, draw, now)
 
 
-def _repair(error: ProviderError) -> Repair | None:
+def _repair(error: ProviderError, spent: Spent) -> Repair | None:
+    if (error.output_room or 0) >= LEAST_OUTPUT and Repair.SHORTER_OUTPUT not in spent.repairs:
+        return Repair.SHORTER_OUTPUT
     if error.kind is ErrorKind.UNSUPPORTED and not error.param:
         return None
     if error.code == MALFORMED_CALL:

@@ -44,6 +44,7 @@ class Step:
             if not is_ours(name):
                 turn.remark(_SENT_WITHOUT.format(name=name))
         self._thinking_not_taken = self._repairs.without_thinking
+        self._models_output: int | None = None
         self._spent = Spent()
         self._attempt: Attempt | None = None
         self._broken: Message | None = None
@@ -116,6 +117,8 @@ class Step:
             never = (*never, ANSWERS_WITHOUT_THINKING)
         turn = self._turn
         turn.conversation.learn(turn.target, turn.spec, turn.settings, (*self._repairs.without, *never))
+        if self._models_output is not None:
+            turn.conversation.learn_output_limit(turn.target, self._models_output)
 
     def _accept(self, attempt: Attempt, ask: Ask) -> Message:
         self._remember()
@@ -200,22 +203,17 @@ class Step:
         match repair:
             case Repair.COMPRESS:
                 return await self._compaction.relieve(self._turn.ask(self._repairs), self._turn.publish)
-            case Repair.WITHOUT_THINKING:
+            case Repair.WITHOUT_PARAMETER if not is_thinking_sent_back(name := failure.param or ""):
+                repairs = replace(self._repairs, without=(*self._repairs.without, name))
+                return self._send_differently(repairs, failed, _SENT_WITHOUT.format(name=name))
+            case Repair.WITHOUT_PARAMETER | Repair.WITHOUT_THINKING:
                 self._thinking_not_taken = failure.code == NOT_TAKEN or is_thinking_sent_back(failure.param or "")
-                return self._send_differently(
-                    replace(self._repairs, without_thinking=True), failed, "Reasoning of earlier turns dropped."
-                )
+                repairs = replace(self._repairs, without_thinking=True)
+                return self._send_differently(repairs, failed, "Reasoning of earlier turns dropped.")
             case Repair.BLANK_THINKING:
                 return self._send_differently(replace(self._repairs, blank_thinking=True), failed, _BLANK_SENT)
-            case Repair.WITHOUT_PARAMETER:
-                name = failure.param or ""
-                if is_thinking_sent_back(name):
-                    return await self._mend(Repair.WITHOUT_THINKING, failure, failed)
-                return self._send_differently(
-                    replace(self._repairs, without=(*self._repairs.without, name)),
-                    failed,
-                    _SENT_WITHOUT.format(name=name),
-                )
+            case Repair.SHORTER_OUTPUT:
+                return self._shorten_output(failure, failed)
             case Repair.NUDGE if not self._turn.target.facts.bound:
                 # Thinking that is bound to the system prompt would be void under a changed one.
                 self._repairs = replace(self._repairs, nudge=NUDGE)
@@ -223,6 +221,14 @@ class Step:
                 pass
         self._turn.publish(Notice(Severity.WARNING, failure.message, "Asking once more."))
         return True
+
+    def _shorten_output(self, failure: ProviderError, failed: ChatRequest) -> bool:
+        room, refused = failure.output_room or 0, failed.plan.max_output or failed.max_output
+        if failure.kind is not ErrorKind.CONTEXT_OVERFLOW:
+            self._models_output = room  # the model's own limit, whatever the prompt
+        was = "output limit" if refused is None else f"output limit of {count(refused, 'token')}"
+        sentence = f"The {was} does not fit here: asked again with {count(room, 'token')}."
+        return self._send_differently(replace(self._repairs, max_output=room), failed, sentence)
 
     def _send_differently(self, repairs: Repairs, failed: ChatRequest, sentence: str) -> bool:
         if self._turn.ports.planner.request(self._turn.ask(repairs)) == failed:

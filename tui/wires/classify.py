@@ -83,6 +83,10 @@ _LAST_RESORT = {
     429: ErrorKind.RATE_LIMIT,
     503: ErrorKind.OVERLOADED,
 }
+_MAY_BE_ABOUT_OUTPUT = frozenset(
+    {ErrorKind.CONTEXT_OVERFLOW, ErrorKind.INVALID_REQUEST, ErrorKind.UNSUPPORTED, ErrorKind.TOO_LARGE}
+)
+"""Kinds that a refused output limit is classified as."""
 _REQUEST_IDS = ("x-request-id", "request-id", "x-generation-id", "x-oneapi-request-id", "cf-ray")
 _NO_HEADERS: Mapping[str, str] = {}
 _TEXT_RULES: tuple[tuple[re.Pattern[str], ErrorKind], ...] = (
@@ -114,6 +118,11 @@ def provider_error(  # noqa: PLR0913 - each is an independent fact of a refusal,
     """The error for what a provider said; ``status`` is None for one reported inside a stream."""
     status = _status(status, code)
     kind = error_kind(status=status, message=message, code=code, type_=type_)
+    room = None
+    if kind in _MAY_BE_ABOUT_OUTPUT:
+        from tui.wires.output_room import output_room  # only wanted for refusals
+
+        room = output_room(message)
     if kind is ErrorKind.UNSUPPORTED:
         param = param or refused_parameter(message[:2000])
     if retry_after_s is None:
@@ -129,6 +138,7 @@ def provider_error(  # noqa: PLR0913 - each is an independent fact of a refusal,
         retryable=_retryable(kind, status, headers),
         retry_after_s=retry_after_s,
         request_id=printable_error(request_id) if request_id else None,
+        output_room=room,
         advice=ADVICE.get(kind, ""),
     )
 
