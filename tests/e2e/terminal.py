@@ -56,12 +56,13 @@ class Terminal:
         background: str = "1111/1111/1111",
         parsed: bool = True,
         late: bool = False,
+        screen: type[pyte.Screen] = pyte.Screen,
     ) -> None:
         self._parsed = parsed
         self._late = late
         self._withheld = b""
         self.raw = b""
-        self.screen = pyte.Screen(*size)
+        self.screen = screen(*size)
         self._stream = pyte.ByteStream(self.screen)
         self._background = background.encode()
         self._modes: dict[int, bool] = {CURSOR: True, WRAP: True}

@@ -37,7 +37,9 @@ ALLOWED = re.compile(
     rb"|\x1b\[[0-9;]*[ABCDHJK]"  # moving and erasing
     rb"|\x1b\[\?(?:1000|1003|1004|1006|1015|1016|1049|2004|2026|2048|25|7)[hl]"  # modes Textual sets
     rb"|\x1b\]22;[a-z]+\x07"  # the pointer's shape
-    rb"|\x1b\[\?(?:2026|2048)\$p|\x1b\[[><][0-9]*u|\x1b\[=4;2u|\x1b\[c|\x1b\]11;\?\x1b\\"  # questions, kitty's keyboard
+    rb"|\x1b\[[0-9]+G"  # columns after clusters
+    rb"|\x1b\[\?(?:2026|2027|2048)\$p|\x1b\[[><][0-9]*u|\x1b\[=4;2u"  # questions, kitty's keyboard
+    rb"|\x1b\[c|\x1b\]11;\?\x1b\\"
 )
 FOREIGN = re.compile(
     rb"\x1b|[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\x8b\x8e\x8f\xaa-\xae]|\xe2\x81[\xa6-\xa9]"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import on
 from textual.app import App
@@ -27,10 +27,14 @@ from tui.ui.manners import Manners, own_driver
 from tui.ui.screens.chat import ChatScreen
 from tui.ui.screens.views import open_view
 from tui.ui.shell import AppShell
+from tui.ui.steady_rows import steady
 from tui.ui.theming import Theming
 from tui.ui.transcript.transcript import Transcript
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from textual.screen import Screen
+
     from tui.ui.background import BackgroundQuestion
     from tui.ui.departure import Departure
     from tui.ui.stray_words import StrayWords
@@ -168,6 +172,10 @@ class PonderApp(App[int]):
     def copy_to_clipboard(self, text: str) -> None:
         """Copy by the best way there is, not only by the terminal."""
         self.copying.selection(text)
+
+    def _display(self, screen: Screen[object], renderable: RenderableType | None) -> None:
+        """Textual's, with rows painted so that wide characters do no damage."""
+        super()._display(screen, cast("RenderableType | None", steady(screen, renderable)))
 
     def _handle_exception(self, error: Exception) -> None:
         """A sheet that raises is closed; anything else ends the program in order."""

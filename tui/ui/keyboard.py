@@ -37,6 +37,9 @@ ALTERNATE_KEYS = "\x1b[=4;2u"
 """Kitty's protocol: beside what Textual asks for, tell the key's letter on a Latin keyboard."""
 NAMED = re.compile(r"\x1b\[\?[0-9;]*c")
 """What the terminal is, when it is asked."""
+ASK_CLUSTERS, CLUSTERS_ON, CLUSTERS_OFF = "\x1b[?2027$p", "\x1b[?2027h", "\x1b[?2027l"
+CLUSTERS_ARE_OFF = "\x1b[?2027;2$y"
+"""The answer of a terminal that could count the columns of clusters, and does not."""
 ALT_ENTER = ("\x1b\r", "\x1b\n")
 """As terminals without kitty's protocol say it. Textual would take it for enter, which sends."""
 PASTE, PASTED = "\x1b[200~", "\x1b[201~"
@@ -172,6 +175,8 @@ class TerminalDriver(LinuxDriver):
         self._in_a_word = False
         self._heard = b""
         self._told: Callable[[Ground], object] = lambda ground: None
+        self._asked: str | None = None
+        self._counts_clusters = False
 
     def start_application_mode(self) -> None:
         """Ask for more of the keyboard, too."""
@@ -182,12 +187,19 @@ class TerminalDriver(LinuxDriver):
         if not constants.DISABLE_KITTY_KEY and self._writer_thread is not None:
             self.write(ALTERNATE_KEYS)
             self.flush()
+        if self.input_tty and self._writer_thread is not None and os.environ.get("TERM_PROGRAM") != "Apple_Terminal":
+            self._asked = ""
+            self.write(ASK_CLUSTERS)
+            self.flush()
 
     def stop_application_mode(self) -> None:
         """Give back what Textual forgets: the pointer's shape, the mouse told in pixels, a title that was marked."""
         shell = getattr(self._app, "shell", None)
         if shell is not None:
             shell.attention.over()
+        if self._counts_clusters:
+            self._counts_clusters = False
+            self.write(CLUSTERS_OFF)
         self.write("\x1b]22;default\x07\x1b[?1016l")
         super().stop_application_mode()
 
@@ -218,12 +230,23 @@ class TerminalDriver(LinuxDriver):
         try:
             while not self.exit_event.is_set():
                 if selector.select(TICK_S) and (words := decode(os.read(self.fileno, 4096))):
+                    self._look_for_clusters(words)
                     self._hand_on(keyboard.feed(words))
                 self._hand_on(keyboard.tick())
         finally:
             selector.close()
             with contextlib.suppress(EOFError, ParseError):
                 self._hand_on(keyboard.feed(""))
+
+    def _look_for_clusters(self, words: str) -> None:
+        """Let the terminal count columns as we do, where it says that it can."""
+        if self._asked is None:
+            return
+        self._asked = (self._asked + words)[-LONGEST_ANSWER:]
+        if CLUSTERS_ARE_OFF in self._asked:
+            self._asked, self._counts_clusters = None, True
+            self.write(CLUSTERS_ON)
+            self.flush()
 
     def _hand_on(self, said: Iterable[Message]) -> None:
         for event in said:

@@ -6,11 +6,14 @@ import re
 from bisect import bisect_right
 from itertools import accumulate
 
+from tui.ui.graphemes import cluster_edge, is_unsure
 from tui.ui.markdown.runs import WRAP_ROLE, Line, Run, plain, split_at
 
 WRAP_MARK = "↪ "
 SMALLEST = 4
 """Columns that a row has for its text, however narrow the screen is."""
+LONGEST_CLUSTER = 20
+"""Characters that may take as little as one column."""
 AFTER_BLANK = re.compile(r"\s(?=\S)")
 AFTER_SIGN = re.compile(r"""[,;:(\[{=+*/|&<>](?=[\w"'@$])""")
 AT_WORD = re.compile(r"\W(?=\w)|\w(?=\W)")
@@ -31,8 +34,13 @@ def wrap_code(line: Line, room: int) -> list[Line]:
     rows: list[Line] = []
     at, space = 0, max(SMALLEST, room)
     while at < len(text) or not rows:
-        limit = at + split_at(text[at : at + 2 * space], space)
+        ahead = text[at : at + 2 * space]
+        if is_unsure(ahead):
+            ahead = text[at : at + LONGEST_CLUSTER * space]
+        limit = at + split_at(ahead, space)
         cut = _edge(text, at, limit, line, starts, rest) if limit < len(text) else len(text)
+        if cut < limit and is_unsure(text[at : limit + 1]):
+            cut = at + cluster_edge(text[at:limit], cut - at)
         runs = _between(line, starts, at, cut)
         rows.append([before, *runs] if rows else runs)
         at, space = cut, rest

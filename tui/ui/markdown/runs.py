@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 from rich.cells import cell_len, get_character_cell_size
 
+from tui.ui.graphemes import clusters, is_unsure
+
 
 class Look(IntFlag):
     """Attributes on top of a role's colour."""
@@ -75,11 +77,23 @@ def split_at(text: str, columns: int) -> int:
     if text.isascii():
         return max(1, columns)
     used = 0
+    if is_unsure(text):
+        return _clusters_within(text, columns)
     for position, character in enumerate(text):
         used += get_character_cell_size(character)
         if used > columns:
             return max(1, position)
     return len(text)
+
+
+def _clusters_within(text: str, columns: int) -> int:
+    used, at = 0, 0
+    for cluster, width in clusters(text):
+        used += width
+        if used > columns:
+            return at or len(cluster)
+        at += len(cluster)
+    return at
 
 
 def wrap(runs: Line, width: int, first: Line | None = None, rest: Line | None = None) -> list[Line]:
@@ -211,20 +225,18 @@ def _pieces(row: str) -> list[str]:
 
 
 def _breakable(word: str) -> list[str]:
-    """Wide characters may be parted anywhere; everything else stays together."""
+    """Wide characters may be parted from each other, clusters never; everything else stays together."""
     if word.isascii():
         return [word]
     found: list[str] = []
-    start = 0
-    for position, character in enumerate(word):
-        if get_character_cell_size(character) == 2:
-            if position > start:
-                found.append(word[start:position])
-            found.append(character)
-            start = position + 1
-    if start < len(word):
-        found.append(word[start:])
-    return found
+    narrow = ""
+    for part, width in clusters(word) if is_unsure(word) else ((each, get_character_cell_size(each)) for each in word):
+        if width == 2:
+            found.extend([narrow, part] if narrow else [part])
+            narrow = ""
+        else:
+            narrow += part
+    return [*found, narrow] if narrow else found
 
 
 def _joined(line: Line) -> Line:

@@ -1,0 +1,93 @@
+"""What a reader takes for one character: emoji made of several, flags, letters joined to one sign.
+
+Rich gives the vowel signs of Brahmic scripts that stand beside their letter no column. Terminals that count code points
+give them one, and so do the newer of those that count clusters. Where the others leave a blank behind such a letter,
+the next one would be drawn over it here: so Rich's table is replaced (``rich.cells.load_cell_table``) before anything
+is measured.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from functools import lru_cache
+
+from rich import cells
+from rich._unicode_data import load
+from rich.cells import CellTable, split_graphemes
+
+from tui.domain.late_pattern import late_pattern
+
+_UNSURE = late_pattern(
+    "[\u0900-\u0dff\u0e31\u0e33-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb3-\u0ebc\u0ec8-\u0ece\u0f00-\u109f\u1100-\u11ff"
+    "\u1700-\u17ff\u1800-\u180f\u1900-\u1cff\u200c\u200d\u20e3\ua800-\ua8ff\ua900-\uaaff\uabc0-\uabff\ud7b0-\ud7ff"
+    "\ufe0e\ufe0f\U00010a00-\U00010a5f\U00011000-\U00011fff\U0001f1e6-\U0001f1ff\U0001f3fb-\U0001f3ff"
+    "\U000e0020-\U000e007f]"
+)
+"""Joiners, selectors, flags and skin tones, and the scripts in which letters join or marks have a width."""
+_FLAG_HALVES = ("\U0001f1e6", "\U0001f1ff")
+_JOINS_LETTERS = tuple("\u094d\u09cd\u0a4d\u0acd\u0b4d\u0bcd\u0c4d\u0ccd\u0d4d\u0dca\u1039\u17d2")
+"""The sign that takes a letter its vowel, in Brahmic scripts; the letter joins the next one."""
+
+
+_BRAHMIC = ((0x900, 0x1D00), (0xA800, 0xAC00), (0x11000, 0x12000))
+"""Blocks with spacing vowel signs; Rich's table has them between marks without a column."""
+
+
+@lru_cache(maxsize=4)
+def _table_with_spacing_marks(unicode_version: str = "auto") -> CellTable:
+    table = load(unicode_version)
+    widths: list[tuple[int, int, int]] = []
+    for first, last, width in table.widths:
+        if width or not any(begin <= first < end for begin, end in _BRAHMIC):
+            widths.append((first, last, width))
+            continue
+        widths.extend((code, code, int(_is_spacing_mark(chr(code)))) for code in range(first, last + 1))
+    return table._replace(widths=widths)
+
+
+cells.load_cell_table = _table_with_spacing_marks  # type: ignore[attr-defined]  # imported there, and called by name
+
+
+def _is_spacing_mark(character: str) -> bool:
+    return unicodedata.category(character) == "Mc"
+
+
+@lru_cache(maxsize=4096)
+def is_unsure(text: str) -> bool:
+    """Whether terminals disagree about how many columns the text takes."""
+    return not text.isascii() and _UNSURE.search(text) is not None
+
+
+def clusters(text: str) -> list[tuple[str, int]]:
+    """The clusters of a text and the columns each takes; together they take what ``cell_len`` says."""
+    found: list[tuple[str, int]] = []
+    for start, end, width in split_graphemes(text)[0]:
+        part = text[start:end]
+        if found and _joins(found[-1][0], part):
+            before, columns = found[-1]
+            found[-1] = before + part, columns + width
+        else:
+            found.append((part, width))
+    return found
+
+
+def cluster_edge(text: str, position: int) -> int:
+    """The last place at or before a position that lies between two clusters; the end of the first one at least."""
+    at = 0
+    for cluster, _ in clusters(text):
+        if at and at + len(cluster) > position:
+            break
+        at += len(cluster)
+    return at
+
+
+def _joins(before: str, part: str) -> bool:
+    if before.endswith(_JOINS_LETTERS):
+        return 0x900 <= ord(part[0]) < 0x1800
+    if _is_spacing_mark(part[0]):
+        return True
+    return _is_flag_half(part) and _is_flag_half(before)
+
+
+def _is_flag_half(text: str) -> bool:
+    return len(text) == 1 and _FLAG_HALVES[0] <= text <= _FLAG_HALVES[1]

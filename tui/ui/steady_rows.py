@@ -1,0 +1,81 @@
+"""Rows of the screen whose width terminals disagree about.
+
+A terminal that counts code points moves its cursor farther past a family than one that counts clusters, and what
+follows in the row lands in other cells. Rows with such clusters are painted whole, and after each of them the cursor is
+put where it belongs, so that only the cells of the cluster itself look different. The compositor of Textual
+(``Screen._compositor``, ``ChopsUpdate``, ``LayoutUpdate``) offers no place for that; a test in ``tests/e2e`` sees when
+it changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import cast
+
+from rich.segment import Segment
+from textual._compositor import ChopsUpdate, LayoutUpdate
+from textual.geometry import Region
+from textual.screen import Screen
+from textual.strip import Strip
+
+from tui.ui.graphemes import clusters, is_unsure
+from tui.ui.markdown.runs import width_of
+
+
+def steady(screen: Screen[object], update: object) -> object:
+    """The update, with rows that hold such clusters painted whole and in place."""
+    if isinstance(update, ChopsUpdate):
+        _steady_chops(screen, update)
+    elif isinstance(update, LayoutUpdate):
+        for y, line in enumerate(update.strips):
+            strips = list(line)
+            if any(map(_holds_unsure, strips)):
+                update.strips[y] = _in_place(strips, update.region.x)
+    return update
+
+
+def _steady_chops(screen: Screen[object], update: ChopsUpdate) -> None:
+    rows = {y for y, _, _ in update.spans if any(map(_holds_unsure, update.chops[y].values()))}
+    if not rows:
+        return
+    compositor, width = screen._compositor, screen.outer_size.width
+    compositor._dirty_regions.update(Region(0, y, width, 1) for y in rows)
+    whole = compositor.render_partial_update()
+    if whole is None:
+        return
+    chops = cast("list[Mapping[int, Strip | None]]", update.chops)
+    for y in rows:
+        columns = list(whole.chops[y])
+        strips = [strip if strip is not None else Strip([]) for strip in whole.chops[y].values()]
+        chops[y] = {x: in_place for x, strip in zip(columns, strips, strict=True) for in_place in _in_place([strip], x)}
+    others = [span for span in update.spans if span[0] not in rows]
+    update.spans = sorted([*others, *((y, 0, width) for y in rows)])
+
+
+def _holds_unsure(strip: Strip | None) -> bool:
+    return strip is not None and any(is_unsure(segment.text) for segment in strip)
+
+
+def _in_place(strips: Iterable[Strip], x: int) -> list[Strip]:
+    found: list[Strip] = []
+    for strip in strips:
+        segments: list[Segment] = []
+        for segment in strip:
+            text = segment.text
+            segments.append(segment._replace(text=_anchored(text, x)) if is_unsure(text) else segment)
+            x += width_of(text)
+        found.append(Strip(segments, strip.cell_length))
+    return found
+
+
+def _anchored(text: str, x: int) -> str:
+    """Text with the cursor put before and after every cluster; its cells are emptied first."""
+    parts: list[str] = []
+    for cluster, width in clusters(text):
+        if is_unsure(cluster):
+            begin = f"\x1b[{x + 1}G"
+            parts.append(f"{begin}{' ' * width}{begin}{cluster}\x1b[{x + width + 1}G")
+        else:
+            parts.append(cluster)
+        x += width
+    return "".join(parts)
