@@ -8,8 +8,8 @@ from tui.catalog.facts import EchoRule, ModelFacts, ThinkingControls, ThinkingCo
 from tui.catalog.quirks import Quirks
 from tui.context.outgoing import select
 from tui.context.thinking_back import Repair
-from tui.context.view import CompressionView
 from tui.domain.blocks import Block, Seal, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
+from tui.domain.compression import CompressionView
 from tui.domain.messages import Message, Origin, Role, Turn, WireName
 from tui.domain.request import Outgoing
 from tui.domain.thinking import (

@@ -15,8 +15,8 @@ from tests.fakes.journal import MemoryJournal
 from tui.bus.bus import Subscription
 from tui.catalog.load import Catalog, packaged_catalog
 from tui.catalog.spec import parse_spec
-from tui.context.view import CompressionView
 from tui.domain.blocks import Block, Seal, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
+from tui.domain.compression import CompressionView
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.events import AppEvent, Stamped, TurnFailed, TurnFinished
 from tui.domain.messages import Message, Role, Turn

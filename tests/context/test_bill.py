@@ -6,8 +6,10 @@ import pytest
 
 from tests.context.aims import CLAUDE, DEEPSEEK, answer, turn, user
 from tui.catalog.facts import Price
-from tui.context.bill import Bill, ModelBill, money, priced, session_bill
+from tui.context.bill import Bill, ModelBill, bill_of, priced
 from tui.domain.compression import SummaryRun
+from tui.domain.cost import Cost, money, paid_in
+from tui.domain.stream import Finish, Stop
 from tui.domain.usage import Usage
 
 PRICE = Price(input=5.0, output=25.0, cache_read=0.5, cache_write=6.25)
@@ -24,7 +26,7 @@ def prices(origin):
 
 def test_a_session_is_billed_by_model_the_dearest_first():
     turns = (said(1, DEEPSEEK, usage=USED, cost=0.001), said(2, usage=USED, cost=0.05), said(3, usage=USED, cost=0.03))
-    assert session_bill(turns, prices) == Bill(
+    assert bill_of(paid_in(turns), prices) == Bill(
         models=(
             ModelBill(
                 name="anthropic/claude-opus-5", responses=2, unpriced=0, input=2_000, cached=800, output=4_000,
@@ -36,35 +38,48 @@ def test_a_session_is_billed_by_model_the_dearest_first():
             ),
         )
     )  # fmt: skip
-    assert session_bill(turns, prices).words == "$0.0810"
+    assert bill_of(paid_in(turns), prices).cost.amount == "$0.081"
 
 
 def test_the_thinking_line_never_costs_more_than_the_whole():
-    [row] = session_bill((said(1, usage=USED, cost=0.01),), prices).models
+    [row] = bill_of(paid_in((said(1, usage=USED, cost=0.01),)), prices).models
     assert (row.thinking_dollars, row.thinking_share) == (0.01, 1.0)
 
 
 def test_without_dollars_the_share_of_thinking_is_one_of_tokens():
-    [row] = session_bill((said(1, DEEPSEEK, usage=USED),)).models
+    [row] = bill_of(paid_in((said(1, DEEPSEEK, usage=USED),))).models
     assert (row.dollars, row.thinking_share) == (None, 0.75)
 
 
 def test_what_is_unknown_is_said_so_and_never_counted_as_nothing():
-    nothing = session_bill((said(1, usage=Usage()),))
-    assert (nothing.words, nothing.models[0].input, nothing.complete) == ("unknown", None, False)
-    partly = session_bill((said(1, usage=Usage()), said(2, usage=USED, cost=0.5)))
-    assert (partly.words, partly.complete) == ("at least $0.5000", False)
-    assert session_bill(()).words == ""
+    nothing = bill_of(paid_in((said(1, usage=Usage()),)))
+    assert (nothing.cost.amount, nothing.models[0].input, nothing.complete) == ("unknown", None, False)
+    partly = bill_of(paid_in((said(1, usage=Usage()), said(2, usage=USED, cost=0.5))))
+    assert (partly.cost.amount, partly.complete) == ("at least $0.50", False)
+    assert bill_of(()).cost.amount == ""
 
 
 def test_an_attempt_that_was_retried_is_paid_for_too():
     retried = turn("t", user("u", "x"), answer(CLAUDE, "a", "half", usage=USED, cost=0.02, superseded=True))
-    assert session_bill((retried,)).dollars == 0.02
+    assert bill_of(paid_in((retried,))).dollars == 0.02
 
 
-def test_where_no_cost_was_kept_todays_price_helps():
-    assert session_bill((said(1, usage=USED),), prices).dollars == pytest.approx(0.0532)
-    assert session_bill((said(1, usage=Usage(input=1, output=1, cost=0.25)),), prices).dollars == 0.25
+def test_todays_prices_change_no_cost_so_that_every_place_shows_the_same():
+    unpriced = (said(1, usage=USED),)
+    assert bill_of(paid_in(unpriced), prices).cost == bill_of(paid_in(unpriced)).cost == Cost(unknown=1)
+
+
+def test_a_stream_that_broke_off_cost_at_least_what_it_reported():
+    cut = said(1, usage=USED, cost=0.02, interrupted="cancelled")
+    assert bill_of(paid_in((cut,))).cost.amount == "at least $0.020"
+    whole = said(1, usage=USED, cost=0.02, interrupted="The model gave an empty answer.", stop=Stop(Finish.STOP))
+    assert bill_of(paid_in((whole,))).cost.amount == "$0.020"
+    assert bill_of(paid_in((said(1, interrupted="cancelled"),))).cost.amount == "unknown"
+
+
+def test_thinking_that_was_not_reported_has_no_share():
+    [row] = bill_of(paid_in((said(1, usage=USED, cost=0.05), said(2, usage=Usage(input=9, output=9)))), prices).models
+    assert (row.thinking, row.thinking_unknown, row.thinking_share) == (1_500, 1, None)
 
 
 def test_cache_writes_and_reads_have_their_own_prices():
@@ -73,7 +88,7 @@ def test_cache_writes_and_reads_have_their_own_prices():
 
 
 @pytest.mark.parametrize(
-    ("dollars", "words"), [(0.0, "$0.00"), (0.00014, "$0.0001"), (0.5, "$0.5000"), (1234.5, "$1,234.50")]
+    ("dollars", "words"), [(0.0, "$0"), (0.00014, "$0.00014"), (0.5, "$0.50"), (1234.5, "$1,234.50")]
 )
 def test_small_sums_keep_the_digits_that_say_something(dollars, words):
     assert money(dollars) == words
@@ -81,9 +96,9 @@ def test_small_sums_keep_the_digits_that_say_something(dollars, words):
 
 def test_what_wrote_summaries_is_a_row_of_its_own_and_in_the_sum():
     paid = SummaryRun(id="r", turn="t1", origin=said(1).messages[1].origin, usage=USED, cost=0.25)
-    bill = session_bill((said(1, usage=USED, cost=0.5),), summaries=(paid, replace(paid, cost=None)))
+    bill = bill_of((*paid_in((said(1, usage=USED, cost=0.5),)), paid, replace(paid, cost=None)))
     assert [(row.name, row.for_summaries, row.dollars, row.responses) for row in bill.models] == [
         ("anthropic/claude-opus-5", False, 0.5, 1),
         ("anthropic/claude-opus-5", True, 0.25, 2),
     ]
-    assert bill.words == "at least $0.7500"
+    assert bill.cost.amount == "at least $0.75"

@@ -22,8 +22,8 @@ from tests.histories import histories, reasoning_rules
 from tui.catalog.facts import ThinkingCounted
 from tui.context.calibration import Anchor, Calibration
 from tui.context.meter import Room, read
-from tui.context.view import CompressionView
 from tui.domain.blocks import Seal, ThinkingBlock
+from tui.domain.compression import CompressionView
 from tui.domain.request import ToolSchema
 from tui.domain.thinking import IncludeInContext, ReasoningRules, StripPolicy, ThinkingForm
 from tui.domain.usage import Certainty, Part, Usage

@@ -22,8 +22,8 @@ from tests.context.aims import (
     user,
 )
 from tui.context.thinking_back import Repair
-from tui.context.view import CompressionView
 from tui.domain.blocks import ImageBlock, OpaqueBlock, Seal, ThinkingBlock
+from tui.domain.compression import CompressionView
 from tui.domain.request import Reason
 from tui.domain.thinking import (
     IncludeInContext,

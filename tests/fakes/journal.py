@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tui.context.view import CompressionView
-from tui.domain.compression import SummaryRun
+from tui.domain.compression import CompressionView, SummaryRun
 from tui.domain.errors import StoreError
 from tui.domain.messages import Message, Turn
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from tui.catalog.facts import AuthStyle, ModelFacts, ProviderFacts, ThinkingControls
-from tui.context.view import CompressionView
 from tui.domain.blocks import TextBlock, ToolResultBlock
-from tui.domain.compression import CompressionPreview
+from tui.domain.compression import CompressionPreview, CompressionView
 from tui.domain.errors import PonderError, UnknownModel
 from tui.domain.messages import Message, Origin, Role, Turn, WireName
 from tui.domain.request import ChatRequest, Outgoing, OutgoingMessage

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tests.faultserver.renderers import BILL, PINGS, SPEAKERS
-from tui.providers.demo.script import Break, Call, Say, Think
+from tui.providers.demo.script import Bill, Break, Call, Say, Think
 
 Step = dict[str, object]
 
@@ -48,10 +48,12 @@ class Line:
     writer: asyncio.StreamWriter
     seen: Seen
     stem: str = "5eed"
+    bill: Bill = BILL
+    model: str = "served-model"
 
     def __post_init__(self) -> None:
         speaker, self.content_type = SPEAKERS[self.wire]
-        self.speaker = speaker("served-model", self.stem)
+        self.speaker = speaker(self.model, self.stem)
         self.framing = "chunked"
         self.cut: object = None
         self.headed = False
@@ -120,7 +122,7 @@ class Meaning(Line):
         if getattr(self, "opened", False):
             return []
         self.opened = True
-        return list(self.speaker.begin(BILL))
+        return list(self.speaker.begin(self.bill))
 
     async def frames(self, frames: list[bytes], only: int = 0) -> None:
         for frame in frames[:only] if only else frames:
@@ -138,7 +140,7 @@ class Meaning(Line):
         await self.frames([*self.opening(), *self.speaker.piece(Break("overloaded"))])
 
     async def do_end(self, step: Step) -> None:
-        await self.frames([*self.opening(), *self.speaker.end(BILL, calls=self.calls)])
+        await self.frames([*self.opening(), *self.speaker.end(self.bill, calls=self.calls)])
 
     async def do_raw(self, step: Step) -> None:
         raw = step["raw"]

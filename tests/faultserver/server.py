@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from tests.faultserver.player import Player, Seen, Step, Stop
+from tests.faultserver.renderers import BILL
+from tui.providers.demo.script import Bill
 
 Validator = Callable[[dict[str, object]], str | None]
 
@@ -24,6 +26,10 @@ class FaultServer:
     read_body: bool = True
     own_ids: bool = False
     """Ids differ from answer to answer, as they do in life; without, equal scripts give equal bytes."""
+    bill: Bill = BILL
+    """The usage that every answer reports."""
+    honest: bool = False
+    """The model that was asked for answers."""
     seen: list[Seen] = field(default_factory=list)
     connections: int = 0
 
@@ -52,8 +58,13 @@ class FaultServer:
                     error = {"type": "error", "error": {"type": "invalid_request_error", "message": complaint}}
                     script = [{"status": 400, "json": error}]
                 stem = f"5eed{len(self.seen)}" if self.own_ids else "5eed"
-                await Player(self.wire, reader, writer, seen, stem).play(script)
+                model = self._model(seen)
+                await Player(self.wire, reader, writer, seen, stem, self.bill, model).play(script)
         writer.close()
+
+    def _model(self, seen: Seen) -> str:
+        named = str(seen.json.get("model") or seen.path.rpartition("/")[2].partition(":")[0])
+        return named if self.honest else "served-model"
 
     async def _request(self, reader: asyncio.StreamReader) -> Seen:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")

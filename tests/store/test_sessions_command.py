@@ -43,7 +43,7 @@ def test_the_list_shows_the_newest_first(shelf: Path, capsys: pytest.CaptureFixt
     first, second = printed(capsys, "list").splitlines()
     assert first.split()[0] == "01TOOLS"
     assert second.split()[0] == "01SKY"
-    assert second.endswith("1    $0.50  Why is the sky blue?  anthropic/claude-opus-5")
+    assert second.endswith("1           $0.50  Why is the sky blue?  anthropic/claude-opus-5")
     found = [json.loads(line) for line in printed(capsys, "list", "--json", "--limit", "1").splitlines()]
     assert [(row["id"], row["turns"]) for row in found] == [("01TOOLS", 2)]
 

@@ -55,8 +55,8 @@ async def test_exports_say_what_answers_and_summaries_cost(tmp_path: Path) -> No
         await stage.journal.summary_run("s", paid)
     shown = await stage.library.export("s", "md", "thinking")
     assert shown.endswith(
-        "## Cost\n\n- anthropic/claude-opus-5: $1.5000\n"
-        "- anthropic/claude-opus-5 for summaries of folded turns: at least $0.5000\n"
+        "## Cost\n\nSession: at least $2.00\n\n- anthropic/claude-opus-5: $1.50\n"
+        "- anthropic/claude-opus-5 for summaries of folded turns: at least $0.50\n"
     )
     assert "Cost" not in await stage.library.export("s", "md", "answers")
     assert '<section class="cost">' in await stage.library.export("s", "html", "all")

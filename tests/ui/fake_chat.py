@@ -10,7 +10,7 @@ from tui.bus.bus import Bus, Subscription
 from tui.bus.fold import fold
 from tui.catalog.load import packaged_catalog
 from tui.commands.context import Exchange
-from tui.context.bill import Bill, session_bill
+from tui.context.bill import Bill, bill_of
 from tui.domain.blocks import Block, ThinkingBlock
 from tui.domain.compression import CompressionPreview
 from tui.domain.events import AppEvent, ApprovalSettled, HistoryChanged, Stamped
@@ -142,7 +142,7 @@ class FakeChat:
 
     def bill(self) -> Bill:
         view = self.state.view(self.seq)
-        return session_bill(view.turns, summaries=view.summaries)
+        return bill_of(view.paid)
 
     async def wire_preview(self, draft: str) -> Mapping[str, object]:
         return {

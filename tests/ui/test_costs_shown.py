@@ -6,13 +6,13 @@ from dataclasses import replace
 
 from tests.ui import scenes
 from tests.ui.fake_chat import FakeChat
-from tui.context.bill import session_bill
+from tui.context.bill import bill_of
 from tui.domain.compression import CompressionPreview, SummaryRun
+from tui.domain.cost import paid_in
 from tui.domain.events import CompressionFinished
 from tui.domain.usage import Usage
-from tui.engine.state import Phase
 from tui.ui.markdown.runs import plain
-from tui.ui.screens.chat_status import status_after, status_of
+from tui.ui.screens.chat_status import status_of
 from tui.ui.screens.inspector_parts import parts_page
 from tui.ui.widgets.meter_lines import bill_lines
 
@@ -27,13 +27,13 @@ TURN = scenes.turn("Why?", "Because.", 1, "Let me see.")
 
 
 def test_the_sidebar_has_summaries_in_the_sum_and_on_a_line_of_their_own() -> None:
-    assert bill_lines((TURN,), 30, (RUN,)).plain.splitlines() == [
+    assert bill_lines(1, (*paid_in((TURN,)), RUN), 30).plain.splitlines() == [
         "1 turn                   $0.38",
         "summaries               $0.020",
         "thinking        87 % of output",
     ]
-    assert bill_lines((TURN,), 30, (replace(RUN, cost=None),)).plain.splitlines()[:2] == [
-        "1 turn       $0.36 + 1 unknown",
+    assert bill_lines(1, (*paid_in((TURN,)), replace(RUN, cost=None)), 30).plain.splitlines()[:2] == [
+        "1 turn          at least $0.36",
         "summaries              unknown",
     ]
 
@@ -42,21 +42,18 @@ def test_several_models_have_lines_of_their_own() -> None:
     other = scenes.turn("And?", "So.", 2)
     answer = replace(other.messages[1], origin=replace(scenes.ORIGIN, model="claude-haiku-5"), cost=None)
     other = replace(other, messages=(other.messages[0], answer))
-    assert bill_lines((TURN, other), 30).plain.splitlines() == [
-        "2 turns      $0.36 + 1 unknown",
+    assert bill_lines(2, tuple(paid_in((TURN, other))), 30).plain.splitlines() == [
+        "2 turns         at least $0.36",
         "claude-opus-5            $0.36",
         "claude-haiku-5         unknown",
-        "thinking        43 % of output",
+        "thinking      ≥ 43 % of output",
     ]
 
 
 def test_the_status_line_counts_summaries_when_they_come_and_when_the_session_is_opened_again() -> None:
     chat = FakeChat((TURN,))
-    status = status_of(chat.attach()[0], 0.0, full=True)
-    finished = CompressionFinished(9, 5, "x", runs=(RUN,))
-    assert status_after(status, finished, Phase.IDLE, None, 0.0).cost == 0.38
-    chat.publish(finished)
-    assert status_of(chat.attach()[0], 0.0, full=True).cost == 0.38
+    chat.publish(CompressionFinished(9, 5, "x", runs=(RUN,)))
+    assert status_of(chat.attach()[0], 0.0, full=True).cost == "$0.38"
 
 
 async def test_the_inspector_says_what_would_be_folded_and_what_was_paid() -> None:
@@ -71,17 +68,18 @@ async def test_the_inspector_says_what_would_be_folded_and_what_was_paid() -> No
         after=14_000,
     )
     preview = replace(await chat.preview(""), compression=would)
-    lines = [plain(line) for line in parts_page(preview, (TURN,), session_bill((TURN,), summaries=(RUN,)))(100)]
+    lines = [plain(line) for line in parts_page(preview, (TURN,), bill_of((*paid_in((TURN,)), RUN)))(100)]
     start = lines.index(
         "/compress would fold 2 turns: 62.4k → ≈14k tokens   anthropic/claude-haiku-5 writes the summary"
     )
-    assert lines[start + 1 : start + 9] == [
+    assert lines[start + 1 : start + 10] == [
         "  Why?",
         "  And?",
         "",
-        "cost $0.3800",
+        "cost $0.38",
         "  anthropic/claude-opus-5   in 8.2k (6.1k cached) · out 14.3k · $0.36",
-        "    thinking 12.4k · 87% · cost unknown",
+        "    thinking 12.4k · 87% of the output · cost unknown",
         "  anthropic/claude-haiku-5 for summaries   in 900 (unknown cached) · out 80 · $0.020",
+        "    thinking unknown",
         "",
     ]

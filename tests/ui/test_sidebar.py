@@ -8,6 +8,7 @@ import pytest
 
 from tests.ui import scenes
 from tests.ui.stage import on_stage, screen_text, type_in, until
+from tui.domain.cost import paid_in
 from tui.domain.events import MeterChanged, ModelChanged
 from tui.domain.thinking import ThinkingLevel
 from tui.domain.usage import Certainty, MeterReading, Part
@@ -214,11 +215,18 @@ def test_an_unknown_window_is_said() -> None:
 def test_unknown_prices_are_said_and_known_ones_summed() -> None:
     priced, free = scenes.answer("a", 1, "t", cost=0.25), scenes.answer("b", 2, cost=None)
     turn = replace(scenes.turn("q", "a"), messages=(priced, free))
-    assert bill_lines((turn,), 30).plain.splitlines() == [
-        "1 turn       $0.25 + 1 unknown",
-        "thinking        43 % of output",
+    assert bill_lines(1, tuple(paid_in((turn,))), 32).plain.splitlines() == [
+        "1 turn            at least $0.25",
+        "thinking        ≥ 43 % of output",
     ]
-    assert bill_lines((), 30).plain.splitlines() == ["0 turns          nothing spent", "thinking                     –"]
+    assert bill_lines(1, tuple(paid_in((replace(turn, messages=(free,)),))), 30).plain.splitlines() == [
+        "1 turn            cost unknown",
+        "thinking               unknown",
+    ]
+    assert bill_lines(0, (), 30).plain.splitlines() == [
+        "0 turns          nothing spent",
+        "thinking                     –",
+    ]
 
 
 async def test_levels_step_with_a_key_from_the_composer() -> None:

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from tui.domain.blocks import TextBlock
 from tui.domain.events import AppEvent, TurnFailed, TurnFinished
@@ -18,7 +19,8 @@ from tui.wiring.desk import LiveDesk
 from tui.wiring.findings import Findings
 from tui.wiring.open_session import DEMO, OpenSession, first_spec, named_model
 from tui.wiring.program import Program, build_program
-from tui.wiring.storage import KeptInMemory, Stored
+from tui.wiring.storage import KeptInMemory, Storage, Stored
+from tui.wiring.stores import open_storage
 from tui.wiring.wishes import Wishes
 
 FAST = "demo/fast/low"
@@ -72,6 +74,7 @@ async def house(
     model: str | None = FAST,
     stored: Sequence[Turn] = (),
     tools: bool = False,
+    stored_in: Literal["memory", "file"] = "memory",
     **wishes: object,
 ) -> AsyncIterator[House]:
     """The program as ``ponder`` starts it, with a session open."""
@@ -81,7 +84,7 @@ async def house(
         program.toolbox = NoTools()
     findings = Findings(program)
     findings.look_for_keys(stored=False)
-    storage = KeptInMemory()
+    storage: Storage = open_storage(program) if stored_in == "file" else KeptInMemory()
     program.engine.start()
     try:
         current = OpenSession(program, storage, interactive=True)
@@ -92,4 +95,5 @@ async def house(
         yield House(program, current, findings, LiveDesk(current, findings, storage))
         await current.close()
     finally:
+        await storage.aclose()
         await asyncio.to_thread(program.close)

@@ -9,14 +9,17 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+from tui.catalog.facts import Price
 from tui.catalog.spec import parse_spec
 from tui.cli.context_report import Weighed, as_object, as_text
 from tui.cli.conversation_file import read_conversation
 from tui.cli.user_catalog import say
 from tui.cli.wire_encode import Stamps
-from tui.context.bill import session_bill
+from tui.context.bill import bill_of
 from tui.domain.errors import PonderError, StoreError, UsageError
+from tui.domain.messages import Origin, Turn
 from tui.domain.request import ToolSchema
+from tui.domain.thinking import ModelSpec
 from tui.engine.ports import NoTools
 from tui.settings.layers import Layer
 from tui.settings.user_files import may_exist
@@ -82,16 +85,16 @@ def _weighed(args: argparse.Namespace) -> Weighed:
     session = current.session
     preview = asyncio.run(session.preview(args.draft))
     view = session.view()
+
+    def price_of(origin: Origin) -> Price | None:
+        return program.catalog.find(origin.provider, origin.model).price
+
     return Weighed(
         session=stored.id if args.session and stored is not None else None,
         spec=str(current.spec),
         preview=preview,
         turns=view.turns,
-        bill=session_bill(
-            view.turns,
-            lambda origin: program.catalog.find(origin.provider, origin.model).price,
-            summaries=view.summaries,
-        ),
+        bill=bill_of(view.paid, price_of),
     )
 
 
@@ -110,7 +113,23 @@ def _from_file(path: Path, program: Program) -> Stored:
     if conversation.system:
         layers = program.layers.with_value(Layer.COMMAND_LINE, "generation.system", conversation.system)
         program.in_force.layers = layers
-    return Stored(id=path.name, title="", spec=None, turns=conversation.turns)
+    turns = tuple(_priced(turn, program) for turn in conversation.turns)
+    return Stored(id=path.name, title="", spec=None, turns=turns)
+
+
+def _priced(turn: Turn, program: Program) -> Turn:
+    """Answers in a file have no cost of their own: today's prices hold."""
+    messages = tuple(
+        replace(message, cost=program.planner.cost(program.planner.target(_spec_of(message.origin)), message.usage))
+        if message.origin is not None and message.usage is not None and message.cost is None
+        else message
+        for message in turn.messages
+    )
+    return replace(turn, messages=messages)
+
+
+def _spec_of(origin: Origin) -> ModelSpec:
+    return ModelSpec(provider=origin.provider, model=origin.model)
 
 
 def _from_store(name: str, program: Program) -> Stored:

@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
-from tui.context.bill import Bill, ModelBill, money
+from tui.context.bill import Bill, ModelBill
 from tui.context.compress import is_due
 from tui.context.meter import block_sizes
 from tui.domain.compression import CompressionPreview
+from tui.domain.cost import money
 from tui.domain.counting import count, noun
 from tui.domain.messages import Turn
 from tui.domain.usage import MeterReading
@@ -132,7 +133,7 @@ def _compression_lines(compression: CompressionPreview | None) -> Iterator[str]:
 def _bill_lines(bill: Bill) -> Iterator[str]:
     if bill.models:
         yield ""
-        yield f"cost {bill.words}"
+        yield f"cost {bill.cost.amount}"
         for row in bill.models:
             yield from _model_lines(row)
 
@@ -141,11 +142,14 @@ def _model_lines(row: ModelBill) -> Iterator[str]:
     yield (
         f"  {row.name}{' for summaries' if row.for_summaries else ''}  "
         f"{_number(row.input)} in ({_number(row.cached)} cached), {_number(row.output)} out  "
-        f"{'unknown' if row.dollars is None else money(row.dollars)}"
+        f"{row.cost.amount}"
     )
-    share = "" if row.thinking_share is None else f"{row.thinking_share:.0%}  "
-    dollars = "unknown" if row.thinking_dollars is None else money(row.thinking_dollars)
-    yield f"    thinking  {_number(row.thinking)} {noun(row.thinking or 0, 'token')}  {share}{dollars}"
+    of = "the cost" if row.is_share_of_dollars else "the output"
+    share = "" if row.thinking_share is None else f"{row.thinking_share:.0%} of {of}  "
+    least = "at least " if row.thinking_unknown and row.thinking else ""
+    known = row.thinking if row.thinking or not row.thinking_unknown else None
+    dollars = "unknown" if known is None or row.thinking_dollars is None else f"{least}{money(row.thinking_dollars)}"
+    yield f"    thinking  {least}{_number(known)} {noun(known or 0, 'token')}  {share}{dollars}"
 
 
 def _number(value: int | None) -> str:

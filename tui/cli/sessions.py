@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
+from tui.domain.cost import Cost
 from tui.domain.errors import PonderError, UsageError
 from tui.domain.printable import one_line, printable
 from tui.domain.rows import SessionRow
@@ -30,7 +31,7 @@ from tui.wiring.ids import new_id
 Form = Literal["md", "json", "html"]
 SHORT_ID = 8
 """Characters of an id's end that are shown in lists; they are enough to name a session."""
-HEADER = f"  {'ID':{SHORT_ID}}  {'CHANGED':16}  {'TURNS':>4}  {'COST':>6}  TITLE, MODEL"
+HEADER = f"  {'ID':{SHORT_ID}}  {'CHANGED':16}  {'TURNS':>4}  {'COST':>13}  TITLE, MODEL"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -178,11 +179,11 @@ def _print_rows(rows: Sequence[SessionRow], *, as_json: bool, none: str) -> None
 
 def _line(row: SessionRow) -> str:
     when = datetime.fromtimestamp(row.updated, UTC).astimezone().strftime("%Y-%m-%d %H:%M")
-    cost = "" if row.cost is None else f"${row.cost:.2f}"
+    cost = Cost(dollars=row.cost, unknown=row.unpriced).amount
     pin = "*" if row.pinned else " "
     title = one_line(row.title, 50) or "Untitled"
     line = (
-        f"{pin} {row.id[-SHORT_ID:]:8}  {when}  {row.turns:4}  {cost:>7}  {title}  {one_line(row.model, 40)}".rstrip()
+        f"{pin} {row.id[-SHORT_ID:]:8}  {when}  {row.turns:4}  {cost:>14}  {title}  {one_line(row.model, 40)}".rstrip()
     )
     if not row.snippet:
         return line

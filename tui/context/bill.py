@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from math import fsum
 
 from tui.catalog.facts import Price
 from tui.domain.compression import SummaryRun
-from tui.domain.messages import Message, Origin, Turn
+from tui.domain.cost import Cost, Paid, cost_of
+from tui.domain.messages import Origin
 from tui.domain.usage import Usage
 from tui.domain.value import dataclass
 
 MILLION = 1_000_000
 
-Paid = Message | SummaryRun
-"""What a provider was paid for."""
 PriceOf = Callable[[Origin], Price | None]
 """The prices of the model an answer came from; None where they are not known."""
 
@@ -25,25 +25,39 @@ class ModelBill:
     name: str
     """``provider/model``."""
     for_summaries: bool = False
-    """It wrote summaries of folded turns; what it answered is a row of its own."""
+    """It wrote summaries of compressed turns; what it answered is a row of its own."""
     responses: int
     unpriced: int
-    """Responses whose cost is not known: the dollars are at least so much."""
+    """Responses whose cost is not known or not whole: the dollars are a lower bound."""
     input: int | None
     cached: int | None
     """Of the input, read from a cache."""
     output: int | None
     thinking: int | None
     """Of the output."""
+    thinking_unknown: int = 0
+    """Responses that did not report how much they thought: the thinking tokens are a lower bound."""
     dollars: float | None
     thinking_dollars: float | None
 
     @property
+    def cost(self) -> Cost:
+        """The dollars, and for how many responses they are unknown."""
+        return Cost(dollars=self.dollars, unknown=self.unpriced)
+
+    @property
     def thinking_share(self) -> float | None:
-        """Of the dollars where those are known, else of the output tokens."""
-        if self.thinking_dollars is not None and self.dollars:
-            return self.thinking_dollars / self.dollars
+        """Of the dollars where those are known, else of the output tokens; None where thinking was not reported."""
+        if self.thinking_unknown:
+            return None
+        if self.is_share_of_dollars:
+            return (self.thinking_dollars or 0.0) / (self.dollars or 1.0)
         return self.thinking / self.output if self.thinking is not None and self.output else None
+
+    @property
+    def is_share_of_dollars(self) -> bool:
+        """Whether ``thinking_share`` is one of the cost."""
+        return self.thinking_dollars is not None and bool(self.dollars)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,9 +67,14 @@ class Bill:
     models: tuple[ModelBill, ...] = ()
 
     @property
+    def cost(self) -> Cost:
+        """Of everything: the one figure that sidebar, status line, lists and exports show."""
+        return Cost(dollars=_sum(row.dollars for row in self.models), unknown=sum(row.unpriced for row in self.models))
+
+    @property
     def dollars(self) -> float | None:
         """Everything known; None where nothing is."""
-        return _sum(row.dollars for row in self.models)
+        return self.cost.dollars
 
     @property
     def thinking_dollars(self) -> float | None:
@@ -65,83 +84,47 @@ class Bill:
     @property
     def complete(self) -> bool:
         """Whether every response's cost is known."""
-        return not any(row.unpriced for row in self.models)
-
-    @property
-    def words(self) -> str:
-        """``$0.0123``, ``at least $0.01`` or ``unknown``; "" where nothing was answered."""
-        if not self.models:
-            return ""
-        if self.dollars is None:
-            return "unknown"
-        return f"{'' if self.complete else 'at least '}{money(self.dollars)}"
+        return not self.cost.unknown
 
 
-def money(dollars: float) -> str:
-    """Dollars with as many digits as say something."""
-    return f"${dollars:,.2f}" if dollars >= 1 or not dollars else f"${dollars:.4f}"
-
-
-def session_bill(
-    turns: Sequence[Turn], price_of: PriceOf | None = None, *, summaries: Sequence[SummaryRun] = ()
-) -> Bill:
-    """What was answered in these turns, attempts that were retried included: they are paid for, too.
-
-    So are the summaries that folded some of them. What was known of a response's cost when it came stands;
-    ``price_of`` helps where that was nothing, and is needed to say what of it was thinking.
-    """
-    answered: dict[tuple[str, bool], list[tuple[Paid, Price | None]]] = {}
-    everything: tuple[Paid, ...] = (*_answers(turns), *summaries)
-    for paid in everything:
-        origin = paid.origin
+def bill_of(paid: Iterable[Paid], price_of: PriceOf | None = None) -> Bill:
+    """The bill for these requests. Costs are those known when the answers came; ``price_of`` prices their thinking."""
+    answered: dict[tuple[str, bool], list[Paid]] = {}
+    for request in paid:
+        origin = request.origin
         name = f"{origin.provider}/{origin.model}" if origin is not None else "unknown"
-        price = price_of(origin) if price_of is not None and origin is not None else None
-        answered.setdefault((name, isinstance(paid, SummaryRun)), []).append((paid, price))
-    rows = [_row(name, messages, for_summaries=summary) for (name, summary), messages in answered.items()]
+        answered.setdefault((name, isinstance(request, SummaryRun)), []).append(request)
+    rows = [_row(name, requests, price_of, for_summaries=summary) for (name, summary), requests in answered.items()]
     return Bill(models=tuple(sorted(rows, key=lambda row: -(row.dollars or 0.0))))
 
 
-def _answers(turns: Sequence[Turn]) -> Iterator[Message]:
-    for turn in turns:
-        yield from (message for message in turn.messages if message.usage is not None or message.cost is not None)
-
-
-def _row(name: str, answered: Sequence[tuple[Paid, Price | None]], *, for_summaries: bool) -> ModelBill:
-    used = [message.usage or Usage() for message, _ in answered]
-    costs = [_cost(message, price) for message, price in answered]
+def _row(name: str, answered: Sequence[Paid], price_of: PriceOf | None, *, for_summaries: bool) -> ModelBill:
+    used = [request.usage or Usage() for request in answered]
+    cost = cost_of(answered)
     return ModelBill(
         name=name,
         for_summaries=for_summaries,
         responses=len(answered),
-        unpriced=sum(cost is None for cost in costs),
+        unpriced=cost.unknown,
         input=_total(usage.input for usage in used),
         cached=_total(usage.cache_read for usage in used),
         output=_total(usage.output for usage in used),
         thinking=_total(usage.thinking for usage in used),
-        dollars=_sum(costs),
-        thinking_dollars=_sum(
-            _thinking_cost(usage, cost, price) for usage, cost, (_, price) in zip(used, costs, answered, strict=True)
-        ),
+        thinking_unknown=sum(usage.thinking is None for usage in used),
+        dollars=cost.dollars,
+        thinking_dollars=_sum(_thinking_cost(request, price_of) for request in answered),
     )
 
 
-def _cost(message: Paid, price: Price | None) -> float | None:
-    if message.cost is not None:
-        return message.cost
-    if message.usage is None:
-        return None
-    if message.usage.cost is not None:
-        return message.usage.cost
-    return priced(message.usage, price) if price is not None else None
-
-
-def _thinking_cost(usage: Usage, cost: float | None, price: Price | None) -> float | None:
+def _thinking_cost(request: Paid, price_of: PriceOf | None) -> float | None:
     """The thinking's part of a response's cost; never more than the whole, whatever the prices became since."""
-    if usage.thinking is None or cost is None:
+    thinking = request.usage.thinking if request.usage is not None else None
+    if thinking is None or request.cost is None:
         return None
-    if usage.thinking == 0:
+    if thinking == 0:
         return 0.0
-    return None if price is None or price.output is None else min(cost, usage.thinking * price.output / MILLION)
+    price = price_of(request.origin) if price_of is not None and request.origin is not None else None
+    return None if price is None or price.output is None else min(request.cost, thinking * price.output / MILLION)
 
 
 def priced(usage: Usage, price: Price) -> float | None:
@@ -158,7 +141,7 @@ def priced(usage: Usage, price: Price) -> float | None:
 
 def _sum(values: Iterator[float | None] | Sequence[float | None]) -> float | None:
     known = [value for value in values if value is not None]
-    return sum(known) if known else None
+    return fsum(known) if known else None
 
 
 def _total(counts: Iterator[int | None]) -> int | None:

@@ -12,9 +12,8 @@ from dataclasses import replace
 from tui.context.estimate import text_tokens
 from tui.context.outgoing import has_open_loop
 from tui.context.readable import scrubbed
-from tui.context.view import CompressionView
 from tui.domain.blocks import TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
-from tui.domain.compression import CompressionPreview
+from tui.domain.compression import CompressionPreview, CompressionView
 from tui.domain.counting import count
 from tui.domain.errors import CompressionError
 from tui.domain.messages import Message, Role, Turn

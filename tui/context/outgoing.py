@@ -16,7 +16,6 @@ from tui.context.draft import Draft, Item, Ledger
 from tui.context.legality import make_legal
 from tui.context.readable import scrubbed
 from tui.context.thinking_back import Aim, Place, Repair, ThinkingJudge, same_place
-from tui.context.view import CompressionView
 from tui.context.wire_rules import RULES
 from tui.domain.blocks import (
     Block,
@@ -27,6 +26,7 @@ from tui.domain.blocks import (
     ToolCallBlock,
     ToolResultBlock,
 )
+from tui.domain.compression import CompressionView
 from tui.domain.messages import Message, Origin, Role, Turn
 from tui.domain.request import Outgoing, OutgoingMessage, Reason
 from tui.domain.thinking import ReasoningRules, ThinkingPlan

@@ -154,7 +154,7 @@ def _closed(block: _Open, index: int) -> Block:
         case "text" | "refusal":
             return TextBlock(text=text, seal=block.seal, refusal=block.kind == "refusal", partial=partial)
         case "thinking":
-            form = block.form or (ThinkingForm.FULL if text else ThinkingForm.HIDDEN)
+            form = block.form or ThinkingForm.FULL if text else ThinkingForm.HIDDEN
             return ThinkingBlock(text=text, form=form, wire_field=block.wire_field, seal=block.seal, partial=partial)
         case "tool_call":
             return ToolCallBlock(

@@ -56,6 +56,13 @@ class ThinkingBlock:
     partial: bool = False
     kind: Literal["thinking"] = "thinking"
 
+    @property
+    def nature(self) -> str:
+        """``summary``, ``encrypted`` or ``hidden by provider``; "" for the thinking itself."""
+        if self.text:
+            return "summary" if self.form is ThinkingForm.SUMMARY else ""
+        return "encrypted" if self.seal is not None and self.seal.encrypted else "hidden by provider"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCallBlock:

@@ -14,8 +14,11 @@ class SessionRow:
     model: str
     turns: int
     cost: float | None
+    """Dollars for everything asked in it, on every branch, as far as they are known."""
     updated: float
     """Seconds since the epoch."""
+    unpriced: int = 0
+    """Requests whose cost is not known or not whole; counted only if the cost of others is known."""
     pinned: bool = False
     deleted: bool = False
     snippet: str = ""

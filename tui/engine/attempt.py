@@ -18,6 +18,7 @@ from tui.domain.events import AppEvent, Notice, Severity, Stalled, Streamed
 from tui.domain.messages import Message, Origin, Role
 from tui.domain.request import ChatRequest
 from tui.domain.stream import (
+    BlockStarted,
     Finish,
     ProviderRemark,
     ResponseFinished,
@@ -28,6 +29,7 @@ from tui.domain.stream import (
     ThinkingDelta,
     UsageReported,
 )
+from tui.domain.usage import Usage
 from tui.domain.value import dataclass
 from tui.engine.hops import Hops
 from tui.engine.ports import Backend, Clock, Target
@@ -64,6 +66,10 @@ async def _at_once() -> None:
     pass
 
 
+def _unpriced(target: Target, usage: Usage) -> float | None:
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class Voice:
     """Where an attempt speaks, and which remarks of providers were passed on already."""
@@ -75,6 +81,8 @@ class Voice:
     """Asked when an answer is put together, not before: only then it is known with which key it was got."""
     pace: Callable[[], Awaitable[None]] = _at_once
     """Waits until those who follow the answer have taken most of what was published."""
+    price: Callable[[Target, Usage], float | None] = _unpriced
+    """What the reported tokens cost."""
 
 
 class Attempt:
@@ -104,6 +112,7 @@ class Attempt:
         self._unpublished: list[AppEvent] = []
         self._remarks = voice.remarks
         self._stamp = voice.stamp
+        self._price = voice.price
         self._assembler = Assembler()
         self._started = clock.monotonic()
         self._thought = ThinkingTime(self._started)
@@ -130,17 +139,22 @@ class Attempt:
         """What came, as it will be stored."""
         asked = self._request.model
         answered = self._assembler.model
+        blocks = self._blocks()
+        usage = self._hops.usage(self._assembler.usage)
+        if usage is not None and usage.thinking == 0 and any(isinstance(b, ThinkingBlock) and b.text for b in blocks):
+            usage = replace(usage, thinking=None)  # a server that does not count thinking, not one that did none
         return Message(
             id=self.place.message_id,
             role=Role.ASSISTANT,
-            blocks=self._blocks(),
+            blocks=blocks,
             origin=replace(self._stamp(self._target), level=self._request.plan.level),
-            usage=self._hops.usage(self._assembler.usage),
+            usage=usage,
             stop=self.stop,
             answered_by=answered if answered and answered != asked else None,
             interrupted=interrupted,
             superseded=superseded,
             seconds=self._clock.monotonic() - self._started,
+            cost=self._price(self._target, usage) if usage is not None else None,
         )
 
     async def _read_all(self, backend: Backend, on_event: Callable[[], None]) -> None:
@@ -184,6 +198,9 @@ class Attempt:
     def _take(self, event: StreamEvent) -> None:
         if isinstance(event, UsageReported):
             event = UsageReported(event.usage.without_false_zeros())
+        if isinstance(event, BlockStarted) and event.kind == "thinking" and event.form is None:
+            # Wires tell a summary from the full text only where the response says so; elsewhere the model's facts do.
+            event = replace(event, form=self._target.facts.form)
         self._assembler.feed(event)
         self._thought.take(event, self._clock.monotonic())
         match event:
@@ -214,7 +231,7 @@ class Attempt:
             block = blocks[position]
             if isinstance(block, ThinkingBlock):
                 tokens = usage.thinking if usage is not None and len(thinking) == 1 else None
-                timed[position] = replace(block, seconds=took, tokens=tokens)
+                timed[position] = replace(block, seconds=took, tokens=tokens or (None if block.text else tokens))
         return tuple(timed)
 
     def _hear_repetition(self, text: str) -> None:

@@ -9,8 +9,7 @@ from functools import partial
 
 from tui.context.compress import is_due, undo
 from tui.context.compression_log import REAL_GAIN, CompressionLog
-from tui.context.view import CompressionView
-from tui.domain.compression import CompressionPreview, SummaryRun
+from tui.domain.compression import CompressionPreview, CompressionView, SummaryRun
 from tui.domain.counting import count
 from tui.domain.errors import ErrorKind, PonderError, ProviderError
 from tui.domain.events import (
@@ -180,7 +179,7 @@ class Compaction:
                 writer,
                 folding.request,
                 clock=self._ports.clock,
-                voice=Voice(_keep_silent, stamp=self._ports.planner.stamp),
+                voice=Voice(_keep_silent, stamp=self._ports.planner.stamp, price=self._ports.planner.cost),
                 limit_s=SUMMARY_LIMIT_S,
             )
             asking.now = partial(self._run_of, attempt, writer, asking.turn)
@@ -210,7 +209,7 @@ class Compaction:
             origin=message.origin,
             usage=message.usage,
             seconds=message.seconds,
-            cost=self._ports.planner.cost(writer, message.usage),
+            cost=message.cost,
         )
 
     def _less(self, folding: Folding, failure: ProviderError, spent: Spent) -> Folding:

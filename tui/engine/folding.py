@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tui.context import compress
-from tui.context.view import CompressionView
 from tui.domain.blocks import TextBlock
-from tui.domain.compression import CompressionPreview
+from tui.domain.compression import CompressionPreview, CompressionView
 from tui.domain.messages import Message
 from tui.domain.request import ChatRequest
 from tui.domain.value import dataclass

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import field, replace
 
-from tui.context.view import CompressionView
 from tui.domain.blocks import Block
+from tui.domain.compression import CompressionView
 from tui.domain.events import AppEvent, MessageCompleted, MeterChanged, ModelChanged, Notice, Severity
 from tui.domain.messages import Message, Role, Turn
 from tui.domain.request import ToolSchema

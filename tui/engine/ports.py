@@ -7,9 +7,8 @@ from dataclasses import field
 from typing import Protocol
 
 from tui.catalog.facts import ModelFacts, ProviderFacts
-from tui.context.view import CompressionView
 from tui.domain.blocks import ToolCallBlock, ToolResultBlock
-from tui.domain.compression import CompressionPreview, SummaryRun
+from tui.domain.compression import CompressionPreview, CompressionView, SummaryRun
 from tui.domain.messages import Message, Origin, Turn
 from tui.domain.request import ChatRequest, ToolSchema
 from tui.domain.stream import StreamEvent

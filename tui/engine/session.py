@@ -13,9 +13,9 @@ from dataclasses import field, replace
 from functools import partial
 
 from tui.bus.bus import Subscription
-from tui.context.view import CompressionView
 from tui.domain.blocks import Block
-from tui.domain.compression import SummaryRun
+from tui.domain.compression import CompressionView, SummaryRun
+from tui.domain.cost import Paid
 from tui.domain.errors import UsageError
 from tui.domain.events import FoldingChanged, HistoryChanged, Notice, SettingsChanged, Stamped, TitleChanged
 from tui.domain.messages import Role, Turn
@@ -47,6 +47,8 @@ class Opening:
     view: CompressionView | None = None
     summaries: tuple[SummaryRun, ...] = ()
     """What was paid for summaries before."""
+    elsewhere: tuple[Paid, ...] = ()
+    """What was paid on other branches before."""
     title: str = ""
     values: Mapping[str, object] = field(default_factory=dict)
     """Settings by the user's keys, for those who show them."""
@@ -87,6 +89,7 @@ class Session:
                 title=opening.title,
                 folding=opening.view,
                 summaries=opening.summaries,
+                elsewhere=opening.elsewhere,
                 notices=opening.notices,
             )
         )

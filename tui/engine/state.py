@@ -13,6 +13,7 @@ from tui.bus.fold import fold_stream
 from tui.domain.assemble import Assembler
 from tui.domain.blocks import Block
 from tui.domain.compression import CompressionView, SummaryRun
+from tui.domain.cost import Paid, left_behind, paid_in
 from tui.domain.events import (
     AppEvent,
     ApprovalAsked,
@@ -105,8 +106,27 @@ class SessionView:
     """How finished turns are looked at; None is the whole history."""
     summaries: tuple[SummaryRun, ...] = ()
     """What was paid for summaries on this path."""
+    elsewhere: tuple[Paid, ...] = ()
+    """What was paid on other branches: retried and edited turns."""
     notices: tuple[Notice, ...] = ()
     """What is to be known of how it was opened."""
+
+    @property
+    def paid(self) -> tuple[Paid, ...]:
+        """Every request of the session that a provider is paid for, those of the open turn included."""
+        turns = self.turns if self.open_turn is None else (*self.turns, self.open_turn)
+        return (*self.elsewhere, *paid_in(turns), *self.summaries)
+
+
+def same_paid(view: SessionView, other: SessionView | None) -> bool:
+    """Whether nothing was paid between two views of a session; cheap enough for every frame."""
+    return (
+        other is not None
+        and view.turns is other.turns
+        and view.open_turn is other.open_turn
+        and view.summaries is other.summaries
+        and view.elsewhere is other.elsewhere
+    )
 
 
 class SessionState:
@@ -178,8 +198,10 @@ class SessionState:
                 self._view = replace(quiet, open_turn=turn, phase=Phase.SENDING)
             case HistoryChanged(turns):
                 kept = {turn.id for turn in turns}
-                paid = tuple(run for run in quiet.summaries if run.turn in kept)
-                self._view = replace(quiet, turns=turns, open_turn=None, summaries=paid)
+                runs = tuple(run for run in quiet.summaries if run.turn in kept)
+                left = tuple(left_behind(quiet.turns, quiet.summaries, kept))
+                elsewhere = (*quiet.elsewhere, *left)
+                self._view = replace(quiet, turns=turns, open_turn=None, summaries=runs, elsewhere=elsewhere)
             case TurnFinished(turn) | TurnFailed(turn):
                 self._view = replace(quiet, turns=(*self._view.turns, turn), open_turn=None)
 

@@ -79,7 +79,7 @@ class Step:
         """The answer so far, for a step that ends early: the last attempt's, else the best one that broke off."""
         if self._attempt is not None:
             message = self._attempt.message(interrupted=reason)
-            if message.blocks:
+            if message.blocks or (self._broken is None and message.usage is not None):
                 return message
         return None if self._broken is None else replace(self._broken, superseded=False)
 
@@ -105,7 +105,9 @@ class Step:
             turn.target,
             request,
             clock=self._clock,
-            voice=Voice(turn.publish, turn.conversation.remarks, turn.ports.planner.stamp, turn.pace),
+            voice=Voice(
+                turn.publish, turn.conversation.remarks, turn.ports.planner.stamp, turn.pace, turn.ports.planner.cost
+            ),
             limit_s=turn.settings.attempt_limit_s,
         )
         return self._attempt
@@ -128,7 +130,7 @@ class Step:
             return message
         self._compare_input(ask, message.usage)
         planner.learn(ask, message.usage)
-        return replace(message, cost=planner.cost(self._turn.target, message.usage))
+        return message
 
     def _compare_input(self, ask: Ask, usage: Usage) -> None:
         """Some servers cut a long history without a word; what they report as read gives it away."""
@@ -193,9 +195,10 @@ class Step:
         if attempt.shown:
             turn.publish(AttemptReset(turn.id, turn.round, attempt.place.attempt, failure))
         message = attempt.message(interrupted=failure.message, superseded=True)
-        if message.blocks:
+        if message.blocks or message.usage is not None:  # something came, or was paid for
             await turn.complete(message)
-            if failure.retryable and (self._broken is None or _length(message) >= _length(self._broken)):
+            further = self._broken is None or _length(message) >= _length(self._broken)
+            if message.blocks and failure.retryable and further:
                 self._broken = message
 
     async def _mend(self, repair: Repair, failure: ProviderError, failed: ChatRequest) -> bool:

@@ -9,6 +9,7 @@ from enum import IntEnum
 from tui.domain.assemble import whole_text
 from tui.domain.blocks import TextBlock, ThinkingBlock
 from tui.domain.compression import SummaryRun
+from tui.domain.cost import cost_of, paid_in
 from tui.domain.errors import ConfigError, ErrorKind, PonderError, ProviderError, UnknownModel, UsageError
 from tui.domain.events import TurnFailed, TurnFinished
 from tui.domain.messages import Message, Role, Turn
@@ -77,7 +78,7 @@ def result_object(outcome: Outcome, *, session: str, summaries: Sequence[Summary
     """The one object of ``--json``, and the last line of ``--jsonl``."""
     messages = answers(outcome.turn) if outcome.turn else []
     last = messages[-1] if messages else None
-    costs = [message.cost for message in messages]
+    cost = cost_of(paid_in((outcome.turn,)) if outcome.turn else ())
     return {
         "answer": "\n\n".join(text for message in messages if (text := words(message))),
         "thinking": "\n\n".join(
@@ -88,9 +89,7 @@ def result_object(outcome: Outcome, *, session: str, summaries: Sequence[Summary
         ),
         "model": _model(last),
         "usage": usage_object(_added([message.usage for message in messages])),
-        "cost": sum(known)
-        if (known := [cost for cost in costs if cost is not None]) and len(known) == len(costs)
-        else None,
+        "cost": None if cost.unknown else cost.dollars,
         "summaries": [run_object(run) for run in summaries],
         "finish": "cancelled" if outcome.cancelled else last.stop.finish.value if last and last.stop else None,
         "seconds": round(sum(message.seconds or 0.0 for message in messages), 3),

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import field
 
 from tui.domain.compression import CompressionView, SummaryRun
+from tui.domain.cost import Paid
 from tui.domain.errors import StoreFull, StoreReadOnly
 from tui.domain.messages import Turn
 from tui.domain.thinking import Asked, ModelSpec, ThinkingLevel
@@ -28,6 +29,8 @@ class Loaded:
     turns: tuple[Turn, ...]
     view: CompressionView | None = None
     summaries: tuple[SummaryRun, ...] = ()
+    elsewhere: tuple[Paid, ...] = ()
+    """What was paid in turns that are not among these."""
     spec: ModelSpec | None = None
     settings: Mapping[str, object] = field(default_factory=dict)
     earlier: bool = False
@@ -158,6 +161,7 @@ def _loaded(connection: sqlite3.Connection, session: str, last: int | None, held
         turns=turns,
         view=summaries.view_of(connection, number),
         summaries=summaries.runs_of(connection, number, path),
+        elsewhere=summaries.paid_elsewhere(connection, number, shown),
         spec=spec or _asked_last(turns),
         settings=settings,
         earlier=len(path) > len(shown),

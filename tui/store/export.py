@@ -21,12 +21,15 @@ from tui.domain.blocks import (
     ToolResultBlock,
 )
 from tui.domain.compression import SummaryRun
+from tui.domain.cost import Paid, cost_of, paid_in
 from tui.domain.counting import count
 from tui.domain.messages import Message, Role, Turn
 from tui.domain.printable import one_line, printable
 from tui.domain.value import dataclass
 
 PREVIEW_LENGTH = 2_000
+NO_TEXT = {"encrypted": "(encrypted)", "hidden by provider": "(hidden by the provider)"}
+"""What stands for thinking that came without text."""
 
 
 class Parts(StrEnum):
@@ -50,6 +53,8 @@ class Shown:
     """Takes keys out of a text."""
     summaries: tuple[SummaryRun, ...] = ()
     """What was paid for folding turns."""
+    elsewhere: tuple[Paid, ...] = ()
+    """What was paid on other branches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,20 +128,22 @@ def _sections(shown: Shown, parts: Parts) -> Iterator[_Section]:
 
 
 def _bill(shown: Shown) -> Iterator[str]:
-    """A line for each model that answered, and for each that wrote summaries; nothing where nothing is known."""
-    paid: dict[str, list[float | None]] = {}
-    for turn in shown.turns:
-        for message in turn.messages:
-            if message.origin is not None and (message.usage is not None or message.cost is not None):
-                paid.setdefault(f"{message.origin.provider}/{message.origin.model}", []).append(message.cost)
-    for run in shown.summaries:
-        name = f"{run.origin.provider}/{run.origin.model}"
-        paid.setdefault(f"{name} for summaries of folded turns", []).append(run.cost)
-    if any(cost is not None for costs in paid.values() for cost in costs):
-        for name, costs in paid.items():
-            known = [cost for cost in costs if cost is not None]
-            at_least = "at least " if known and len(known) < len(costs) else ""
-            yield f"- {_safe(name)}: {at_least + f'${sum(known):,.4f}' if known else 'unknown'}"
+    """The sum, and where it has several parts a line for each; nothing where nothing is known."""
+    shares: dict[str, list[Paid]] = {}
+    here: tuple[Paid, ...] = (*paid_in(shown.turns), *shown.summaries)
+    for request in here:
+        name = "unknown" if request.origin is None else f"{request.origin.provider}/{request.origin.model}"
+        use = " for summaries of folded turns" if isinstance(request, SummaryRun) else ""
+        shares.setdefault(name + use, []).append(request)
+    if shown.elsewhere:
+        shares["other branches of this session"] = list(shown.elsewhere)
+    total = cost_of(request for share in shares.values() for request in share)
+    if total.dollars is not None:
+        yield f"Session: {total.amount}"
+        if len(shares) > 1:
+            yield ""
+        for name, share in shares.items() if len(shares) > 1 else ():
+            yield f"- {_safe(name)}: {cost_of(share).amount}"
 
 
 def _wanted(section: _Section, parts: Parts) -> bool:
@@ -158,7 +165,11 @@ def _section(message: Message, block: Block, conceal: Callable[[str], str]) -> _
             label = "You" if user else _speaker(message)
             return _Section("prompt" if user else "answer", label, _safe(conceal(text))) if text.strip() else None
         case ThinkingBlock(text=text):
-            words = text if text.strip() else "(hidden by the provider)"
+            words = (
+                text
+                if text.strip()
+                else f"({'encrypted' if block.nature == 'encrypted' else 'hidden by the provider'})"
+            )
             return _Section("thinking", _thinking_label(block), _safe(conceal(words)), code=True)
         case ToolCallBlock(name=name, arguments=arguments):
             return _Section("tool", f"Tool: {_safe(name)}", _safe(conceal(_pretty(arguments))), code=True)
@@ -183,7 +194,7 @@ def _thinking_label(block: ThinkingBlock) -> str:
     facts = [
         f"{block.seconds:.0f} s" if block.seconds is not None else "",
         count(block.tokens, "token") if block.tokens is not None else "",
-        "summary" if block.form == "summary" else "",
+        "" if block.nature in NO_TEXT else block.nature,
     ]
     known = ", ".join(fact for fact in facts if fact)
     return f"Thinking ({known})" if known else "Thinking"

@@ -17,7 +17,7 @@ from tui.store.foreign import foreign_conversations
 from tui.store.query import parse
 from tui.store.redaction import redacted
 from tui.store.search import found_sessions
-from tui.store.summaries import runs_of
+from tui.store.summaries import paid_elsewhere, runs_of
 from tui.store.surroundings import Surroundings
 from tui.store.turns import read_turns
 
@@ -111,7 +111,13 @@ class StoredLibrary:
             path = branches.path_to(connection, branches.head_of(connection, number))
             title = sessions.one(connection, number).title
             runs = runs_of(connection, number, path)
-            shown = export.Shown(title=title, turns=read_turns(connection, path), conceal=conceal, summaries=runs)
+            shown = export.Shown(
+                title=title,
+                turns=read_turns(connection, path),
+                conceal=conceal,
+                summaries=runs,
+                elsewhere=paid_elsewhere(connection, number, path),
+            )
             return export.html(shown, extent) if form == "html" else export.markdown(shown, extent)
 
         return await self._database.read(read)

@@ -10,6 +10,8 @@ from pathlib import Path
 from tui.domain.errors import StoreReadOnly
 
 _FOLDER = Path(__file__).parent / "migrations"
+SUMMARIES_SINCE = 2
+"""The schema's version from which on requests for summaries are kept."""
 
 
 @cache

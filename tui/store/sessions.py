@@ -12,6 +12,7 @@ from tui.domain.rows import SessionRow
 from tui.domain.thinking import ModelSpec
 from tui.domain.value import dataclass
 from tui.store.codec import Unreadable, dumps, loads, spec_from, to_object
+from tui.store.migrate import SUMMARIES_SINCE, version
 from tui.store.words import unindex
 
 TITLE_LENGTH = 60
@@ -27,12 +28,32 @@ class Beginning:
     title: str = ""
 
 
-_ROW = "id, title, model, turns, cost, updated, pinned, deleted IS NOT NULL"
+_OPEN_COST = """
+(SELECT sum(message.cost) FROM turn JOIN message ON message.turn = turn.seq
+ WHERE turn.session = session.seq AND turn.open AND turn.cost IS NULL AND NOT message.open)
+"""
+"""A running turn is added to the session's cost when it ends; until then its answers are summed up here."""
+_COST = f"CASE WHEN {_OPEN_COST} IS NULL THEN session.cost ELSE coalesce(session.cost, 0) + {_OPEN_COST} END"
+_UNPRICED = f"""
+(SELECT count(*) FROM turn JOIN message ON message.turn = turn.seq
+ WHERE turn.session = session.seq AND role = '{Role.ASSISTANT.value}' AND message.model IS NOT NULL AND NOT message.open
+ AND (message.cost IS NULL OR (json_valid(meta) AND json_extract(meta, '$.interrupted') IS NOT NULL
+                               AND json_extract(meta, '$.stop') IS NULL)))
+"""
+"""As ``domain.cost.is_cost_final`` counts them."""
+_UNPRICED_RUNS = "(SELECT count(*) FROM summary_run AS run WHERE run.session = session.seq AND run.cost IS NULL)"
+
+
+def _row(connection: sqlite3.Connection) -> str:
+    """The columns of ``row_of``."""
+    runs = f" + {_UNPRICED_RUNS}" if version(connection) >= SUMMARIES_SINCE else ""
+    unpriced = f"CASE WHEN session.cost IS NULL THEN 0 ELSE {_UNPRICED}{runs} END"
+    return f"id, title, model, turns, {_COST}, updated, pinned, deleted IS NOT NULL, {unpriced}"
 
 
 def row_of(values: Sequence[object]) -> SessionRow:
     """A row of ``listed``'s columns."""
-    identity, title, model, turns, cost, updated, pinned, deleted = values
+    identity, title, model, turns, cost, updated, pinned, deleted, unpriced = values
     return SessionRow(
         id=str(identity),
         title=str(title),
@@ -42,13 +63,14 @@ def row_of(values: Sequence[object]) -> SessionRow:
         updated=float(updated) if isinstance(updated, float | int) else 0.0,
         pinned=bool(pinned),
         deleted=bool(deleted),
+        unpriced=unpriced if isinstance(unpriced, int) else 0,
     )
 
 
 def listed(connection: sqlite3.Connection, limit: int, *, deleted: bool = False) -> list[SessionRow]:
     """Pinned ones first, then the ones last changed; those without a turn only when the user made something of them."""
     rows = connection.execute(
-        f"SELECT {_ROW} FROM session WHERE (deleted IS NOT NULL) = ? AND (turns > 0 OR titled OR pinned)"
+        f"SELECT {_row(connection)} FROM session WHERE (deleted IS NOT NULL) = ? AND (turns > 0 OR titled OR pinned)"
         " ORDER BY pinned DESC, touched DESC LIMIT ?",
         (deleted, limit),
     )
@@ -57,7 +79,7 @@ def listed(connection: sqlite3.Connection, limit: int, *, deleted: bool = False)
 
 def one(connection: sqlite3.Connection, session: int) -> SessionRow:
     """The row of one session."""
-    return row_of(connection.execute(f"SELECT {_ROW} FROM session WHERE seq = ?", (session,)).fetchone())
+    return row_of(connection.execute(f"SELECT {_row(connection)} FROM session WHERE seq = ?", (session,)).fetchone())
 
 
 def bearing(connection: sqlite3.Connection, name: str, *, put_away: bool = False) -> list[tuple[str, str]]:
@@ -123,7 +145,7 @@ def find(connection: sqlite3.Connection, session: str) -> int | None:
 def newest(connection: sqlite3.Connection) -> SessionRow | None:
     """The session last changed, pinned or not."""
     row = connection.execute(
-        f"SELECT {_ROW} FROM session WHERE deleted IS NULL AND turns > 0 ORDER BY touched DESC LIMIT 1"
+        f"SELECT {_row(connection)} FROM session WHERE deleted IS NULL AND turns > 0 ORDER BY touched DESC LIMIT 1"
     ).fetchone()
     return None if row is None else row_of(row)
 

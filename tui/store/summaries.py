@@ -7,13 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from tui.domain.compression import CompressionView, SummaryRun
-from tui.domain.messages import Role
+from tui.domain.cost import Paid
+from tui.domain.messages import Message, Role
 from tui.store.branches import find_turn, names_of
 from tui.store.codec import Unreadable, dumps, loads, message_from, text_of, to_object, whole_or_none
-from tui.store.migrate import version
-
-SINCE = 2
-"""The schema's version from which on runs are kept."""
+from tui.store.migrate import SUMMARIES_SINCE, version
 
 
 def view_of(connection: sqlite3.Connection, session: int) -> CompressionView | None:
@@ -147,9 +145,34 @@ def run_from(identity: str, turn: str, meta: Mapping[str, object]) -> SummaryRun
     )
 
 
+def paid_elsewhere(connection: sqlite3.Connection, session: int, path: Sequence[int]) -> tuple[Paid, ...]:
+    """What was paid in turns that are not on the path, and for summaries there. Messages come without blocks."""
+    there = set(path)
+    paid: list[Paid] = []
+    for (turn,) in connection.execute("SELECT seq FROM turn WHERE session = ? ORDER BY seq", (session,)).fetchall():
+        if turn not in there:
+            paid += _messages_of(connection, turn)
+    here = {run.id for run in runs_of(connection, session, path)}
+    return (*paid, *(run for run in runs_of(connection, session) if run.id not in here))
+
+
+def _messages_of(connection: sqlite3.Connection, turn: int) -> Iterator[Message]:
+    rows = connection.execute(
+        "SELECT id, meta FROM message WHERE turn = ? AND role = ? AND model IS NOT NULL ORDER BY position",
+        (turn, Role.ASSISTANT.value),
+    )
+    for identity, text in rows:
+        try:
+            meta = loads(text)
+            if isinstance(meta, dict):
+                yield message_from(identity, Role.ASSISTANT.value, meta, ())
+        except Unreadable:
+            continue
+
+
 def runs_of(connection: sqlite3.Connection, session: int, path: Sequence[int] | None = None) -> tuple[SummaryRun, ...]:
     """What was paid for summaries, oldest first; with a path only what was paid on it."""
-    if version(connection) < SINCE:
+    if version(connection) < SUMMARIES_SINCE:
         return ()  # an older file in a folder that cannot be written
     rows = connection.execute(
         "SELECT summary_run.id, coalesce(turn.id, ''), meta, turn FROM summary_run LEFT JOIN turn"

@@ -78,6 +78,7 @@ class LiveChat(LiveOutlook):
             turns=view.turns,
             view=view.folding,
             summaries=view.summaries,
+            elsewhere=view.elsewhere,
             settings=current.kept_settings(),
         )
         await current.close()

@@ -46,10 +46,9 @@ class LiveOutlook:
 
     def bill(self) -> Bill:
         """What it cost so far."""
-        from tui.context.bill import session_bill  # with the page that shows it
+        from tui.context.bill import bill_of  # with the page that shows it
 
-        view = self.view()
-        return session_bill(view.turns, self._price, summaries=view.summaries)
+        return bill_of(self.view().paid, self._price)
 
     def _price(self, origin: Origin) -> Price | None:
         try:

@@ -105,6 +105,7 @@ def stored_from(loaded: Loaded, notice: str = "") -> Stored:
         turns=loaded.turns,
         view=loaded.view,
         summaries=loaded.summaries,
+        elsewhere=loaded.elsewhere,
         settings=loaded.settings,
         notice=notice,
     )

@@ -92,6 +92,7 @@ class OpenSession:
             turns=stored.turns if stored is not None else (),
             view=stored.view if stored is not None else None,
             summaries=stored.summaries if stored is not None else (),
+            elsewhere=stored.elsewhere if stored is not None else (),
             title=stored.title if stored is not None else "",
             values={name: self.layers.value(name) for name in keys()},
             notices=self._untold(stored.notice if stored is not None else "", lost),

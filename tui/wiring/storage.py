@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from tui.context.view import CompressionView
-from tui.domain.compression import SummaryRun
+from tui.domain.compression import CompressionView, SummaryRun
+from tui.domain.cost import Paid, cost_of, left_behind, paid_in
 from tui.domain.errors import UsageError
 from tui.domain.messages import Message, Turn
 from tui.domain.thinking import ModelSpec
@@ -30,6 +30,8 @@ class Stored:
     view: CompressionView | None = None
     summaries: tuple[SummaryRun, ...] = ()
     """What was paid for summaries in it."""
+    elsewhere: tuple[Paid, ...] = ()
+    """What was paid on its other branches."""
     settings: Mapping[str, object] = field(default_factory=dict)
     """What was set in it, by the user's keys, as it was written down."""
     notice: str = ""
@@ -159,6 +161,7 @@ class KeptInMemory:
             turns=tuple(kept.turns),
             view=kept.view,
             summaries=tuple(kept.summaries),
+            elsewhere=tuple(kept.elsewhere),
             settings=kept.settings,
         )
 
@@ -197,10 +200,12 @@ class KeptInMemory:
         """Those of this run."""
         from tui.domain.rows import SessionRow
 
-        return [
-            SessionRow(id=name, title="not saved", model="", turns=len(kept.turns), cost=None, updated=0.0)
-            for name, kept in reversed(self._sessions.items())
-        ]
+        rows = []
+        for name, kept in reversed(self._sessions.items()):
+            cost = cost_of((*kept.elsewhere, *paid_in(kept.turns), *kept.summaries))
+            row = SessionRow(id=name, title="not saved", model="", turns=len(kept.turns), cost=None, updated=0.0)
+            rows.append(replace(row, cost=cost.dollars, unpriced=cost.unknown))
+        return rows
 
     async def preview(self, session: str) -> str:
         """Nothing to show."""
@@ -243,6 +248,7 @@ class _Kept:
         self.turns = turns or []
         self.view: CompressionView | None = None
         self.summaries: list[SummaryRun] = []
+        self.elsewhere: list[Paid] = []
         self.spec: ModelSpec | None = None
         self.settings: Mapping[str, object] = {}
 
@@ -261,6 +267,9 @@ class _Kept:
 
     async def history_replaced(self, session: str, turns: Sequence[Turn]) -> None:
         """Another path."""
+        kept = {turn.id for turn in turns}
+        self.elsewhere += left_behind(self.turns, self.summaries, kept)
+        self.summaries = [run for run in self.summaries if run.turn in kept]
         self.turns = list(turns)
 
     async def compressed(self, session: str, view: CompressionView | None) -> None:

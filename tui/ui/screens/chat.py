@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 from textual import events, on, work
 from textual.app import ComposeResult
@@ -12,8 +13,9 @@ from textual.screen import Screen
 
 from tui.commands.context import Desk
 from tui.commands.registry import Place
+from tui.domain.cost import cost_of
 from tui.domain.events import AppEvent, Stamped
-from tui.engine.state import Phase, SessionState, SessionView
+from tui.engine.state import Phase, SessionState, SessionView, same_paid
 from tui.ui.composer.composer import Composer
 from tui.ui.composer.dock import Dock
 from tui.ui.composer.edit_mode import EditMode
@@ -65,6 +67,8 @@ class ChatScreen(Screen[None]):
         self._dock = Dock(desk, shell, self.composer, self._draft, self.status)
         self.edit_mode = EditMode(self.composer, self.transcript, self._dock.show_rule)
         self._state: SessionState | None = None
+        self._paid: SessionView | None = None
+        """The view that the cost in the status line was last summed up from."""
         self._stands = False
 
     def compose(self) -> ComposeResult:
@@ -119,6 +123,7 @@ class ChatScreen(Screen[None]):
 
     def _show(self, view: SessionView) -> None:
         self._state = SessionState(view, keep_text=False)
+        self._paid = view
         self.conversation.load(view, self.showing())
         self._below.display = not self.transcript.column.following
         self.status.show(status_of(view, time.monotonic(), full=not self.sidebar.display), time.monotonic())
@@ -145,6 +150,9 @@ class ChatScreen(Screen[None]):
         status = self.status.status
         for event in batch:
             status = status_after(status, event, view.phase, view.stalled_s, now)
+        if not same_paid(view, self._paid):
+            self._paid = view
+            status = replace(status, cost=cost_of(view.paid).words)
         self.status.show(status, now)
         self._keys.stoppable(busy=view.phase is not Phase.IDLE)
         self.sidebar.show(view)

@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tui.domain.blocks import TextBlock
-from tui.domain.compression import SummaryRun
+from tui.domain.cost import cost_of
 from tui.domain.events import (
     AppEvent,
-    CompressionFinished,
-    MessageCompleted,
     MeterChanged,
     ModelChanged,
     RetryScheduled,
@@ -17,17 +15,9 @@ from tui.domain.events import (
     SaveRecovered,
     ToolStarted,
 )
-from tui.domain.messages import Turn
 from tui.domain.thinking import ModelSpec, ThinkingPlan
 from tui.engine.state import Phase, SessionView
 from tui.ui.widgets.status_line import Status
-
-
-def cost_of(turns: tuple[Turn, ...], summaries: tuple[SummaryRun, ...] = ()) -> float | None:
-    """Dollars of all answers, and of the summaries that folded some; None when none is known."""
-    costs = [message.cost for turn in turns for message in turn.messages if message.cost is not None]
-    costs += [run.cost for run in summaries if run.cost is not None]
-    return sum(costs) if costs else None
 
 
 def title_of(view: SessionView) -> str:
@@ -47,7 +37,7 @@ def status_of(view: SessionView, now: float, *, full: bool) -> Status:
     return Status(
         name=_named(view.spec, view.plan),
         meter=view.meter,
-        cost=cost_of(view.turns, view.summaries),
+        cost=cost_of(view.paid).words,
         phase=view.phase,
         since=now if view.phase is not Phase.IDLE else None,
         not_saved=view.not_saved or "",
@@ -61,7 +51,7 @@ def _named(spec: ModelSpec, plan: ThinkingPlan) -> str:
 
 
 def status_after(status: Status, event: AppEvent, phase: Phase, stalled_s: float | None, now: float) -> Status:
-    """The status after an event; ``phase`` and ``stalled_s`` are the session's after it."""
+    """The status after an event; ``phase`` and ``stalled_s`` are the session's after it. The cost is not in events."""
     if phase is not status.phase:
         running = phase is not Phase.IDLE
         keeps_clock = status.since is not None and phase in (Phase.WAITING, Phase.THINKING, Phase.ANSWERING)
@@ -86,10 +76,6 @@ def _changes(status: Status, event: AppEvent, now: float) -> dict[str, object]:
             changes["not_saved"] = message
         case SaveRecovered():
             changes["not_saved"] = ""
-        case MessageCompleted(message=message) if message.cost is not None:
-            changes["cost"] = (status.cost or 0.0) + message.cost
-        case CompressionFinished(runs=runs) if (cost := cost_of((), runs)) is not None:
-            changes["cost"] = (status.cost or 0.0) + cost
         case _:
             pass
     return changes

@@ -13,6 +13,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from tui.commands.context import Library
+from tui.domain.cost import cost_of, paid_in
 from tui.domain.errors import PonderError
 from tui.domain.messages import Message, Role, Turn
 from tui.domain.printable import one_line
@@ -20,7 +21,7 @@ from tui.engine.state import SessionView
 from tui.ui.screens.sheet import Keys, Sheet
 from tui.ui.transcript.blocks import Fold
 from tui.ui.transcript.build import Showing, sections_of
-from tui.ui.transcript.figures import duration, money, tokens
+from tui.ui.transcript.figures import duration, tokens
 from tui.ui.transcript.transcript import Transcript
 
 SIDE_BY_SIDE = 140
@@ -32,17 +33,18 @@ def figures(turn: Turn | None) -> dict[str, str]:
     """What one answer took, all rounds together; a dash is unknown."""
     answers = [message for message in turn.messages if message.role is Role.ASSISTANT] if turn is not None else []
     usages = [message.usage for message in answers if message.usage is not None]
-    costs = [message.cost for message in answers if message.cost is not None]
     seconds = [message.seconds for message in answers if message.seconds is not None]
     inputs = [usage.input for usage in usages if usage.input is not None]
     outputs = [max(0, usage.output - (usage.thinking or 0)) for usage in usages if usage.output is not None]
     thought = [usage.thinking for usage in usages if usage.thinking is not None]
+    least = "≥ " if len(thought) < len(usages) else ""
+    cost = cost_of(paid_in((turn,))).amount if turn is not None else ""
     return {
         "time": duration(sum(seconds)) if seconds else "–",
         "in": tokens(sum(inputs)) if inputs else "–",
         "out": tokens(sum(outputs)) if outputs else "–",
-        "thinking": tokens(sum(thought)) if thought else "–",
-        "cost": money(sum(costs)) if costs else "–",
+        "thinking": f"{least}{tokens(sum(thought))}" if thought else "–",
+        "cost": cost.replace("at least", "≥") if cost else "–",
     }
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tui.context.bill import Bill
+from tui.context.bill import Bill, ModelBill
 from tui.context.meter import block_sizes
 from tui.domain.blocks import Block, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.compression import CompressionPreview
+from tui.domain.cost import money
 from tui.domain.counting import count, noun
 from tui.domain.messages import Message, Role, Turn
 from tui.domain.printable import one_line
@@ -15,7 +16,7 @@ from tui.domain.request import Verdict
 from tui.domain.usage import MeterReading
 from tui.engine.outlook import Preview
 from tui.ui.markdown.runs import Line, Look, Run, width_of
-from tui.ui.transcript.figures import money, tokens
+from tui.ui.transcript.figures import tokens
 from tui.ui.widgets.meter_lines import certainty_words, part_counts
 from tui.ui.widgets.page import Lines
 
@@ -94,14 +95,12 @@ def _bill(bill: Bill) -> Iterator[Line]:
     """What was paid so far, by model, thinking on a line of its own."""
     if not bill.models:
         return
-    yield [Run(f"cost {bill.words}", "text", Look.BOLD)]
+    yield [Run(f"cost {bill.cost.amount}", "text", Look.BOLD)]
     for row in bill.models:
         name = one_line(row.name, 60) + (" for summaries" if row.for_summaries else "")
         counts = f"in {_count(row.input)} ({_count(row.cached)} cached) · out {_count(row.output)}"
-        yield [Run(f"  {name}   ", "text"), Run(f"{counts} · {_dollars(row.dollars)}", "muted")]
-        if row.thinking:
-            part = "" if row.thinking_share is None else f" · {row.thinking_share:.0%}"
-            yield [Run(f"    thinking {_count(row.thinking)}{part} · {_dollars(row.thinking_dollars)}", "muted")]
+        yield [Run(f"  {name}   ", "text"), Run(f"{counts} · {row.cost.words}", "muted")]
+        yield [Run(f"    thinking {_thinking(row)}", "muted")]
     yield []
 
 
@@ -109,8 +108,14 @@ def _count(count: int | None) -> str:
     return "unknown" if count is None else tokens(count)
 
 
-def _dollars(dollars: float | None) -> str:
-    return "cost unknown" if dollars is None else money(dollars)
+def _thinking(row: ModelBill) -> str:
+    if row.thinking_unknown and not row.thinking:
+        return "unknown"
+    least = "at least " if row.thinking_unknown else ""
+    of = "the cost" if row.is_share_of_dollars else "the output"
+    share = "" if row.thinking_share is None else f" · {row.thinking_share:.0%} of {of}"
+    dollars = "cost unknown" if row.thinking_dollars is None else f"{least}{money(row.thinking_dollars)}"
+    return f"{least}{_count(row.thinking)}{share} · {dollars}"
 
 
 def _turns(preview: Preview, turns: Sequence[Turn], width: int) -> Iterator[Line]:

@@ -7,9 +7,9 @@ import re
 from textual.content import Content
 
 from tui.commands.context import SessionRow
+from tui.domain.cost import Cost
 from tui.domain.counting import count
 from tui.domain.printable import one_line
-from tui.ui.transcript.figures import money
 from tui.ui.widgets.row_list import Row
 
 HIT = re.compile("\x02(.*?)\x03", re.DOTALL)
@@ -33,7 +33,7 @@ def session_row(row: SessionRow, width: int, now: float, *, current: bool) -> Ro
     gap = " " * max(1, width - 2 - len(title) - len(when))
     head = Content.styled(mark, "$focus") + Content.styled(title, "bold $foreground")
     head = head + Content.styled(gap + when, "$muted-text")
-    cost = money(row.cost) if row.cost is not None else "cost unknown"
+    cost = Cost(dollars=row.cost, unknown=row.unpriced).words or "cost unknown"
     words = [row.model or "no answer yet", count(row.turns, "turn"), cost]
     if row.pinned:
         words.append("pinned")

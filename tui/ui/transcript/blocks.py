@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tui.domain.cost import money
 from tui.domain.counting import count
 from tui.domain.printable import one_line, printable
 from tui.ui.markdown.runs import Line, Look, Run, plain, wrap
 from tui.ui.markdown.stretches import Mark, Stretches
 from tui.ui.transcript.drawn import Drawn, Fold, estimated_lines
-from tui.ui.transcript.figures import duration, money, tokens
+from tui.ui.transcript.figures import duration, tokens
 from tui.ui.transcript.tool_call import ToolCall, ToolState
 
 if TYPE_CHECKING:

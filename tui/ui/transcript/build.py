@@ -15,15 +15,14 @@ from tui.domain.blocks import (
     ToolCallBlock,
     ToolResultBlock,
 )
+from tui.domain.cost import cost_of
 from tui.domain.messages import CRASHED, Message, Role, Turn
 from tui.domain.printable import one_line
 from tui.domain.stream import Finish
-from tui.domain.thinking import ThinkingForm
-from tui.domain.usage import Usage
 from tui.domain.value import dataclass
 from tui.ui.markdown.runs import Look, Run
 from tui.ui.transcript.blocks import Answer, Caption, Drawn, Fold, Spoken, Thinking, ToolCall, ToolState
-from tui.ui.transcript.figures import duration, money, tokens
+from tui.ui.transcript.figures import duration, tokens
 from tui.ui.transcript.section import Section, Voice
 from tui.ui.transcript.shelter import Raw
 from tui.ui.transcript.summary import Folded
@@ -175,23 +174,16 @@ def thought(block: ThinkingBlock, showing: Showing) -> Thinking:
     """A finished stretch of thinking."""
     made = Thinking(block.text, folded=showing.fold)
     made.seconds = block.seconds
+    made.word = block.nature
     count_tokens(made, block.tokens)
-    made.word = thinking_word(block)
     return made
 
 
 def count_tokens(drawn: Thinking, reported: int | None) -> None:
-    """As reported, else estimated by its length; of hidden thinking nothing is known then."""
+    """As reported, else estimated by the length of the thinking. A summary or nothing says nothing about the length."""
     drawn.tokens, drawn.tokens_estimated = reported, reported is None
-    if reported is None and drawn.has_text:
-        drawn.tokens = len(drawn.text()) // CHARACTERS_PER_TOKEN
-
-
-def thinking_word(block: ThinkingBlock) -> str:
-    """What kind of thinking this is."""
-    if block.text:
-        return "summary" if block.form is ThinkingForm.SUMMARY else ""
-    return "encrypted" if block.seal is not None and block.seal.encrypted else "hidden by provider"
+    if reported is None and drawn.has_text and not drawn.word:
+        drawn.tokens = drawn.size // CHARACTERS_PER_TOKEN
 
 
 def tool_call(block: ToolCallBlock, result: ToolResultBlock | None) -> ToolCall:
@@ -233,13 +225,17 @@ def fill_result(drawn: ToolCall, result: ToolResultBlock) -> None:
     drawn.detail = [*drawn.detail[:1], (language, words)]
 
 
+def heading(model: str, level: str) -> str:
+    """The model and the level in force, if it has levels."""
+    return one_line(f"{model} · {level}" if level else model, 80)
+
+
 def head(message: Message) -> Caption:
     """Who answers, at which level; a warning where another model did than was asked."""
     origin = message.origin
     if origin is None:
         return Caption(Run("answer", "muted"))
-    name = f"{origin.model} · {origin.level}" if origin.level else origin.model
-    label = [Run(one_line(name, 80), "muted", Look.BOLD)]
+    label = [Run(heading(origin.model, origin.level), "muted", Look.BOLD)]
     if origin.provider == "demo":
         label.append(Run("  demo: not a real model", "warning"))
     if message.answered_by is not None:
@@ -265,15 +261,16 @@ def footer(message: Message) -> Caption | None:
     elif message.stop is not None and message.stop.finish in STOPS:
         detail = f": {one_line(message.stop.detail, 80)}" if message.stop.detail else ""
         runs.append(Run(f"⚠ {STOPS[message.stop.finish]}{detail}", "warning"))
-    bill = bill_of(message.usage, message.seconds, message.cost)
+    bill = bill_of(message)
     if bill:
         runs.append(Run(f" · {bill}" if runs else bill, "muted"))
     return Caption(*runs, space=1) if runs else None
 
 
-def bill_of(usage: Usage | None, seconds: float | None, cost: float | None) -> str:
+def bill_of(message: Message) -> str:
     """``in 8.2k (6.1k cached) · out 1.9k · thinking 12.4k · 44 s · $0.36``, as far as it is known."""
     parts: list[str] = []
+    usage = message.usage
     if usage is not None:
         if usage.input is not None:
             cached = f" ({tokens(usage.cache_read)} cached)" if usage.cache_read else ""
@@ -283,8 +280,10 @@ def bill_of(usage: Usage | None, seconds: float | None, cost: float | None) -> s
             parts.append(f"out {tokens(max(0, spoken_tokens))}")
         if usage.thinking:
             parts.append(f"thinking {tokens(usage.thinking)}")
-    if seconds is not None:
-        parts.append(duration(seconds))
-    if cost is not None:
-        parts.append(money(cost))
+        elif usage.thinking is None and any(isinstance(block, ThinkingBlock) for block in message.blocks):
+            parts.append("thinking unknown (in out)" if usage.output is not None else "thinking unknown")
+    if message.seconds is not None:
+        parts.append(duration(message.seconds))
+    if message.cost is not None:
+        parts.append(cost_of((message,)).amount)
     return " · ".join(parts)

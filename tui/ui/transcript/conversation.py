@@ -29,12 +29,12 @@ from tui.domain.events import (
     TurnStarted,
 )
 from tui.domain.messages import Message, Role, Turn
-from tui.domain.printable import one_line, printable
+from tui.domain.printable import printable
 from tui.domain.stream import StreamEvent
 from tui.engine.state import SessionView
 from tui.ui.markdown.runs import Look, Run
 from tui.ui.transcript.blocks import Caption, ToolState
-from tui.ui.transcript.build import Showing, section_of, sections_of, spoken, words_in
+from tui.ui.transcript.build import Showing, heading, section_of, sections_of, spoken, words_in
 from tui.ui.transcript.calls import Calls
 from tui.ui.transcript.live import Clock, Live
 from tui.ui.transcript.section import Section, Voice, words_of
@@ -76,7 +76,7 @@ class Conversation:
         self._calls.clear()
         self._transcript.replace_all(self._folded(sections_of(turns, self._showing)))
         if view.answer is not None:
-            self._begin(f"{view.answer.round}:{view.answer.attempt}", str(view.spec.model), view.plan.level)
+            self._begin(f"{view.answer.round}:{view.answer.attempt}", view.spec.model, view.plan.level)
             for event in view.answer.events:
                 self.take(Stamped(view.session, view.seq, Streamed("", view.answer.round, view.answer.attempt, event)))
         for notice in view.notices:
@@ -158,7 +158,7 @@ class Conversation:
     def _begin(self, key: str, model: str, level: str) -> None:
         self._drop_bare()
         self._live = Live(Section(f"{LIVE}{key}", Voice.MODEL), self._now, self._showing)
-        self._live.section.add(Caption(Run(f"{one_line(model, 60)} · {level}", "muted", Look.BOLD)))
+        self._live.section.add(Caption(Run(heading(model, level), "muted", Look.BOLD)))
         self._transcript.column.append(self._live.section)
 
     def _reset(self) -> None:

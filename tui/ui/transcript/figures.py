@@ -13,18 +13,6 @@ def tokens(count: int) -> str:
     return f"{count / 1_000_000:.1f}".removesuffix(".0") + "M"
 
 
-def money(dollars: float) -> str:
-    """An amount: two significant digits under a dollar, cents above."""
-    if dollars == 0:
-        return "$0"
-    if dollars >= 1:
-        return f"${dollars:,.2f}"
-    places = 2
-    while places < 6 and round(dollars, places) < 10 ** (1 - places):
-        places += 1
-    return f"${dollars:.{places}f}"
-
-
 def duration(seconds: float) -> str:
     """A stretch of time: 0.8 s, 44 s, 2 m 05 s, 1 h 03 m."""
     if seconds < 9.95:

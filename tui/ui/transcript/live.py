@@ -19,18 +19,17 @@ from tui.domain.stream import (
     ThinkingDelta,
     ToolArgsDelta,
 )
+from tui.domain.thinking import ThinkingForm
 from tui.domain.usage import Usage
 from tui.engine.watch import ThinkingTime
 from tui.ui.markdown.runs import Run
 from tui.ui.transcript.blocks import Answer, Caption, Drawn, Fold, Thinking, ToolCall, ToolState
 from tui.ui.transcript.build import (
-    CHARACTERS_PER_TOKEN,
     Showing,
     count_tokens,
     fill_arguments,
     footer,
     head,
-    thinking_word,
 )
 from tui.ui.transcript.section import Section
 
@@ -79,7 +78,7 @@ class Live:
         if running is None:
             return False
         running.seconds = self._time.of(self._index, self._now())
-        running.tokens = running.size // CHARACTERS_PER_TOKEN
+        count_tokens(running, None)
         return True
 
     def finish(self, message: Message) -> None:
@@ -108,7 +107,7 @@ class Live:
         drawn = [block for block in self._blocks.values() if isinstance(block, Thinking)]
         stored = [block for block in message.blocks if isinstance(block, ThinkingBlock)]
         for block, kept in zip(drawn, stored, strict=False):
-            block.word = thinking_word(kept)
+            block.word = kept.nature
             block.seconds = kept.seconds if kept.seconds is not None else block.seconds
             count_tokens(block, kept.tokens)
         if len(drawn) == 1:
@@ -125,8 +124,8 @@ class Live:
         match event:
             case ResponseStarted(restarted=True):
                 self._start_over()
-            case BlockStarted(index, "thinking"):
-                self._thinking(index)
+            case BlockStarted(index, "thinking", form=form):
+                self._thinking(index).word = "summary" if form is ThinkingForm.SUMMARY else ""
             case BlockStarted(index, "tool_call", name, call_id):
                 self._named(index, name, call_id)
             case BlockStarted(_, "opaque", name):

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from textual.content import Content
 
-from tui.context.bill import session_bill
+from tui.context.bill import ModelBill, bill_of
 from tui.domain.compression import SummaryRun
+from tui.domain.cost import Paid, cost_of
 from tui.domain.counting import count
-from tui.domain.messages import Turn
 from tui.domain.printable import one_line
 from tui.domain.usage import Certainty, MeterReading, Part
-from tui.ui.transcript.figures import money, share, tokens
+from tui.ui.transcript.figures import share, tokens
 
 GROUPS: Sequence[tuple[str, tuple[Part, ...], str]] = (
     ("system+tools", (Part.SYSTEM, Part.TOOLS), "meter-system"),
@@ -108,27 +108,30 @@ def _pair(words: str, figure: str, width: int, style: str = "$foreground") -> Co
     return Content.styled(words, "$muted-text") + Content(gap) + Content.styled(figure, style)
 
 
-def bill_lines(turns: Sequence[Turn], width: int, summaries: Sequence[SummaryRun] = ()) -> Content:
-    """Turns, cost, and how much of what was generated is thinking; unknown prices say so.
+def bill_lines(turns: int, paid: Sequence[Paid], width: int) -> Content:
+    """Turns, the session's cost, and how much of what was generated is thinking.
 
-    By model where several were asked; what summaries cost is in the sum and on a line of its own.
+    By model where several were asked; the cost of summaries is in the sum and on a line of its own.
     """
-    rows = session_bill(turns, summaries=summaries).models
-    costs = [row.dollars for row in rows if row.dollars is not None]
-    unknown = sum(row.unpriced for row in rows)
-    spent = money(sum(costs)) if costs else "cost unknown" if rows else "nothing spent"
-    if costs and unknown:
-        spent += f" + {unknown} unknown"
-    lines = [_pair(count(len(turns), "turn"), spent, width)]
-    models = [row for row in rows if not row.for_summaries]
-    shown = [(row.name.partition("/")[2], row.dollars) for row in models] if len(models) > 1 else []
-    paid = [run.cost for run in summaries if run.cost is not None]
+    bill = bill_of(paid)
+    lines = [_pair(count(turns, "turn"), bill.cost.words or "nothing spent", width)]
+    models = [row for row in bill.models if not row.for_summaries]
+    shown = [(row.name.partition("/")[2], row.cost) for row in models] if len(models) > 1 else []
+    summaries = [run for run in paid if isinstance(run, SummaryRun)]
     if summaries:
-        shown.append(("summaries", sum(paid) if paid else None))
-    for words, dollars in shown:
-        figure = "unknown" if dollars is None else money(dollars)
-        lines.append(_pair(one_line(words, width - len(figure) - 1), figure, width))
-    output = sum(row.output or 0 for row in models)
-    thought = sum(row.thinking or 0 for row in models)
-    lines.append(_pair("thinking", f"{share(thought, output)} of output" if output else "–", width))
+        shown.append(("summaries", cost_of(summaries)))
+    for words, cost in shown:
+        lines.append(_pair(one_line(words, width - len(cost.amount) - 1), cost.amount, width))
+    lines.append(_pair("thinking", thinking_words(models), width))
     return Content("\n").join(lines)
+
+
+def thinking_words(models: Sequence[ModelBill]) -> str:
+    """The share of thinking in the output, as far as providers report it."""
+    output = sum(row.output or 0 for row in models)
+    if not output:
+        return "unknown" if any(row.thinking_unknown for row in models) else "–"
+    thought = [row.thinking for row in models if row.thinking is not None]
+    if not any(row.thinking_unknown for row in models):
+        return f"{share(sum(thought), output)} of output"
+    return f"≥ {share(sum(thought), output)} of output" if sum(thought) else "unknown"

@@ -11,11 +11,9 @@ from textual.content import Content
 from textual.widgets import Static
 
 from tui.commands.context import Desk
-from tui.domain.compression import SummaryRun
 from tui.domain.events import Severity
-from tui.domain.messages import Turn
 from tui.domain.usage import MeterReading
-from tui.engine.state import SessionView
+from tui.engine.state import SessionView, same_paid
 from tui.ui.widgets.meter_lines import bill_lines, certainty_words, meter_lines
 from tui.ui.widgets.model_picker import ModelPicker
 from tui.ui.widgets.thinking_picker import ThinkingPicker
@@ -39,8 +37,7 @@ class MeterView(Vertical):
         self._meter = Static("", markup=False, classes="meter")
         self._bill = Static("", markup=False, classes="bill")
         self._reading: MeterReading | None = None
-        self._turns: tuple[Turn, ...] | None = None
-        self._summaries: tuple[SummaryRun, ...] = ()
+        self._view: SessionView | None = None
         self._width = 0
         self._rows = -1
         """Lines of the meter: only when they change must anything else move."""
@@ -63,10 +60,10 @@ class MeterView(Vertical):
             self._draw_meter()
             self._draw_bill()
 
-    def show_turns(self, turns: tuple[Turn, ...], summaries: tuple[SummaryRun, ...]) -> None:
-        """These are the finished turns, and what was paid for summaries of some."""
-        if turns is not self._turns or summaries is not self._summaries:
-            self._turns, self._summaries = turns, summaries
+    def show_session(self, view: SessionView) -> None:
+        """Show the cost of this session."""
+        if not same_paid(view, self._view):
+            self._view = view
             self._draw_bill()
 
     def show_meter(self, reading: MeterReading) -> None:
@@ -86,8 +83,8 @@ class MeterView(Vertical):
         self._rows = rows
 
     def _draw_bill(self) -> None:
-        if self._turns is not None and self._width:
-            self._bill.update(bill_lines(self._turns, self._width, self._summaries))
+        if self._view is not None and self._width:
+            self._bill.update(bill_lines(len(self._view.turns), self._view.paid, self._width))
 
 
 class Panels(VerticalScroll, can_focus=False):
@@ -119,7 +116,7 @@ class Panels(VerticalScroll, can_focus=False):
         """Draw what changed since the last time; called every frame while something streams."""
         self.picker.show(view.spec)
         self.thinking.show(view.spec, view.plan)
-        self.meter.show_turns(view.turns, view.summaries)
+        self.meter.show_session(view)
         if view.meter is not None:
             self.meter.show_meter(view.meter)
 

@@ -11,7 +11,7 @@ from tui.domain.printable import one_line
 from tui.domain.usage import Certainty, MeterReading
 from tui.domain.value import dataclass
 from tui.engine.state import Phase
-from tui.ui.transcript.figures import duration, money, tokens
+from tui.ui.transcript.figures import duration, tokens
 
 THROBBER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
@@ -23,7 +23,8 @@ class Status:
     name: str = ""
     """model/level as it will be asked."""
     meter: MeterReading | None = None
-    cost: float | None = None
+    cost: str = ""
+    """Of the session; "" where nothing was asked."""
     phase: Phase = Phase.IDLE
     since: float | None = None
     """When the phase began."""
@@ -98,7 +99,7 @@ class StatusLine(Static):
         if status.full and status.meter is not None:
             parts.append((meter_words(status.meter), "$muted-text"))
         if status.full and status.cost:
-            parts.append((money(status.cost), "$muted-text"))
+            parts.append((status.cost, "$muted-text"))
         drawn = repr(parts)
         if drawn != self._drawn:
             self._drawn = drawn

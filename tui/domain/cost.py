@@ -1,0 +1,97 @@
+"""What was paid: one sum, in one wording, for every place that shows the cost of a turn or of a session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from math import fsum
+
+from tui.domain.compression import SummaryRun
+from tui.domain.messages import Message, Role, Turn
+from tui.domain.value import dataclass
+
+Paid = Message | SummaryRun
+"""A request that a provider is paid for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """Dollars for several requests."""
+
+    dollars: float | None = None
+    """Of the requests whose cost is known; None if none is."""
+    unknown: int = 0
+    """Requests whose cost is not known, or of which only a part is: the dollars are a lower bound."""
+
+    @property
+    def amount(self) -> str:
+        """``$0.31``, ``at least $0.31`` or ``unknown``; "" if nothing was asked."""
+        if self.dollars is None:
+            return "unknown" if self.unknown else ""
+        return f"{'at least ' if self.unknown else ''}{money(self.dollars)}"
+
+    @property
+    def words(self) -> str:
+        """The amount where no heading says that it is a cost."""
+        return "cost unknown" if self.amount == "unknown" else self.amount
+
+
+def money(dollars: float) -> str:
+    """An amount: two significant digits under a dollar, cents above."""
+    if dollars == 0:
+        return "$0"
+    if dollars >= 1:
+        return f"${dollars:,.2f}"
+    places = 2
+    while places < 6 and round(dollars, places) < 10 ** (1 - places):
+        places += 1
+    return f"${dollars:.{places}f}"
+
+
+def cost_of(paid: Iterable[Paid]) -> Cost:
+    """The sum of several requests."""
+    known: list[float] = []
+    unknown = 0
+    for request in paid:
+        if request.cost is not None:
+            known.append(request.cost)
+        unknown += not is_cost_final(request)
+    return Cost(dollars=fsum(known) if known else None, unknown=unknown)
+
+
+def is_cost_final(request: Paid) -> bool:
+    """Whether the cost is known and whole. A stream that broke off reports what it used up to then, or nothing."""
+    if request.cost is None:
+        return False
+    return isinstance(request, SummaryRun) or not request.interrupted or request.stop is not None
+
+
+def paid_in(turns: Iterable[Turn]) -> Iterator[Message]:
+    """The answers of these turns, and the attempts that were made again: those are paid for, too."""
+    for turn in turns:
+        for message in turn.messages:
+            if message.role is Role.ASSISTANT and (message.origin is not None or message.cost is not None):
+                yield message
+
+
+def left_behind(turns: Sequence[Turn], summaries: Sequence[SummaryRun], kept: Iterable[str]) -> Iterator[Paid]:
+    """What was paid in turns that another branch leaves out: the messages without their blocks."""
+    names = set(kept)
+    for message in paid_in(turn for turn in turns if turn.id not in names):
+        yield without_blocks(message)
+    yield from (run for run in summaries if run.turn not in names)
+
+
+def without_blocks(message: Message) -> Message:
+    """The message as far as the cost needs it."""
+    return Message(
+        id=message.id,
+        role=message.role,
+        blocks=(),
+        origin=message.origin,
+        usage=message.usage,
+        stop=message.stop,
+        interrupted=message.interrupted,
+        superseded=message.superseded,
+        seconds=message.seconds,
+        cost=message.cost,
+    )
