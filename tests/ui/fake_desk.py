@@ -151,6 +151,12 @@ class FakeSettings:
         self._chat.publish(SettingsChanged({name: value}))
         return f"{name} is {words} now."
 
+    async def set_saved(self, key: str, *, saved: bool) -> str:
+        value = self._layers.value(key)
+        self._layers = self._layers.without(Layer.SESSION if saved else Layer.SAVED, key)
+        self._layers = self._layers.with_value(Layer.SAVED if saved else Layer.SESSION, key, value)
+        return f"{key} is {'saved' if saved else 'for this session only'}."
+
     async def unassign(self, key: str) -> str:
         self._layers = self._layers.without(Layer.SESSION, key)
         self._chat.publish(SettingsChanged({key: self._layers.value(key)}))

@@ -44,7 +44,7 @@ async def test_every_key_can_be_set_and_unset_and_says_where_it_is_from(
     async with house(tmp_path) as h:
         await h.desk.settings.assign(key, words)
         now = h.desk.settings.layers().provenance(key)
-        assert (now.value, now.source) == (value, "session")
+        assert (now.value, now.source) == (value, "saved" if key.startswith("ui.") else "session")
         assert h.view().settings[key] == value
         said = await h.desk.settings.unassign(key)
         assert h.desk.settings.layers().provenance(key).layer is not Layer.SESSION

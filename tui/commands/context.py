@@ -97,8 +97,8 @@ class Screen(Protocol):
         """Switch; raises UsageError with the nearest names."""
         ...
 
-    def toggle_sidebar(self) -> None:
-        """Show or hide it."""
+    def toggle_sidebar(self) -> str:
+        """Show or hide it; the value of ``ui.sidebar`` that does so."""
         ...
 
     def step_thinking_view(self) -> str:

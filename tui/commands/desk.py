@@ -232,6 +232,10 @@ class SettingsDesk(Protocol):
         """``/unset``; the sentence for the user."""
         ...
 
+    async def set_saved(self, key: str, *, saved: bool) -> str:
+        """Keep a ``ui`` setting for the next start, or only for this session; the sentence for the user."""
+        ...
+
     def profiles(self) -> Sequence[tuple[str, str]]:
         """Names and descriptions."""
         ...

@@ -17,17 +17,20 @@ class Layer(IntEnum):
     """Weakest first."""
 
     DEFAULT = 0
-    CONFIG = 1
-    MODEL = 2
-    PROFILE = 3
-    COMMAND_LINE = 4
-    SESSION = 5
+    SAVED = 1
+    """What the screen's own commands keep in state.toml."""
+    CONFIG = 2
+    MODEL = 3
+    PROFILE = 4
+    COMMAND_LINE = 5
+    SESSION = 6
 
     @property
     def title(self) -> str:
         """The word shown to the user."""
         return {
             Layer.DEFAULT: "default",
+            Layer.SAVED: "saved",
             Layer.CONFIG: "config.toml",
             Layer.MODEL: "model",
             Layer.PROFILE: "profile",

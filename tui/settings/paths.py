@@ -23,6 +23,11 @@ class Paths:
         return self.config / "config.toml"
 
     @property
+    def state_file(self) -> Path:
+        """Settings of the screen that the program keeps."""
+        return self.state / "state.toml"
+
+    @property
     def keys_file(self) -> Path:
         """The user's key bindings."""
         return self.config / "keys.toml"

@@ -40,11 +40,16 @@ class AppScreen:
             raise UsageError(f"There is no theme `{name}`.", advice=f"Did you mean {', '.join(near)}?" if near else "")
         self._app.choose_theme(name)
 
-    def toggle_sidebar(self) -> None:
-        """The other way."""
+    def toggle_sidebar(self) -> str:
+        """The other way; ``auto`` where that is what auto does at this width."""
         chat = self._app.chat
-        chat.sidebar_wish = "hidden" if chat.sidebar.display else "shown"
+        shown = not chat.sidebar.display
+        chat.sidebar_wish = "auto"
         chat.place_sidebar(chat.size.width)
+        if chat.sidebar.display != shown:
+            chat.sidebar_wish = "shown" if shown else "hidden"
+            chat.place_sidebar(chat.size.width)
+        return chat.sidebar_wish
 
     def step_thinking_view(self) -> str:
         """The next of folded, peek, full."""

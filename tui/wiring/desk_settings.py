@@ -9,7 +9,7 @@ from dataclasses import replace
 from tui.catalog.plan_settings import PLAN_KEYS
 from tui.catalog.spec import parse_spec
 from tui.domain.counting import count
-from tui.domain.errors import ConfigError
+from tui.domain.errors import ConfigError, UsageError
 from tui.domain.thinking import ThinkingPlan
 from tui.settings.assign import find_key, nearest, parse
 from tui.settings.layers import Layer, Layers
@@ -22,6 +22,7 @@ from tui.settings.profiles import (
     profile_toml,
     save_profile,
 )
+from tui.settings.remembered import is_remembered
 from tui.settings.schema import keys
 from tui.wiring.open_session import OpenSession, changes
 
@@ -44,10 +45,41 @@ class LiveSettings:
             parse_spec(value, self._current.program.catalog)
         if name == "ui.theme":
             self._require_theme(str(value))
+        if is_remembered(name):
+            return await self._remember(name, value)
         layers = self._current.layers.with_value(Layer.SESSION, name, value)
         plan = await self._current.apply(layers, {name: value})
         await self._current.keep()
         return " — ".join([_with_plan(f"{name} = {_shown(value)}", name, plan), *await self._unsent(name)])
+
+    async def _remember(self, name: str, value: object) -> str:
+        """Set a value now and for the next start."""
+        remembered = self._current.program.remembered
+        layers = self._current.layers.without(Layer.SESSION, name).with_value(Layer.SAVED, name, value)
+        overruler = layers.provenance(name)
+        if overruler.layer is not Layer.SAVED:
+            layers = layers.with_value(Layer.SESSION, name, value)
+        await self._current.apply(layers, {name: value})
+        if remembered is not None:
+            remembered.keep(name, value)
+        said = f"{name} = {_shown(value)}"
+        if overruler.layer is Layer.SAVED:
+            return f"{said} — saved"
+        return f"{said} — for this session; {overruler.source} sets {_shown(overruler.value)} at the next start"
+
+    async def set_saved(self, key: str, *, saved: bool) -> str:
+        """Keep the value in force for the next start, or only for this session."""
+        name = find_key(key).name
+        value = self._current.layers.value(name)
+        if not is_remembered(name):
+            raise UsageError(f"`{name}` is never saved by the program.", advice="Write it into config.toml.")
+        if saved:
+            return await self._remember(name, value)
+        layers = self._current.layers.without(Layer.SAVED, name).with_value(Layer.SESSION, name, value)
+        await self._current.apply(layers, {name: value})
+        if self._current.program.remembered is not None:
+            self._current.program.remembered.forget(name)
+        return f"{name} = {_shown(value)} — for this session only"
 
     async def _unsent(self, name: str) -> list[str]:
         """Where the model in use will not be told of it, that."""
@@ -60,6 +92,10 @@ class LiveSettings:
         """``/unset``."""
         name = find_key(key).name
         layers = self._current.layers.without(Layer.SESSION, name)
+        if is_remembered(name):
+            layers = layers.without(Layer.SAVED, name)
+            if self._current.program.remembered is not None:
+                self._current.program.remembered.forget(name)
         plan = await self._current.apply(layers, {name: layers.value(name)})
         await self._current.keep()
         now = layers.provenance(name)

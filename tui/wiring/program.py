@@ -38,6 +38,7 @@ from tui.wiring.wishes import Wishes as Wishes
 
 if TYPE_CHECKING:
     from tui.providers.backend import ProviderBackend
+    from tui.settings.remembered import RememberedSettings
     from tui.tools.box import Workbench
     from tui.tools.late_workbench import LateWorkbench
 
@@ -62,6 +63,8 @@ class Program:
     wishes: Wishes
     config: ConfigFile
     in_force: SettingsInForce
+    remembered: RememberedSettings | None
+    """None without a screen."""
     profile_model: str | None
     planner: CataloguePlanner
     calibration: CalibrationFile
@@ -87,6 +90,8 @@ class Program:
     def close(self) -> None:
         """End: connections are closed, the engine stops, what was learned is kept."""
         self.user_state.close()
+        if self.remembered is not None:
+            self.remembered.close()
         with contextlib.suppress(TimeoutError, RuntimeError):
             self.engine.call(self.backend.aclose()).result(CLOSE_WITHIN_S)
         with contextlib.suppress(TimeoutError, RuntimeError):
@@ -130,6 +135,12 @@ def build_program(environment: Mapping[str, str], wishes: Wishes) -> Program:
     catalog, wrong = users_catalog(packaged_catalog(), config.tables, environment, file=paths.config_file.name)
     problems = [*config.problems, *(located(paths.config_file, problem) for problem in wrong)]
     layers = Layers().with_layer(Layer.CONFIG, config.values)
+    remembered = None
+    if not wishes.headless:  # there is no screen
+        from tui.settings.remembered import RememberedSettings
+
+        remembered = RememberedSettings(paths.state_file)
+        layers = layers.with_layer(Layer.SAVED, remembered.values)
     profile_model = None
     if wishes.profile is not None:
         from tui.settings.profiles import load_profile
@@ -155,6 +166,7 @@ def build_program(environment: Mapping[str, str], wishes: Wishes) -> Program:
         wishes=wishes,
         config=config,
         in_force=in_force,
+        remembered=remembered,
         profile_model=profile_model,
         planner=CataloguePlanner(catalog, scales, keys.account, price_elsewhere),
         calibration=calibration,

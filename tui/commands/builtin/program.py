@@ -19,7 +19,7 @@ async def _keys(context: CommandContext, _: str) -> None:
 
 
 async def _sidebar(context: CommandContext, _: str) -> None:
-    context.screen.toggle_sidebar()
+    await context.desk.settings.assign("ui.sidebar", context.screen.toggle_sidebar())
 
 
 async def _thinking_view(context: CommandContext, _: str) -> None:

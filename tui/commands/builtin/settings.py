@@ -92,7 +92,7 @@ async def _theme(context: CommandContext, words: str) -> None:
         await context.screen.show(View.THEMES)
         return
     context.screen.use_theme(words)
-    context.screen.say(f'Theme: {words}. `ui.theme = "{words}"` in config.toml keeps it.')
+    context.screen.say(await context.desk.settings.assign("ui.theme", words))
 
 
 COMMANDS = (
@@ -100,7 +100,7 @@ COMMANDS = (
         id="settings.set",
         slash="set",
         title="Change a setting",
-        help="Set KEY to VALUE for this session; alone it lists all settings with value, source and help.",
+        help="Set KEY to VALUE for this session (`ui` settings are saved); alone it opens the list of all settings.",
         group=Group.PROGRAM,
         run=_set,
         argument=Argument(words="KEY VALUE", complete=_settings),

@@ -160,10 +160,13 @@ def _history(app: PonderApp) -> None:
 def _themes(app: PonderApp) -> None:
     from tui.ui.screens.theme_picker import ThemePicker
 
+    async def save(name: str) -> None:
+        app.say(await app.desk.settings.assign("ui.theme", name))
+
     def chosen(name: str | None) -> None:
         if name is not None:
             app.choose_theme(name)
-            app.say(f'Theme: {name}. `ui.theme = "{name}"` in config.toml keeps it.')
+            app.run_worker(app.shell.guarded(save(name)))
 
     app.push_screen(ThemePicker(), chosen)
 

@@ -1,0 +1,69 @@
+"""``state.toml``: settings of the screen that the program itself keeps. Below config.toml; never written by hand."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+
+from tui.domain.errors import ConfigError
+from tui.settings.assign import checked, flat
+from tui.settings.merged_file import Content, MergedFile
+from tui.settings.schema import keys
+
+HEAD = "# Written by ponder. What config.toml says wins.\n"
+
+
+def is_remembered(key: str) -> bool:
+    """Whether a change of this setting is kept for the next start."""
+    return key.startswith("ui.")
+
+
+class RememberedSettings:
+    """The file, and the values this window read from it at the start."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._file = MergedFile(path, _parse, _format)
+        self.values: Mapping[str, object] = self._file.read()
+
+    def keep(self, key: str, value: object) -> None:
+        """Keep a value for the next start."""
+
+        def change(content: Content) -> None:
+            content[key] = value
+
+        self._file.change(key, change)
+
+    def forget(self, key: str) -> None:
+        """Keep no value of this setting."""
+
+        def change(content: Content) -> None:
+            content.pop(key, None)
+
+        self._file.change(key, change)
+
+    def close(self) -> None:
+        """Write what is left."""
+        self._file.close()
+
+
+def _parse(text: str) -> Content:
+    """Dotted keys; what another version wrote and this one does not know is left out."""
+    found: Content = {}
+    for key, value in flat(tomllib.loads(text)).items():
+        if key in keys() and is_remembered(key):
+            try:
+                found[key] = checked(keys()[key], value)
+            except ConfigError:
+                continue
+    return found
+
+
+def _format(content: Content) -> str:
+    import tomli_w
+
+    tables: dict[str, dict[str, object]] = {}
+    for key, value in content.items():
+        group, _, leaf = key.partition(".")
+        tables.setdefault(group, {})[leaf] = value
+    return HEAD + tomli_w.dumps(tables)
