@@ -11,6 +11,7 @@ from pathlib import Path
 from tui.domain.blocks import ImageBlock, TextBlock, ToolCallBlock, ToolResultBlock
 from tui.tools.box import Workbench
 from tui.tools.permissions import Policy
+from tui.tools.sandbox.sandbox import Kernel, this_kernel
 from tui.tools.workbench import Surroundings, build_workbench
 
 
@@ -88,8 +89,12 @@ def open_bench(
     environment: Mapping[str, str] | None = None,
     outputs: Path | None = None,
     home: Path | None = None,
+    kernel: Kernel | None = None,
 ) -> Bench:
-    """A bench whose working folder is ``around/ws``, and the home folder ``around/person`` unless said."""
+    """A bench whose working folder is ``around/ws``, and the home folder ``around/person`` unless said.
+
+    Without ``kernel`` it has the sandbox of this machine.
+    """
     folder = around / "ws"
     folder.mkdir(exist_ok=True)
     file = around / "person" / "config" / "permissions.toml"
@@ -106,6 +111,7 @@ def open_bench(
             policy=policy or Policy(),
             call_limit_s=lambda: limit_s,
             outputs=outputs,
+            kernel=this_kernel if kernel is None else lambda: kernel,
         )
     )
     return Bench(folder.resolve(), box, ScriptedUser(), file)

@@ -86,7 +86,7 @@ def test_without_allowances_it_reads_and_everything_else_is_denied_and_says_how(
     assert (done.returncode, model.problems, len(results)) == (0, [], 5)
     way_out = f"The user can allow it beforehand with `--allow 'write({repository}/heat/degrees.py)'`."
     assert results[3] == f"{NOBODY} {way_out}"
-    assert results[4] == f"{NOBODY} The user can allow it beforehand with `--allow 'shell({TESTS})'`."
+    assert results[4] == f"{NOBODY} The user can allow it beforehand with `--allow 'shell(={TESTS}) full'`."
     assert (repository / "heat" / "degrees.py").read_text() == before
     assert f"ponder: edit_file: {NOBODY}" in done.stderr
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.bench import Bench, FakeRun, open_bench, outcome
+from tests.tools.sandboxes import needs_sandbox
 from tui.context.estimate import tool_tokens
 from tui.domain.blocks import DENIED, ToolCallBlock
 from tui.domain.errors import ConfigError
@@ -42,10 +43,12 @@ async def test_a_session_answer_to_an_edit_opens_the_working_folder_but_not_its_
     assert (bench.user.asked[0].patterns, bench.user.asked[0].note.split("\n")[0]) == ((), "This place always asks.")
 
 
+@needs_sandbox
 async def test_always_is_written_to_the_file_and_holds_for_the_next_program(bench: Bench, tmp_path: Path) -> None:
-    await bench.call("shell", "shell(echo hello)", command="echo hello world")
-    assert bench.user.asked[0].patterns == ("shell(echo hello world)", "shell(echo hello)")
-    assert tomllib.loads(bench.permissions_file.read_text()) == {"allow": ["shell(echo hello)"]}
+    await bench.call("shell", "shell(echo hello) ro", command="echo hello world")
+    offers = ("shell(=echo hello world) full", "shell(echo hello) ro", "shell(echo hello) rw")
+    assert bench.user.asked[0].patterns == offers
+    assert tomllib.loads(bench.permissions_file.read_text()) == {"allow": ["shell(echo hello) ro"]}
     assert bench.permissions_file.stat().st_mode & 0o777 == 0o600
     later = open_bench(tmp_path)
     assert outcome(await later.call("shell", command="echo hello you")) == (True, "hello you")
@@ -71,7 +74,7 @@ async def test_a_denial_by_rule_names_the_rule_and_asks_nobody(tmp_path: Path) -
 
 
 async def test_after_words_of_others_an_allowed_command_asks_and_offers_no_always(bench: Bench) -> None:
-    await bench.call("shell", "shell(echo hi)", command="echo hi")
+    await bench.call("shell", "shell(echo hi) ro", command="echo hi")
     result = await bench.call("shell", "once", command="echo hi", tainted=True)
     assert (outcome(result), bench.user.asked[0].patterns) == ((True, "hi"), ())
     assert bench.user.asked[0].note.startswith("Words of others have entered this conversation")
@@ -101,6 +104,7 @@ async def test_a_rule_about_a_tool_there_is_not_is_told_with_the_nearest(tmp_pat
     ]
 
 
+@needs_sandbox
 async def test_a_wrong_rule_that_allows_is_dropped_and_the_others_hold(tmp_path: Path) -> None:
     bench = open_bench(tmp_path, permissions={"allow": ["*", "read(/**)", "shell(pwd)"]})
     assert len(bench.box.problems) == 2
@@ -113,7 +117,7 @@ async def test_a_wrong_rule_that_allows_is_dropped_and_the_others_hold(tmp_path:
 
 async def test_a_rule_is_not_added_to_a_file_that_was_broken_meanwhile(bench: Bench) -> None:
     bench.permissions_file.write_text("allow = [")
-    result = await bench.call("shell", "shell(echo hi)", command="echo hi")
+    result = await bench.call("shell", "shell(=echo hi) full", command="echo hi")
     assert (outcome(result), bench.permissions_file.read_text()) == ((True, "hi"), "allow = [")
     assert [type(problem) for problem in bench.box.problems] == [ConfigError]
 
@@ -164,11 +168,12 @@ async def test_an_answer_that_is_a_rule_settles_the_other_questions_that_it_spea
     assert [task.result() for task in running] == [True, True, True, False, False]
 
 
+@needs_sandbox
 async def test_headless_denies_what_asks_and_runs_what_the_command_line_allows(tmp_path: Path) -> None:
     policy = Policy(interactive=False, allow=("shell(echo *)", "write"))
     bench = open_bench(tmp_path, policy=policy)
     assert outcome(await bench.call("shell", command="echo hi")) == (True, "hi")
-    way_out = " The user can allow it beforehand with `--allow 'shell(=echo hi; id)'`."
+    way_out = " The user can allow it beforehand with `--allow 'shell(=echo hi; id) full'`."
     assert outcome(await bench.call("shell", command="echo hi; id")) == (False, NOBODY + way_out)
     assert outcome(await bench.call("shell", command="echo hi", tainted=True)) == (False, NOBODY)
     assert not (await bench.call("write_file", path="x.txt", content="x")).failed

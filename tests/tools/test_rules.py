@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from tui.domain.errors import ConfigError
 from tui.tools.rules import DEFAULTS, Access, Guard, Rule, RuleBook, Verdict, Wish, read_rule
+from tui.tools.sandbox.strength import Strength
 
 FOLDER, HOME = "/u/ann/ws", "/u/ann"
 ALLOW, ASK, DENY = Verdict.ALLOW, Verdict.ASK, Verdict.DENY
@@ -17,7 +19,11 @@ ALLOW, ASK, DENY = Verdict.ALLOW, Verdict.ASK, Verdict.DENY
 
 def _book(**rules: list[str]) -> RuleBook:
     made = [read_rule(Verdict(verdict), text, home=HOME) for verdict, texts in rules.items() for text in texts]
-    return RuleBook(FOLDER, tuple(made))
+    return RuleBook(FOLDER, tuple(made), held=_both)
+
+
+def _both() -> frozenset[Strength]:
+    return frozenset({Strength.READ_ONLY, Strength.WRITES_FOLDER})
 
 
 def _shell(command: str) -> Wish:
@@ -156,7 +162,7 @@ def test_after_words_of_others_everything_but_reading_asks(wish: Wish, verdict: 
 
 
 def test_rules_that_could_not_be_read_make_everything_ask_but_what_was_agreed_to_since() -> None:
-    book = RuleBook(FOLDER, (Rule(ALLOW, "shell"),), cautious=True)
+    book = RuleBook(FOLDER, (Rule(ALLOW, "shell"),), cautious=True, held=_both)
     agreed = book.plus([Rule(ALLOW, "shell", "ls")])
     commands = ("ls", "pwd")
     assert [agreed.decide(_shell(one)).verdict for one in commands] == [ALLOW, ASK]
@@ -217,13 +223,20 @@ WISHES = [
 ]
 SUBJECTS = ("*", "read", "write", "shell", "network", "mcp", "read_file", "edit_file", "fetch_url", "mcp_*", "mcp_t__x")
 PATTERNS = (None, "git", "git status", "rm", "=ls; rm x", "src/**", "**", "/etc/hosts", "*.example.org", "*", "0f")
-rules = st.builds(Rule, st.sampled_from(Verdict), st.sampled_from(SUBJECTS), st.sampled_from(PATTERNS))
+rules = st.builds(
+    Rule,
+    st.sampled_from(Verdict),
+    st.sampled_from(SUBJECTS),
+    st.sampled_from(PATTERNS),
+    st.sampled_from([None, *Strength]),
+)
 books = st.builds(
     RuleBook,
     st.just(FOLDER),
     st.lists(rules, max_size=6).map(tuple),
     st.lists(rules, max_size=3).map(tuple),
     st.booleans(),
+    st.sampled_from([_both, frozenset]),
 )
 
 
@@ -240,7 +253,7 @@ def test_nothing_is_allowed_without_a_rule_that_allows_it(book: RuleBook, wish: 
 
 @given(books, rules, st.sampled_from(WISHES), st.booleans())
 def test_one_more_denial_never_widens(book: RuleBook, rule: Rule, wish: Wish, tainted: bool) -> None:
-    more = RuleBook(book.folder, (*book.rules, Rule(DENY, rule.subject, rule.pattern)), book.session, book.cautious)
+    more = replace(book, rules=(*book.rules, Rule(DENY, rule.subject, rule.pattern)))
     before, after = book.decide(wish, tainted=tainted).verdict, more.decide(wish, tainted=tainted).verdict
     assert after.strictness >= before.strictness
 
@@ -248,7 +261,7 @@ def test_one_more_denial_never_widens(book: RuleBook, rule: Rule, wish: Wish, ta
 @given(books, st.sampled_from(WISHES))
 def test_taint_and_caution_never_widen(book: RuleBook, wish: Wish) -> None:
     plain = book.decide(wish).verdict.strictness
-    careful = RuleBook(book.folder, book.rules, book.session, cautious=True)
+    careful = replace(book, cautious=True)
     assert book.decide(wish, tainted=True).verdict.strictness >= plain
     assert careful.decide(wish).verdict.strictness >= plain
 
@@ -259,3 +272,12 @@ def test_the_order_of_the_rules_does_not_matter(some: list[Rule], wish: Wish, ra
     random.shuffle(shuffled)
     verdicts = {RuleBook(FOLDER, tuple(order)).decide(wish).verdict for order in (some, shuffled)}
     assert len(verdicts) == 1
+
+
+@given(books, st.sampled_from(WISHES))
+def test_full_is_only_for_exactly_the_command_that_was_named(book: RuleBook, wish: Wish) -> None:
+    ruling = book.decide(wish)
+    if wish.access is Access.SHELL and ruling.verdict is ALLOW:
+        assert ruling.strength in book.held() or ruling.rule == Rule(
+            ALLOW, ruling.rule.subject, ruling.rule.pattern, Strength.FULL
+        )

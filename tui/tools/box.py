@@ -17,6 +17,7 @@ from tui.domain.rows import ServerRow, ToolRow
 from tui.tools.permissions import Permissions
 from tui.tools.ports import Intent, Outcome, Prepared, Run, Tool, said
 from tui.tools.rules import Access
+from tui.tools.sandbox.strength import Strength
 
 BUILT_IN = "built in"
 
@@ -67,7 +68,7 @@ class NoForeignTools:
         """Nothing to end."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Job:
     """The hands of one running call."""
 
@@ -75,12 +76,16 @@ class _Job:
     run: Run
     permissions: Permissions
     redact: Callable[[str], str]
+    strength: Strength = Strength.FULL
+    rule: str = ""
 
     def progress(self, text: str) -> None:
         self.run.progress(self.redact(text))
 
     async def permit(self, intent: Intent) -> None:
-        await self.permissions.permit(self.call, intent, self.run)
+        grant = await self.permissions.permit(self.call, intent, self.run)
+        if grant.strength.rank < self.strength.rank:
+            self.strength, self.rule = grant.strength, grant.rule
 
 
 @dataclass(slots=True)

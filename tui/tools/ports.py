@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from tui.domain.blocks import ImageBlock, TextBlock, ToolCallBlock
 from tui.domain.printable import printable
 from tui.tools.rules import Access, Wish
+from tui.tools.sandbox.strength import Strength
 
 
 class Approver(Protocol):
@@ -68,6 +69,16 @@ class Intent:
 
 class Job(Protocol):
     """The hands of a running tool: it may ask for more permission and tell its progress."""
+
+    @property
+    def strength(self) -> Strength:
+        """What a command may do: the least that any question about this call allowed."""
+        ...
+
+    @property
+    def rule(self) -> str:
+        """The rule that gave this strength; empty where the user was asked."""
+        ...
 
     def progress(self, text: str) -> None:
         """Say how far it is."""

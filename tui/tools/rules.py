@@ -1,8 +1,9 @@
 """The rules engine: what a call wants, what the rules say. Pure; nothing here reads a file or asks anybody.
 
-A rule is ``SUBJECT`` or ``SUBJECT(PATTERN)`` with a verdict. The subject is a tool's name (``*`` as a wildcard) or a
-kind of access. Among the user's rules that fit, the most specific wins; deny beats ask beats allow at equal
-specificity. Only where none fits the defaults speak. Whatever allows, a guarded place and untrusted content ask.
+A rule is ``SUBJECT`` or ``SUBJECT(PATTERN)`` with a verdict; one that allows commands may end in a strength. The
+subject is a tool's name (``*`` as a wildcard) or a kind of access. Among the user's rules that fit, the most specific
+wins; deny beats ask beats allow at equal specificity. Only where none fits the defaults speak. Whatever allows, a
+guarded place and untrusted content ask.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import fnmatch
 import glob as glob_patterns
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
@@ -18,7 +19,8 @@ from pathlib import PurePosixPath
 
 from tui.domain.errors import ConfigError
 from tui.tools.path_patterns import alternatives, has_wildcard, literal_length, path_matches
-from tui.tools.shell_words import begins_with, mentions, plain_words
+from tui.tools.sandbox.strength import Strength
+from tui.tools.shell_words import begins_with, can_match, is_readable, may_mention, mentions, plain_words
 
 
 class Access(StrEnum):
@@ -64,6 +66,8 @@ class Wish:
     inside: bool = False
     """The path lies in the working folder."""
     guard: Guard = Guard.NONE
+    stopped: bool = False
+    """The sandbox stopped this very command before."""
 
 
 _EXACT = 10_000
@@ -77,9 +81,22 @@ class Rule:
     verdict: Verdict
     subject: str
     pattern: str | None = None
+    strength: Strength | None = None
+    """For commands; None where the rule does not say."""
 
     def __str__(self) -> str:
-        return self.subject if self.pattern is None else f"{self.subject}({self.pattern})"
+        text = self.subject if self.pattern is None else f"{self.subject}({self.pattern})"
+        return text if self.strength is None else f"{text} {self.strength}"
+
+    @property
+    def is_exact_command(self) -> bool:
+        """Whether it names one whole command."""
+        return self.pattern is not None and self.pattern.startswith("=")
+
+    @property
+    def runs_with(self) -> Strength:
+        """The strength of a command that it allows."""
+        return self.strength or Strength.WRITES_FOLDER
 
     @cached_property
     def _subject_rank(self) -> int:
@@ -120,6 +137,14 @@ class Ruling:
     rule: Rule | None = None
     why: str = ""
     """Said on the approval sheet, where a guard overrode a rule."""
+    exact_opens: bool = False
+    """A rule for exactly this command would allow it, whatever ``why`` says."""
+    strength: Strength = Strength.FULL
+    """How a command runs that is allowed."""
+
+
+def _nothing_held() -> frozenset[Strength]:
+    return frozenset()
 
 
 DEFAULTS = (Rule(Verdict.ALLOW, "read"),)
@@ -136,6 +161,8 @@ class RuleBook:
     """What the user agreed to while this program ran."""
     cautious: bool = False
     """Rules that deny may be missing (a broken file): nothing but the session's own rules allows."""
+    held: Callable[[], frozenset[Strength]] = _nothing_held
+    """The strengths that a sandbox of this machine can hold."""
 
     def plus(self, rules: Iterable[Rule]) -> RuleBook:
         """The book with more rules of this session."""
@@ -159,7 +186,35 @@ class RuleBook:
         if rule.verdict is not Verdict.ALLOW:
             return Ruling(verdict=rule.verdict, rule=rule)
         why = self._why_ask_anyway(rule, wish, tainted=tainted)
-        return Ruling(verdict=Verdict.ASK if why else Verdict.ALLOW, rule=rule, why=why)
+        if why or wish.access is not Access.SHELL:
+            return Ruling(verdict=Verdict.ASK if why else Verdict.ALLOW, rule=rule, why=why)
+        return self._decide_command(rule, wish)
+
+    def _decide_command(self, rule: Rule, wish: Wish) -> Ruling:
+        strength = rule.runs_with
+        if strength is not Strength.FULL and (wish.stopped or strength not in self.held()):
+            return Ruling(verdict=Verdict.ASK, rule=rule)
+        if not rule.is_exact_command and self._may_be_denied(wish):
+            why = "Rules deny or ask for commands, and what this one runs cannot be read plainly."
+            return Ruling(verdict=Verdict.ASK, rule=rule, why=why, exact_opens=True)
+        return Ruling(verdict=Verdict.ALLOW, rule=rule, strength=strength)
+
+    def _may_be_denied(self, wish: Wish) -> bool:
+        """Whether a rule that denies or asks could be meant, in a spelling that cannot be read."""
+        if not wish.target:
+            return False
+        strict = [
+            rule.pattern
+            for rule in (*self.rules, *self.session)
+            if rule.verdict is not Verdict.ALLOW and rule.pattern is not None and rule.speaks_for(wish)
+        ]
+        if not strict:
+            return False
+        return not is_readable(wish.target) or any(may_mention(wish.target, pattern) for pattern in strict)
+
+    def never_matching(self) -> list[tuple[Rule, str]]:
+        """Rules that fit nothing, and why."""
+        return [(rule, why) for rule in (*self.rules, *self.session) if (why := _why_never(rule))]
 
     def standing(self, tool: str, access: Access) -> Verdict:
         """What the rules say of a tool before its target is known; for lists."""
@@ -169,7 +224,13 @@ class RuleBook:
 
     def _strongest(self, rules: Iterable[Rule], wish: Wish) -> Rule | None:
         fitting = [rule for rule in rules if rule.speaks_for(wish) and self._fits(rule, wish)]
-        return max(fitting, key=lambda rule: (*rule.weight(wish), rule.verdict.strictness), default=None)
+        held = self.held() | {Strength.FULL} if wish.access is Access.SHELL else frozenset()
+
+        def rank(rule: Rule) -> tuple[int, int, int, int]:
+            strength = rule.runs_with.rank if rule.runs_with in held else -1
+            return (*rule.weight(wish), rule.verdict.strictness, strength)
+
+        return max(fitting, key=rank, default=None)
 
     def _fits(self, rule: Rule, wish: Wish) -> bool:
         allows = rule.verdict is Verdict.ALLOW
@@ -202,7 +263,7 @@ class RuleBook:
         return ""
 
 
-_RULE = re.compile(r"([A-Za-z0-9_*?\[\]-]{1,80})(?:\((.+)\))?", re.DOTALL)
+_RULE = re.compile(r"([A-Za-z0-9_*?\[\]-]{1,80})(?:\((.+)\))?(?:[ \t]+(ro|rw|full))?", re.DOTALL)
 _PATH_SUBJECTS = ("read", "write", "read_file", "list_dir", "glob", "grep", "write_file", "edit_file")
 
 
@@ -211,17 +272,58 @@ def read_rule(verdict: Verdict, text: str, *, home: str) -> Rule:
     found = _RULE.fullmatch(text.strip())
     if found is None:
         raise ConfigError(f"`{text[:200]}` is no rule: write `TOOL` or `TOOL(PATTERN)`.")
-    subject, pattern = found[1], found[2]
+    subject, pattern, strength = found[1], found[2], found[3]
     if pattern is not None and subject in _PATH_SUBJECTS:
         if len(alternatives(pattern)) > 1:
             raise ConfigError(f"`{text}`: `{{a,b}}` is not understood in rules; write one rule for each.")
         pattern = _whole_path(pattern, home)
     elif pattern is not None and subject == Access.SHELL and not pattern.startswith("="):
-        pattern = pattern.removesuffix("*").rstrip(": ")
-    rule = Rule(verdict, subject, pattern)
+        pattern = _first_words(pattern, verdict)
+    rule = Rule(verdict, subject, pattern, Strength(strength) if strength else None)
+    if strength:
+        _check_strength(rule)
     if verdict is Verdict.ALLOW:
         _refuse_too_wide(rule, text, home)
     return rule
+
+
+def _first_words(pattern: str, verdict: Verdict) -> str | None:
+    """The words of a pattern; None for one that means all commands."""
+    if verdict is Verdict.ALLOW or re.search(r"(?:^|[\s:])\*\Z", pattern):
+        # A rule that denies keeps its other wildcards: `rm*` is about `rmdir` too.
+        pattern = pattern.removesuffix("*")
+    return pattern.rstrip(": ") or None
+
+
+def _check_strength(rule: Rule) -> None:
+    if rule.verdict is not Verdict.ALLOW or rule.subject != Access.SHELL:
+        raise ConfigError(f"`{rule}`: only rules that allow `shell` have a strength.")
+    if rule.strength is Strength.FULL and not rule.is_exact_command:
+        raise ConfigError(f"`{rule}`: `full` needs the whole command: write `shell(=COMMAND) full`, or use `rw`.")
+
+
+def _why_never(rule: Rule) -> str:
+    """Why no call can fit a rule; empty where one can."""
+    pattern, subject = rule.pattern or "", rule.subject
+    if subject == Access.SHELL and rule.pattern is not None:
+        return _why_no_command(rule, pattern)
+    if subject in _PATH_SUBJECTS and ".." in PurePosixPath(pattern).parts:
+        return "paths are compared without `..`"
+    if subject in (Access.NETWORK, "fetch_url"):
+        if "/" in pattern:
+            return "the pattern is a host, such as `docs.python.org`, without scheme and path"
+        return "hosts are compared in lower case" if pattern != pattern.lower() else ""
+    return ""
+
+
+def _why_no_command(rule: Rule, pattern: str) -> str:
+    if rule.is_exact_command:
+        return "" if pattern[1:] else "it names no command"
+    if can_match(pattern, allows=rule.verdict is Verdict.ALLOW):
+        return ""
+    if rule.verdict is Verdict.ALLOW:
+        return "first words cannot hold `;|&$()<>`, backslashes or open quotes; write `shell(=COMMAND)`"
+    return "it holds no word"
 
 
 def _whole_path(pattern: str, home: str) -> str:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tui.tools.permissions import offered
+from tui.domain.errors import ToolError
 from tui.tools.ports import Intent, Job, Outcome, Prepared, on_a_line, said
 from tui.tools.processes import Command, Ended, run_to_end
 from tui.tools.rules import Access, Wish
-from tui.tools.shell_words import offered_prefixes
+from tui.tools.sandbox.sandbox import Confined, Sandbox, looks_refused
+from tui.tools.sandbox.strength import Strength
+from tui.tools.shell_words import prefix_to_offer, works_while_writing
 from tui.tools.workspace import Workspace
 
 DEFAULT_SECONDS = 120
@@ -43,6 +46,8 @@ class Shell:
     environment: Mapping[str, str]
     limit_s: Callable[[], float | None]
     """What the caller gives a call; None is without limit."""
+    sandbox: Sandbox
+    """Holds commands that run by a rule."""
     outputs: Path | None = None
     """Where outputs go that are too long to be told."""
     name: str = "shell"
@@ -53,37 +58,95 @@ class Shell:
     )
     access: Access = Access.SHELL
     arguments: type[BaseModel] = ShellArguments
+    _stopped: set[str] = field(default_factory=set)
+    """Commands that the sandbox stopped: the user is asked about them next time."""
 
     async def prepare(self, arguments: BaseModel) -> Prepared:
         """Say what would be run."""
         if not isinstance(arguments, ShellArguments):
             raise TypeError
         command = arguments.command
-        patterns = offered(self.name, offered_prefixes(command))
+        exact = f"{self.name}(={command}) {Strength.FULL}"
+        stopped = command in self._stopped
+        held = await asyncio.to_thread(self.sandbox.strengths)
         intent = Intent(
-            wish=Wish(tool=self.name, access=Access.SHELL, target=command),
+            wish=Wish(tool=self.name, access=Access.SHELL, target=command, stopped=stopped),
             summary="Run a command",
             detail=command,
-            note=f"in {on_a_line(self.workspace.root)}",
-            patterns=patterns,
-            session=f"{self.name}(={command})",
+            note="\n".join((f"in {on_a_line(self.workspace.root)}", *self._about_sandbox(held, stopped=stopped))),
+            patterns=(exact, *self._prefixes(command, held)),
+            session=exact,
         )
 
         async def perform(job: Job) -> Outcome:
-            ended = await run_to_end(self._command(arguments), job.progress)
-            return _told(ended)
+            if job.strength is Strength.FULL:
+                return _told(await run_to_end(self._command(arguments, self._argv(command)), job.progress))
+            return await self._perform_confined(arguments, job)
 
         return Prepared(intents=(intent,), perform=perform)
 
-    def _command(self, arguments: ShellArguments) -> Command:
+    async def _perform_confined(self, arguments: ShellArguments, job: Job) -> Outcome:
+        command = arguments.command
+        async with self.sandbox.confine(job.strength, self._argv(command), self.environment) as confined:
+            launched = self._command(arguments, confined.argv, confined.environment)
+            ended = await run_to_end(launched, job.progress)
+            never_started = confined.never_started
+        if never_started:
+            said_by_it = ended.output.text().strip()[-300:]
+            raise ToolError(f"The sandbox could not be set up, so the command was not run: {said_by_it}")
+        if looks_refused(ended.output.text()) or confined.set_aside:
+            self._stopped.add(command)
+        notes = self._what_the_sandbox_did(ended, confined, job.rule, command)
+        return _told(ended, notes, failed=bool(confined.set_aside))
+
+    def _what_the_sandbox_did(self, ended: Ended, confined: Confined, rule: str, command: str) -> list[str]:
+        strength = confined.strength
+        notes = [
+            f"(`{on_a_line(path.relative_to(self.workspace.root))}` is a file that other programs run by themselves:"
+            f" it was renamed to `{on_a_line(new.relative_to(self.workspace.root))}`)"
+            for path, new in confined.set_aside
+        ]
+        if command in self._stopped:
+            notes.append(
+                f"(The sandbox probably stopped something: by the rule `{rule}` {strength.words}. Call it again"
+                " unchanged and the user is asked; the answer `once` lets it run without the sandbox, and the rule"
+                f" `{self.name}(={command}) {Strength.FULL}` does so always.)"
+            )
+        elif ended.code:
+            notes.append(f"(in the sandbox: {strength.words})")
+        return notes
+
+    def _about_sandbox(self, held: frozenset[Strength], *, stopped: bool) -> list[str]:
+        if stopped:
+            return ["The sandbox stopped this command before. Yes runs it without the sandbox."]
+        if not held:
+            return ["No sandbox on this system: only exactly this command can be allowed for always."]
+        return [
+            f"Yes runs it without a sandbox. Rules ending in ro or rw use {self.sandbox.name()}:",
+            "ro only reads; rw also writes this folder; neither uses the network.",
+        ]
+
+    def _prefixes(self, command: str, held: frozenset[Strength]) -> list[str]:
+        prefix = prefix_to_offer(command)
+        if prefix is None:
+            return []
+        strengths = [Strength.READ_ONLY] + [Strength.WRITES_FOLDER] * works_while_writing(prefix)
+        return [f"{self.name}({prefix}) {strength}" for strength in strengths if strength in held]
+
+    def _argv(self, command: str) -> tuple[str, ...]:
+        return (shutil.which("bash") or "/bin/sh", "-c", command)
+
+    def _command(
+        self, arguments: ShellArguments, argv: tuple[str, ...], environment: Mapping[str, str] | None = None
+    ) -> Command:
         limit = self.limit_s()
         seconds = float(arguments.timeout)
         if limit is not None:
             seconds = min(seconds, max(limit - BEFORE_THE_ENGINE_S, 1.0))
         return Command(
-            argv=(shutil.which("bash") or "/bin/sh", "-c", arguments.command),
+            argv=argv,
             folder=self.workspace.root,
-            environment=self.environment,
+            environment=self.environment if environment is None else environment,
             timeout_s=seconds,
             outputs=self.outputs,
         )
@@ -99,11 +162,13 @@ def child_environment(environment: Mapping[str, str], names: frozenset[str] = fr
     return {**passed, **_FIXED}
 
 
-def _told(ended: Ended) -> Outcome:
+def _told(ended: Ended, notes: Sequence[str] = (), *, failed: bool = False) -> Outcome:
     text = ended.output.text().rstrip("\n") + (f"\n({ended.kept})" if ended.kept else "")
     if ended.why_killed:
-        return said(f"{text}\n(killed with all it had started: {ended.why_killed})".lstrip("\n"), failed=True)
-    if ended.code:
-        how = f"exit code {ended.code}" if ended.code > 0 else f"ended by signal {-ended.code}"
-        return said(f"{text}\n({how})".lstrip("\n"), failed=True)
-    return said(text or "(no output, exit code 0)")
+        end = f"(killed with all it had started: {ended.why_killed})"
+    elif ended.code:
+        end = f"(exit code {ended.code})" if ended.code > 0 else f"(ended by signal {-ended.code})"
+    else:
+        end = "" if text else "(no output, exit code 0)"
+    failed = failed or bool(ended.why_killed or ended.code)
+    return said("\n".join(filter(None, (text, end, *notes))).lstrip("\n"), failed=failed)

@@ -1,24 +1,51 @@
-"""Reads a shell command the way a permission rule may: as plain words, or not at all."""
+"""Reads a shell command the way a permission rule may: as plain words, or not at all.
+
+Rules that allow need certainty, rules that deny must not be avoided by another spelling. So a rule that allows fits
+only plain words; a rule that denies fits wherever its words occur; and a command of which neither can be said for sure
+is one that the user is asked about.
+"""
 
 from __future__ import annotations
 
 import re
 import shlex
+from fnmatch import fnmatchcase
+from itertools import pairwise
 
 _SPECIAL = re.compile(r"[;|&$()<>`\x00-\x08\x0a-\x1f\x7f\\]")
 """With any of these a command can do more than its first words say, so no prefix speaks for it."""
-_BREAKS = re.compile(r"[\s;|&$()<>`{}]+")
+_OPERATORS = re.compile(r"[\n;|&$()<>`{}]+")
+_WILDCARDS = re.compile(r"[*?\[]")
 
 _RUNS_ANYTHING = re.compile(
-    r"(?:awk|bash|bun|busybox|chroot|command|dash|deno|doas|docker|env|eval|exec|find|fish|gdb|ksh|lua|make"
-    r"|nc|node|nohup|npx|osascript|parallel|perl|php|pipx|podman|python|ruby|screen|script|sed|sh|ssh"
-    r"|strace|su|sudo|tclsh|time|timeout|tmux|uv|uvx|watch|xargs|zsh)[0-9.]*"
+    r"(?:ash|awk|bash|bun|busybox|chroot|chrt|command|csh|dash|deno|doas|docker|env|eval|exec|expect|fakeroot|find"
+    r"|firejail|fish|flock|gawk|gdb|ionice|ksh|ld|lua|make|mawk|nawk|nc|nice|node|nohup|npx|nsenter|osascript|parallel"
+    r"|perl|php|pipx|podman|python|ruby|runuser|screen|script|sed|setarch|setpriv|setsid|sh|ssh|stdbuf|strace|su|sudo"
+    r"|systemd-run|tar|taskset|tclsh|tcsh|time|timeout|tmux|unshare|uv|uvx|watch|xargs|zsh)[0-9.]*"
 )
-"""Programs whose arguments are programs: nothing shorter than the whole command is offered."""
+"""Programs whose arguments are programs: only the whole command is offered."""
+_DESTROYS_OR_SENDS = re.compile(
+    r"(?:chattr|chgrp|chmod|chown|cp|curl|dd|ftp|install|kill|killall|ln|mkfs.*|mount|mv|pkill|reboot|rm|rmdir|rsync"
+    r"|scp|sftp|shred|shutdown|socat|tee|telnet|truncate|umount|unlink|wget)"
+)
+"""Programs that only destroy, overwrite or send: only the whole command is offered."""
 _HAS_SUBCOMMANDS = re.compile(
     r"git|hg|jj|npm|pnpm|yarn|cargo|go|pip[0-9.]*|poetry|gh|kubectl|helm|terraform|aws|gcloud|brew|apt"
 )
 """Programs that are many programs: their name alone is not offered."""
+_WRITES_GUARDED = frozenset({"git", "hg", "jj", "svn"})
+"""Programs that write where no sandbox lets anything write: `rw` would promise what does not work."""
+
+_HIDES_WORDS = frozenset("$`\\{}[]*?!")
+"""Outside quotes these make words that are not written there."""
+_HIDES_WORDS_IN_QUOTES = frozenset("$`\\!")
+_INTERPRETER = re.compile(
+    r"(?:ash|bash|bun|busybox|csh|dash|deno|fish|ksh|lua|node|osascript|perl|php|python|pypy|ruby|sh|tclsh|tcsh|zsh)[0-9.]*"
+)
+_READS_COMMANDS = re.compile(
+    r"alias|at|batch|crontab|doas|ed|eval|ex|expect|g?awk|mawk|nawk|parallel|sed|ssh|su|trap|vim?|xargs"
+)
+"""Programs that run what stands in their arguments or their input, spelled in a language of their own."""
 
 
 def plain_words(command: str) -> tuple[str, ...] | None:
@@ -38,34 +65,144 @@ def begins_with(command: str, prefix: str) -> bool:
     return words is not None and start is not None and words[: len(start)] == start
 
 
-def mentions(command: str, prefix: str) -> bool:
-    """Whether the words of ``prefix`` stand anywhere in a command, however wrapped; for rules that deny or ask."""
-    wanted = [_bare(word) for word in _loose_words(prefix)]
-    words = [_bare(word) for word in _loose_words(command)]
-    return bool(wanted) and any(words[at : at + len(wanted)] == wanted for at in range(len(words)))
+def mentions(command: str, pattern: str) -> bool:
+    """Whether the words of ``pattern`` occur anywhere in a command, however wrapped; for rules that deny or ask.
+
+    Options may stand between the words (``git -C . push``), and those of the pattern may come in any order and be
+    joined (``rm -fr``).
+    """
+    return _search(command, pattern, sure=True)
 
 
-def offered_prefixes(command: str) -> tuple[str, ...]:
-    """Patterns to offer for a command, narrowest first; none for a command that is more than plain words."""
+def may_mention(command: str, pattern: str) -> bool:
+    """Whether the command is the one of ``pattern`` with options of which nothing is known (``git push --force``)."""
+    return _search(command, pattern, sure=False)
+
+
+def is_readable(command: str) -> bool:
+    """Whether every program the command starts is spelled out in it."""
+    return _quoting_is_plain(command) and not any(map(_hides_a_program, _runs(command)))
+
+
+def can_match(pattern: str, *, allows: bool) -> bool:
+    """Whether any command fits a pattern that is not an exact one."""
+    if allows:
+        return plain_words(pattern) is not None
+    return any(_plain_and_options(pattern))
+
+
+def prefix_to_offer(command: str) -> str | None:
+    """The first words that a rule may speak for, or None where only the whole command may."""
     words = plain_words(command)
     if words is None:
-        return ()
-    whole = shlex.join(words)
-    offers = [whole]
+        return None
     program = words[0].rpartition("/")[2]
-    if _RUNS_ANYTHING.fullmatch(program):
-        return tuple(offers)
+    if "=" in program or _RUNS_ANYTHING.fullmatch(program) or _DESTROYS_OR_SENDS.fullmatch(program):
+        return None
     if len(words) > 1 and re.fullmatch(r"[a-z][a-z0-9_:-]*", words[1]):
-        offers.append(shlex.join(words[:2]))
-    elif not _HAS_SUBCOMMANDS.fullmatch(program):
-        offers.append(shlex.join(words[:1]))
-    return tuple(dict.fromkeys(offers))
+        return shlex.join(words[:2])
+    return None if _HAS_SUBCOMMANDS.fullmatch(program) else shlex.join(words[:1])
 
 
-def _loose_words(command: str) -> list[str]:
+def works_while_writing(prefix: str) -> bool:
+    """Whether a program makes sense in a sandbox that may write the working folder."""
+    return prefix.split(" ")[0].rpartition("/")[2] not in _WRITES_GUARDED
+
+
+def _search(command: str, pattern: str, *, sure: bool) -> bool:
+    wanted, options = _plain_and_options(pattern)
+    if not sure and not options:
+        return False
+    if not wanted:
+        return sure and any(_has_options(words, options) for words in _runs(command) if options)
+    for words in _runs(command):
+        for at in range(len(words)):
+            after = words[at + 1 :]
+            if not _follow(words[at:], wanted):
+                continue
+            if _has_options(after, options) or (not sure and any(word[0] == "-" for word in after)):
+                return True
+    return False
+
+
+def _plain_and_options(pattern: str) -> tuple[list[str], list[str]]:
+    words = [word for run in _runs(pattern) for word in run]
+    return [_bare(word) for word in words if word[0] != "-"], [word for word in words if word[0] == "-" and word != "-"]
+
+
+def _follow(words: list[str], wanted: list[str]) -> bool:
+    """Whether the wanted words begin the words; options, each with a value, may stand between them."""
+    at = 0
+    for number, word in enumerate(wanted):
+        while number and at < len(words) and words[at][0] == "-" and not _fits(words[at], word):
+            valued = at + 1 < len(words) and words[at + 1][0] != "-" and not _fits(words[at + 1], word)
+            at += 2 if valued else 1
+        if at >= len(words) or not _fits(words[at], word):
+            return False
+        at += 1
+    return True
+
+
+def _fits(word: str, wanted: str) -> bool:
+    bare = _bare(word)
+    return fnmatchcase(bare, wanted) if _WILDCARDS.search(wanted) else bare == wanted
+
+
+def _has_options(words: list[str], wanted: list[str]) -> bool:
+    given = [word.lower() for word in words if word[0] == "-"]
+    letters = {letter for word in given if word[:2] != "--" for letter in word[1:]}
+    for option in (word.lower() for word in wanted):
+        if option.startswith("--"):
+            # A program takes every beginning of a long option that is clear.
+            if not any(len(word) > 3 and option.partition("=")[0].startswith(word.partition("=")[0]) for word in given):
+                return False
+        elif not set(option[1:]) <= letters:
+            return False
+    return True
+
+
+def _runs(command: str) -> list[list[str]]:
+    """The words between operators, without any quoting: more words than a shell would see, never fewer."""
     unquoted = re.sub(r"\\(.)", r"\1", command.replace("\\\n", ""), flags=re.DOTALL)
-    return [word for word in _BREAKS.split(unquoted.replace('"', "").replace("'", "")) if word]
+    # What an option has for its value may be a program: `tar --to-command=rm`.
+    bare = re.sub(r"(?<!\S)(-\S*?)=", r"\1= ", unquoted.replace('"', "").replace("'", ""))
+    return [words for words in (run.split() for run in _OPERATORS.split(bare)) if words]
+
+
+def _quoting_is_plain(command: str) -> bool:
+    quote, before = "", " "
+    for one in command:
+        if quote:
+            if one == quote:
+                quote = ""
+            elif quote == '"' and one in _HIDES_WORDS_IN_QUOTES:
+                return False
+        elif one in "'\"":
+            quote = one
+        elif one in _HIDES_WORDS or (one < " " and one not in "\t\n") or one == "\x7f":
+            return False
+        elif (one == "#" and before in " \t\n;|&()") or (one == "<" and before == "<"):
+            # In comments and here-documents quotes mean nothing.
+            return False
+        before = one
+    return not quote
+
+
+def _hides_a_program(words: list[str]) -> bool:
+    if any(_READS_COMMANDS.fullmatch(_bare(word)) for word in words):
+        return True
+    if "git" in map(_bare, words) and any(word.startswith(("-c", "--config-env", "--exec-path")) for word in words):
+        return True
+    for word, following in pairwise([*words, "-"]):
+        name = _bare(word)
+        takes_program = following != "-m" and following.startswith(("-", "/dev/", "/proc/"))
+        if takes_program and _INTERPRETER.fullmatch(name):
+            return True
+        if name == "env" and following.startswith(("-S", "--split")):
+            return True
+    return False
 
 
 def _bare(word: str) -> str:
-    return word.rpartition("/")[2] or word
+    """The name of a program without its folder; letter case does not count on every file system."""
+    return (word.rpartition("/")[2] or word).lower()

@@ -16,6 +16,7 @@ from tui.tools.mcp_config import read_servers
 from tui.tools.permissions import Policy, open_permissions
 from tui.tools.ports import Tool
 from tui.tools.read_file import ReadFile
+from tui.tools.sandbox.sandbox import Kernel, Sandbox, this_kernel
 from tui.tools.seen_files import SeenFiles
 from tui.tools.shell import Shell, child_environment
 from tui.tools.workspace import Workspace
@@ -53,6 +54,8 @@ class Surroundings:
     """The proxy a page is fetched through, by its URL."""
     outputs: Path | None = None
     """A folder for outputs of commands that are too long to be told; None keeps only their ends."""
+    kernel: Callable[[], Kernel] = this_kernel
+    """What sandbox this machine offers."""
 
 
 def build_workbench(around: Surroundings) -> Workbench:
@@ -60,6 +63,12 @@ def build_workbench(around: Surroundings) -> Workbench:
     folder, home = around.folder.resolve(), around.home.resolve()
     guarded = guarded_paths(home, around.environment)
     workspace = Workspace(folder, home, guarded, tuple(path.resolve() for path in around.protected))
+    sandbox = Sandbox(
+        folder=folder,
+        guarded=lambda path: guarded.startup.fits(path) or workspace.is_ours(path),
+        hidden=lambda: (*guarded.secret.existing(), *workspace.protected),
+        kernel=around.kernel,
+    )
     rules = dict(around.permissions)
     environment = child_environment(around.environment, _names(rules.pop("environment", ())))
     seen = SeenFiles()
@@ -70,10 +79,12 @@ def build_workbench(around: Surroundings) -> Workbench:
         Grep(workspace, environment, find_ripgrep(environment)),
         WriteFile(workspace, seen),
         EditFile(workspace, seen),
-        Shell(workspace, environment, around.call_limit_s, around.outputs),
+        Shell(workspace, environment, around.call_limit_s, sandbox, around.outputs),
         FetchUrl(proxy_for=around.proxy_for),
     )
-    permissions = open_permissions(folder, around.permissions_file, rules, home=home, policy=around.policy)
+    permissions = open_permissions(
+        folder, around.permissions_file, rules, home=home, policy=around.policy, held=sandbox.strengths
+    )
     servers, problems = read_servers(around.mcp, around.environment)
     permissions.problems += problems
     permissions.mind_strangers(tool.name for tool in tools)

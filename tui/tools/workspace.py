@@ -79,8 +79,8 @@ class Workspace:
             real = path.resolve()
             str(real).encode()
             names = [*spellings(path), real]
-            is_secret = self._is_ours(real) or self.guarded.secret.holds(names)
-            runs_itself = self._is_ours(real) or self.guarded.startup.holds(names)
+            is_secret = self.is_ours(real) or self.guarded.secret.holds(names)
+            runs_itself = self.is_ours(real) or self.guarded.startup.holds(names)
         except (OSError, RuntimeError, UnicodeEncodeError, ValueError) as error:
             raise ToolError(f"`{printable(text[:200])}` is no path: {_words(error)}.") from None
         inside = real == self.root or self.root in real.parents
@@ -96,9 +96,10 @@ class Workspace:
 
     def holds_secrets(self, real: Path) -> bool:
         """Whether a file that a search came across, by its real path, may hold secrets."""
-        return self.guarded.secret.fits(real) or self._is_ours(real)
+        return self.guarded.secret.fits(real) or self.is_ours(real)
 
-    def _is_ours(self, real: Path) -> bool:
+    def is_ours(self, real: Path) -> bool:
+        """Whether a path belongs to the program itself."""
         return any(real == folder or folder in real.parents for folder in self.protected)
 
 

@@ -1,0 +1,226 @@
+"""Rules about commands: how they are spelled, which commands they are about, and how those run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tui.domain.errors import ConfigError
+from tui.tools.rules import Access, RuleBook, Verdict, Wish, read_rule
+from tui.tools.sandbox.strength import Strength
+
+FOLDER, HOME = "/u/ann/ws", "/u/ann"
+ALLOW, ASK, DENY = Verdict.ALLOW, Verdict.ASK, Verdict.DENY
+
+
+def _both() -> frozenset[Strength]:
+    return frozenset({Strength.READ_ONLY, Strength.WRITES_FOLDER})
+
+
+def _book(**rules: list[str]) -> RuleBook:
+    made = [read_rule(Verdict(verdict), text, home=HOME) for verdict, texts in rules.items() for text in texts]
+    return RuleBook(FOLDER, tuple(made), held=_both)
+
+
+def _shell(command: str) -> Wish:
+    return Wish(tool="shell", access=Access.SHELL, target=command)
+
+
+SPELLINGS = [
+    "/usr/bin/rm x",
+    "command rm x",
+    "env -i rm x",
+    "env A=1 rm x",
+    "nice -n 5 rm x",
+    "timeout 5 rm x",
+    "stdbuf -o0 rm x",
+    "sudo -u root rm x",
+    "xargs rm < list",
+    "nohup rm x &",
+    "RM x",
+    "find . -exec rm {} +",
+    "echo x | xargs -n1 rm",
+    "sh -c 'rm x'",
+    "sed -n '1e rm x' a",
+    "tar xf a --to-command='rm x'",
+    "if true; then rm x; fi",
+    "f() { rm x; }; f",
+    "rm\\\n x",
+]
+HIDDEN = [
+    "/bin/r? x",
+    "/bin/r[m] x",
+    "{rm,x}",
+    "{r,x}m x",
+    "$'\\x72m' x",
+    "r$1m x",
+    "r${X}m x",
+    "$(echo r)m x",
+    "`echo r`m x",
+    'eval "r""$X"',
+    "X=r; ${X}m x",
+    "echo 'r m' | tr -d ' ' | sh",
+    "printf 'r%s' m | xargs -I% sh -c %",
+    "python3 -c 'import os'",
+    "perl -e 1",
+    "awk 'BEGIN{system(1)}'",
+    "sed 's/a/b/e' f",
+    "bash <<X",
+    "bash /dev/stdin",
+    "ssh host",
+    "echo # '",
+    "trap x EXIT",
+    "echo 'unclosed",
+    "!!",
+]
+
+
+@pytest.mark.parametrize("command", SPELLINGS)
+def test_a_denied_command_is_denied_in_every_spelling_that_names_it(command: str) -> None:
+    assert _book(allow=["shell"], deny=["shell(rm)"]).decide(_shell(command)).verdict is DENY
+
+
+@pytest.mark.parametrize("command", HIDDEN)
+def test_a_command_that_cannot_be_read_asks_where_a_rule_denies_or_asks(command: str) -> None:
+    for verdict in ("deny", "ask"):
+        ruling = _book(**{"allow": ["shell"], verdict: ["shell(rm)"]}).decide(_shell(command))
+        assert (ruling.verdict, ruling.exact_opens) == (ASK, True)
+    assert _book(allow=["shell"]).decide(_shell(command)).verdict is ALLOW
+    assert (
+        _book(allow=["shell", f"shell(={command}) full"], deny=["shell(rm)"]).decide(_shell(command)).verdict is ALLOW
+    )
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git -C . push",
+        "git --git-dir=.git --work-tree . push -f",
+        "git --no-pager push",
+        "/usr/bin/git 'push'",
+        "git -P pu'sh'",
+        "cd x && git -C .. push origin",
+    ],
+)
+def test_options_between_the_words_of_a_denied_command_hide_nothing(command: str) -> None:
+    assert _book(allow=["shell"], deny=["shell(git push)"]).decide(_shell(command)).verdict is DENY
+
+
+@pytest.mark.parametrize(
+    ("denied", "command", "verdict"),
+    [
+        ("git push", "git -c alias.p=push p", ASK),
+        ("git push", "git --config-env=alias.p=X p", ASK),
+        ("git push", "git commit -m push", ALLOW),
+        ("git push", "git log", ALLOW),
+        ("rm -rf", "rm -fr x", DENY),
+        ("rm -rf", "rm x -r -f", DENY),
+        ("rm -rf", "rm -r x", ASK),
+        ("rm -rf", "rm x", ALLOW),
+        ("git push --force", "git push --forc", DENY),
+        ("git push --force", "git push -f", ASK),
+        ("git push --force", "git push", ALLOW),
+        ("rm*", "rmdir x", DENY),
+        ("*", "ls", DENY),
+        ("git *", "git status", DENY),
+        ("rm", "grep 'a*[b]' x", ALLOW),
+        ("rm", "python -m pytest", ALLOW),
+        ("rm", "pytest -k 'a or b' && ls", ALLOW),
+    ],
+)
+def test_what_a_rule_that_denies_is_about(denied: str, command: str, verdict: Verdict) -> None:
+    book = _book(allow=["shell", "shell(git)", "shell(rm)"], deny=[f"shell({denied})"])
+    exact = _book(allow=["shell"], deny=[f"shell({denied})"])
+    assert exact.decide(_shell(command)).verdict is verdict, book
+
+
+@pytest.mark.parametrize(
+    ("text", "pattern", "strength"),
+    [
+        ("shell(pytest) rw", "pytest", Strength.WRITES_FOLDER),
+        ("shell(git log) ro", "git log", Strength.READ_ONLY),
+        ("shell(=echo x) full", "=echo x", Strength.FULL),
+        ("shell(=echo (x) ro) full", "=echo (x) ro", Strength.FULL),
+        ("shell(=echo x) ro) full", "=echo x) ro", Strength.FULL),
+        ("shell rw", None, Strength.WRITES_FOLDER),
+        ("shell(*)", None, None),
+        ("shell(*) ro", None, Strength.READ_ONLY),
+        ("shell(git *)", "git", None),
+    ],
+)
+def test_a_rule_about_commands_says_its_strength(text: str, pattern: str | None, strength: Strength | None) -> None:
+    rule = read_rule(ALLOW, text, home=HOME)
+    assert (rule.pattern, rule.strength) == (pattern, strength)
+    assert read_rule(ALLOW, str(rule), home=HOME) == rule
+
+
+@pytest.mark.parametrize("text", ["shell(pytest) full", "shell full", "write(**) rw", "read ro", "shell(x) wr"])
+def test_a_strength_where_none_belongs_is_refused(text: str) -> None:
+    with pytest.raises(ConfigError):
+        read_rule(ALLOW, text, home=HOME)
+
+
+def test_full_for_a_prefix_names_the_way() -> None:
+    with pytest.raises(ConfigError, match="whole command"):
+        read_rule(ALLOW, "shell(npm) full", home=HOME)
+
+
+def test_a_strength_of_a_rule_that_denies_is_refused() -> None:
+    with pytest.raises(ConfigError, match="only rules that allow"):
+        read_rule(DENY, "shell(rm) ro", home=HOME)
+
+
+@pytest.mark.parametrize(
+    ("rules", "command", "decided"),
+    [
+        (["shell(git log)"], "git log", (ALLOW, Strength.WRITES_FOLDER)),
+        (["shell(git log) ro"], "git log", (ALLOW, Strength.READ_ONLY)),
+        (["shell(git log) ro", "shell(git log) rw"], "git log", (ALLOW, Strength.WRITES_FOLDER)),
+        (["shell(git log) ro", "shell(git) rw"], "git log", (ALLOW, Strength.READ_ONLY)),
+        (["shell(git log) ro", "shell(=git log -1) full"], "git log -1", (ALLOW, Strength.FULL)),
+        (["shell(=git log -1)"], "git log -1", (ALLOW, Strength.WRITES_FOLDER)),
+    ],
+)
+def test_the_rule_decides_how_a_command_runs(rules: list[str], command: str, decided: tuple[Verdict, Strength]) -> None:
+    ruling = _book(allow=rules).decide(_shell(command))
+    assert (ruling.verdict, ruling.strength) == decided
+
+
+@pytest.mark.parametrize(
+    "text", ["shell(git log)", "shell(git log) ro", "shell(git log) rw", "shell", "shell(=git log)"]
+)
+def test_without_a_sandbox_only_an_exact_command_in_full_is_allowed(text: str) -> None:
+    rule = read_rule(ALLOW, text, home=HOME)
+    full = read_rule(ALLOW, "shell(=git log) full", home=HOME)
+    assert RuleBook(FOLDER, (rule,)).decide(_shell("git log")).verdict is ASK
+    assert RuleBook(FOLDER, (rule, full)).decide(_shell("git log")).verdict is ALLOW
+
+
+def test_a_command_that_the_sandbox_stopped_asks_unless_it_is_allowed_in_full() -> None:
+    stopped = replace(_shell("git log"), stopped=True)
+    assert _book(allow=["shell(git log) rw"]).decide(stopped).verdict is ASK
+    assert _book(allow=["shell(git log) rw", "shell(=git log) full"]).decide(stopped).verdict is ALLOW
+
+
+@pytest.mark.parametrize(
+    ("verdict", "text"),
+    [
+        (ALLOW, "shell(make && ./run)"),
+        (ALLOW, "shell(echo 'x)"),
+        (ALLOW, "shell(=)"),
+        (DENY, "shell(|)"),
+        (DENY, "read(a/../b)"),
+        (DENY, "fetch_url(https://example.org)"),
+        (DENY, "network(Example.org)"),
+    ],
+)
+def test_a_rule_that_can_never_match_is_told(verdict: Verdict, text: str) -> None:
+    rule = read_rule(verdict, text, home=HOME)
+    assert [told for told, _ in RuleBook(FOLDER, (rule,)).never_matching()] == [rule]
+
+
+def test_rules_that_match_something_are_not_told() -> None:
+    texts = ["shell(git log)", "shell(=a; b) full", "write(src/**)", "fetch_url(*.example.org)", "shell(*)", "mcp_x"]
+    made = tuple(read_rule(ALLOW, text, home=HOME) for text in texts)
+    assert RuleBook(FOLDER, made).never_matching() == []

@@ -1,0 +1,69 @@
+"""What the sandbox says to the model and to the user, and what is offered with it and without it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.fakes.bench import open_bench, outcome
+from tests.tools.sandboxes import every_sandbox, needs_sandbox
+from tui.tools.permissions import Policy
+from tui.tools.sandbox.sandbox import Kernel
+
+
+@every_sandbox
+async def test_a_command_that_the_sandbox_stops_says_so_and_the_next_time_the_user_is_asked(
+    tmp_path: Path, kernel: Kernel
+) -> None:
+    bench = open_bench(tmp_path, kernel=kernel, permissions={"allow": ["shell(touch) ro"]})
+    good, text = outcome(await bench.call("shell", command="touch new.txt"))
+    assert (good, bench.user.asked) == (False, [])
+    assert "by the rule `shell(touch) ro` it may read, but not write or use the network" in text
+    assert "Call it again unchanged and the user is asked" in text
+    assert "`shell(=touch new.txt) full`" in text
+    again = outcome(await bench.call("shell", "once", command="touch new.txt"))
+    assert again == (True, "(no output, exit code 0)")
+    assert "The sandbox stopped this command before. Yes runs it without the sandbox." in bench.user.asked[0].note
+    assert bench.user.asked[0].patterns[0] == "shell(=touch new.txt) full"
+    assert (bench.folder / "new.txt").exists()
+
+
+@needs_sandbox
+async def test_headless_a_stopped_command_names_the_rule_that_would_let_it_run(tmp_path: Path) -> None:
+    bench = open_bench(tmp_path, policy=Policy(interactive=False, allow=("shell(touch) ro",)))
+    await bench.call("shell", command="touch new.txt")
+    good, text = outcome(await bench.call("shell", command="touch new.txt"))
+    assert not good
+    assert "--allow 'shell(=touch new.txt) full'" in text
+
+
+@every_sandbox
+async def test_an_answer_for_always_runs_at_its_own_strength_at_once(tmp_path: Path, kernel: Kernel) -> None:
+    bench = open_bench(tmp_path, kernel=kernel)
+    bench.write("a.txt", "one\n")
+    await bench.call("shell", "shell(sort) ro", command="sort -o b.txt a.txt")
+    assert not (bench.folder / "b.txt").exists()
+    await bench.call("shell", "shell(uniq) rw", command="uniq a.txt b.txt")
+    assert (bench.folder / "b.txt").exists()
+    assert "Rules ending in ro or rw use " in bench.user.asked[0].note
+
+
+async def test_without_a_sandbox_only_the_exact_command_is_offered_and_prefix_rules_ask(tmp_path: Path) -> None:
+    bench = open_bench(tmp_path, kernel=Kernel(), permissions={"allow": ["shell(touch)", "shell(ls) ro"]})
+    for command in ("touch x", "ls"):
+        assert not outcome(await bench.call("shell", command=command))[0]
+        assert [asked.patterns for asked in bench.user.asked] == [(f"shell(={command}) full",)]
+        assert "No sandbox on this system" in bench.user.asked[0].note
+    await bench.call("shell", "shell(=touch x) full", command="touch x")
+    assert outcome(await bench.call("shell", command="touch x"))[0]
+    assert bench.user.asked == []
+
+
+async def test_a_sandbox_that_cannot_be_set_up_runs_nothing(tmp_path: Path) -> None:
+    broken = tmp_path / "bwrap"
+    broken.write_text("#!/bin/sh\necho 'no permission to make a namespace' >&2\nexit 1\n")
+    broken.chmod(0o755)
+    kernel = Kernel(seccomp=True, bubblewrap=str(broken))
+    bench = open_bench(tmp_path, kernel=kernel, permissions={"allow": ["shell rw"]})
+    good, text = outcome(await bench.call("shell", command="touch x"))
+    assert (good, (bench.folder / "x").exists()) == (False, False)
+    assert text == ("The sandbox could not be set up, so the command was not run: no permission to make a namespace")

@@ -1,0 +1,1 @@
+"""Kernel sandboxes for commands that run without a question."""

@@ -1,0 +1,53 @@
+"""bubblewrap: the command sees a read-only copy of the file system, other processes and the network not at all."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+_PROBE_S = 10.0
+
+
+def arguments(
+    program: str, *, temporary: Path, writable: Path | None, carved: Iterable[Path] = (), hidden: Iterable[Path] = ()
+) -> tuple[str, ...]:
+    """The command line up to the command. Later mounts lie over earlier ones."""
+    found = [
+        *(program, "--die-with-parent", "--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-net"),
+        *("--unshare-uts", "--unshare-cgroup-try", "--cap-drop", "ALL"),
+        *("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"),
+    ]
+    if writable is not None:
+        found += ["--bind", str(writable), str(writable)]
+        for path in carved:
+            found += ["--ro-bind", str(path), str(path)]
+    for path in hidden:
+        if path.is_dir():
+            found += ["--perms", "0000", "--tmpfs", str(path)]
+        else:
+            found += ["--ro-bind", "/dev/null", str(path)]
+    found += ["--bind", str(temporary), str(temporary)]
+    return (*found, "--")
+
+
+@cache
+def working_program() -> str | None:
+    """The path of ``bwrap`` where it is installed and this kernel lets it work. Blocks for some milliseconds."""
+    program, harmless = shutil.which("bwrap"), shutil.which("true")
+    if program is None or harmless is None:
+        return None
+    try:
+        tried = subprocess.run(
+            [*arguments(program, temporary=Path("/"), writable=None), harmless],
+            env={},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_PROBE_S,
+            check=False,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return program if tried.returncode == 0 else None

@@ -1,0 +1,202 @@
+"""The sandbox of this machine: what it can hold, and a command put into it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import platform
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from tui.tools.sandbox import bubblewrap, landlock, seatbelt, seccomp
+from tui.tools.sandbox.guarded_entries import Entries, Guarded, guarded_entries, set_aside
+from tui.tools.sandbox.strength import Strength
+
+CHILD = Path(__file__).with_name("child.py")
+_KERNEL_FOLDERS = (("dev",), ("proc",), ("sys",))
+_REFUSALS = re.compile(
+    r"permission denied|operation not permitted|read-only file system|network is unreachable|invalid cross-device link"
+    r"|temporary failure in name resolution|could not resolve|name or service not known|device or resource busy"
+    r"|cannot connect to|unable to connect|failed to connect|EACCES|EPERM|EROFS|ENETUNREACH|EAI_AGAIN",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kernel:
+    """What this machine offers."""
+
+    landlock: int = 0
+    """The version; 0 is none."""
+    seccomp: bool = False
+    bubblewrap: str | None = None
+    seatbelt: bool = False
+
+    @property
+    def strengths(self) -> frozenset[Strength]:
+        """What can be held to all that it promises."""
+        able = self.seatbelt or (self.seccomp and (self.landlock > 0 or self.bubblewrap is not None))
+        return frozenset({Strength.READ_ONLY, Strength.WRITES_FOLDER}) if able else frozenset()
+
+    def name_for(self, strength: Strength) -> str:
+        """What holds a strength."""
+        if strength not in self.strengths:
+            return "none"
+        if self.seatbelt:
+            return "seatbelt"
+        return "bubblewrap" if self.bubblewrap is not None else f"Landlock {self.landlock}"
+
+    def words(self) -> str:
+        """In a few words, for the user."""
+        if not self.strengths:
+            return "none: only exact commands can be allowed"
+        return f"{self.name_for(Strength.READ_ONLY)}: ro and rw without a question"
+
+
+@cache
+def this_kernel() -> Kernel:
+    """Asks the kernel itself. Blocks for some milliseconds where bubblewrap is installed."""
+    if sys.platform == "darwin":
+        return Kernel(seatbelt=seatbelt.PROGRAM.exists())
+    if sys.platform != "linux":
+        return Kernel()
+    known = seccomp.supported(platform.machine()) and Path("/proc/sys/kernel/seccomp").exists()
+    return Kernel(landlock=landlock.kernel_abi(), seccomp=known, bubblewrap=bubblewrap.working_program())
+
+
+@dataclass(slots=True)
+class Confined:
+    """A command in the sandbox, while it runs and afterwards."""
+
+    strength: Strength
+    argv: tuple[str, ...]
+    environment: dict[str, str]
+    specification: Path | None = None
+    """A file that is gone as soon as the sandbox holds and the command was started."""
+    set_aside: tuple[tuple[Path, Path], ...] = ()
+    """Guarded files the command made: where, and what they are called now. Known after the end."""
+
+    @property
+    def never_started(self) -> bool:
+        """Whether the sandbox could not be set up, so that the command did not run."""
+        return self.specification is not None and self.specification.exists()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sandbox:
+    """For one working folder."""
+
+    folder: Path
+    guarded: Guarded
+    """Whether a path of the working folder is run or obeyed by other programs."""
+    hidden: Callable[[], Sequence[Path]] = field(default=tuple)
+    """What must not be read either."""
+    kernel: Callable[[], Kernel] = this_kernel
+
+    def strengths(self) -> frozenset[Strength]:
+        """What can be held here."""
+        return self.kernel().strengths
+
+    def name(self) -> str:
+        """What holds commands."""
+        return self.kernel().name_for(Strength.READ_ONLY)
+
+    @asynccontextmanager
+    async def confine(
+        self, strength: Strength, argv: Sequence[str], environment: Mapping[str, str]
+    ) -> AsyncIterator[Confined]:
+        """The command line that runs it in the sandbox; leaving ends the traces of it."""
+        before = Entries({})
+        temporary = await asyncio.to_thread(_temporary_folder)
+        try:
+            if strength is Strength.WRITES_FOLDER:
+                before = await asyncio.to_thread(guarded_entries, self.folder, self.guarded)
+            confined = await asyncio.to_thread(self._confined, strength, argv, temporary, before)
+            confined.environment = {**environment, **_variables(temporary)}
+            try:
+                yield confined
+            finally:
+                if strength is Strength.WRITES_FOLDER:
+                    # Not in a thread: a cancelled call must not leave it out.
+                    confined.set_aside = set_aside(self.folder, before, self.guarded)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+
+    def _confined(self, strength: Strength, argv: Sequence[str], temporary: Path, before: Entries) -> Confined:
+        kernel = self.kernel()
+        if strength not in kernel.strengths:
+            raise RuntimeError(strength)
+        writable = self.folder if strength is Strength.WRITES_FOLDER else None
+        hidden = self._hidden()
+        if kernel.seatbelt:
+            patterns = [seatbelt.everything_below(path) for path in before.identities]
+            profile = seatbelt.profile(temporary=temporary, writable=writable, guarded=patterns, hidden=hidden)
+            return Confined(strength, (str(seatbelt.PROGRAM), "-p", profile, *argv), {})
+        spec = temporary / "sandbox.json"
+        child = (sys.executable, "-I", "-S", str(CHILD), str(spec), *argv)
+        if kernel.bubblewrap is not None:
+            spec.write_text(json.dumps(_inside_bubblewrap()), encoding="utf-8")
+            prefix = bubblewrap.arguments(
+                kernel.bubblewrap, temporary=temporary, writable=writable, carved=before.paths, hidden=hidden
+            )
+            return Confined(strength, (*prefix, *child), {}, spec)
+        rules = landlock.read_only(kernel.landlock, hidden)
+        landlock.writable(rules, kernel.landlock, temporary, ())
+        landlock.grant(rules, temporary, landlock.READ, ())
+        if writable is not None:
+            landlock.writable(rules, kernel.landlock, writable, before.paths)
+        spec.write_text(json.dumps(_by_landlock(kernel.landlock, rules, strength)), encoding="utf-8")
+        return Confined(strength, child, {}, spec)
+
+    def _hidden(self) -> list[Path]:
+        around = {self.folder, *self.folder.parents}
+        real = dict.fromkeys(path.resolve() for path in self.hidden())
+        return [
+            path for path in real if path not in around and path.parts[1:2] not in _KERNEL_FOLDERS and path.exists()
+        ]
+
+
+def _temporary_folder() -> Path:
+    return Path(tempfile.mkdtemp(prefix="ponder-")).resolve()
+
+
+def looks_refused(output: str) -> bool:
+    """Whether the output of a command speaks of something that a sandbox refuses."""
+    return _REFUSALS.search(output) is not None
+
+
+def _variables(temporary: Path) -> dict[str, str]:
+    # Git refreshes its index while it only looks; without the lock it does not try.
+    return {"TMPDIR": str(temporary), "TMP": str(temporary), "TEMP": str(temporary), "GIT_OPTIONAL_LOCKS": "0"}
+
+
+def _inside_bubblewrap() -> dict[str, object]:
+    # The network is one of its own, with nothing but a loopback, so servers of tests work.
+    families = frozenset({seccomp.AF_INET, seccomp.AF_INET6, seccomp.AF_NETLINK})
+    wanted = seccomp.Filter(refused=seccomp.OUT_OF_PROCESS, sockets=families)
+    return {"seccomp": seccomp.program_of(wanted).hex()}
+
+
+def filter_beside_landlock(abi: int, strength: Strength) -> seccomp.Filter:
+    """What a version of Landlock does not know is refused as system calls."""
+    refused = seccomp.OUT_OF_PROCESS | seccomp.SHARED_MEMORY | seccomp.ATTRIBUTES
+    if strength is Strength.READ_ONLY:
+        refused |= seccomp.TIMES
+    if abi < landlock.SCOPE_ABI:
+        refused |= seccomp.SIGNALS
+    return seccomp.Filter(refused=refused, truncation=abi < landlock.TRUNCATE_ABI)
+
+
+def _by_landlock(abi: int, rules: landlock.Rules, strength: Strength) -> dict[str, object]:
+    ruleset = landlock.ruleset_of(abi)
+    wanted = {"fs": ruleset.fs, "net": ruleset.net, "scoped": ruleset.scoped, "size": ruleset.size}
+    program = seccomp.program_of(filter_beside_landlock(abi, strength))
+    of_files = int(landlock.OF_FILES)
+    return {"seccomp": program.hex(), "landlock": {**wanted, "of_files": of_files, "rules": rules}}

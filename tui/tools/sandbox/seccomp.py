@@ -1,0 +1,209 @@
+"""Seccomp: the program of system calls that are refused, for what Landlock and bubblewrap leave open.
+
+Landlock does not know sockets of the file system (before version 9), UDP (before 10), permissions, owners and extended
+attributes; a socket of the file system leads to daemons (docker, systemd, an ssh agent) that do anything for the user.
+"""
+
+from __future__ import annotations
+
+import errno
+import platform
+import struct
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+LOAD, JUMP_EQUAL, JUMP_AT_LEAST, AND, RETURN = 0x20, 0x15, 0x35, 0x54, 0x06
+ALLOW = 0x7FFF0000
+REFUSE = 0x00050000
+"""SECCOMP_RET_ERRNO; the error number is in the low bits."""
+_NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16
+_X32 = 0x40000000
+_O_TRUNC, _O_ACCMODE = 0x200, 0x3
+_TERMINAL_INPUT = (0x5412, 0x541C)
+"""TIOCSTI and TIOCLINUX type into a terminal."""
+_SET_ATTRIBUTES = (0x40086602, 0x401C5820)
+"""FS_IOC_SETFLAGS and FS_IOC_FSSETXATTR need no right to write."""
+AF_INET, AF_INET6, AF_NETLINK = 2, 10, 16
+
+# By name: the number on x86_64, and on aarch64, whose table is the generic one. None: not there.
+_NUMBERS: Mapping[str, tuple[int | None, int | None]] = {
+    "socket": (41, 198),
+    "ioctl": (16, 29),
+    "open": (2, None),
+    "openat": (257, 56),
+    "openat2": (437, 437),
+    "truncate": (76, 45),
+    "ptrace": (101, 117),
+    "process_vm_readv": (310, 270),
+    "process_vm_writev": (311, 271),
+    "pidfd_getfd": (438, 438),
+    "io_uring_setup": (425, 425),
+    "io_uring_enter": (426, 426),
+    "io_uring_register": (427, 427),
+    "keyctl": (250, 219),
+    "add_key": (248, 217),
+    "request_key": (249, 218),
+    "bpf": (321, 280),
+    "perf_event_open": (298, 241),
+    "userfaultfd": (323, 282),
+    "open_by_handle_at": (304, 265),
+    "mount": (165, 40),
+    "umount2": (166, 39),
+    "pivot_root": (155, 41),
+    "move_mount": (429, 429),
+    "open_tree": (428, 428),
+    "fsopen": (430, 430),
+    "mount_setattr": (442, 442),
+    "setns": (308, 268),
+    "unshare": (272, 97),
+    "chmod": (90, None),
+    "fchmod": (91, 52),
+    "fchmodat": (268, 53),
+    "fchmodat2": (452, 452),
+    "chown": (92, None),
+    "fchown": (93, 55),
+    "lchown": (94, None),
+    "fchownat": (260, 54),
+    "setxattr": (188, 5),
+    "lsetxattr": (189, 6),
+    "fsetxattr": (190, 7),
+    "removexattr": (197, 14),
+    "lremovexattr": (198, 15),
+    "fremovexattr": (199, 16),
+    "setxattrat": (463, 463),
+    "removexattrat": (466, 466),
+    "file_setattr": (469, 469),
+    "utime": (132, None),
+    "utimes": (235, None),
+    "futimesat": (261, None),
+    "utimensat": (280, 88),
+    "kill": (62, 129),
+    "tkill": (200, 130),
+    "tgkill": (234, 131),
+    "rt_sigqueueinfo": (129, 138),
+    "rt_tgsigqueueinfo": (297, 240),
+    "pidfd_send_signal": (424, 424),
+    "shmget": (29, 194),
+    "shmat": (30, 196),
+    "shmctl": (31, 195),
+    "semget": (64, 190),
+    "semop": (65, 193),
+    "semctl": (66, 191),
+    "semtimedop": (220, 192),
+    "msgget": (68, 186),
+    "msgsnd": (69, 189),
+    "msgrcv": (70, 188),
+    "msgctl": (71, 187),
+    "mq_open": (240, 180),
+    "mq_unlink": (241, 181),
+}
+_ARCHITECTURES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
+
+OUT_OF_PROCESS = frozenset(
+    (
+        *("ptrace", "process_vm_readv", "process_vm_writev", "pidfd_getfd", "io_uring_setup", "io_uring_enter"),
+        *("io_uring_register", "keyctl", "add_key", "request_key", "bpf", "perf_event_open", "userfaultfd"),
+        *("open_by_handle_at", "mount", "umount2", "pivot_root", "move_mount", "open_tree", "fsopen"),
+        *("mount_setattr", "setns", "unshare"),
+    )
+)
+"""Other processes, the kernel's key rings, and ways around this filter."""
+SHARED_MEMORY = frozenset(
+    (
+        *("shmget", "shmat", "shmctl", "semget", "semop", "semctl", "semtimedop", "msgget", "msgsnd", "msgrcv"),
+        *("msgctl", "mq_open", "mq_unlink"),
+    )
+)
+ATTRIBUTES = frozenset(
+    (
+        *("chmod", "fchmod", "fchmodat", "fchmodat2", "chown", "fchown", "lchown", "fchownat", "setxattr"),
+        *("lsetxattr", "fsetxattr", "removexattr", "lremovexattr", "fremovexattr", "setxattrat", "removexattrat"),
+        "file_setattr",
+    )
+)
+TIMES = frozenset(("utime", "utimes", "futimesat", "utimensat"))
+SIGNALS = frozenset(
+    ("kill", "tkill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "pidfd_send_signal"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """What is refused besides the calls that are refused always."""
+
+    refused: frozenset[str]
+    sockets: frozenset[int] = frozenset()
+    """Families of sockets that may be made; socket pairs always may."""
+    truncation: bool = False
+    """Refuse to truncate a file that is not open for writing."""
+
+
+def supported(machine: str | None = None) -> bool:
+    """Whether the table knows this processor."""
+    return (machine or platform.machine()) in _ARCHITECTURES
+
+
+def program_of(wanted: Filter, machine: str | None = None) -> bytes:
+    """The filter as the kernel takes it."""
+    audit, column = _ARCHITECTURES[machine or platform.machine()]
+    code = _Code()
+    code.load(_ARCHITECTURE)
+    code.unless_equal(audit, errno.EPERM)
+    code.load(_NUMBER)
+    if column == 0:
+        code.at_least(_X32, errno.ENOSYS)
+    for name in sorted(wanted.refused):
+        number = _NUMBERS[name][column]
+        if number is not None:
+            code.equal(number, errno.EPERM)
+    if wanted.truncation:
+        # openat2 takes its flags from memory, where no filter can look; libc falls back to openat.
+        code.equal(_number("openat2", column), errno.ENOSYS)
+        code.equal(_number("truncate", column), errno.EPERM)
+        for name, at in (("open", 1), ("openat", 2)):
+            number = _NUMBERS[name][column]
+            if number is not None:
+                code.call(number, at, (_O_TRUNC,), mask=_O_TRUNC | _O_ACCMODE)
+    code.call(_number("ioctl", column), 1, (*_TERMINAL_INPUT, *_SET_ATTRIBUTES))
+    code.call(_number("socket", column), 0, wanted.sockets, otherwise=True)
+    code.out += [(RETURN, 0, 0, ALLOW)]
+    return b"".join(struct.pack("=HBBI", *line) for line in code.out)
+
+
+def _number(name: str, column: int) -> int:
+    number = _NUMBERS[name][column]
+    if number is None:
+        raise KeyError(name)
+    return number
+
+
+class _Code:
+    """Instructions of classic BPF; each returns or falls through to the next."""
+
+    def __init__(self) -> None:
+        self.out: list[tuple[int, int, int, int]] = []
+
+    def load(self, offset: int) -> None:
+        self.out.append((LOAD, 0, 0, offset))
+
+    def equal(self, value: int, error: int) -> None:
+        self.out += [(JUMP_EQUAL, 0, 1, value), (RETURN, 0, 0, REFUSE | error)]
+
+    def unless_equal(self, value: int, error: int) -> None:
+        self.out += [(JUMP_EQUAL, 1, 0, value), (RETURN, 0, 0, REFUSE | error)]
+
+    def at_least(self, value: int, error: int) -> None:
+        self.out += [(JUMP_AT_LEAST, 0, 1, value), (RETURN, 0, 0, REFUSE | error)]
+
+    def call(
+        self, number: int, argument: int, values: Iterable[int], *, mask: int = 0, otherwise: bool = False
+    ) -> None:
+        """Refuse a call by the low half of an argument: with one of the values, or ``otherwise`` with any other."""
+        inner: list[tuple[int, int, int, int]] = [(LOAD, 0, 0, _ARGUMENTS + 8 * argument)]
+        if mask:
+            inner.append((AND, 0, 0, mask))
+        refuse, allow = (RETURN, 0, 0, REFUSE | errno.EPERM), (RETURN, 0, 0, ALLOW)
+        for value in sorted(values):
+            inner += [(JUMP_EQUAL, 0, 1, value), allow if otherwise else refuse]
+        inner.append(refuse if otherwise else allow)
+        self.out += [(JUMP_EQUAL, 0, len(inner), number), *inner]

@@ -1,0 +1,32 @@
+"""How much a command may do that runs without a question."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Strength(StrEnum):
+    """The word at the end of a rule about commands."""
+
+    READ_ONLY = "ro"
+    """Reads; writes only a temporary folder of its own; no network, no signals to other processes."""
+    WRITES_FOLDER = "rw"
+    """Also writes the working folder, but nothing that other programs run or obey by themselves."""
+    FULL = "full"
+    """No sandbox."""
+
+    @property
+    def rank(self) -> int:
+        """More allows more."""
+        return list(Strength).index(self)
+
+    @property
+    def words(self) -> str:
+        """For the user and the model."""
+        match self:
+            case Strength.READ_ONLY:
+                return "it may read, but not write or use the network"
+            case Strength.WRITES_FOLDER:
+                return "it may write the working folder, except files that other programs run, without network"
+            case Strength.FULL:
+                return "without a sandbox"
