@@ -5,7 +5,9 @@ from __future__ import annotations
 import base64
 import copy
 import json
+import os
 import pickle
+import subprocess
 import sys
 import threading
 import time
@@ -140,6 +142,24 @@ def drawer(monkeypatch: pytest.MonkeyPatch) -> dict[tuple[str, str], str]:
     fake.delete_password = lambda service, name: kept.pop((service, name))  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "keyring", fake)
     return kept
+
+
+def test_asking_the_keyring_starts_no_program() -> None:
+    """Its library looks for libraries of macOS with a compiler, which would see the keys of our environment."""
+    source = """if True:
+        import sys
+        from tui.providers.credentials import Keyring
+        started = []
+        names = ("subprocess.Popen", "os.exec", "os.fork", "os.posix_spawn", "os.system")
+        sys.addaudithook(lambda name, about: started.append((name, about)) if name in names else None)
+        Keyring().get("openai", "api.openai.com")
+        import keyring
+        print(keyring.get_keyring() is not None, "keyring.backends.macOS" in sys.modules, started)
+    """
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHON_KEYRING_BACKEND"}
+    command = [sys.executable, "-c", source]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.stdout, done.stderr) == ("True True []\n", "")
 
 
 def test_the_environment_goes_before_the_keyring_and_that_before_the_file(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -116,6 +117,7 @@ class Keyring:
         """The key kept for a provider at a host; None also where there is no keyring that answers."""
 
         def ask() -> str | None:
+            _spare_the_compiler()
             import keyring
 
             return keyring.get_password(KEYRING_SERVICE, _account(provider, host))
@@ -127,6 +129,7 @@ class Keyring:
         """Keep a key; False where the keyring did not take it (then the file must)."""
 
         def save() -> bool:
+            _spare_the_compiler()
             import keyring
 
             keyring.set_password(KEYRING_SERVICE, _account(provider, host), key.reveal())
@@ -138,6 +141,7 @@ class Keyring:
         """Take a key out, if it is there."""
 
         def remove() -> None:
+            _spare_the_compiler()
             import keyring
 
             keyring.delete_password(KEYRING_SERVICE, _account(provider, host))
@@ -164,6 +168,17 @@ class Keyring:
         except queue.Empty:
             self._gone = True
             return None
+
+
+def _spare_the_compiler() -> None:
+    """To be called before the library is imported: on Linux it would run the compiler.
+
+    It loads the backends of all systems. The one of macOS looks for three libraries with ``find_library``, which
+    elsewhere runs ldconfig, the compiler and the linker, each with our environment and the keys in it. The library
+    goes on without a backend that cannot be imported.
+    """
+    if sys.platform != "darwin":
+        sys.modules.setdefault("keyring.backends.macOS.api", None)  # type: ignore[arg-type]  # as Python marks it
 
 
 def _account(provider: str, host: str) -> str:
