@@ -9,7 +9,6 @@ import os
 import sys
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,7 +19,7 @@ from tui.domain.errors import PonderError, UsageError
 from tui.domain.printable import one_line, printable
 from tui.domain.rows import SessionRow
 from tui.settings.atomic import write_atomically
-from tui.settings.paths import Paths, find_paths
+from tui.settings.paths import find_paths
 from tui.store.database import Database
 from tui.store.leases import this_process
 from tui.store.library import StoredLibrary
@@ -70,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     """0 when it was done, 1 when the store could not, 2 when the command line is wrong."""
     paths = find_paths(os.environ)
     database = Database(paths.database)
-    conceal = _without_keys(paths) if args.action in ("show", "export") else str
+    conceal = _without_keys() if args.action in ("show", "export") else str
     around = Surroundings(holder=this_process(new_id()), now=time.time, new_id=new_id, conceal=conceal)
     library = StoredLibrary(database, around)
     try:
@@ -89,17 +88,12 @@ def _complain(problem: PonderError) -> None:
     print(f"ponder: {problem.message} {problem.advice}".rstrip(), file=sys.stderr)
 
 
-def _without_keys(paths: Paths) -> Callable[[str], str]:
-    """Takes out the keys of the environment and the credentials file. What it takes to know them is loaded here."""
-    from tui.catalog.load import packaged_catalog
-    from tui.providers.auth import Keys
+def _without_keys() -> Callable[[str], str]:
+    """Takes out the keys that the program would know. What it takes to know them is loaded here."""
+    from tui.cli.known_keys import known_keys
+    from tui.cli.user_catalog import user_catalog
 
-    keys = Keys(paths.credentials_file, use_keyring=False)
-    catalog = packaged_catalog()
-    for provider in catalog.providers():
-        with suppress(PonderError):  # a file that may not be read holds no key that was ever used
-            keys.find(catalog.provider(provider))
-    return keys.redactor.clean_content
+    return known_keys(user_catalog(os.environ), os.environ).clean_content
 
 
 async def _act(library: StoredLibrary, args: argparse.Namespace) -> None:

@@ -27,6 +27,8 @@ class UserCatalog:
     """Settings of config.toml by dotted key, validated."""
     assignments: Mapping[str, object] = field(default_factory=dict)
     """Settings of the command line."""
+    mcp: Mapping[str, object] = field(default_factory=dict)
+    """``[mcp]`` of config.toml."""
     problems: tuple[PonderError, ...] = ()
     """Rows of config.toml that are wrong; they were told, and are not in the catalogue."""
 
@@ -79,7 +81,7 @@ def user_catalog(environment: Mapping[str, str]) -> UserCatalog:
         problems = [located(path, problem) for problem in problems]
     for told in problems:
         say(told)
-    return UserCatalog(catalog=catalog, values=values, problems=tuple(problems))
+    return UserCatalog(catalog=catalog, values=values, mcp=tables.get("mcp", {}), problems=tuple(problems))
 
 
 def _with_lists(catalog: Catalog, folder: Path) -> Catalog:

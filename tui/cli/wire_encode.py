@@ -18,6 +18,7 @@ from tui.catalog.provider_rows import user_provider
 from tui.catalog.quirks import Quirks
 from tui.catalog.spec import parse_spec, split_asked
 from tui.cli.conversation_file import Conversation, ResponsePlace, read_conversation
+from tui.cli.known_keys import known_keys
 from tui.cli.user_catalog import say, user_catalog
 from tui.domain.blocks import ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.errors import PonderError
@@ -99,6 +100,7 @@ def encoded_request(args: argparse.Namespace) -> str:
             url=joined(goal.provider.base_url_for(goal.facts.wire), goal.provider.paths.get("chat", spelled.path)),
             headers=_headers(goal.provider, spelled),
             body=spelled.body,
+            redactor=known_keys(user, os.environ),
         )
     )
 

@@ -19,22 +19,32 @@ if TYPE_CHECKING:
 SHORTEST_LITERAL = 6
 """Shorter values would take ordinary words out of ordinary text."""
 
-_NAMES = (
-    r"authorization|proxy-authorization|x-api-key|x-goog-api-key|api[-_]?key|apikey|access[-_]?token|refresh[-_]?token"
-    r"|auth[-_]?token|client[-_]?secret|secret|password|passwd|cookie|set-cookie|token|key"
-)
-_FIELD_NAME = late_pattern(rf"(?:{_NAMES})\Z", re.IGNORECASE)
-_ENDS_SECRETIVE = late_pattern(
-    r"(?:(?:\A|[-_.])(?i:key|token|secret|auth|authorization|password|passphrase|cookie|credentials?|signature)"
-    r"|[a-z](?:Key|Token|Secret|Password))\Z"
-)
-_JSON_FIELD = late_pattern(rf'("(?:{_NAMES})"\s*:\s*")((?:[^"\\]|\\.)+)(")', re.IGNORECASE)
+_WORD = late_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_SECRETIVE = frozenset(
+    (
+        "key", "keys", "apikey", "token", "secret", "secrets", "auth", "authorization", "authentication", "password",
+        "passwd", "passphrase", "passcode", "pass", "pwd", "pw", "psk", "cookie", "cookies", "credential",
+        "credentials", "signature", "sig", "sas", "jwt", "bearer", "otp", "sid", "sessid", "assertion",
+    )
+)  # fmt: skip
+"""Last words of names of what holds a secret."""
+_SECRETIVE_ENDS = (
+    "apikey", "accesskey", "authkey", "privatekey", "secretkey", "subscriptionkey",
+    "accesstoken", "authtoken", "idtoken", "refreshtoken", "sessiontoken", "clientsecret", "password", "passwd",
+)  # fmt: skip
+_SECRETIVE_PARAMETERS = frozenset({"code", "ticket"})
+"""Names that hold a secret in an address; in an error's JSON a ``code`` says what is wrong."""
+_JSON_FIELD = late_pattern(r'("([\w.$-]{1,80})"\s*:\s*")((?:[^"\\]|\\.)+)(")')
+_JSON_FIELD_IN_TEXT = late_pattern(r'(\\{1,7}"([\w.$-]{1,80})\\{1,7}"\s*:\s*\\{1,7}")([^"\\]+)')
 _HEADER_LINE = late_pattern(
-    r"((?:authorization|x-api-key|x-goog-api-key|proxy-authorization|set-cookie|cookie)['\"]?\s*[:=]\s*b?['\"]?)"
-    r"((?:(?:bearer|basic)\s+)?[^\s'\",]+)",
+    r"""(?<![\w-])(((?:[a-z0-9]+-)+[a-z0-9]+|authorization\w*|cookie|apikey|api_key)['"]?\s*[:=]\s*(?:b(?=['"]))?['"]?)"""
+    r"""((?:digest|hawk|signature|negotiate|aws4-hmac-sha256|sharedaccesssignature)\s[^\r\n]+"""
+    r"""|(?:(?:basic|bearer|token|apikey)\s+|[a-z]+\s(?=\S{16}))?[^\s'",]+)""",
     re.IGNORECASE,
 )
-_PARAMETER = late_pattern(rf"([?&](?:{_NAMES})=)([^&#\s\"']+)", re.IGNORECASE)
+_COOKIES = late_pattern(r"""((cookie)['"]?\s*[:=]\s*(?:b(?=['"]))?['"]?)([^\r\n'"]+)""", re.IGNORECASE)
+_VARIABLE_SET = late_pattern(r"""(?<![\w])(([A-Za-z]\w{0,80})=['"]?)([^\s'"&]+)""")
+_PARAMETER = late_pattern(r"""([?&;]([\w.%$~-]{1,80})=)([^&#\s"']+)""")
 _SHAPES = late_pattern(
     r"sk-[A-Za-z0-9_-]{20,}|AIza[0-9A-Za-z_-]{35}|AKIA[0-9A-Z]{16}|gh[pousr]_[A-Za-z0-9]{16,}"
     r"|xox[abpr]-[A-Za-z0-9-]{10,}|-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"
@@ -43,14 +53,22 @@ _BEARER = late_pattern(r"(Bearer )(\S{16,})")
 _USER_PASSWORD = late_pattern(r"(://)([^/\s:@]+:[^/\s@]+)(@)")
 
 
-def is_secret_name(name: str) -> bool:
-    """Whether a header, field or parameter of this name holds a secret."""
-    return _FIELD_NAME.match(name) is not None
-
-
 def holds_secret(name: str) -> bool:
-    """The same for names that users choose in their configuration: ``X-Proxy-Token``, ``subscriptionKey``."""
-    return is_secret_name(name) or _ENDS_SECRETIVE.search(name) is not None
+    """Whether a header, field or variable of this name holds a secret: ``X-Proxy-Token``, ``subscriptionKey``."""
+    words = [word.lower() for word in _WORD.findall(name)]
+    if not words:
+        return False
+    return (
+        words[-1] in _SECRETIVE
+        or words[-1].endswith(_SECRETIVE_ENDS)
+        or words[-2:] == ["session", "id"]
+        or any(word.startswith("authoriz") for word in words)
+    )
+
+
+def parameter_holds_secret(name: str) -> bool:
+    """The same for a parameter of an address."""
+    return name.lower() in _SECRETIVE_PARAMETERS or holds_secret(unquote_plus(name))
 
 
 def config_secrets(provider: ProviderFacts) -> set[str]:
@@ -63,7 +81,7 @@ def config_secrets(provider: ProviderFacts) -> set[str]:
         found.update((user, user.partition(":")[2]))
         for parameter in query.split("&"):
             name, _, value = parameter.partition("=")
-            if holds_secret(name):
+            if parameter_holds_secret(name):
                 found.update((value, unquote_plus(value)))
     found.update(_secrets_in("", provider.extra_body))
     return {value for value in found if len(value) >= SHORTEST_LITERAL}
@@ -115,7 +133,10 @@ class Redactor:
     def clean(self, text: str) -> str:
         """Text without keys: loaded values first, then by name, then by shape."""
         text = self.clean_known(text)
-        for pattern in (_JSON_FIELD, _HEADER_LINE, _PARAMETER, _BEARER, _USER_PASSWORD):
+        for pattern in (_JSON_FIELD, _JSON_FIELD_IN_TEXT, _COOKIES, _HEADER_LINE, _VARIABLE_SET):
+            text = pattern.sub(_masked_if_named_so, text)
+        text = _PARAMETER.sub(_masked_parameter, text)
+        for pattern in (_BEARER, _USER_PASSWORD):
             text = pattern.sub(_masked_middle, text)
         return _SHAPES.sub("***", text)
 
@@ -139,7 +160,7 @@ class Redactor:
             return self.clean(value)
         if isinstance(value, Mapping):
             return {
-                name: masked(item) if isinstance(item, str) and is_secret_name(str(name)) else self.clean_fields(item)
+                name: masked(item) if isinstance(item, str) and holds_secret(str(name)) else self.clean_fields(item)
                 for name, item in value.items()
             }
         if isinstance(value, list | tuple):
@@ -150,6 +171,19 @@ class Redactor:
         """Clean an error's sentences in place."""
         error.message, error.advice = self.clean(error.message), self.clean(error.advice)
         error.args = (error.message,)
+
+
+def _masked_if_named_so(match: re.Match[str]) -> str:
+    """Start, name within it, value, and what else was matched."""
+    if match[3].startswith("***") or not holds_secret(match[2]):
+        return match[0]
+    return match[1] + masked(match[3]) + (match[4] if match.re.groups > 3 else "")
+
+
+def _masked_parameter(match: re.Match[str]) -> str:
+    if match[3].startswith("***") or not parameter_holds_secret(match[2]):
+        return match[0]
+    return match[1] + masked(match[3])
 
 
 def _masked_middle(match: re.Match[str]) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tui.catalog.facts import AuthStyle, ProviderFacts
-from tui.providers.redact import Redactor, config_secrets, holds_secret, url_parts
+from tui.providers.redact import Redactor, config_secrets, holds_secret, parameter_holds_secret, url_parts
 from tui.providers.secret import Secret
 
 MASK = "***"
@@ -52,7 +52,7 @@ def shown_url(url: str) -> str:
     """An address without user and password, and without what its parameters hold of secrets."""
     start, user, place, query = url_parts(url)
     parameters = [
-        f"{name}={MASK}" if holds_secret(name) and value else name + ("=" + value if value else "")
+        f"{name}={MASK}" if parameter_holds_secret(name) and value else name + ("=" + value if value else "")
         for name, _, value in (parameter.partition("=") for parameter in query.split("&"))
     ]
     return start + (f"{MASK}@" if user else "") + place + ("?" + "&".join(parameters) if query else "")

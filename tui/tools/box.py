@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Protocol
 
@@ -138,7 +138,7 @@ class Workbench:
 
     def servers(self) -> Sequence[ServerRow]:
         """MCP servers, for lists."""
-        return self.foreign.rows()
+        return [replace(row, detail=self.redact(row.detail)) for row in self.foreign.rows()]
 
     def enable(self, name: str, *, enabled: bool) -> None:
         """Offer a tool to models or not, for as long as the program runs. A server's name stands for its tools."""

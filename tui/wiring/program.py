@@ -154,11 +154,20 @@ def build_program(environment: Mapping[str, str], wishes: Wishes) -> Program:
     if wishes.asked is not None or (wishes.model and split_asked(wishes.model)[1] is not None):
         layers = replace(layers, level_at=Layer.COMMAND_LINE)
     keys = Keys(paths.credentials_file, environ=environment)
+    if "providers" in config.tables or "mcp" in config.tables:
+        from tui.providers.configured_secrets import learn_configured
+
+        learn_configured(keys.redactor, catalog.own_providers.values(), config.tables.get("mcp", {}), environment)
     calibration = CalibrationFile(paths.state / "calibration.json")
     scales = CalibratedScales(calibration.read(), calibration.heard)
     in_force = SettingsInForce(layers)
     workbench = open_tools(
-        paths, config, wishes, environment, keys.redactor.clean, call_limit_s=lambda: _call_limit_s(in_force.layers)
+        paths,
+        config,
+        wishes,
+        environment,
+        keys.redactor.clean_content,
+        call_limit_s=lambda: _call_limit_s(in_force.layers),
     )
     return Program(
         paths=paths,

@@ -1,0 +1,19 @@
+"""The keys that what is printed or exported must not hold: the same as in a program that runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tui.cli.user_catalog import UserCatalog
+from tui.providers.auth import Keys
+from tui.providers.configured_secrets import learn_all_keys, learn_configured
+from tui.providers.redact import Redactor
+from tui.settings.paths import find_paths
+
+
+def known_keys(user: UserCatalog, environment: Mapping[str, str]) -> Redactor:
+    """Knows all keys that could be found, of keyring and configuration too."""
+    keys = Keys(find_paths(environment).credentials_file, environ=environment)
+    learn_configured(keys.redactor, user.catalog.own_providers.values(), user.mcp, environment)
+    learn_all_keys(keys, user.catalog.providers().values())
+    return keys.redactor

@@ -1,0 +1,101 @@
+"""What the user's configuration holds of secrets, made known before anything is shown, logged or exported."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from urllib.parse import unquote_plus
+
+from tui.catalog.facts import ProviderFacts
+from tui.domain.errors import PonderError
+from tui.providers.auth import Keys
+from tui.providers.redact import (
+    SHORTEST_LITERAL,
+    Redactor,
+    config_secrets,
+    holds_secret,
+    parameter_holds_secret,
+    url_parts,
+)
+from tui.providers.secret import Secret
+
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_NAMED = re.compile(r"-{0,2}([\w.-]+)\s*[:=]\s*(.+)", re.DOTALL)
+"""``--token=abc``, ``TOKEN=abc``, ``Authorization: Bearer abc``."""
+
+
+def learn_all_keys(keys: Keys, providers: Iterable[ProviderFacts]) -> None:
+    """Every key that could be used: of the environment, the keyring and the credentials file. Blocking."""
+    for provider in providers:
+        with suppress(PonderError):  # what cannot be read holds no key that was ever used
+            keys.find(provider)
+
+
+def learn_configured(
+    redactor: Redactor,
+    providers: Iterable[ProviderFacts],
+    mcp: Mapping[str, object],
+    environment: Mapping[str, str],
+) -> None:
+    """Secrets of the user's own providers and of ``[mcp.servers.*]``, and all that ``${NAME}`` brings into them."""
+    for provider in providers:
+        for value in (*config_secrets(provider), *_brought_in(provider.headers.values(), environment)):
+            redactor.remember(Secret(value))
+    servers = mcp.get("servers")
+    for server in servers.values() if isinstance(servers, Mapping) else ():
+        if isinstance(server, Mapping):
+            for value in server_secrets(server, environment):
+                redactor.remember(Secret(value))
+
+
+def server_secrets(server: Mapping[str, object], environment: Mapping[str, str]) -> set[str]:
+    """What the table of an MCP server holds: in its variables, headers, arguments and address."""
+    found: set[str] = set()
+    for key in ("env", "headers"):
+        table = server.get(key)
+        items = table.items() if isinstance(table, Mapping) else ()
+        rows = {str(name): value for name, value in items if isinstance(value, str)}
+        found.update(_brought_in(rows.values(), environment))
+        for name, value in rows.items():
+            if holds_secret(name):
+                found.update(_with_last_word(_expanded(value, environment)))
+            else:
+                found.update(_in_word(value))
+    arguments = server.get("args")
+    words = [word for word in arguments if isinstance(word, str)] if isinstance(arguments, list | tuple) else []
+    for before, word in zip(("", *words), words, strict=False):
+        if before.startswith("-") and "=" not in before and holds_secret(before):
+            found.update(_with_last_word(word))
+        found.update(_in_word(word))
+    url = server.get("url")
+    found.update(_in_word(url) if isinstance(url, str) else ())
+    return {value for value in found if len(value) >= SHORTEST_LITERAL}
+
+
+def _in_word(word: str) -> Iterator[str]:
+    """Secrets in one argument or value, as its own words tell them."""
+    named = _NAMED.fullmatch(word)
+    if named is not None and holds_secret(named[1]):
+        yield from _with_last_word(named[2])
+    if "://" in word:
+        _, user, _, query = url_parts(word)
+        yield from (user, user.partition(":")[2])
+        for parameter in query.split("&"):
+            name, _, value = parameter.partition("=")
+            if parameter_holds_secret(name):
+                yield from (value, unquote_plus(value))
+
+
+def _with_last_word(value: str) -> tuple[str, str]:
+    """``Bearer abc``, and ``abc``."""
+    return value, value.split(" ")[-1]
+
+
+def _brought_in(values: Iterable[str], environment: Mapping[str, str]) -> Iterator[str]:
+    for value in values:
+        yield from (environment.get(name, "") for name in _VARIABLE.findall(value))
+
+
+def _expanded(value: str, environment: Mapping[str, str]) -> str:
+    return _VARIABLE.sub(lambda found: environment.get(found[1], ""), value)
