@@ -99,31 +99,6 @@ async def test_a_tool_is_switched_off_and_on() -> None:
         assert "1 of 3 on" in screen_text(app)
 
 
-async def test_a_setting_is_found_changed_in_place_and_taken_back() -> None:
-    async with on_stage(size=(120, 30)) as (app, desk, pilot):
-        await app.shell.run_line("/settings")
-        await type_in(pilot, "strip")
-        await until(pilot, lambda: "Which finished turns lose their thinking" in screen_text(app))
-        await pilot.press("enter", "tab", "enter")
-        await until(pilot, lambda: desk.settings.layers().value("reasoning.stripFromContext") == "allButLast")
-        await until(pilot, lambda: "session" in screen_text(app))
-        await pilot.press("ctrl+u")
-        await until(pilot, lambda: desk.settings.layers().value("reasoning.stripFromContext") == "none")
-
-
-async def test_a_wrong_value_is_told_and_the_field_stays() -> None:
-    async with on_stage(size=(120, 30)) as (app, _desk, pilot):
-        await app.shell.run_line("/set context.compressAt")
-        await pilot.pause()
-        await pilot.press("enter", "ctrl+a", "ctrl+k")
-        await type_in(pilot, "7")
-        await pilot.press("enter")
-        await until(pilot, lambda: "out of range" in screen_text(app))
-        assert "Settings › context.compressAt" in screen_text(app)
-        await pilot.press("escape", "escape")
-        await until(pilot, lambda: app.screen is app.chat)
-
-
 async def test_themes_are_tried_on_while_moving_and_put_back_on_escape() -> None:
     async with on_stage(*scenes.CONVERSATION, size=(100, 30)) as (app, _, pilot):
         await app.shell.run_line("/theme")

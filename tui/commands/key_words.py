@@ -13,6 +13,8 @@ SHOWN = {
     "slash": "/",
     "up": "↑",
     "down": "↓",
+    "left": "←",
+    "right": "→",
 }
 
 

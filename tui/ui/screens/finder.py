@@ -111,6 +111,6 @@ class Finder(Search[R]):
     def fill(self, at: str | None = None) -> None:
         """Show what fits, and how many of how many that is."""
         rows = self.rows(self._query, max(10, self._list.size.width - 2))
-        best = rows[0].key if rows else None
+        best = next((row.key for row in rows if row.key), None)
         self._list.show_rows(rows, at=best if at is None else at)
-        self.note(f"{len(rows)} of {self.total()}")
+        self.note(f"{sum(bool(row.key) for row in rows)} of {self.total()}")

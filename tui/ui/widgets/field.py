@@ -43,6 +43,10 @@ class Field(Input):
         )
         self._handed_on = handed_on
 
+    def hand_on(self, keys: frozenset[str]) -> None:
+        """Tell these keys instead of typing them."""
+        self._handed_on = keys
+
     def validate_value(self, value: str) -> str:
         """Whoever puts words here, they are drawn and never obeyed."""
         return printable(value, keep_newlines=False)
