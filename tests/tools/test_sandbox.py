@@ -235,6 +235,21 @@ async def test_rw_writes_the_working_folder(tmp_path: Path, outside: Path, kerne
     assert (bench.folder / "a.txt").read_text() == "one\ny\n"
 
 
+@every_sandbox
+async def test_programs_that_run_without_the_sandbox_cannot_be_replaced(tmp_path: Path, kernel: Kernel) -> None:
+    tools = tmp_path / "ws" / "venv" / "bin"
+    tools.mkdir(parents=True)
+    (tools / "git").write_text("the real one")
+    bench = open_bench(
+        tmp_path, kernel=kernel, permissions={"allow": ["shell rw"]}, environment={"PATH": f"{tools}:/usr/bin:/bin"}
+    )
+    await bench.call(
+        "shell", command="echo evil > venv/bin/git; mv venv v; mkdir -p venv/bin; echo evil > venv/bin/git"
+    )
+    kept = [path.read_text() for path in bench.folder.rglob("git")]
+    assert kept == ["the real one"]
+
+
 async def test_with_bubblewrap_rw_also_makes_files_beside_guarded_ones(tmp_path: Path, outside: Path) -> None:
     if not BUBBLEWRAP.strengths:
         pytest.skip("NO BUBBLEWRAP ON THIS MACHINE: not tested")

@@ -97,6 +97,7 @@ async def test_a_tool_is_switched_off_and_on() -> None:
         await pilot.press("down", "space")
         await until(pilot, lambda: "[ ] shell" in screen_text(app))
         assert "1 of 3 on" in screen_text(app)
+        assert "Sandbox for commands: Landlock 7" in screen_text(app)
 
 
 async def test_themes_are_tried_on_while_moving_and_put_back_on_escape() -> None:

@@ -8,7 +8,8 @@ import pytest
 
 from tests.faultserver.server import FaultServer
 from tests.store.stage import a_turn, open_stage
-from tests.wiring.stage import house
+from tests.wiring.stage import config, house
+from tui.tools.sandbox.sandbox import this_kernel
 from tui.wiring.health import database_health, reachability
 
 
@@ -50,3 +51,13 @@ async def test_only_providers_with_a_key_are_knocked_at_and_nothing_is_said_to_t
         assert server.seen == []
         closed = h.program.catalog.with_base_url("deepseek", "http://127.0.0.1:9").provider("deepseek")
         assert (await reachability([closed], {}))["deepseek"].startswith("cannot be reached")
+
+
+async def test_doctor_and_the_list_of_tools_name_the_sandbox_and_rules_that_never_match(tmp_path: Path) -> None:
+    config(tmp_path, '[permissions]\nallow = ["shell(make && ./run)"]\ndeny = ["fetch_url(https://example.org)"]\n')
+    async with house(tmp_path) as h:
+        said = [await h.desk.doctor(), "\n".join(await h.desk.tools.notes())]
+    for text in said:
+        assert f"andbox for commands: {this_kernel().words()}" in text
+        assert "The rule `shell(make && ./run)` can never match: " in text
+        assert "The rule `fetch_url(https://example.org)` can never match: " in text

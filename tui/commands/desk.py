@@ -288,6 +288,10 @@ class ToolDesk(Protocol):
         """What the definitions add to the next request, as the meter counts."""
         ...
 
+    async def notes(self) -> Sequence[str]:
+        """The sandbox of commands, and what is wrong with the rules."""
+        ...
+
     async def enable_tool(self, name: str, *, enabled: bool) -> None:
         """Offer it to models, or not."""
         ...

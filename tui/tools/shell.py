@@ -15,6 +15,7 @@ from tui.domain.errors import ToolError
 from tui.tools.ports import Intent, Job, Outcome, Prepared, on_a_line, said
 from tui.tools.processes import Command, Ended, run_to_end
 from tui.tools.rules import Access, Wish
+from tui.tools.sandbox.bubblewrap import SYSTEM_FOLDERS
 from tui.tools.sandbox.sandbox import Confined, Sandbox, looks_refused
 from tui.tools.sandbox.strength import Strength
 from tui.tools.shell_words import prefix_to_offer, works_while_writing
@@ -134,7 +135,7 @@ class Shell:
         return [f"{self.name}({prefix}) {strength}" for strength in strengths if strength in held]
 
     def _argv(self, command: str) -> tuple[str, ...]:
-        return (shutil.which("bash") or "/bin/sh", "-c", command)
+        return (shutil.which("bash", path=SYSTEM_FOLDERS) or shutil.which("bash") or "/bin/sh", "-c", command)
 
     def _command(
         self, arguments: ShellArguments, argv: tuple[str, ...], environment: Mapping[str, str] | None = None

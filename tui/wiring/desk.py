@@ -72,6 +72,12 @@ class LiveKeys:
         return " ".join(ways)
 
 
+async def _sandbox() -> str:
+    from tui.tools.sandbox.sandbox import this_kernel
+
+    return (await asyncio.to_thread(this_kernel)).words()
+
+
 class LiveTools:
     """Implements ``ToolDesk``."""
 
@@ -93,6 +99,11 @@ class LiveTools:
             return ToolsSent(tokens=0, why_none=why)
         single = sum(row.tokens for row in self.tools() if row.enabled)
         return ToolsSent(tokens=count, shared=max(0, count - single))
+
+    async def notes(self) -> Sequence[str]:
+        """The sandbox of commands, and what is wrong with the rules."""
+        problems = self._current.program.workbench.problems
+        return [f"Sandbox for commands: {await _sandbox()}", *(problem.message for problem in problems)]
 
     def _meter(self) -> MeterReading:
         view = self._current.session.view()
@@ -206,6 +217,7 @@ class LiveDesk:
             f"- config: {program.paths.config_file} ({'there' if may_exist(program.paths.config_file) else 'none'})",
             f"- sessions: {program.paths.database} ({health})",
             f"- log: {program.paths.log_file}",
+            f"- sandbox for commands: {await _sandbox()}",
             f"- refused parameters: {HabitsFile(program.paths.cache).told()}",
             *(
                 f"- {row.title}: {', '.join(filter(None, (row.detail, reached.get(row.provider))))}"

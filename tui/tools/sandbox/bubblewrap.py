@@ -9,6 +9,8 @@ from functools import cache
 from pathlib import Path
 
 _PROBE_S = 10.0
+SYSTEM_FOLDERS = "/usr/bin:/bin:/usr/local/bin:/run/wrappers/bin:/run/current-system/sw/bin"
+"""PATH may lead into folders that a sandboxed command can write."""
 
 
 def arguments(
@@ -22,6 +24,9 @@ def arguments(
     ]
     if writable is not None:
         found += ["--bind", str(writable), str(writable)]
+        for path in sorted(above(carved, writable)):
+            # What is mounted cannot be renamed: `mv sub x && mkdir sub` would leave the guarded file elsewhere.
+            found += ["--bind", str(path), str(path)]
         for path in carved:
             found += ["--ro-bind", str(path), str(path)]
     for path in hidden:
@@ -33,10 +38,15 @@ def arguments(
     return (*found, "--")
 
 
+def above(paths: Iterable[Path], folder: Path) -> set[Path]:
+    """The folders between a folder and paths in it."""
+    return {parent for path in paths for parent in path.parents if folder in parent.parents}
+
+
 @cache
 def working_program() -> str | None:
     """The path of ``bwrap`` where it is installed and this kernel lets it work. Blocks for some milliseconds."""
-    program, harmless = shutil.which("bwrap"), shutil.which("true")
+    program, harmless = (shutil.which(name, path=SYSTEM_FOLDERS) for name in ("bwrap", "true"))
     if program is None or harmless is None:
         return None
     try:

@@ -122,12 +122,17 @@ class Sandbox:
             confined.environment = {**environment, **_variables(temporary)}
             try:
                 yield confined
-            finally:
-                if strength is Strength.WRITES_FOLDER:
-                    # Not in a thread: a cancelled call must not leave it out.
-                    confined.set_aside = set_aside(self.folder, before, self.guarded)
+            except BaseException:
+                # Not in a thread: a second cancel must not leave it out.
+                self._set_aside(confined, before)
+                raise
+            await asyncio.to_thread(self._set_aside, confined, before)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
+
+    def _set_aside(self, confined: Confined, before: Entries) -> None:
+        if confined.strength is Strength.WRITES_FOLDER:
+            confined.set_aside = set_aside(self.folder, before, self.guarded)
 
     def _confined(self, strength: Strength, argv: Sequence[str], temporary: Path, before: Entries) -> Confined:
         kernel = self.kernel()
@@ -137,7 +142,10 @@ class Sandbox:
         hidden = self._hidden()
         if kernel.seatbelt:
             patterns = [seatbelt.everything_below(path) for path in before.identities]
-            profile = seatbelt.profile(temporary=temporary, writable=writable, guarded=patterns, hidden=hidden)
+            above = sorted(bubblewrap.above(before.identities, self.folder))
+            profile = seatbelt.profile(
+                temporary=temporary, writable=writable, guarded=patterns, above=above, hidden=hidden
+            )
             return Confined(strength, (str(seatbelt.PROGRAM), "-p", profile, *argv), {})
         spec = temporary / "sandbox.json"
         child = (sys.executable, "-I", "-S", str(CHILD), str(spec), *argv)

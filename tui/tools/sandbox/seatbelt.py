@@ -29,14 +29,25 @@ _BASE = """\
 """
 
 
-def profile(*, temporary: Path, writable: Path | None, guarded: Iterable[str] = (), hidden: Iterable[Path] = ()) -> str:
-    """The profile. Of two statements that fit, the later one holds. ``guarded`` are regular expressions of paths."""
+def profile(
+    *,
+    temporary: Path,
+    writable: Path | None,
+    guarded: Iterable[str] = (),
+    above: Iterable[Path] = (),
+    hidden: Iterable[Path] = (),
+) -> str:
+    """The profile. Of two statements that fit, the later one holds.
+
+    ``guarded`` are regular expressions of paths; the folders ``above`` them cannot be renamed.
+    """
     lines = [_BASE]
     lines += [f"(deny file-read* (subpath {_quoted(str(path))}))" for path in hidden]
     lines.append(f"(allow file-read* file-write* (subpath {_quoted(str(temporary))}))")
     if writable is not None:
         lines.append(f"(allow file-write* (subpath {_quoted(str(writable))}))")
         lines += [f"(deny file-write* (regex {_quoted(pattern)}))" for pattern in guarded]
+        lines += [f"(deny file-write-unlink (literal {_quoted(str(path))}))" for path in above]
     lines.append("(deny file-write-setugid)")
     return "\n".join(lines) + "\n"
 

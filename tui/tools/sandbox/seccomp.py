@@ -25,8 +25,8 @@ _SET_ATTRIBUTES = (0x40086602, 0x401C5820)
 """FS_IOC_SETFLAGS and FS_IOC_FSSETXATTR need no right to write."""
 AF_INET, AF_INET6, AF_NETLINK = 2, 10, 16
 
-# By name: the number on x86_64, and on aarch64, whose table is the generic one. None: not there.
-_NUMBERS: Mapping[str, tuple[int | None, int | None]] = {
+# By name: the number on x86_64 and on aarch64, whose table is the generic one. None: not there.
+NUMBERS: Mapping[str, tuple[int | None, int | None]] = {
     "socket": (41, 198),
     "ioctl": (16, 29),
     "open": (2, None),
@@ -153,7 +153,7 @@ def program_of(wanted: Filter, machine: str | None = None) -> bytes:
     if column == 0:
         code.at_least(_X32, errno.ENOSYS)
     for name in sorted(wanted.refused):
-        number = _NUMBERS[name][column]
+        number = NUMBERS[name][column]
         if number is not None:
             code.equal(number, errno.EPERM)
     if wanted.truncation:
@@ -161,7 +161,7 @@ def program_of(wanted: Filter, machine: str | None = None) -> bytes:
         code.equal(_number("openat2", column), errno.ENOSYS)
         code.equal(_number("truncate", column), errno.EPERM)
         for name, at in (("open", 1), ("openat", 2)):
-            number = _NUMBERS[name][column]
+            number = NUMBERS[name][column]
             if number is not None:
                 code.call(number, at, (_O_TRUNC,), mask=_O_TRUNC | _O_ACCMODE)
     code.call(_number("ioctl", column), 1, (*_TERMINAL_INPUT, *_SET_ATTRIBUTES))
@@ -171,7 +171,7 @@ def program_of(wanted: Filter, machine: str | None = None) -> bytes:
 
 
 def _number(name: str, column: int) -> int:
-    number = _NUMBERS[name][column]
+    number = NUMBERS[name][column]
     if number is None:
         raise KeyError(name)
     return number

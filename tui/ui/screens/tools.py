@@ -1,4 +1,4 @@
-"""What models may call, and which servers offer it; space switches one."""
+"""What models may call, which servers offer it, and which sandbox holds commands; space switches one."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ class Tools(Sheet[None]):
     def __init__(self, desk: ToolDesk) -> None:
         super().__init__()
         self._desk = desk
+        self._notes: Sequence[str] = ()
 
     def inside(self) -> Sequence[Widget]:
         """List over description."""
@@ -39,6 +40,11 @@ class Tools(Sheet[None]):
     def on_mount(self) -> None:
         """All of them."""
         self._list.focus()
+        self._begin()
+
+    @work(exclusive=True)
+    async def _begin(self) -> None:
+        self._notes = await self._desk.notes()
         self.call_after_refresh(self._fill)
 
     def _fill(self) -> None:
@@ -58,7 +64,8 @@ class Tools(Sheet[None]):
             for server in self._desk.servers()
         )
         about = printable(row.description) if row is not None else ""
-        self._about.update(Content.styled(one_line(about, 300), "$foreground") + Content(f"\n{printable(servers)}"))
+        below = "\n".join(filter(None, (servers, *(one_line(note, 300) for note in self._notes))))
+        self._about.update(Content.styled(one_line(about, 300), "$foreground") + Content(f"\n{printable(below)}"))
 
     @on(OptionList.OptionHighlighted)
     def _moved(self) -> None:
