@@ -223,8 +223,9 @@ async def test_work_that_fails_is_undone(stage: Stage) -> None:
         connection.execute("DELETE FROM block")
         raise LookupError("not so")
 
-    with pytest.raises(LookupError):
+    with pytest.raises(StoreError, match="LookupError") as fault:
         await stage.database.run(half)
+    assert isinstance(fault.value.__cause__, LookupError)
     assert (await stage.conversations.load("s")).turns == (a_turn(1),)
 
 

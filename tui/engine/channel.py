@@ -7,7 +7,7 @@ from weakref import WeakKeyDictionary
 
 from tui.bus.bus import Bus, Subscription
 from tui.bus.fold import fold, text_size
-from tui.domain.events import AppEvent, Stamped
+from tui.domain.events import AppEvent, Notice, Stamped
 from tui.engine.ports import Clock
 from tui.engine.state import SessionState, SessionView
 
@@ -27,6 +27,8 @@ class Channel:
         self._state = SessionState(start)
         self._bus: Bus[Stamped] = Bus(fold, text_size)
         self._lock = threading.Lock()
+        self._attached = False
+        """Somebody follows, or followed: until then notices wait in the snapshot."""
         self._stuck: WeakKeyDictionary[Subscription[Stamped], int] = WeakKeyDictionary()
         """Followers that are not waited for, until they take something again."""
 
@@ -37,12 +39,15 @@ class Channel:
             for event in events:
                 self._seq += 1
                 self._state.apply(event)
+                if isinstance(event, Notice) and not self._attached:
+                    self._state.keep_notice(event)
                 stamped.append(Stamped(self._session, self._seq, event))
             self._bus.publish(*stamped)
 
     def attach(self) -> tuple[SessionView, Subscription[Stamped]]:
         """A snapshot, and everything after it."""
         with self._lock:
+            self._attached = True
             return self._state.view(self._seq), self._bus.subscribe()
 
     def view(self) -> SessionView:

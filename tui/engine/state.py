@@ -173,6 +173,10 @@ class SessionState:
             case _:
                 self._rest(event)
 
+    def keep_notice(self, notice: Notice) -> None:
+        """Show it to the first follower: nobody follows yet."""
+        self._view = replace(self._view, notices=(*self._view.notices, notice))
+
     def _stream(self, event: Streamed) -> None:
         if self._keep_text:
             self._events.append(event.event)

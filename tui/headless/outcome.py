@@ -40,15 +40,17 @@ class Outcome:
     cancelled: bool = False
 
 
-def outcome_of(end: TurnFinished | TurnFailed) -> Outcome:
-    """Read the end of a turn."""
+def outcome_of(end: TurnFinished | TurnFailed, *, saved: bool = True) -> Outcome:
+    """Read the end of a turn. A whole answer that could not be saved is a failure, too."""
     if isinstance(end, TurnFailed):
         return Outcome(exit=exit_of(end.error), turn=end.turn, error=end.error)
     if end.cancelled:
         return Outcome(exit=Exit.CANCELLED, turn=end.turn, cancelled=True)
     last = next((message for message in reversed(answers(end.turn))), None)
     whole = last is not None and last.stop is not None and last.stop.finish is Finish.STOP and bool(words(last).strip())
-    return Outcome(exit=Exit.ANSWER if whole else Exit.NO_WHOLE_ANSWER, turn=end.turn)
+    if not whole:
+        return Outcome(exit=Exit.NO_WHOLE_ANSWER, turn=end.turn)
+    return Outcome(exit=Exit.ANSWER if saved else Exit.FAILURE, turn=end.turn)
 
 
 def exit_of(error: PonderError) -> Exit:

@@ -18,7 +18,7 @@ from typing import BinaryIO, Protocol, TextIO
 from tui.bus.bus import Subscription
 from tui.domain.blocks import Block, TextBlock
 from tui.domain.errors import PonderError
-from tui.domain.events import AppEvent, Stamped, Streamed, TurnFailed, TurnFinished
+from tui.domain.events import AppEvent, SaveFailed, SaveRecovered, Stamped, Streamed, TurnFailed, TurnFinished
 from tui.domain.stream import StreamEvent, TextDelta, ThinkingDelta
 from tui.domain.value import dataclass
 from tui.engine.session import Session
@@ -168,7 +168,7 @@ async def _ask(
 
 
 async def _follow(subscription: Subscription[Stamped], writer: Writer, words: tuple[type[StreamEvent], ...]) -> Outcome:
-    begun = False
+    begun = not_saved = False
 
     async def frame(seconds: float) -> None:
         # What comes before the first word, such as the turn's beginning, must not make it wait.
@@ -178,7 +178,9 @@ async def _follow(subscription: Subscription[Stamped], writer: Writer, words: tu
     async for batch in subscription.batches(FRAME_S, frame):
         for stamped in batch:
             if isinstance(stamped.event, TurnFinished | TurnFailed):
-                return outcome_of(stamped.event)
+                return outcome_of(stamped.event, saved=not not_saved)
+            if isinstance(stamped.event, SaveFailed | SaveRecovered):
+                not_saved = isinstance(stamped.event, SaveFailed)
             writer.take(stamped.event)
             begun = begun or (isinstance(stamped.event, Streamed) and isinstance(stamped.event.event, words))
         writer.flush()

@@ -127,6 +127,15 @@ def make_private_folder(folder: Path, *, tighten: bool = False) -> None:
     folder.mkdir(mode=0o700, exist_ok=True)
 
 
+def refuse_irregular(path: Path) -> None:
+    """Raises OSError where there is something that is not a regular file."""
+    try:
+        _refuse_irregular(path, path.stat())
+    except (FileNotFoundError, NotADirectoryError):
+        if path.is_symlink():
+            raise UnusableFile(path, "its link leads nowhere") from None
+
+
 def _refuse_irregular(path: Path, status: os.stat_result) -> None:
     if not stat.S_ISREG(status.st_mode):
         raise UnusableFile(path, f"it is {_kind(status.st_mode)}, not a file")

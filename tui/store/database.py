@@ -8,6 +8,7 @@ any thread. Nothing is opened before the first call.
 from __future__ import annotations
 
 import asyncio
+import logging
 import sqlite3
 import threading
 from collections.abc import Callable
@@ -16,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
-from tui.domain.errors import StoreError, StoreReadOnly
+from tui.domain.errors import PonderError, StoreError, StoreReadOnly
 from tui.store.faults import is_damage, is_damage_of_index, store_error
 from tui.store.opening import (
     BUSY_TIMEOUT_S,
@@ -32,6 +33,9 @@ from tui.store.words import index_all
 
 IDLE_WAL = 1 << 20
 """Bytes: a longer write-ahead log is taken in and cut when nothing waits to be written."""
+MOST_REPAIRS = 5
+"""Of one run: a disk that breaks again and again is not filled with damaged copies."""
+LOG = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
 Work = Callable[[sqlite3.Connection], Result]
@@ -51,6 +55,7 @@ class Database:
         """The file as it was opened."""
         self._tried = False
         """Opening for writing was tried: readers need not wait for it any more."""
+        self._repairs = 0
         self._waiting = 0
         self._lock = threading.Lock()
         self._closed = False
@@ -69,7 +74,7 @@ class Database:
         return self._connection is not None
 
     async def run(self, work: Work[Result]) -> Result:
-        """Write, all or nothing. Raises StoreError; what ``work`` raises undoes it and comes out as it is."""
+        """Write, all or nothing. Every failure undoes it and is a PonderError, whatever ``work`` raised."""
         return await asyncio.wrap_future(self.submit(work))
 
     async def read(self, work: Work[Result]) -> Result:
@@ -112,13 +117,15 @@ class Database:
         try:
             try:
                 return _transaction(self._writable(), work, "BEGIN IMMEDIATE")
-            except sqlite3.Error as fault:
-                if not is_damage(fault):
+            except Exception as fault:
+                if not _can_be_repaired(fault) or self._repairs >= MOST_REPAIRS:
                     raise
                 self._repair(fault)
                 return _transaction(self._writable(), work, "BEGIN IMMEDIATE")
-        except sqlite3.Error as fault:
-            raise store_error(fault, self.path) from fault
+        except PonderError:
+            raise
+        except Exception as fault:  # whatever it is, the conversation goes on unsaved
+            raise _told(fault, self.path) from fault
 
     def _writable(self) -> sqlite3.Connection:
         if self._connection is None:
@@ -130,7 +137,7 @@ class Database:
             except StoreReadOnly as refusal:
                 self._notice(f"{refusal.message} {refusal.advice}")
                 raise
-            except sqlite3.Error as fault:
+            except (sqlite3.Error, OSError) as fault:
                 told = store_error(fault, self.path)
                 if isinstance(told, StoreReadOnly):
                     self._notice(f"{told.message} {told.advice}")
@@ -142,9 +149,10 @@ class Database:
                 self._notice(notice)
         return self._connection
 
-    def _repair(self, fault: sqlite3.Error) -> None:
+    def _repair(self, fault: Exception) -> None:
         from tui.store.recovery import recover
 
+        self._repairs += 1
         if is_damage_of_index(fault):
             _transaction(self._writable(), index_all, "BEGIN IMMEDIATE")
             return
@@ -189,7 +197,7 @@ class Database:
         try:
             try:
                 return _transaction(self._readable(), work, "BEGIN")
-            except sqlite3.Error as fault:
+            except Exception as fault:
                 if not is_damage(fault):
                     raise
                 self._close_reader()
@@ -197,8 +205,10 @@ class Database:
                 look = index_all if is_damage_of_index(fault) else _look_at_everything
                 self._writing.submit(self._write, look).result()
                 return _transaction(self._readable(), work, "BEGIN")
-        except sqlite3.Error as fault:
-            raise store_error(fault, self.path) from fault
+        except PonderError:
+            raise
+        except Exception as fault:  # as above
+            raise _told(fault, self.path) from fault
 
     def _try_opening(self) -> None:
         """Readers come after the writer: it makes, migrates and repairs. What it cannot do they live with."""
@@ -216,6 +226,17 @@ class Database:
         if self._reader is not None:
             self._reader.close()
             self._reader = None
+
+
+def _told(fault: Exception, path: Path) -> StoreError:
+    if not isinstance(fault, sqlite3.Error | OSError):
+        LOG.error("the session store failed", exc_info=fault)
+    return store_error(fault, path)
+
+
+def _can_be_repaired(fault: Exception) -> bool:
+    """A place that should have been free and was not is damage, too: of an index, or left by an old repair."""
+    return is_damage(fault) or isinstance(fault, sqlite3.IntegrityError)
 
 
 def _identity(path: Path) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sqlite3
 from pathlib import Path
 
@@ -15,24 +16,26 @@ NO_SPACE = 64 << 10
 DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 
 
-def code_of(fault: sqlite3.Error) -> int:
+def code_of(fault: Exception) -> int:
     """The primary code; -1 where Python itself complains."""
     return int(getattr(fault, "sqlite_errorcode", -1)) & 0xFF
 
 
-def is_damage(fault: sqlite3.Error) -> bool:
-    """Whether the file is not what SQLite wrote."""
-    return code_of(fault) in DAMAGED
+def is_damage(fault: Exception) -> bool:
+    """Whether the file is not what SQLite wrote. Names in a damaged schema are not even text."""
+    return code_of(fault) in DAMAGED or isinstance(fault, UnicodeDecodeError)
 
 
-def is_damage_of_index(fault: sqlite3.Error) -> bool:
+def is_damage_of_index(fault: Exception) -> bool:
     """Whether only the full-text index is wrong, which can be built anew."""
     return getattr(fault, "sqlite_errorcode", -1) == sqlite3.SQLITE_CORRUPT_VTAB
 
 
-def store_error(fault: sqlite3.Error, path: Path) -> StoreError:
+def store_error(fault: Exception, path: Path) -> StoreError:
     """The same in the program's words."""
     code = code_of(fault)
+    if not isinstance(fault, sqlite3.Error):
+        return _of_system(fault, path)
     if code in FULL or (code == sqlite3.SQLITE_IOERR and _is_full(path)):
         return StoreFull(
             "The disk is full: the conversation is not saved.",
@@ -51,6 +54,21 @@ def store_error(fault: sqlite3.Error, path: Path) -> StoreError:
     if code in DAMAGED:
         return StoreError(f"`{path}` is damaged.", advice="It is repaired at the next start; nothing of it is deleted.")
     return StoreError(f"The sessions cannot be kept: {fault}.", advice=f"Is the disk of `{path}` all right?")
+
+
+def _of_system(fault: Exception, path: Path) -> StoreError:
+    if not isinstance(fault, OSError):
+        return StoreError(
+            f"The session store failed ({type(fault).__name__}).", advice="The log has the details. Please report it."
+        )
+    if fault.errno == errno.ENOSPC:
+        full = sqlite3.OperationalError("database or disk is full")
+        full.sqlite_errorcode = sqlite3.SQLITE_FULL
+        return store_error(full, path)
+    return StoreReadOnly(
+        f"`{path}` cannot be used: {fault.strerror or type(fault).__name__}.",
+        advice="Nothing of this conversation is saved. Move it away, or set PONDER_HOME to a folder of yours.",
+    )
 
 
 def _is_full(path: Path) -> bool:

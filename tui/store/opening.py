@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from tui.domain.errors import StoreReadOnly
 from tui.domain.value import dataclass
-from tui.settings.user_files import make_private_folder
+from tui.settings.user_files import make_private_folder, refuse_irregular
 from tui.store.faults import store_error
 from tui.store.migrate import migrate, migrations, refuse_newer, version
 
@@ -213,9 +213,7 @@ def make_private(path: Path) -> None:
         _sync_folder(path.parent)
     except OSError as fault:
         if fault.errno == errno.ENOSPC:
-            full = sqlite3.OperationalError("database or disk is full")
-            full.sqlite_errorcode = sqlite3.SQLITE_FULL
-            raise store_error(full, path) from fault
+            raise store_error(fault, path) from fault
         raise StoreReadOnly(
             f"`{path}` cannot be written: {fault.strerror}.",
             advice="Nothing of this conversation is saved. Set PONDER_HOME to a folder of yours.",
@@ -233,6 +231,8 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _check_header(path: Path) -> None:
+    for suffix in ("", *SIDECARS):
+        refuse_irregular(path.with_name(path.name + suffix))
     with path.open("rb") as file:
         start = file.read(HEADER_SIZE)
     if start and (len(start) < HEADER_SIZE or not start.startswith(HEADER)):

@@ -83,7 +83,7 @@ def _salvage(aside: Path, connection: sqlite3.Connection) -> int:
         try:
             migrate(source, copy)
             return _copy(source, connection)
-        except sqlite3.Error:
+        except (sqlite3.Error, UnicodeDecodeError):  # nothing of the schema can be read
             return 0
         finally:
             source.close()

@@ -9,7 +9,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from tui.catalog.spec import require_asked
 from tui.domain.blocks import Block
 from tui.domain.thinking import ModelSpec
 from tui.headless.run import HeadlessOptions, Output, piped_text, run_headless
@@ -42,8 +41,6 @@ def run_prompt(environment: Mapping[str, str], wishes: Wishes, args: argparse.Na
         program.engine.call(program.workbench.ready()).result()
         current = OpenSession(program, storage, interactive=False)
         stored = _stored(storage, args)
-        if stored is not None and (wishes.model or wishes.asked):
-            stored = replace(stored, spec=_other_spec(wishes, stored))
         current.start(spec, stored)
         if spec == DEMO and not named_model(program) and stored is None and sys.stderr is not None:
             sys.stderr.write(f"ponder: {_why_demo(findings)}\n")
@@ -101,13 +98,6 @@ def _stored(storage: Storage, args: argparse.Namespace) -> Stored | None:
         return await storage.load(session) if session else None
 
     return asyncio.run(find())
-
-
-def _other_spec(wishes: Wishes, stored: Stored) -> ModelSpec | None:
-    """What the command line said of model and level goes before what the session was left with."""
-    if wishes.model or wishes.asked is None or stored.spec is None:
-        return None
-    return replace(stored.spec, asked=require_asked(wishes.asked))
 
 
 def _attachments(wishes: Wishes, names: Sequence[str]) -> tuple[Block, ...]:

@@ -46,6 +46,7 @@ class OpenSession:
         self.chosen_by_default = False
         """Nobody asked for this model; it was what there was."""
         self._interactive = interactive
+        self._started = False
         self._told: set[str] = set()
         program.backend.choices = self._key_choices
         storage.listen(self)
@@ -78,6 +79,9 @@ class OpenSession:
 
     def start(self, spec: ModelSpec, stored: Stored | None = None) -> None:
         """Open a new session, or a stored one. A headless run gives it life by itself."""
+        if stored is not None and not self._started:
+            stored = commanded(self.program, stored)
+        self._started = True
         self.spec = stored.spec if stored is not None and stored.spec is not None else spec
         layers = self.layers.with_layer(Layer.MODEL, self.facts.recommended, self.facts.id)
         said, lost = self._remembered(stored.settings if stored is not None else {})
@@ -210,12 +214,12 @@ class OpenSession:
             return {}, ""
         from tui.settings.assign import checked
 
-        commanded = self.layers.values.get(Layer.COMMAND_LINE, {})
+        overruled = self.layers.values.get(Layer.COMMAND_LINE, {})
         found: dict[str, object] = {}
         lost: list[str] = []
         for name, value in settings.items():
             try:
-                if name not in commanded and _kept(name):
+                if name not in overruled and _kept(name):
                     found[name] = checked(keys()[name], value)
                     if name == "context.compressionModel" and isinstance(value, str):
                         parse_spec(value, self.program.catalog)
@@ -245,6 +249,19 @@ def _with_level_said(layers: Layers) -> Layers:
 
 def _kept(name: str) -> bool:
     return name.partition(".")[0] in OF_THE_CONVERSATION
+
+
+def commanded(program: Program, stored: Stored) -> Stored:
+    """What the command line says of model, level and profile goes before what the session was left with."""
+    wishes = program.wishes
+    spec = stored.spec
+    if wishes.model or program.profile_model:
+        spec = None
+    elif wishes.asked is not None and spec is not None:
+        spec = replace(spec, asked=require_asked(wishes.asked))
+    profile = program.layers.values.get(Layer.PROFILE, {}) if wishes.profile is not None else {}
+    settings = {name: value for name, value in stored.settings.items() if name not in profile}
+    return replace(stored, spec=spec, settings=settings)
 
 
 def first_spec(program: Program, ready: list[ModelSpec]) -> ModelSpec:

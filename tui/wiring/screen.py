@@ -13,7 +13,7 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from tui.domain.errors import PonderError, UsageError
+from tui.domain.errors import PonderError, StoreError, UsageError
 from tui.ui.background import BackgroundQuestion
 from tui.ui.departure import Departure
 from tui.ui.stray_words import StrayWords
@@ -88,7 +88,7 @@ def _run(
     program.engine.call(program.workbench.ready())
     current = OpenSession(program, storage, interactive=True)
     try:
-        stored = asyncio.run(_stored(storage, resume, latest=latest))
+        stored = asyncio.run(_stored(program, storage, resume, latest=latest))
         spec = first_spec(program, findings.ready())
         current.chosen_by_default = spec == DEMO and not named_model(program)
         current.start(spec, stored)
@@ -109,9 +109,17 @@ async def _end(current: OpenSession, storage: Storage) -> None:
     await storage.aclose()
 
 
-async def _stored(storage: Storage, resume: str | None, *, latest: bool) -> Stored | None:
-    session = await storage.latest() if latest and resume is None else resume
-    return await storage.load(session) if session is not None else None
+async def _stored(program: Program, storage: Storage, resume: str | None, *, latest: bool) -> Stored | None:
+    if resume is not None:
+        return await storage.load(resume)
+    if not latest:
+        return None
+    try:
+        session = await storage.latest()
+        return await storage.load(session) if session is not None else None
+    except StoreError as error:  # a new session can still be talked in
+        program.problems.append(error)
+        return None
 
 
 def _app(program: Program, desk: LiveDesk, question: BackgroundQuestion) -> PonderApp:
