@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 import unicodedata
 
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui.domain.printable import one_line, printable
+from tui.domain.printable import json_escaped, one_line, printable
 
 OTHER_IGNORABLE = [
     *(0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2065, 0x3164, 0xFFA0, *range(0xFFF0, 0xFFF9)),
@@ -103,6 +104,19 @@ def test_every_invisible_character_of_unicode_is_shown() -> None:
 @given(ANY_TEXT)
 def test_nothing_dangerous_survives(text: str) -> None:
     assert {hex(ord(letter)) for letter in printable(text) if ord(letter) in INVISIBLE - MAY_STAY} == set()
+
+
+@given(ANY_TEXT)
+def test_json_holds_nothing_dangerous_and_means_the_same(text: str) -> None:
+    text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    written = json_escaped(json.dumps({text: [text]}, ensure_ascii=False))
+    assert {hex(ord(letter)) for letter in written if ord(letter) in INVISIBLE - MAY_STAY} == set()
+    assert json.loads(written) == {text: [text]}
+
+
+def test_json_keeps_what_is_harmless_as_it_is() -> None:
+    text = '{"a": "Grüße, 世界 👩\u200d💻"}'
+    assert json_escaped(text) == text
 
 
 @given(ANY_TEXT)

@@ -110,3 +110,28 @@ def test_without_the_screen_a_terminal_gets_none_either(tmp_path: Path) -> None:
         with Terminal([*PONDER, "sessions", *words], environment(tmp_path), size=(200, 50)) as terminal:
             assert terminal.exit_code() == 0
             _nothing_foreign(terminal)
+
+
+def test_json_is_the_same_on_a_terminal_as_in_a_pipe_and_holds_nothing_to_obey(tmp_path: Path) -> None:
+    said = " ".join(PAYLOADS.values())
+    for form in ("--json", "--jsonl"):
+        with Loopback() as model:
+            model.configure(tmp_path)
+            model.say(said)
+            model.finish()
+            with Terminal([*PONDER, "-p", "hi", form], environment(tmp_path), size=(4000, 50)) as terminal:
+                assert terminal.exit_code() == 0
+                _nothing_foreign(terminal)
+                last = terminal.raw.decode().strip().splitlines()[-1]
+        assert json.loads(last)["answer"] == said
+    rows = subprocess.run(
+        [*PONDER, "sessions", "list", "--json"], env=environment(tmp_path), capture_output=True, text=True, check=True
+    )
+    exported = [*PONDER, "sessions", "export", json.loads(rows.stdout.splitlines()[0])["id"], "--format", "json"]
+    with Terminal(exported, environment(tmp_path), size=(4000, 50)) as terminal:
+        assert terminal.exit_code() == 0
+        _nothing_foreign(terminal)
+        on_a_terminal = json.loads(terminal.raw.decode())
+    piped = subprocess.run(exported, env=environment(tmp_path), capture_output=True, text=True, check=True)
+    assert json.loads(piped.stdout) == on_a_terminal
+    assert "pwned" in piped.stdout

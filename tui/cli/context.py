@@ -18,6 +18,7 @@ from tui.cli.wire_encode import Stamps
 from tui.context.bill import bill_of
 from tui.domain.errors import PonderError, StoreError, UsageError
 from tui.domain.messages import Origin, Turn
+from tui.domain.printable import json_escaped
 from tui.domain.request import ToolSchema
 from tui.domain.thinking import ModelSpec
 from tui.engine.ports import NoTools
@@ -53,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     except PonderError as problem:
         say(problem)
         return 1 if isinstance(problem, StoreError) else 2
-    print(dumps(as_object(weighed)) if args.json else as_text(weighed))
+    print(json_escaped(dumps(as_object(weighed))) if args.json else as_text(weighed))
     return 0
 
 

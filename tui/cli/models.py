@@ -13,6 +13,7 @@ from tui.catalog.reading import nearest
 from tui.cli.user_catalog import say, user_catalog
 from tui.domain.counting import count
 from tui.domain.errors import ConfigError, UnknownModel
+from tui.domain.printable import json_escaped
 from tui.providers.laid_lists import with_cached_lists
 from tui.providers.list_cache import ListCache
 from tui.settings.paths import find_paths
@@ -55,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
         return 2
     if args.json:
         for facts in listed:
-            print(json.dumps(_as_object(facts), ensure_ascii=False))
+            print(json_escaped(json.dumps(_as_object(facts), ensure_ascii=False)))
     else:
         print(_table([_COLUMNS, *map(_row, listed)]))
     return 0 if refreshed else EXIT_FAILURE

@@ -14,6 +14,7 @@ from tui.catalog.spec import parse_asked, parse_spec, require_asked, split_asked
 from tui.cli.user_catalog import UserCatalog, say, user_catalog
 from tui.domain.counting import count
 from tui.domain.errors import ConfigError, UnknownModel, UsageError
+from tui.domain.printable import json_escaped
 from tui.domain.thinking import Asked, ThinkingLevel, ThinkingPlan
 from tui.providers.shown_request import shown_url
 
@@ -47,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     except (UnknownModel, ConfigError, UsageError) as problem:
         say(problem)
         return 2
-    print(_as_json(planned) if args.json else _as_text(planned, mine))
+    print(json_escaped(_as_json(planned)) if args.json else _as_text(planned, mine))
     return 0
 
 

@@ -16,7 +16,7 @@ from typing import Literal
 
 from tui.domain.cost import Cost
 from tui.domain.errors import PonderError, UsageError
-from tui.domain.printable import one_line, printable
+from tui.domain.printable import json_escaped, one_line, printable
 from tui.domain.rows import SessionRow
 from tui.settings.atomic import write_atomically
 from tui.settings.paths import find_paths
@@ -136,7 +136,7 @@ async def _export(library: StoredLibrary, args: argparse.Namespace) -> None:
     session = await library.resolve(args.session)
     text = await library.export(session, form, args.parts or ("all" if form == "json" else "answers"))
     if args.output is None:
-        _write(text)
+        _write(text, is_json=form == "json")
         return
     try:
         write_atomically(args.output, text)
@@ -192,8 +192,10 @@ def _pieces(snippet: str) -> list[str]:
     return [printable(piece, keep_newlines=False) for piece in snippet.replace(END, BEGIN).split(BEGIN)]
 
 
-def _write(text: str) -> None:
-    if sys.stdout.isatty():  # a file gets it as it came, a terminal nothing to obey
+def _write(text: str, *, is_json: bool = False) -> None:
+    if is_json:
+        text = json_escaped(text)
+    elif sys.stdout.isatty():  # a file gets it as it came, a terminal nothing to obey
         text = printable(text)
     sys.stdout.write(text.encode("utf-8", "replace").decode())
     if not text.endswith("\n"):

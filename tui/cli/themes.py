@@ -7,6 +7,7 @@ import json
 import os
 
 from tui.cli.user_catalog import say
+from tui.domain.printable import json_escaped
 from tui.settings.paths import find_paths
 
 
@@ -28,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
         kind, place = "dark" if read.theme.dark else "light", "yours" if read.own else "shipped"
         if args.json:
             row = {"name": name, "dark": read.theme.dark, "own": read.own, "description": read.description}
-            print(json.dumps(row, ensure_ascii=False))
+            print(json_escaped(json.dumps(row, ensure_ascii=False)))
         else:
             print(f"{name:{column}}{kind:7}{place:9}{read.description}".rstrip())
     if not args.json:

@@ -23,6 +23,7 @@ from tui.cli.user_catalog import say, user_catalog
 from tui.domain.blocks import ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.errors import PonderError
 from tui.domain.messages import Message, Origin, Turn, WireName
+from tui.domain.printable import json_escaped
 from tui.domain.request import ChatRequest
 from tui.domain.thinking import ModelSpec
 from tui.engine.ports import Ask, Target
@@ -63,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """0 with the request on stdout, 2 with the reason on stderr."""
     try:
-        print(encoded_request(args))
+        print(json_escaped(encoded_request(args)))
     except PonderError as error:
         say(error)
         return 2

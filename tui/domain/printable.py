@@ -44,6 +44,7 @@ _FLAGS = "|".join(
 _SUSPECT = late_pattern(
     f"{_FLAGS}|[\x00-\x09\x0b-\x1f\x7f{_SHOWN_AS_ESCAPE}{_NOT_CHARACTERS}{_ZERO_WIDTH_JOINERS}{_SELECTORS}]"
 )
+_ESCAPED_IN_JSON = late_pattern(f"[\x7f{_SHOWN_AS_ESCAPE}]")
 _NEVER_A_NEIGHBOUR = late_pattern(f"[{_SHOWN_AS_ESCAPE}{_NOT_CHARACTERS}]")
 _JOINING_SCRIPT = late_pattern(
     "[\u0600-\u08ff\u0900-\u0dff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff\u1800-\u18af\ua840-\ua87f"
@@ -75,6 +76,16 @@ def printable(text: str, *, keep_newlines: bool = True) -> str:
     return shown if keep_newlines else shown.replace("\n", "␊")
 
 
+def json_escaped(text: str) -> str:
+    """JSON with nothing in it that a terminal obeys: C1, DEL, reordering and invisible characters as ``\\uXXXX``.
+
+    It means the same to every reader, so it is done whether or not a terminal reads it.
+    """
+    if text.isascii() and "\x7f" not in text:
+        return text
+    return _ESCAPED_IN_JSON.sub(_as_json_escape, text)
+
+
 def one_line(text: str, limit: int) -> str:
     """Text on one line of at most ``limit`` characters: runs of white space become one space."""
     head = text[: 4 * limit + 64]
@@ -96,6 +107,11 @@ def _shown(match: re.Match[str]) -> str:
     if 0xD800 <= code <= 0xDFFF or 0xFDD0 <= code <= 0xFDEF or code & 0xFFFE == 0xFFFE:
         return "\ufffd"
     return f"\\u{{{code:X}}}"
+
+
+def _as_json_escape(match: re.Match[str]) -> str:
+    units = match[0].encode("utf-16-be")
+    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
 
 
 def _is_in_place(text: str, at: int) -> bool:

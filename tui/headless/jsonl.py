@@ -24,6 +24,7 @@ from tui.domain.events import (
     ToolStarted,
     TurnStarted,
 )
+from tui.domain.printable import json_escaped
 from tui.domain.stream import TextDelta, ThinkingDelta, ToolArgsDelta
 from tui.headless.outcome import Outcome, error_object, result_object, run_object, usage_object, words
 from tui.headless.surrogates import SurrogateJoiner
@@ -159,4 +160,4 @@ def _aside(event: AppEvent) -> Line | None:
 
 def _write(out: TextIO, line: Line) -> None:
     # Half a surrogate pair cannot be written as UTF-8; whatever still holds one is mended here.
-    out.write(whole_text([json.dumps(line, ensure_ascii=False)]) + "\n")
+    out.write(json_escaped(whole_text([json.dumps(line, ensure_ascii=False)])) + "\n")
