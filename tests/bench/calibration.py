@@ -61,7 +61,7 @@ def scored(recorded: list[Sample]) -> list[Scored]:
             answers[sample.case][len(earlier.outgoing.messages)] = earlier.usage
         counted = _counted(sample, answers[sample.case], calibration)
         estimate = counted.estimate
-        since = None if anchor is None else counted.with_answer(anchor)
+        since = None if anchor is None else counted.with_answer(anchor, followed=True)
         found.append(
             Scored(
                 sample,

@@ -144,7 +144,7 @@ async def test_thinking_left_out_on_request_goes_only_where_a_tool_loop_needs_it
     # A new turn takes nothing of the finished ones along; inside a loop its own first step comes back.
     assert [thoughts_in(body) for body in bodies[::2]] == [[], [], []]
     assert [thoughts_in(body) for body in bodies[1::2]] == [[THOUGHTS[0]], [THOUGHTS[2]], [THOUGHTS[4]]]
-    assert len([text for text in told if "tool loop is still open" in text]) == 1
+    assert len([text for text in told if "running tool loop" in text]) == 1
 
 
 async def test_what_is_left_out_is_not_weighed_and_counts_again_when_taken_back(tmp_path: Path) -> None:

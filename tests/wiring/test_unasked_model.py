@@ -27,10 +27,12 @@ def test_where_nobody_names_a_model_and_there_is_none_the_demo_says_that_it_answ
 async def test_a_server_on_this_machine_answers_where_nobody_names_a_model(ponder: Run, monkeypatch) -> None:
     tags = {"models": [{"name": "qwen3:8b", "model": "qwen3:8b"}]}
     said = {"model": "qwen3:8b", "message": {"role": "assistant", "content": "From here."}, "done": True}
-    async with FaultServer([[{"status": 200, "json": tags}], [{"status": 200, "json": said}]], wire="ollama") as server:
+    shown = {"capabilities": ["completion"], "model_info": {"qwen3.context_length": 40_960}}
+    replies = [[{"status": 200, "json": reply}] for reply in (tags, shown, said)]
+    async with FaultServer(replies, wire="ollama") as server:
         monkeypatch.setenv("OLLAMA_HOST", server.url)
         code, out, err = await asyncio.to_thread(ponder, "-p", "Hello")
-    assert [seen.path for seen in server.seen] == ["/api/tags", "/api/chat"]
+    assert [seen.path for seen in server.seen] == ["/api/tags", "/api/show", "/api/chat"]
     assert (code, out, err) == (0, "From here.\n", "")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from tui.catalog.matching import normal
 from tui.catalog.reading import read_toml
@@ -20,8 +21,22 @@ def tokenizer_of(model: str) -> str:
     return _beginnings()[max(fitting, key=len)] if fitting else ""
 
 
+def tokenizer_of_vocabulary(size: int | None) -> str:
+    """The family whose vocabulary has that many tokens; "" for an unknown size."""
+    return _vocabularies().get(size, "") if size is not None else ""
+
+
 @cache
 def _beginnings() -> dict[str, str]:
-    families = read_toml(Path(__file__).with_name("tokenizers.toml"))["families"]
-    assert isinstance(families, dict)
-    return {beginning: family for family, names in families.items() for beginning in names}
+    return {beginning: family for family, names in _table("families").items() for beginning in names}
+
+
+@cache
+def _vocabularies() -> dict[int, str]:
+    return {size: family for family, sizes in _table("vocabularies").items() for size in sizes}
+
+
+def _table(name: str) -> dict[str, list[Any]]:
+    table = read_toml(Path(__file__).with_name("tokenizers.toml"))[name]
+    assert isinstance(table, dict)
+    return table

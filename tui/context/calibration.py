@@ -27,6 +27,8 @@ would be taken for a base."""
 REAL_STEP = 200
 """Estimated tokens that must be added before a step tells the slope. In a shorter one, frames outweigh the text."""
 KEPT_VERDICTS = 5
+CLEAR_TOOLS = 100
+"""Tokens of tool definitions that must be at stake before a count tells whether they were included."""
 CLEAR_THINKING = 100
 """Tokens of thinking that must be at stake before a count tells whether it was included."""
 
@@ -59,6 +61,13 @@ class Experience:
     """(estimate, reported) of what was added from one request to the next."""
     verdicts: tuple[frozenset[ThinkingCounted], ...] = ()
     """The assumptions about counted thinking that agreed with a reported count."""
+    tool_verdicts: tuple[bool, ...] = ()
+    """Whether tool definitions were in a reported count."""
+
+    @property
+    def counts_tools(self) -> bool:
+        """False for a server whose chat template leaves tool definitions out."""
+        return not self.tool_verdicts or 2 * sum(self.tool_verdicts) >= len(self.tool_verdicts)
 
     @property
     def slope(self) -> float:
@@ -106,6 +115,11 @@ class Calibration:
         known = self.of(key)
         return self._with(key, replace(known, verdicts=(*known.verdicts, verdict)[-KEPT_VERDICTS:]))
 
+    def judged_tools(self, key: str, *, counted: bool) -> Calibration:
+        """The same with what a reported count said about tool definitions."""
+        known = self.of(key)
+        return self._with(key, replace(known, tool_verdicts=(*known.tool_verdicts, counted)[-KEPT_VERDICTS:]))
+
     def counted(self, key: str, declared: ThinkingCounted) -> ThinkingCounted:
         """Which thinking the server counts: as most verdicts say, else as the catalogue declares."""
         votes = Counter(rule for verdict in self.of(key).verdicts for rule in verdict)
@@ -132,6 +146,7 @@ class Calibration:
                 "openings_with_tools": [list(pair) for pair in known.openings_with_tools],
                 "steps": [list(pair) for pair in known.steps],
                 "verdicts": [sorted(verdict) for verdict in known.verdicts],
+                "tool_verdicts": list(known.tool_verdicts),
             }
             for key, known in self.models.items()
         }
@@ -157,13 +172,27 @@ def thinking_verdict(before: Anchor, now: Anchor) -> frozenset[ThinkingCounted] 
     return near if far and best * 3 <= min(far) else None
 
 
+def tools_verdict(estimate: int, tools: int, reported: int) -> bool | None:
+    """Whether a first request's count includes ``tools`` tokens of definitions; None where that cannot be told."""
+    whole, bare = abs(reported - estimate), abs(reported - (estimate - tools))
+    if tools < CLEAR_TOOLS or 3 * min(whole, bare) > max(whole, bare):
+        return None
+    return whole < bare
+
+
 def _experience(found: Mapping[object, object]) -> Experience:
     return Experience(
         openings=_pairs(found.get("openings")),
         openings_with_tools=_pairs(found.get("openings_with_tools")),
         steps=_pairs(found.get("steps")),
         verdicts=_verdicts(found.get("verdicts")),
+        tool_verdicts=_flags(found.get("tool_verdicts")),
     )
+
+
+def _flags(found: object) -> tuple[bool, ...]:
+    items = found if isinstance(found, list) else []
+    return tuple(item for item in items if isinstance(item, bool))[-KEPT_VERDICTS:]
 
 
 def _pairs(found: object) -> tuple[tuple[int, int], ...]:

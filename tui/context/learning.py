@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tui.catalog.facts import ThinkingCounted
-from tui.context.calibration import SHORT_OPENING, Anchor, Calibration, thinking_verdict
+from tui.context.calibration import SHORT_OPENING, Anchor, Calibration, thinking_verdict, tools_verdict
 from tui.context.meter import Tally
+from tui.domain.usage import Part
 
 
 def learn(
@@ -17,6 +18,11 @@ def learn(
     ``before`` anchors the conversation's request before it, ``declared`` is what the catalogue says of thinking.
     """
     if before is None:
+        verdict_on_tools = tools_verdict(counted.estimate, counted.parts.get(Part.TOOLS, 0), reported)
+        if verdict_on_tools is not None:
+            calibration = calibration.judged_tools(counted.key, counted=verdict_on_tools)
+            if not calibration.of(counted.key).counts_tools:
+                return calibration
         if counted.pictures or counted.conversation > SHORT_OPENING:
             return calibration
         return calibration.opened(counted.key, counted.estimate, reported, tools=counted.tools)
@@ -26,7 +32,7 @@ def learn(
         calibration = calibration.judged(counted.key, verdict)
     if counted.pictures:
         return calibration
-    since = counted.with_answer(before)
+    since = counted.with_answer(before, followed=True)
     if since is before:
         rule = calibration.counted(counted.key, declared)
         since = replace(before, estimate=before.others + before.thinking.get(rule, 0))

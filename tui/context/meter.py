@@ -65,12 +65,17 @@ class Tally:
         others = self.estimate - self.parts.get(Part.THINKING_SENT, 0)
         return Anchor(estimate=self.estimate, reported=reported, last=self.last, thinking=self.thinking, others=others)
 
-    def with_answer(self, anchor: Anchor) -> Anchor:
-        """The anchor's request and the answer to it as its output was reported, where that answer is sent back."""
+    def with_answer(self, anchor: Anchor, *, followed: bool) -> Anchor:
+        """The anchor's request and the answer to it as its output was reported, where that answer is sent back.
+
+        With a message after it, the answer has a frame that its reported output does not include.
+        """
         found = self.answers.get(anchor.last) if anchor.last is not None else None
         if found is None:
             return anchor
         estimate, reported = found
+        if followed:
+            reported += round(family_named(self.family).per_message)
         return replace(anchor, estimate=anchor.estimate + estimate, reported=anchor.reported + reported)
 
 
@@ -293,7 +298,7 @@ def reading(
     """The meter now: the counted selection plus the draft, calibrated. Costs what the draft costs."""
     room = room or Room()
     learned = calibration or Calibration()
-    anchor = None if anchor is None else counted.with_answer(anchor)
+    anchor = None if anchor is None else counted.with_answer(anchor, followed=bool(draft))
     per_message = round(family_named(counted.family).per_message)
     drafted = passing_text_tokens(draft, counted.family) + per_message if draft else 0
     plain = counted.estimate + drafted

@@ -113,6 +113,8 @@ FAMILIES: Mapping[str, Family] = {
     "grok": Family(weights=_O200K, base=150, per_message=8, per_tool=21, schema_scale=2.6, per_call=48, per_result=45),
     "kimi": Family(weights=_KIMI, per_tool=18, per_call=28, per_result=0),
     "llama": Family(weights=_LLAMA, base=7, tools_base=100),
+    # Fitted on SmolLM2's tokenizer; models with a small vocabulary talk ChatML more often than not.
+    "small-vocabulary": Family(weights=_MISTRAL, scale=1.09, base=7, per_message=5, tools_base=100),
     "minimax": Family(weights=_O200K),
     "mistral": Family(weights=_MISTRAL, base=2, tools_base=23, per_tool=22, per_call=4, per_result=4),
     "qwen": _QWEN_3,

@@ -33,7 +33,7 @@ class CalibratedScales:
         self.calibration = calibration or Calibration()
         self._keep = keep
         self._anchors: dict[tuple[str, str], Anchor] = {}
-        self._counted: deque[tuple[ChatRequest, ModelFacts, Tally]] = deque(maxlen=KEPT_TALLIES)
+        self._counted: deque[tuple[ChatRequest, ModelFacts, bool, Tally]] = deque(maxlen=KEPT_TALLIES)
 
     def reading(self, ask: Ask, request: ChatRequest) -> MeterReading:
         """What a request, and the draft in the ask, would weigh."""
@@ -50,7 +50,7 @@ class CalibratedScales:
     def learn(self, ask: Ask, request: ChatRequest, usage: Usage) -> None:
         """Take in the reported count of a request; one that cannot be right says nothing."""
         counted = self._tally(ask, request)
-        guessed = counted.pictures + counted.parts[Part.THINKING_SENT]
+        guessed = counted.pictures + counted.parts[Part.THINKING_SENT] + counted.parts[Part.TOOLS]
         if usage.input is None or not can_be_right(counted.estimate, usage.input, guessed=guessed):
             return
         before = self._anchors.get((ask.session, counted.key))
@@ -73,19 +73,21 @@ class CalibratedScales:
 
     def _tally(self, ask: Ask, request: ChatRequest) -> Tally:
         facts = ask.target.facts
-        counts = self.calibration.counted(calibration_key(facts.provider, facts.id), facts.counted)
+        key = calibration_key(facts.provider, facts.id)
+        counts = self.calibration.counted(key, facts.counted)
         if counts is not facts.counted:
             facts = replace(facts, counted=counts)
-        for known, under, counted in self._counted:
-            if known is request and under.counted is counts:
+        with_tools = self.calibration.of(key).counts_tools
+        for known, under, tools_counted, counted in self._counted:
+            if known is request and under.counted is counts and tools_counted is with_tools:
                 return counted
         made = tally(
             request.outgoing,
             ask.turns,
             facts,
             system=request.system,
-            tools=request.tools,
+            tools=request.tools if with_tools else (),
             thinks=request.plan.thinks,
         )
-        self._counted.append((request, facts, made))
+        self._counted.append((request, facts, with_tools, made))
         return made

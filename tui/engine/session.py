@@ -186,10 +186,15 @@ class Session:
         return plan
 
     async def assign(self, settings: EngineSettings, changed: Mapping[str, object]) -> ThinkingPlan:
-        """New settings, from the next turn on; ``changed`` are those with new values, by the user's keys."""
+        """New settings, from the next turn on; ``changed`` are those with new values, by the user's keys.
+
+        The model is looked up again: since the last time, its server may have told its window.
+        """
         conversation = self._conversation
         conversation.settings = settings
-        self._channel.publish(SettingsChanged(dict(changed)))
+        conversation.target = self._ports.planner.target(conversation.spec)
+        if changed:
+            self._channel.publish(SettingsChanged(dict(changed)))
         plan = self._ports.planner.plan(conversation.ask())
         if plan != conversation.plan:
             self._channel.publish(conversation.replanned(plan))

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from tui.catalog.load import Catalog, Layer
 from tui.domain.errors import ConfigError
 from tui.providers.list_cache import ListCache, Listing
+from tui.providers.listings import Rows
 
 _NAME = "list of "
 """How the layers of lists begin; the day follows."""
@@ -30,6 +31,15 @@ def with_lists(catalog: Catalog, listings: Iterable[Listing]) -> Catalog:
     others = [layer for layer in catalog.layers if not layer.source.startswith(_NAME)]
     lists = sorted(laid.values(), key=lambda layer: _source(layer) != LOWEST)
     return replace(catalog, layers=(*lists, *others))
+
+
+def with_local_rows(catalog: Catalog, provider: str, rows: Rows) -> Catalog:
+    """The catalogue with what a server on this machine tells now: over its fetched list, under the user's rows."""
+    source = f"{provider} on this machine"
+    (layer,) = Catalog(own_providers=catalog.own_providers).with_layer(source, {provider: rows}).layers
+    others = [known for known in catalog.layers if known.source != source]
+    lists = sum(known.source.startswith(_NAME) for known in others)
+    return replace(catalog, layers=(*others[:lists], layer, *others[lists:]))
 
 
 def with_cached_lists(catalog: Catalog, cache: ListCache, providers: Iterable[str] | None = None) -> Catalog:

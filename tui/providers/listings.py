@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from tui.catalog.rows import check_row
+from tui.catalog.tokenizers import tokenizer_of_vocabulary
 from tui.domain.errors import ConfigError
 from tui.wires.read import child, children, number, text, whole
 
@@ -129,12 +130,20 @@ def _openai(item: Json) -> tuple[str, Row]:
     """OpenAI's list is names alone; llama.cpp, vLLM, Groq and others add the window."""
     window = (
         whole(item, "meta", "n_ctx")
+        or whole(item, "loaded_context_length")
         or whole(item, "max_model_len")
         or whole(item, "context_window")
         or whole(item, "context_length")
         or whole(item, "max_context_length")
     )
-    return text(item, "id"), {"context_window": window, "max_output": whole(item, "max_completion_tokens")}
+    tokenizer = tokenizer_of_vocabulary(whole(item, "meta", "n_vocab")) or None
+    row: Row = {"context_window": window, "max_output": whole(item, "max_completion_tokens"), "tokenizer": tokenizer}
+    return text(item, "id"), row
+
+
+def props_window(props: object) -> int | None:
+    """The window of one conversation in llama.cpp's ``/props``."""
+    return whole(props, "default_generation_settings", "n_ctx") or None
 
 
 def _ollama(item: Json) -> tuple[str, Row]:

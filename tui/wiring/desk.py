@@ -174,6 +174,7 @@ class LiveDesk:
         """Keyring and servers on this machine; a model that is found takes the demo's place until it was used."""
         await self._findings.look_deeper()
         await begin_with_found(self._current, self._findings.ready())
+        await self._current.apply(self._current.layers, {})
 
     def status(self) -> str:
         """What is going on."""

@@ -108,7 +108,9 @@ class LiveModels:
 
     async def refresh_models(self) -> int:
         """Ask the provider for its list."""
-        return await self._findings.refresh(self._current.program.catalog.provider(self._current.spec.provider))
+        found = await self._findings.refresh(self._current.program.catalog.provider(self._current.spec.provider))
+        await self._current.apply(self._current.layers, {})
+        return found
 
     def _planned_at(self, facts: ModelFacts, asked: Asked, *, context_tokens: int | None = None) -> ThinkingPlan:
         """Under the settings there would be once this level was chosen."""

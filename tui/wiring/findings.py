@@ -63,13 +63,13 @@ class Findings:
 
     async def look_for_servers(self) -> None:
         """Model servers on this machine."""
+        from tui.providers.laid_lists import with_local_rows
         from tui.providers.local import local_servers
 
         providers = self._program.catalog.providers().values()
         for server in await local_servers(providers):
             self._servers[server.provider] = server.models
-            rows: dict[str, dict[str, object]] = {server.provider: {model: {} for model in server.models}}
-            self._program.planner.catalog = self._program.catalog.with_layer(f"{server.provider} on this machine", rows)
+            self._program.planner.catalog = with_local_rows(self._program.catalog, server.provider, server.rows)
 
     async def look_deeper(self) -> None:
         """What takes time: keyring, file and local servers; called beside the screen."""

@@ -43,9 +43,9 @@ def certainty_words(reading: MeterReading) -> str:
 
 
 def bar(reading: MeterReading, width: int, *, plain: bool = False) -> Content:
-    """The window as cells: each part in its colour, what is free, and where compression starts."""
+    """The window, which must be known, as cells: each part in its colour, what is free, where compression starts."""
     full, free, mark = ("#", "-", "|") if plain else ("▰", "▱", "┊")
-    whole = reading.limit or max(reading.effective, 1)
+    whole = max(1, reading.limit or 0)
     trigger = round(reading.trigger / whole * width) if reading.trigger and reading.limit else None
     cells: list[tuple[str, str]] = []
     sent = [(count, colour) for _, count, colour in part_counts(reading) if colour]
@@ -81,7 +81,6 @@ def meter_lines(reading: MeterReading, width: int, *, plain: bool = False) -> Co
         sent = Content.styled(f"{tokens(reading.effective)} sent", style)
         lines.append(sent + Content.styled(f" of {tokens(reading.limit)}", "$muted-text"))
     else:
-        lines.append(bar(reading, width, plain=plain))
         lines.append(Content.styled(f"{tokens(reading.effective)} sent, window unknown", "$foreground"))
     lines.append(Content.styled(f"{tokens(reading.raw)} stored", "$muted-text"))
     lines.extend(part_lines(reading, width, plain=plain))
