@@ -10,6 +10,7 @@ from typing import Literal
 from tests.ui import scenes
 from tests.ui.fake_chat import FakeChat
 from tui.commands.context import Finding, LevelRow, ModelRow, ServerRow, SessionRow, ToolRow, ToolsSent
+from tui.commands.rows import KeyCheck
 from tui.domain.blocks import Block, TextBlock
 from tui.domain.errors import UsageError
 from tui.domain.events import ModelChanged, SettingsChanged
@@ -196,6 +197,9 @@ class FakeKeys:
 
     def findings(self) -> Sequence[Finding]:
         return self.rows
+
+    async def check_key(self, provider: str, key: str) -> KeyCheck:
+        return KeyCheck(works=True, said="Works: 2 models.")
 
     async def save_key(self, provider: str, key: str, *, keep: bool) -> str:
         self.saved.append((provider, key, keep))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tui.engine.outlook import Preview
 
 
-from tui.commands.rows import Exchange, Finding, LevelRow, ModelRow
+from tui.commands.rows import Exchange, Finding, KeyCheck, LevelRow, ModelRow
 from tui.domain.rows import ServerRow, SessionRow, ToolRow, ToolsSent
 
 
@@ -266,6 +266,10 @@ class KeyDesk(Protocol):
 
     def findings(self) -> Sequence[Finding]:
         """What was found at the start."""
+        ...
+
+    async def check_key(self, provider: str, key: str) -> KeyCheck:
+        """Look at its shape and ask the provider for its models with it; a ConfigError if no request can carry it."""
         ...
 
     async def save_key(self, provider: str, key: str, *, keep: bool) -> str:

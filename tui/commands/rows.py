@@ -55,6 +55,15 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class KeyCheck:
+    """What is known of a key before it is saved."""
+
+    works: bool
+    said: str
+    """``Works: 14 models.``, or why it is in doubt."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
     """The last exchange with the provider, for the inspector."""
 

@@ -72,6 +72,25 @@ class Discovery:
         await asyncio.to_thread(self._cache.keep, listing)
         return listing
 
+    async def try_key(self, provider: ProviderFacts) -> tuple[int, bool]:
+        """How many models the key lists, and whether the list needs a key; nothing is kept. Raises ProviderError."""
+        transport = self._make_transport()
+        try:
+            provider = self._keys.with_variables(provider)
+            rows = await self._rows_or_versioned(
+                transport, provider, await asyncio.to_thread(self._keys.find, provider)
+            )
+            try:
+                await self._rows_or_versioned(transport, provider, None)
+            except ProviderError:
+                return len(rows), True
+            return len(rows), False
+        except ProviderError as error:
+            self._keys.redactor.clean_error(error)
+            raise
+        finally:
+            await transport.aclose()
+
     async def ask_all(self, providers: Iterable[ProviderFacts]) -> dict[str, Listing | PonderError]:
         """Ask many at once; what failed is in the answer too."""
 

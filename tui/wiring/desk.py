@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from tui.catalog.facts import ModelFacts
 from tui.commands.context import ServerRow, ToolRow, ToolsSent
+from tui.commands.rows import KeyCheck
 from tui.context.estimate import tool_tokens
 from tui.domain.blocks import Block
 from tui.domain.thinking import ModelSpec
@@ -42,6 +43,13 @@ class LiveKeys:
         self._current = current
         self._findings = findings
         self.findings = findings.rows
+
+    async def check_key(self, provider: str, key: str) -> KeyCheck:
+        """Look at its shape, and ask the provider for its models with it."""
+        from tui.wiring.key_check import check_key
+
+        facts = self._current.program.catalog.provider(provider)
+        return await check_key(self._current.program, facts, key)
 
     async def save_key(self, provider: str, key: str, *, keep: bool) -> str:
         """Use a key from now on, and keep it if the user wants that."""

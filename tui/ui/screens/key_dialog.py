@@ -10,6 +10,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
+from tui.commands.rows import KeyCheck
 from tui.domain.errors import PonderError
 from tui.domain.printable import one_line, printable
 from tui.ui.screens.sheet import Keys, Sheet
@@ -27,6 +28,8 @@ class KeyDialog(Sheet[bool]):
         self._provider = provider
         self._hint = hint
         self._keep = True
+        self._doubted = ""
+        """The key that the user was told about: entered again it is used."""
 
     def inside(self) -> Sequence[Widget]:
         """Hint, field, whether to keep."""
@@ -60,16 +63,34 @@ class KeyDialog(Sheet[bool]):
     @on(Input.Submitted)
     def _entered(self) -> None:
         if self._field.value.strip():
-            self._save(self._field.value.strip())
+            self._check(self._field.value.strip())
+
+    @on(Input.Changed)
+    def _changed(self) -> None:
+        self._wrong.update("")
 
     @work(exclusive=True)
-    async def _save(self, key: str) -> None:
+    async def _check(self, key: str) -> None:
+        """Ask the provider first; a key in doubt is used only if it is entered again."""
+        keys = self.ponder.desk.keys
+        self._wrong.update(Content.styled("asking the provider…", "$muted-text"))
         try:
-            said = await self.ponder.desk.keys.save_key(self._provider, key, keep=self._keep)
+            checked = (
+                KeyCheck(works=True, said="") if key == self._doubted else await keys.check_key(self._provider, key)
+            )
+            if not checked.works:
+                self._doubted = key
+                words = f"✗ {printable(checked.said)}\n"
+                self._wrong.update(
+                    Content.styled(words, "$error")
+                    + Content.styled("It is not saved. Paste another; enter again uses it anyway.", "$foreground")
+                )
+                return
+            said = await keys.save_key(self._provider, key, keep=self._keep)
         except PonderError as error:
             self._wrong.update(Content.styled(f"✗ {printable(error.message)}", "$error"))
             return
         self._field.value = ""
         self.ponder.chat.look_again()
-        self.say(said)
+        self.say(f"{checked.said} {said}".strip())
         self.dismiss(result=True)
