@@ -166,7 +166,7 @@ class FakeChat:
         self.asked.append(("new", None))
         self.publish(HistoryChanged(()))
 
-    async def open_session(self, session: str) -> None:
+    async def open_session(self, session: str, turn_id: str = "") -> None:
         self.asked.append(("open", session))
 
 

@@ -12,6 +12,7 @@ from textual.selection import Selection
 
 from tests.ui import scenes
 from tests.ui.stage import on_stage, screen_text, until
+from tui.domain.wanted import Wanted
 from tui.ui.markdown.document import Document
 from tui.ui.markdown.runs import Line, plain
 from tui.ui.transcript.blocks import Answer, Fold, Spoken, Thinking
@@ -139,10 +140,11 @@ def test_what_is_read_in_a_long_message_stays_at_another_width(width: int) -> No
 def test_words_nobody_looked_at_are_found() -> None:
     text = "\n\n".join([*["Words before. " * 40] * 50, "And **there** is the needle, at last.", *["More. " * 90] * 50])
     for block in (Answer(text, closed=True), Thinking(text, folded=Fold.FULL)):
-        line, column = block.find("the needle", 60)
-        assert column is not None
-        assert plain(block.line(line))[column:].startswith("the needle")
-        assert line > 300
+        assert block.count(Wanted("there is the needle")) == 1
+        found = block.find(Wanted("there is the needle"), 0, 60)
+        assert found.column is not None
+        assert plain(block.line(found.line))[found.column : found.end] == "there is the needle"
+        assert found.line > 300
 
 
 def test_of_a_long_text_little_is_laid_out_to_show_its_end_or_any_place_in_it() -> None:
@@ -182,8 +184,9 @@ async def test_a_search_brings_words_into_sight_that_were_never_laid_out() -> No
     async with on_stage(scenes.turn("q", text), size=(80, 24)) as (app, _, pilot):
         transcript, view = app.chat.transcript, app.chat.view()
         assert view is not None
-        hits = hits_in(transcript.column.sections, view, "needle")
-        marked = [reveal(transcript, hit, "needle") for hit in hits]
+        wanted = Wanted("needle")
+        hits = hits_in(transcript.column.sections, view, wanted)
+        marked = [reveal(transcript, hit, wanted) for hit in hits]
         await until(pilot, lambda: "The needle is here." in screen_text(app))
         assert len(marked) == 1
         assert marked[0] is not None
@@ -197,7 +200,7 @@ async def test_links_far_inside_a_long_message_can_be_clicked() -> None:
     async with on_stage(scenes.turn("q", text), size=(80, 24)) as (app, _, pilot):
         transcript = app.chat.transcript
         answer = transcript.column.sections[1].blocks[1]
-        line, _ = answer.find("here", 75)
+        line = answer.find(Wanted("here"), 0, 75).line
         transcript.column.show(1, 1)
         transcript.scroll_to(y=transcript.column.top + line, animate=False)
         await until(pilot, lambda: "here (http://far.example)" in screen_text(app))

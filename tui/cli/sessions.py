@@ -166,6 +166,7 @@ def _print_rows(rows: Sequence[SessionRow], *, as_json: bool, none: str) -> None
     for row in rows:
         if as_json:
             found = asdict(row) | {"snippet": row.snippet.replace(BEGIN, "").replace(END, "")}
+            del found["hit_terms"]
             print(json.dumps(found))
         else:
             print(_line(row))

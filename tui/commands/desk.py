@@ -168,7 +168,7 @@ class ChatDesk(BranchDesk, Protocol):
         """Leave this one for a new one."""
         ...
 
-    async def open_session(self, session: str) -> None:
+    async def open_session(self, session: str, turn_id: str = "") -> None:
         """Leave this one for a stored one."""
         ...
 

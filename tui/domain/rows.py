@@ -25,6 +25,8 @@ class SessionRow:
     """Where the search found something; hits stand between \x02 and \x03."""
     hit_message: str | None = None
     hit_turn: str | None = None
+    hit_terms: tuple[str, ...] = ()
+    """What the search looked for in the text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

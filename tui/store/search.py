@@ -6,10 +6,11 @@ import sqlite3
 from dataclasses import replace
 
 from tui.domain.rows import SessionRow
+from tui.domain.wanted import fold
 from tui.store.blocks import OF_MESSAGE, read_blocks, words_of
 from tui.store.query import Query
 from tui.store.sessions import one
-from tui.store.snippets import fold, snippet
+from tui.store.snippets import snippet
 
 RANKED = 5_000
 """Hits that are weighed against each other: the newest. Of a word that occurs everywhere older ones do not count."""
@@ -118,4 +119,4 @@ def _with_snippet(connection: sqlite3.Connection, row: SessionRow, message: int,
     found = snippet(texts, query.terms)
     if not found and not query.terms:
         found = " ".join(next((text for text in texts if text.strip()), "")[:120].split())
-    return replace(row, snippet=found, hit_message=identity, hit_turn=turn)
+    return replace(row, snippet=found, hit_message=identity, hit_turn=turn, hit_terms=query.terms)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Sequence
+
+from tui.domain.wanted import fold, term_pattern
 
 BEGIN, END = "\x02", "\x03"
 """Stand around a hit; taken out of the text itself."""
@@ -28,7 +29,7 @@ def _best_of(text: str, terms: Sequence[str]) -> tuple[int, str]:
     hits = sorted(
         (hit.start(), hit.end(), number)
         for number, term in enumerate(terms)
-        if (pattern := _pattern(term)) is not None
+        if (pattern := term_pattern(term)) is not None
         for hit in _first(pattern, folded, 50)
     )
     if not hits:
@@ -56,32 +57,6 @@ def _around(text: str, first: int, hits: Sequence[tuple[int, int]]) -> str:
         at = end
     pieces += [text[at:stop], CUT if stop < len(text) else ""]
     return " ".join("".join(pieces).split())
-
-
-def fold(text: str) -> str:
-    """Lower case without accents, every character still at its place."""
-    return text.lower() if text.isascii() else text.translate(_FOLDED)
-
-
-class _Folded(dict[int, str]):
-    """Every character's plain lower form, worked out when it is first met."""
-
-    def __missing__(self, code: int) -> str:
-        character = chr(code)
-        base = unicodedata.normalize("NFKD", character)[:1].lower()
-        self[code] = base if len(base) == 1 else character
-        return self[code]
-
-
-_FOLDED = _Folded()
-
-
-def _pattern(term: str) -> re.Pattern[str] | None:
-    words = re.findall(r"\w+", fold(term))
-    if not words:
-        return None
-    start = r"\b" if words[0].isascii() else ""
-    return re.compile(start + r"[\W_]+".join(map(re.escape, words)))
 
 
 def _first(pattern: re.Pattern[str], text: str, limit: int) -> list[re.Match[str]]:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from textual.selection import Selection
 
+from tui.domain.wanted import Wanted
+
 if TYPE_CHECKING:
     from tui.ui.app import PonderApp
 
@@ -15,12 +17,12 @@ class Finding:
 
     def __init__(self, app: PonderApp) -> None:
         self._app = app
-        self.query = ""
+        self.wanted = Wanted()
         self._at = 0
 
-    def keep(self, query: str, at: int) -> None:
+    def keep(self, wanted: Wanted, at: int) -> None:
         """The find bar closes here."""
-        self.query, self._at = query, at
+        self.wanted, self._at = wanted, at
 
     def step(self, step: int) -> None:
         """To the next or the previous; looked for anew, because the conversation may have gone on."""
@@ -28,10 +30,10 @@ class Finding:
 
         chat = self._app.chat
         view = chat.view()
-        hits = hits_in(chat.transcript.column.sections, view, self.query) if view is not None and self.query else []
+        hits = hits_in(chat.transcript.column.sections, view, self.wanted) if view is not None and self.wanted else []
         if not hits:
             self._app.say("Nothing to step through: ctrl+f finds.")
             return
         self._at = (self._at + step) % len(hits)
-        place = reveal(chat.transcript, hits[self._at], self.query)
+        place = reveal(chat.transcript, hits[self._at], self.wanted)
         chat.selections = {} if place is None else {chat.transcript: Selection(*place)}

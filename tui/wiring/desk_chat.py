@@ -121,9 +121,11 @@ class LiveChat(LiveOutlook):
         await self._current.close()
         self._current.start(spec)
 
-    async def open_session(self, session: str) -> None:
-        """Leave this one for a stored one."""
+    async def open_session(self, session: str, turn_id: str = "") -> None:
+        """Leave this one for a stored one, on the branch of a turn."""
         stored = await self._current.storage.load(session)
+        if turn_id and all(turn.id != turn_id for turn in stored.turns):
+            stored = await self._current.storage.activate(session, turn_id)
         await self._current.close()
         self._current.start(self._current.spec, stored)
 

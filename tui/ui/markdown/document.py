@@ -11,12 +11,14 @@ import re
 from collections.abc import Sequence
 
 from tui.domain.printable import printable
+from tui.domain.wanted import Wanted
 from tui.ui.markdown.code_parts import CodeParts
+from tui.ui.markdown.found import Found, count_in_markdown, occurrences
 from tui.ui.markdown.growing_table import GrowingTable
 from tui.ui.markdown.layout import lay, lay_code
 from tui.ui.markdown.pieces import Piece, Splitter
 from tui.ui.markdown.reading import Reading
-from tui.ui.markdown.runs import Line, plain, width_of
+from tui.ui.markdown.runs import Line
 from tui.ui.markdown.stretches import Mark, Stretches
 from tui.ui.markdown.tables import lay_table
 from tui.ui.markdown.tokens import Table
@@ -41,6 +43,12 @@ def guessed_height(piece: Piece, width: int) -> int:
         return rows + (0 if piece.part else 1)
     listed = piece.source[:1] in "-*+1234567890>"
     return 1 + max(rows if listed else 1, size // width + 1)
+
+
+def count_in_piece(wanted: Wanted, piece: Piece) -> int:
+    """How often it occurs in a piece, told without laying it out."""
+    is_code = piece.fence is not None
+    return len(wanted.spans(piece.source)) if is_code else count_in_markdown(wanted, piece.source)
 
 
 class Document:
@@ -143,20 +151,20 @@ class Document:
         """The line of a mark now."""
         return self._stretches.line_at(mark)
 
-    def find(self, words: str) -> tuple[int, int | None]:
-        """The line words stand in and their column; without one where they are broken over lines or hide in markup."""
-        near = -1
+    def find(self, wanted: Wanted, number: int) -> Found:
+        """The occurrence with this number, or the nearest before it that can be pointed at."""
         for place, piece in enumerate(self._pieces):
-            if words not in piece.source.casefold():
+            count = count_in_piece(wanted, piece)
+            if number >= count:
+                number -= count
                 continue
-            found = column_of(words, self._stretches.part(place))
-            if found is not None:
-                return self._stretches.start_of(place) + found[0], found[1]
-            near = place if near < 0 else near
-        found = column_of(words, self._open_lines())
-        if found is not None:
-            return self._stretches.total + found[0], found[1]
-        return (self._stretches.start_of(near) if near >= 0 else 0), None
+            found = occurrences(wanted, self._stretches.part(place))
+            start = self._stretches.start_of(place)
+            return (
+                found[number].moved(start) if number < len(found) else Found(start + (found[-1].line if found else 0))
+            )
+        found = occurrences(wanted, self._open_lines())
+        return found[min(number, len(found) - 1)].moved(self._stretches.total) if found else Found(0)
 
     # Pieces
 
@@ -238,16 +246,6 @@ def fenced(text: str, language: str) -> str:
     longest = max((len(found) for found in BACKTICKS.findall(text)), default=0)
     mark = "`" * max(3, longest + 1)
     return f"{mark}{language}\n{text}\n{mark}"
-
-
-def column_of(words: str, lines: Sequence[Line]) -> tuple[int, int] | None:
-    """The first line with these words, and their column."""
-    for number, line in enumerate(lines):
-        text = plain(line)
-        at = text.casefold().find(words)
-        if at >= 0:
-            return number, width_of(text[:at])
-    return None
 
 
 def lay_markdown(text: str, width: int) -> Sequence[Line]:

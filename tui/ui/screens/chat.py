@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from textual import events, on, work
@@ -69,6 +69,8 @@ class ChatScreen(Screen[None]):
         self._state: SessionState | None = None
         self._paid: SessionView | None = None
         """The view that the cost in the status line was last summed up from."""
+        self.when_shown: Callable[[], None] | None = None
+        """What is done once the session that is being opened is drawn."""
         self._stands = False
 
     def compose(self) -> ComposeResult:
@@ -106,6 +108,9 @@ class ChatScreen(Screen[None]):
         try:
             self._draft.enter(view)
             self._show(view)
+            shown, self.when_shown = self.when_shown, None
+            if shown is not None:
+                shown()
             await follow(subscription, view.seq, self._take, self._drawn)
         finally:
             subscription.close()

@@ -54,6 +54,10 @@ class Sessions(Search[str]):
         self._page.can_focus = False
         return (self._field, Horizontal(self._list, self._page, classes="columns"))
 
+    def row(self, session: str | None) -> SessionRow | None:
+        """A session as the list shows it, with where the search found something."""
+        return self._rows.get(session or "")
+
     def fill(self, at: str | None = None) -> None:
         """The newest first, or the best."""
         self._search(at)

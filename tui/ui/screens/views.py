@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tui.commands.context import View
 from tui.commands.registry import Place
+from tui.domain.wanted import Wanted
 from tui.ui.transcript.section import Voice
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tui.commands.context import SessionRow
     from tui.domain.events import ApprovalAsked
     from tui.ui.app import PonderApp
 
@@ -87,7 +90,7 @@ def _find(app: PonderApp, argument: str) -> None:
 
     view = app.chat.view()
     if view is not None:
-        app.push_screen(FindBar(view, argument))
+        app.push_screen(FindBar(view, Wanted(argument.strip())))
 
 
 def _models(app: PonderApp, *, thinking: bool) -> None:
@@ -108,14 +111,22 @@ def _models(app: PonderApp, *, thinking: bool) -> None:
 def _sessions(app: PonderApp, query: str) -> None:
     from tui.ui.screens.sessions import Sessions
 
+    sheet = Sessions(app.desk, query)
+
     async def opened(chosen: str | None) -> None:
-        if chosen is None or chosen == app.desk.chat.session_id:
+        row = sheet.row(chosen)
+        if chosen is None:
+            return
+        if chosen == app.desk.chat.session_id:
+            _show_hit(app, row)
             return
         word, _, session = chosen.partition(" ")
         if chosen == "new":
             await app.desk.chat.new_session()
         else:
-            await app.desk.chat.open_session(session if word == "fork" and session else chosen)
+            turn = row.hit_turn if row is not None else None
+            await app.desk.chat.open_session(session if word == "fork" and session else chosen, turn or "")
+        app.chat.when_shown = None if word == "fork" else partial(_show_hit, app, row)
         app.chat.open()
         if word == "fork" and session:
             view = app.desk.chat.view()
@@ -127,7 +138,22 @@ def _sessions(app: PonderApp, query: str) -> None:
     async def guarded(chosen: str | None) -> None:
         await app.shell.guarded(opened(chosen))
 
-    app.push_screen(Sessions(app.desk, query), guarded)
+    app.push_screen(sheet, guarded)
+
+
+def _show_hit(app: PonderApp, row: SessionRow | None) -> None:
+    """Look for what the search looked for, beginning where it found it."""
+    view = app.chat.view()
+    if row is None or row.hit_message is None or not row.hit_terms or view is None:
+        return
+    from tui.ui.screens.find import FindBar
+    from tui.ui.transcript.hits import Near
+
+    turn = next((turn for turn in view.turns if turn.id == row.hit_turn), None)
+    messages = (row.hit_message, *(message.id for message in turn.messages)) if turn is not None else ()
+    before, _, after = row.snippet.strip("…").partition("\x03")
+    near = Near(messages, before.replace("\x02", ""), after.replace("\x02", "").replace("\x03", ""))
+    app.push_screen(FindBar(view, Wanted(" ".join(row.hit_terms), row.hit_terms), near))
 
 
 def _palette(app: PonderApp) -> None:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from tui.domain.cost import money
 from tui.domain.counting import count
 from tui.domain.printable import one_line, printable
+from tui.domain.wanted import Wanted
+from tui.ui.markdown.found import Found
 from tui.ui.markdown.runs import Line, Look, Run, plain, wrap
 from tui.ui.markdown.stretches import Mark, Stretches
 from tui.ui.transcript.drawn import Drawn, Fold, estimated_lines
@@ -133,6 +135,7 @@ class Answer(Drawn):
     """The model's words, as markdown."""
 
     space = 1
+    is_markdown = True
 
     def __init__(self, text: str = "", *, closed: bool = False) -> None:
         self._source = [text] if text else []
@@ -190,10 +193,10 @@ class Answer(Drawn):
         """The document's."""
         return self.document().line_at(mark)
 
-    def find(self, words: str, width: int) -> tuple[int, int | None]:
+    def find(self, wanted: Wanted, number: int, width: int) -> Found:
         """The document's."""
         self.height(width)
-        return self.document().find(words)
+        return self.document().find(wanted, number)
 
     def estimate(self, width: int) -> int:
         """By length."""
@@ -224,6 +227,7 @@ class Thinking(Drawn):
 
     ground = "thinking"
     foldable = True
+    is_markdown = True
 
     def __init__(self, text: str = "", *, live: bool = False, folded: Fold = Fold.FOLDED) -> None:
         self._answer = Answer(text, closed=not live)
@@ -325,13 +329,12 @@ class Thinking(Drawn):
         """Where that is now."""
         return 1 + self._answer.line_at(mark) if self._is_whole else 0
 
-    def find(self, words: str, width: int) -> tuple[int, int | None]:
+    def find(self, wanted: Wanted, number: int, width: int) -> Found:
         """Below the head, behind the bar."""
         self.height(width)
         if not self._is_whole:
-            return super().find(words, width)
-        line, column = self._answer.find(words, max(8, width - 2))
-        return line + 1, column + 2 if column is not None else None
+            return super().find(wanted, number, width)
+        return self._answer.find(wanted, number, max(8, width - 2)).moved(1, 2)
 
     @property
     def _is_whole(self) -> bool:

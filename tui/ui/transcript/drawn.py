@@ -5,7 +5,9 @@ from __future__ import annotations
 from enum import Enum
 from typing import ClassVar
 
-from tui.ui.markdown.runs import Line, plain, width_of
+from tui.domain.wanted import Wanted
+from tui.ui.markdown.found import Found, count_in_markdown, occurrences
+from tui.ui.markdown.runs import Line
 from tui.ui.markdown.stretches import Mark
 
 
@@ -27,6 +29,7 @@ class Drawn:
     """One block of a section."""
 
     ground: ClassVar[str] = ""
+    is_markdown: ClassVar[bool] = False
     space: int = 0
     """Empty lines above it."""
     foldable: bool = False
@@ -70,14 +73,14 @@ class Drawn:
         """The line of a mark now."""
         return 0
 
-    def find(self, words: str, width: int) -> tuple[int, int | None]:
-        """The line words (folded in case) stand in and their column; without one where they are broken over lines."""
-        for number in range(self.height(width)):
-            text = plain(self.line(number))
-            column = text.casefold().find(words)
-            if column >= 0:
-                return number, width_of(text[:column])
-        return 0, None
+    def count(self, wanted: Wanted) -> int:
+        """How often it occurs in the block, shown or folded away."""
+        return count_in_markdown(wanted, self.text()) if self.is_markdown else len(wanted.spans(self.text()))
+
+    def find(self, wanted: Wanted, number: int, width: int) -> Found:
+        """The occurrence with this number, or the nearest before it that can be pointed at."""
+        found = occurrences(wanted, [self.line(line) for line in range(self.height(width))])
+        return found[min(number, len(found) - 1)] if found else Found(0)
 
 
 def estimated_lines(text: str, width: int) -> int:

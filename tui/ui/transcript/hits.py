@@ -8,8 +8,9 @@ from textual.geometry import Offset
 
 from tui.domain.blocks import Block, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.value import dataclass
+from tui.domain.wanted import Wanted
 from tui.engine.state import SessionView
-from tui.ui.markdown.runs import width_of
+from tui.ui.markdown.found import Found, is_in_markdown
 from tui.ui.transcript.blocks import Drawn, Fold, Thinking, ToolCall
 from tui.ui.transcript.column import Column
 from tui.ui.transcript.section import MARGIN, Presence, Section, text_width
@@ -24,32 +25,55 @@ MOST_LOOKS = 6
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A block with the words in it."""
+    """An occurrence: the section, the block in it, and how many come before it in the block."""
 
     place: int
     block: int
+    number: int = 0
 
 
-def hits_in(sections: Sequence[Section], view: SessionView, query: str) -> list[Hit]:
-    """Blocks that contain the query, from the top; sections never looked at are built only where it stands in them."""
-    wanted = query.casefold()
+def hits_in(sections: Sequence[Section], view: SessionView, wanted: Wanted) -> list[Hit]:
+    """Every occurrence, from the top; sections never looked at are built only where there is one."""
     stored = {message.id: message.blocks for turn in view.turns for message in turn.messages}
     hits: list[Hit] = []
     for place, section in enumerate(sections):
         kept = stored.get(section.key)
         if kept is not None and not section.is_built and not _may_hold(kept, wanted):
             continue
-        hits.extend(
-            Hit(place, number) for number, block in enumerate(section.blocks) if wanted in block.text().casefold()
-        )
+        for number, block in enumerate(section.blocks):
+            hits.extend(Hit(place, number, each) for each in range(block.count(wanted)))
         if len(hits) >= MOST:
             break
-    return hits
+    return hits[:MOST]
 
 
-def _may_hold(blocks: Sequence[Block], wanted: str) -> bool:
+@dataclass(frozen=True, slots=True)
+class Near:
+    """Where a search for sessions found something: the messages, best first, and the words around it."""
+
+    messages: tuple[str, ...] = ()
+    before: str = ""
+    """The words before the hit and the hit itself, blanks as in ``" ".join(text.split())``."""
+    after: str = ""
+
+    def first_of(self, hits: Sequence[Hit], sections: Sequence[Section], wanted: Wanted) -> int:
+        """The hit that was found; else the first one in these messages; else the first one."""
+        for key in self.messages:
+            inside = [number for number, hit in enumerate(hits) if sections[hit.place].key == key]
+            for number in inside:
+                hit = hits[number]
+                text = " ".join(sections[hit.place].blocks[hit.block].text().split())
+                at = text.find(self.before + self.after)
+                if at >= 0 and hit.number == len(wanted.spans(text[: at + len(self.before)])) - 1:
+                    return number
+            if inside:
+                return inside[0]
+        return 0
+
+
+def _may_hold(blocks: Sequence[Block], wanted: Wanted) -> bool:
     # Tool calls are drawn with their results, which are messages of their own: such sections are always looked into.
-    return any(isinstance(block, ToolCallBlock) or wanted in _words(block).casefold() for block in blocks)
+    return any(isinstance(block, ToolCallBlock) or is_in_markdown(wanted, _words(block)) for block in blocks)
 
 
 def _words(block: Block) -> str:
@@ -62,7 +86,7 @@ def _words(block: Block) -> str:
             return ""
 
 
-def reveal(transcript: Transcript, hit: Hit, query: str) -> tuple[Offset, Offset] | None:
+def reveal(transcript: Transcript, hit: Hit, wanted: Wanted) -> tuple[Offset, Offset] | None:
     """Open the block, move the window to the words, put the cursor there; where they stand, for marking."""
     column = transcript.column
     section = column.sections[hit.place]
@@ -74,21 +98,21 @@ def reveal(transcript: Transcript, hit: Hit, query: str) -> tuple[Offset, Offset
     column.changed(section)
     column.settle()
     transcript.put_cursor(hit.place, hit.block)
-    line, at = 0, None
+    line, found = 0, Found(0)
     for _ in range(MOST_LOOKS):
         # What is laid out on the way there may move the words.
-        inside, at = block.find(query.casefold(), text_width(column.width))
+        found = block.find(wanted, hit.number, text_width(column.width))
         column.changed(section)
         column.settle()
-        line = column.line_of(hit.place, hit.block) + inside
+        line = column.line_of(hit.place, hit.block) + found.line
         if column.top <= line < column.top + column.height - 1:
             break
         column.scroll_to(max(0, line - column.height // 2))
     transcript.settle()
     transcript.refresh()
-    if at is None:
+    if found.column is None:
         return None
-    return Offset(MARGIN + at, line), Offset(MARGIN + at + width_of(query), line)
+    return Offset(MARGIN + found.column, line), Offset(MARGIN + found.end, line + found.last - found.line)
 
 
 def _uncover(column: Column) -> None:

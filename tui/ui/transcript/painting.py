@@ -10,7 +10,8 @@ from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
 
-from tui.ui.markdown.runs import plain, wrapped_after
+from tui.domain.wanted import Wanted
+from tui.ui.markdown.runs import Look, plain, width_of, wrapped_after
 from tui.ui.transcript.column import Column
 from tui.ui.transcript.ink import Ink
 from tui.ui.transcript.section import MARGIN
@@ -37,6 +38,22 @@ def with_selection(strip: Strip, selection: Selection, absolute: int, style: Sty
     return Strip.join([before, Strip(marked, chosen.cell_length), after])
 
 
+def with_marks(strip: Strip, wanted: Wanted, ink: Ink) -> Strip:
+    """A row with every occurrence in it standing out, also without colours."""
+    text = "".join(segment.text for segment in strip)
+    spans = wanted.spans(text)
+    if not spans:
+        return strip
+    cuts = [width_of(text[:at]) for span in spans for at in span]
+    style = ink.style("accent", Look.BOLD | Look.UNDERLINE, "")
+    marked = Style(color=style.color, bold=True, underline=True)
+    parts = strip.divide([*cuts, strip.cell_length])
+    return Strip.join(
+        Strip(Segment.apply_style(part, post_style=marked), part.cell_length) if number % 2 else part
+        for number, part in enumerate(parts)
+    )
+
+
 class Painted(ScrollView):
     """The rows of a column's window."""
 
@@ -47,6 +64,7 @@ class Painted(ScrollView):
         self._cursor: tuple[int, int] | None = None
         self._painted: dict[int, tuple[Strip | None, int, Strip]] = {}
         self._dim_from: str | None = None
+        self._wanted = Wanted()
 
     def recolour(self, ink: Ink) -> None:
         """Another theme."""
@@ -54,6 +72,12 @@ class Painted(ScrollView):
         for section in self.column.sections:
             section.forget_strips()
         self.refresh()
+
+    def mark(self, wanted: Wanted) -> None:
+        """Mark every occurrence that is in sight; nothing wanted marks nothing."""
+        if wanted != self._wanted:
+            self._wanted = wanted
+            self.refresh()
 
     def dim_from(self, key: str | None) -> None:
         """Dim the section with this key and all below it; None dims nothing."""
@@ -115,10 +139,14 @@ class Painted(ScrollView):
         if strip is None:
             self._painted.pop(absolute, None)
             return self._ink.strip([], "", width)
+        if self._wanted:
+            strip = with_marks(strip, self._wanted, self._ink)
         if self.text_selection is not None:
             style: Style = self.screen.get_component_rich_style("screen--selection")
             marked = with_selection(strip, self.text_selection, absolute, style)
             return finished(marked, absolute, width, self._ink)
+        if self._wanted:
+            return finished(strip, absolute, width, self._ink)
         kept = self._painted.get(absolute)
         if kept is None or kept[0] is not strip or kept[1] != width:
             if len(self._painted) > MOST_PAINTED:

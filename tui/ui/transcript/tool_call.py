@@ -6,6 +6,8 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from tui.domain.printable import one_line
+from tui.domain.wanted import Wanted
+from tui.ui.markdown.found import Found, occurrences
 from tui.ui.markdown.runs import Line, Look, Run
 from tui.ui.markdown.stretches import Mark
 from tui.ui.transcript.drawn import Drawn
@@ -98,13 +100,16 @@ class ToolCall(Drawn):
         """Where that is now."""
         return 1 + self._document().line_at(mark) if self._open else 0
 
-    def find(self, words: str, width: int) -> tuple[int, int | None]:
+    def find(self, wanted: Wanted, number: int, width: int) -> Found:
         """In the first line, or in the detail."""
         self.height(width)
-        if not self._open or words in f"{self.name} {self.telling}".casefold():
-            return super().find(words, width)
-        line, column = self._document().find(words)
-        return line + 1, column
+        if not self._open:
+            return super().find(wanted, number, width)
+        inside = number - len(wanted.spans(f"{self.name} {self.telling}"))
+        if inside >= 0:
+            return self._document().find(wanted, inside).moved(1)
+        first = occurrences(wanted, [self.line(0)])
+        return first[min(number, len(first) - 1)] if first else Found(0)
 
     def rest(self) -> None:
         """The detail is laid out again when it is seen again."""

@@ -1,0 +1,67 @@
+"""Where words stand in lines that are laid out."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from tui.domain.wanted import Wanted
+from tui.ui.markdown.runs import Line, plain, width_of, wrapped_after
+
+BEFORE_TEXT = " ▎┊"
+"""What stands before the text of a line: indents, bars of quotes and thinking."""
+
+
+class Found(NamedTuple):
+    """An occurrence in lines: from a column of one line to a column of this or a later one."""
+
+    line: int
+    column: int | None = None
+    """None where the words cannot be pointed at: markup hides them."""
+    last: int = 0
+    end: int = 0
+
+    def moved(self, lines: int, columns: int = 0) -> Found:
+        """The same farther down and to the right."""
+        column = None if self.column is None else self.column + columns
+        return Found(self.line + lines, column, self.last + lines, self.end + columns)
+
+
+def without_marks(source: str) -> str:
+    """Markdown without the marks that may stand within a phrase or a word."""
+    return source.replace("*", "").replace("`", "").replace("~~", "")
+
+
+def is_in_markdown(wanted: Wanted, source: str) -> bool:
+    """Whether it occurs in what the source shows."""
+    return wanted.is_in(source) or wanted.is_in(without_marks(source))
+
+
+def count_in_markdown(wanted: Wanted, source: str) -> int:
+    """How often it occurs in what the source shows, told without laying it out."""
+    if not any(mark in source for mark in "*`~"):
+        return len(wanted.spans(source))
+    return sum(max(len(wanted.spans(part)), len(wanted.spans(without_marks(part)))) for part in source.split("\n\n"))
+
+
+def occurrences(wanted: Wanted, lines: Sequence[Line]) -> list[Found]:
+    """Every occurrence, also those that are broken over lines."""
+    texts = [plain(line) for line in lines]
+    flat = ""
+    starts: list[int] = []
+    skipped: list[int] = []
+    for line, text in zip(lines, texts, strict=True):
+        before = wrapped_after(line)
+        flat += "" if before or not flat else " "
+        begin = before or len(text) - len(text.lstrip(BEFORE_TEXT))
+        starts.append(len(flat))
+        skipped.append(begin)
+        flat += text[begin:] if before else text[begin:].rstrip()
+    found: list[Found] = []
+    for first, last in wanted.spans(flat):
+        top, bottom = bisect_right(starts, first) - 1, bisect_right(starts, max(first, last - 1)) - 1
+        column = width_of(texts[top][: skipped[top] + first - starts[top]])
+        end = width_of(texts[bottom][: skipped[bottom] + last - starts[bottom]])
+        found.append(Found(top, column, bottom, end))
+    return found
