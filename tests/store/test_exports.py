@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.store.stage import Stage, a_turn, answer, open_stage, prompt, rich_turn, thought
-from tui.domain.blocks import OpaqueBlock, TextBlock, ThinkingBlock, ToolCallBlock
+from tui.domain.blocks import OpaqueBlock, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.compression import CompressionView
 from tui.domain.errors import UsageError
-from tui.domain.messages import Turn
+from tui.domain.messages import Message, Role, Turn
 from tui.domain.thinking import ModelSpec, ThinkingForm
 from tui.store.codec import dumps
 from tui.store.redaction import MARK, redacted
@@ -45,6 +46,43 @@ async def test_markdown_has_thinking_and_tools_where_asked_for(stage: Stage) -> 
     assert "> **Thinking (3 s, 1,200 tokens, summary)**\n>\n> First\n> then\n" in thinking
     assert "shell" not in thinking
     assert '**Tool: shell**\n\n````\n{\n  "cmd": "ls ```"\n}\n````\n' in whole
+
+
+def under_headings(text: str) -> dict[str, str]:
+    """What stands under each heading of an export in markdown; a heading that comes again keeps its first text."""
+    found: dict[str, str] = {}
+    for piece in text.split("\n## ")[1:]:
+        heading, _, words = piece.partition("\n")
+        found.setdefault(heading, words)
+    return found
+
+
+async def test_thinking_and_tools_stand_under_the_heading_of_the_model(stage: Stage) -> None:
+    result = ToolResultBlock(call_id="c", name="shell", content=(TextBlock(text="a.txt"),))
+    results = Message(id="r", role=Role.TOOL, blocks=(result,))
+    await stage.keep("s", Turn(id="t", messages=(*TURN.messages, results, answer("b", "Done."))))
+    found = under_headings(await stage.library.export("s", "md", "all"))
+    assert found["You"].strip() == "Sort *this* <b>now</b>"
+    model = found["anthropic/claude-opus-5"]
+    places = [model.index(words) for words in ("Thinking (3 s", "sorted(x)", "Tool: shell", "Result: shell", "Done.")]
+    assert places == sorted(places)
+    page = await stage.library.export("s", "html", "all")
+    assert page.index("<h2>anthropic/claude-opus-5</h2>") < page.index('<details class="thinking">')
+    assert page.count("<h2>anthropic/claude-opus-5</h2>") == 1
+
+
+@pytest.mark.parametrize("parts", ["answers", "thinking", "all"])
+@pytest.mark.parametrize("form", ["md", "html"])
+async def test_a_cancelled_turn_without_text_has_its_heading_and_says_so(stage: Stage, form: str, parts: str) -> None:
+    thinking = ThinkingBlock(text="Hm", form=ThinkingForm.FULL, partial=True)
+    stopped = Turn(id="t1", messages=(prompt("p1", "Why?"), replace(answer("a1", thinking), interrupted="cancelled")))
+    nothing = Turn(id="t2", messages=(prompt("p2", "And this?"),))
+    await stage.keep("s", stopped, nothing)
+    text = await stage.library.export("s", form, parts)  # type: ignore[arg-type]
+    assert "anthropic/claude-opus-5 (cancelled)" in text
+    assert "No answer" in text
+    assert text.count("(interrupted before an answer came)") == 2
+    assert ("Hm" in text) is (parts != "answers")
 
 
 async def test_a_page_loads_nothing_and_runs_nothing(stage: Stage) -> None:

@@ -56,8 +56,8 @@ def test_a_search_shows_where_it_found_something(shelf: Path, capsys: pytest.Cap
 
 def test_a_session_is_shown_safely(shelf: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shown = printed(capsys, "show", "SKY")
-    assert "## anthropic/claude-opus-5\n\nRayleigh ␛[31m scattering\n" in shown
-    assert "> thought 1" in shown
+    thinking = "> **Thinking**\n>\n> thought 1"
+    assert f"## anthropic/claude-opus-5\n\n{thinking}\n\nRayleigh ␛[31m scattering\n" in shown
 
 
 def test_an_export_is_private_and_comes_back(shelf: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -28,6 +28,7 @@ from tui.domain.printable import one_line, printable
 from tui.domain.value import dataclass
 
 PREVIEW_LENGTH = 2_000
+INTERRUPTED = "*(interrupted before an answer came)*"
 NO_TEXT = {"encrypted": "(encrypted)", "hidden by provider": "(hidden by the provider)"}
 """What stands for thinking that came without text."""
 
@@ -59,28 +60,40 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class _Section:
-    """One stretch of an export."""
+    """One part of a message."""
 
     kind: str
-    """prompt, answer, thinking, tool or cost: also its class in HTML."""
+    """text, thinking or tool: also its class in HTML."""
     label: str
     text: str
     code: bool = False
     """Shown as it is, not as markdown."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """What one speaker says, under one heading."""
+
+    kind: str
+    """prompt, answer or cost: also its class in HTML."""
+    label: str
+    sections: list[_Section]
+
+
 def markdown(shown: Shown, parts: Parts) -> str:
     """The active path as markdown."""
     pieces = [f"# {one_line(shown.conceal(shown.title), 200) or 'Untitled'}"]
-    for section in _sections(shown, parts):
-        match section.kind:
-            case "prompt" | "answer" | "cost":
-                pieces += [f"## {section.label}", section.text]
-            case "thinking":
-                quoted = "\n".join(f"> {line}".rstrip() for line in section.text.split("\n"))
-                pieces.append(f"> **{section.label}**\n>\n{quoted}")
-            case _:
-                pieces.append(f"**{section.label}**\n\n{_fenced(section.text)}")
+    for group in _groups(shown, parts):
+        pieces.append(f"## {group.label}")
+        for section in group.sections:
+            match section.kind:
+                case "text":
+                    pieces.append(section.text)
+                case "thinking":
+                    quoted = "\n".join(f"> {line}".rstrip() for line in section.text.split("\n"))
+                    pieces.append(f"> **{section.label}**\n>\n{quoted}")
+                case _:
+                    pieces.append(f"**{section.label}**\n\n{_fenced(section.text)}")
     return "\n\n".join(piece.rstrip("\n") for piece in pieces) + "\n"
 
 
@@ -91,14 +104,18 @@ def html(shown: Shown, parts: Parts) -> str:
     renderer = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
     title = html_entities.escape(one_line(shown.conceal(shown.title), 200) or "Untitled")
     body = []
-    for section in _sections(shown, parts):
-        label = html_entities.escape(section.label)
-        content = f"<pre>{html_entities.escape(section.text)}</pre>" if section.code else renderer.render(section.text)
-        if section.kind in ("thinking", "tool"):
-            body.append(f'<details class="{section.kind}"><summary>{label}</summary>{content}</details>')
-        else:
-            body.append(f'<section class="{section.kind}"><h2>{label}</h2>{content}</section>')
+    for group in _groups(shown, parts):
+        inside = "".join(_html_section(section, renderer.render) for section in group.sections)
+        body.append(f'<section class="{group.kind}"><h2>{html_entities.escape(group.label)}</h2>{inside}</section>')
     return _PAGE.replace("{title}", title).replace("{body}", "\n".join(body))
+
+
+def _html_section(section: _Section, render: Callable[[str], str]) -> str:
+    content = f"<pre>{html_entities.escape(section.text)}</pre>" if section.code else render(section.text)
+    if section.kind == "text":
+        return content
+    label = html_entities.escape(section.label)
+    return f'<details class="{section.kind}"><summary>{label}</summary>{content}</details>'
 
 
 def preview(turns: Sequence[Turn], left_out: int) -> str:
@@ -107,24 +124,48 @@ def preview(turns: Sequence[Turn], left_out: int) -> str:
     for number, turn in enumerate(turns):
         if number and left_out:
             pieces.append(f"*… {left_out} more …*")
-        said = Shown(title="", turns=(turn,), conceal=str)
-        for section in _sections(said, Parts.ANSWERS):
-            words = section.text[:PREVIEW_LENGTH]
-            pieces.append(f"**{section.label}**\n\n{words}{'…' if len(words) < len(section.text) else ''}")
+        for group in _groups(Shown(title="", turns=(turn,), conceal=str), Parts.ANSWERS):
+            text = "\n\n".join(section.text for section in group.sections)
+            words = text[:PREVIEW_LENGTH]
+            pieces.append(f"**{group.label}**\n\n{words}{'…' if len(words) < len(text) else ''}")
     return "\n\n".join(pieces)
 
 
-def _sections(shown: Shown, parts: Parts) -> Iterator[_Section]:
+def _groups(shown: Shown, parts: Parts) -> Iterator[_Group]:
     for turn in shown.turns:
-        for message in turn.messages:
-            if message.superseded and parts is not Parts.ALL:
-                continue
-            for block in message.blocks:
-                section = _section(message, block, shown.conceal)
-                if section is not None and _wanted(section, parts):
-                    yield section
+        yield from _groups_of(turn, parts, shown.conceal)
     if parts is not Parts.ANSWERS and (bill := "\n".join(_bill(shown))):
-        yield _Section("cost", "Cost", bill)
+        yield _Group("cost", "Cost", [_Section("text", "", bill)])
+
+
+def _groups_of(turn: Turn, parts: Parts, conceal: Callable[[str], str]) -> Iterator[_Group]:
+    """The prompt under "You", all else under the model's heading; a turn that has no answer says so."""
+    group: _Group | None = None
+    for message in turn.messages:
+        if message.superseded and parts is not Parts.ALL:
+            continue
+        sections = [
+            section
+            for block in message.blocks
+            if (section := _section(block, conceal)) is not None and _wanted(section, parts)
+        ]
+        if message.interrupted and not any(section.kind == "text" for section in sections):
+            sections.append(_Section("text", "", INTERRUPTED))
+        kind, label = ("prompt", "You") if message.role is Role.USER else ("answer", _speaker(message))
+        if message.role is Role.TOOL and group is not None and group.kind == "answer":
+            label = group.label
+        if not sections:
+            continue
+        if group is None or (group.kind, group.label) != (kind, label):
+            if group is not None:
+                yield group
+            group = _Group(kind, label, [])
+        group.sections.extend(sections)
+    if group is not None:
+        yield group
+    answered = any(message.role is Role.ASSISTANT and not message.superseded for message in turn.messages)
+    if not answered and not turn.open:
+        yield _Group("answer", "No answer", [_Section("text", "", INTERRUPTED)])
 
 
 def _bill(shown: Shown) -> Iterator[str]:
@@ -149,7 +190,7 @@ def _bill(shown: Shown) -> Iterator[str]:
 def _wanted(section: _Section, parts: Parts) -> bool:
     match parts:
         case Parts.ANSWERS:
-            return section.kind in ("prompt", "answer")
+            return section.kind == "text"
         case Parts.THINKING:
             return section.kind != "tool"
         case Parts.ALL:
@@ -158,12 +199,10 @@ def _wanted(section: _Section, parts: Parts) -> bool:
             assert_never(parts)
 
 
-def _section(message: Message, block: Block, conceal: Callable[[str], str]) -> _Section | None:
-    user = message.role is Role.USER
+def _section(block: Block, conceal: Callable[[str], str]) -> _Section | None:
     match block:
         case TextBlock(text=text):
-            label = "You" if user else _speaker(message)
-            return _Section("prompt" if user else "answer", label, _safe(conceal(text))) if text.strip() else None
+            return _Section("text", "", _safe(conceal(text))) if text.strip() else None
         case ThinkingBlock(text=text):
             words = (
                 text
@@ -177,7 +216,7 @@ def _section(message: Message, block: Block, conceal: Callable[[str], str]) -> _
             label = f"{'Failed' if block.failed else 'Result'}: {_safe(name)}"
             return _Section("tool", label, _safe(conceal(_result_text(block))), code=True)
         case ImageBlock():
-            return _Section("prompt" if user else "answer", "Picture", f"*({_safe(_picture(block))})*")
+            return _Section("text", "", f"*({_safe(_picture(block))})*")
         case OpaqueBlock(label=label):
             return _Section("tool", _safe(label), _safe(conceal(_pretty(block.raw))), code=True)
         case _:
