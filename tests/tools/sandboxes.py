@@ -1,9 +1,14 @@
-"""The sandboxes of this machine, as parameters of tests."""
+"""The sandboxes of this machine as parameters of tests, and a repository to run experiments in."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+from pathlib import Path
+
 import pytest
 
+from tests.fakes.bench import Bench, open_bench
 from tui.tools.sandbox.sandbox import Kernel, this_kernel
 
 HERE = this_kernel()
@@ -22,3 +27,42 @@ KERNELS = [
 every_sandbox = pytest.mark.parametrize("kernel", KERNELS)
 
 needs_sandbox = pytest.mark.skipif(not HERE.strengths, reason="NO SANDBOX ON THIS MACHINE: not tested")
+
+
+def repository_bench(around: Path, kernel: Kernel, *rules: str) -> Bench:
+    bench = open_bench(around, kernel=kernel, permissions={"allow": list(rules)})
+    if (bench.folder / ".git").exists():
+        return bench
+    fill(bench, around)
+    (bench.folder / "link").symlink_to(around / "outside")
+    for line in ("init -q", "add a.txt", "-c user.name=a -c user.email=a@b commit -qm one"):
+        subprocess.run(["git", "-C", str(bench.folder), *line.split()], check=True, env={"PATH": os.environ["PATH"]})
+    subprocess.run(["tar", "cf", "a.tar", "a.txt"], cwd=bench.folder, check=True)
+    bench.permissions_file.write_text('allow = ["shell(canary-of-rules) ro"]\n')
+    return bench
+
+
+def fill(bench: Bench, around: Path) -> None:
+    bench.write("a.txt", "one\n")
+    bench.write("b.txt", "two\n")
+    bench.write("src/c.txt", "three\n")
+    bench.write("script.sh", f"touch {around}/outside/x\n")
+    bench.write("mk", f"all:\n\ttouch {around}/outside/x\n")
+    bench.write("list", f"{around}/outside/x\n")
+    bench.write(".envrc", "export A=1\n")
+    bench.write(".vscode/tasks.json", "{}\n")
+
+
+def snapshot(*folders: Path) -> dict[str, object]:
+    """Everything below, with contents, modes and times of files."""
+    found: dict[str, object] = {}
+    for folder in folders:
+        for path in sorted(folder.rglob("*")):
+            status = path.lstat()
+            if path.is_symlink():
+                found[str(path)] = path.readlink()
+            elif path.is_file():
+                found[str(path)] = (path.read_bytes(), status.st_mode, status.st_mtime_ns)
+            else:
+                found[str(path)] = status.st_mode
+    return found

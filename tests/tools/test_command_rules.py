@@ -73,6 +73,11 @@ HIDDEN = [
     "trap x EXIT",
     "echo 'unclosed",
     "!!",
+    "PATH=x ls",
+    "LD_PRELOAD=x ls",
+    "env BASH_ENV=x ls",
+    "export GIT_CONFIG_COUNT=1",
+    "script -c x",
 ]
 
 
@@ -112,6 +117,13 @@ def test_options_between_the_words_of_a_denied_command_hide_nothing(command: str
     [
         ("git push", "git -c alias.p=push p", ASK),
         ("git push", "git --config-env=alias.p=X p", ASK),
+        ("git push", "git config alias.p x && git p", ASK),
+        ("git push", "git p", ASK),
+        ("git push", "git-push x", DENY),
+        ("git push", "/usr/lib/git-core/git-push", DENY),
+        ("git push", "git stash push", ALLOW),
+        ("git push", "CI=1 git status", ALLOW),
+        ("git push", "make A=1", ALLOW),
         ("git push", "git commit -m push", ALLOW),
         ("git push", "git log", ALLOW),
         ("rm -rf", "rm -fr x", DENY),

@@ -1,4 +1,4 @@
-"""Commands under the narrowest rules, run for real: whatever their options do, the sandbox keeps its promise.
+"""What a sandboxed command cannot write, read, reach or end, tried for real.
 
 Each experiment runs in every sandbox that this machine has. Where it has none, they are skipped with the reason.
 """
@@ -17,162 +17,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.bench import Bench, open_bench, outcome
-from tests.tools.sandboxes import BUBBLEWRAP, HERE, every_sandbox
+from tests.fakes.bench import open_bench, outcome
+from tests.tools.sandboxes import BUBBLEWRAP, HERE, every_sandbox, repository_bench, snapshot
 from tui.tools.sandbox.sandbox import Kernel
-from tui.tools.shell_words import begins_with
-
-
-@pytest.fixture
-def outside(tmp_path: Path) -> Path:
-    folder = tmp_path / "outside"
-    folder.mkdir()
-    (folder / "victim.txt").write_text("victim\n")
-    return folder
-
-
-def _bench(around: Path, kernel: Kernel, *rules: str) -> Bench:
-    bench = open_bench(around, kernel=kernel, permissions={"allow": list(rules)})
-    if (bench.folder / ".git").exists():
-        return bench
-    _fill(bench, around)
-    (bench.folder / "link").symlink_to(around / "outside")
-    for line in ("init -q", "add a.txt", "-c user.name=a -c user.email=a@b commit -qm one"):
-        subprocess.run(["git", "-C", str(bench.folder), *line.split()], check=True, env={"PATH": os.environ["PATH"]})
-    subprocess.run(["tar", "cf", "a.tar", "a.txt"], cwd=bench.folder, check=True)
-    bench.permissions_file.write_text('allow = ["shell(canary-of-rules) ro"]\n')
-    return bench
-
-
-def _fill(bench: Bench, around: Path) -> None:
-    bench.write("a.txt", "one\n")
-    bench.write("b.txt", "two\n")
-    bench.write("src/c.txt", "three\n")
-    bench.write("script.sh", f"touch {around}/outside/x\n")
-    bench.write("mk", f"all:\n\ttouch {around}/outside/x\n")
-    bench.write("list", f"{around}/outside/x\n")
-    bench.write(".envrc", "export A=1\n")
-    bench.write(".vscode/tasks.json", "{}\n")
-
-
-def _snapshot(*folders: Path) -> dict[str, object]:
-    """Everything below, with contents, modes and times of files."""
-    found: dict[str, object] = {}
-    for folder in folders:
-        for path in sorted(folder.rglob("*")):
-            status = path.lstat()
-            if path.is_symlink():
-                found[str(path)] = path.readlink()
-            elif path.is_file():
-                found[str(path)] = (path.read_bytes(), status.st_mode, status.st_mtime_ns)
-            else:
-                found[str(path)] = status.st_mode
-    return found
-
-
-OPTIONS_THAT_DO_MORE = [
-    ("git log", "git log --output={cfg}"),
-    ("git log", "git log -p --output={out}/x"),
-    ("git show", "git show --output={out}/x HEAD"),
-    ("git diff", "git diff --no-index --output={cfg} a.txt b.txt"),
-    ("git", "git -c alias.x='!touch {out}/x' x"),
-    ("git", "git -c core.fsmonitor='touch {out}/x' status"),
-    ("git grep", "git grep --open-files-in-pager='touch {out}/x' one"),
-    ("git config", "git config --global user.name x"),
-    ("git config", "git config core.hooksPath {out}"),
-    ("git branch", "git branch other"),
-    ("git archive", "git archive -o {out}/x HEAD"),
-    ("find", "find . -name a.txt -exec cp {{}} {out}/x +"),
-    ("find", "find . -name a.txt -delete"),
-    ("find", "find {out} -fprint {out}/x"),
-    ("sed", "sed -n '1e touch {out}/x' a.txt"),
-    ("sed", "sed -i s/one/two/ a.txt"),
-    ("sed", "sed -n 'w {out}/x' a.txt"),
-    ("tar", "tar xf a.tar --to-command='touch {out}/x'"),
-    ("tar", "tar cf /dev/null --checkpoint=1 --checkpoint-action='exec=touch {out}/x' a.txt"),
-    ("tar", "tar xf a.tar -C {out}"),
-    ("sort", "sort -o {cfg} a.txt"),
-    ("uniq", "uniq a.txt {out}/x"),
-    ("split", "split a.txt {out}/x"),
-    ("stdbuf", "stdbuf -o0 touch {out}/x"),
-    ("env", "env touch {out}/x"),
-    ("env", "env -S 'touch {out}/x'"),
-    ("nice", "nice touch {out}/x"),
-    ("timeout", "timeout 5 touch {out}/x"),
-    ("xargs", "xargs -a list touch"),
-    ("nohup", "nohup touch {out}/x"),
-    ("setsid", "setsid touch {out}/x"),
-    ("command", "command touch {out}/x"),
-    ("awk", "awk 'BEGIN{{system(\"touch {out}/x\")}}'"),
-    ("awk", "awk 'BEGIN{{print 1 > \"{out}/x\"}}'"),
-    ("python3", 'python3 -c \'open("{out}/x", "w")\''),
-    ("perl", "perl -e 'open(F, \">{out}/x\")'"),
-    ("bash", "bash -c 'echo x > {cfg}'"),
-    ("bash", "bash -c 'echo x > /dev/tcp/127.0.0.1/9 || touch {out}/x'"),
-    ("bash", "bash script.sh"),
-    ("make", "make -f mk"),
-    ("tee", "tee {cfg}"),
-    ("cp", "cp a.txt {cfg}"),
-    ("cp", "cp a.txt link/x"),
-    ("mv", "mv a.txt {out}/x"),
-    ("mv", "mv {out}/victim.txt src/"),
-    ("rm", "rm -f {out}/victim.txt"),
-    ("ln", "ln -s /etc/passwd {out}/x"),
-    ("ln", "ln -f a.txt {out}/victim.txt"),
-    ("dd", "dd if=a.txt of={cfg}"),
-    ("truncate", "truncate -s 0 {out}/victim.txt"),
-    ("python3", "python3 -c 'import os; os.truncate(\"{out}/victim.txt\", 0)'"),
-    ("python3", "python3 -c 'import os; os.open(\"{out}/victim.txt\", os.O_RDONLY | os.O_TRUNC)'"),
-    ("python3", 'python3 -c \'import os; os.setxattr("{out}/victim.txt", "user.x", b"1")\''),
-    ("chmod", "chmod 777 {cfg}"),
-    ("chmod", "chmod -R 777 {out}"),
-    ("install", "install a.txt {out}/x"),
-    ("mkfifo", "mkfifo {out}/x"),
-    ("mkdir", "mkdir {out}/x"),
-    ("unshare", "unshare -Ur touch {out}/x"),
-    ("bash", "bash -c 'unshare -Urm mount --bind src {out} && touch {out}/x'"),
-]
-
-
-@every_sandbox
-@pytest.mark.parametrize("strength", ["ro", "rw"])
-async def test_no_option_of_a_command_writes_more_than_its_rule_says(
-    tmp_path: Path, outside: Path, kernel: Kernel, strength: str
-) -> None:
-    narrowest = [f"shell({rule}) {strength}" for rule in dict(OPTIONS_THAT_DO_MORE)]
-    bench = _bench(tmp_path, kernel, *narrowest)
-    all_commands = _bench(tmp_path, kernel, f"shell {strength}")
-    kept = [outside, tmp_path / "person", *([bench.folder] if strength == "ro" else [bench.folder / ".git"])]
-    escaped = {}
-    for rule, template in OPTIONS_THAT_DO_MORE:
-        if strength == "rw":
-            _fill(bench, tmp_path)
-        command = template.format(out=outside, cfg=bench.permissions_file)
-        used = bench if begins_with(command, rule) else all_commands
-        before = _snapshot(*kept)
-        _, text = outcome(await used.call("shell", command=command))
-        assert (used.user.asked, "Not executed" in text) == ([], False), command
-        after = _snapshot(*kept)
-        if after != before:
-            escaped[command] = sorted(
-                path for path in before.keys() | after.keys() if before.get(path) != after.get(path)
-            )
-    assert escaped == {}
-
-
-async def test_without_a_sandbox_the_same_commands_do_harm(tmp_path: Path, outside: Path) -> None:
-    """Says that the experiments above try something."""
-    harmful = 0
-    for number, (_, template) in enumerate(OPTIONS_THAT_DO_MORE):
-        around = tmp_path / str(number)
-        (around / "outside").mkdir(parents=True)
-        (around / "outside" / "victim.txt").write_text("victim\n")
-        bench = _bench(around, Kernel())
-        before = _snapshot(around)
-        await bench.call("shell", "once", command=template.format(out=around / "outside", cfg=bench.permissions_file))
-        harmful += _snapshot(around) != before
-    assert harmful >= 50
-
 
 THINGS_THAT_RUN_BY_THEMSELVES = [
     "echo x > .git/hooks/pre-commit",
@@ -201,12 +48,12 @@ THINGS_THAT_RUN_BY_THEMSELVES = [
 @every_sandbox
 @pytest.mark.parametrize("command", THINGS_THAT_RUN_BY_THEMSELVES)
 async def test_what_runs_by_itself_stays_as_it_is(tmp_path: Path, outside: Path, kernel: Kernel, command: str) -> None:
-    bench = _bench(tmp_path, kernel, "shell rw")
+    bench = repository_bench(tmp_path, kernel, "shell rw")
     guarded = [bench.folder / name for name in (".git", ".vscode")]
-    before = _snapshot(*guarded), (bench.folder / ".envrc").read_bytes(), _snapshot(outside)
+    before = snapshot(*guarded), (bench.folder / ".envrc").read_bytes(), snapshot(outside)
     await bench.call("shell", command=command)
     assert bench.user.asked == []
-    assert (_snapshot(*guarded), (bench.folder / ".envrc").read_bytes(), _snapshot(outside)) == before
+    assert (snapshot(*guarded), (bench.folder / ".envrc").read_bytes(), snapshot(outside)) == before
 
 
 @every_sandbox
@@ -225,7 +72,7 @@ async def test_what_is_made_anew_and_would_run_by_itself_is_renamed_and_told(
 
 @every_sandbox
 async def test_rw_writes_the_working_folder(tmp_path: Path, outside: Path, kernel: Kernel) -> None:
-    bench = _bench(tmp_path, kernel, "shell rw")
+    bench = repository_bench(tmp_path, kernel, "shell rw")
     command = (
         "echo x > src/new.txt && mkdir src/deep && mv src/new.txt src/newer.txt && echo y >> a.txt && rm src/c.txt"
     )
@@ -233,6 +80,41 @@ async def test_rw_writes_the_working_folder(tmp_path: Path, outside: Path, kerne
     assert result == (True, "(no output, exit code 0)")
     assert (bench.folder / "src/newer.txt").read_text() == "x\n"
     assert (bench.folder / "a.txt").read_text() == "one\ny\n"
+
+
+@every_sandbox
+async def test_a_folder_that_git_takes_for_a_repository_is_guarded_whatever_its_name(
+    tmp_path: Path, kernel: Kernel
+) -> None:
+    bench = open_bench(tmp_path, kernel=kernel, permissions={"allow": ["shell rw"]})
+    subprocess.run(["git", "init", "-q", "--bare", str(bench.folder / "old")], check=True)
+    (bench.folder / ".git").symlink_to("data")
+    bench.write("data/hooks/sample", "old")
+    before = snapshot(bench.folder / "old", bench.folder / "data")
+    await bench.call("shell", command="echo x >> old/config; echo x > old/hooks/post-checkout; echo .. > old/commondir")
+    await bench.call("shell", command="mv old o && cp -r o old; echo x > data/hooks/pre-commit")
+    kept = {
+        path: value for path, value in snapshot(bench.folder / "old", bench.folder / "data").items() if path in before
+    }
+    assert kept == before
+    assert not (bench.folder / "old" / "commondir").exists()
+    assert not (bench.folder / "data" / "hooks" / "pre-commit").exists()
+    await bench.call("shell", command="git init -q --bare new && git -C new config core.fsmonitor 'touch x'")
+    assert not (bench.folder / "new" / "config").exists()
+
+
+@every_sandbox
+async def test_what_the_user_types_in_a_terminal_is_not_read(tmp_path: Path, kernel: Kernel) -> None:
+    bench = open_bench(tmp_path, kernel=kernel, permissions={"allow": ["shell ro"]})
+    ours, terminal = os.openpty()
+    try:
+        os.write(ours, b"canary-of-keys\n")
+        _, text = outcome(await bench.call("shell", command=f"timeout 1 head -1 {os.ttyname(terminal)}"))
+        assert "canary" not in text
+        assert not outcome(await bench.call("shell", command=f"echo x > {os.ttyname(terminal)}"))[0]
+    finally:
+        os.close(ours)
+        os.close(terminal)
 
 
 @every_sandbox
@@ -253,7 +135,7 @@ async def test_programs_that_run_without_the_sandbox_cannot_be_replaced(tmp_path
 async def test_with_bubblewrap_rw_also_makes_files_beside_guarded_ones(tmp_path: Path, outside: Path) -> None:
     if not BUBBLEWRAP.strengths:
         pytest.skip("NO BUBBLEWRAP ON THIS MACHINE: not tested")
-    bench = _bench(tmp_path, BUBBLEWRAP, "shell rw")
+    bench = repository_bench(tmp_path, BUBBLEWRAP, "shell rw")
     result = outcome(await bench.call("shell", command="echo x > new.txt; sed -i s/one/1/ a.txt; chmod 700 new.txt"))
     assert result == (True, "(no output, exit code 0)")
 
@@ -326,7 +208,7 @@ async def test_no_other_process_is_signalled_or_read(tmp_path: Path, kernel: Ker
 
 @every_sandbox
 async def test_ponders_own_files_and_saved_secrets_are_not_read(tmp_path: Path, kernel: Kernel) -> None:
-    bench = _bench(tmp_path, kernel, "shell ro")
+    bench = repository_bench(tmp_path, kernel, "shell ro")
     secret = tmp_path / "person" / ".ssh" / "id_rsa"
     secret.parent.mkdir()
     secret.write_text("canary-of-ssh")

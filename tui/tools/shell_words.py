@@ -43,9 +43,22 @@ _INTERPRETER = re.compile(
     r"(?:ash|bash|bun|busybox|csh|dash|deno|fish|ksh|lua|node|osascript|perl|php|python|pypy|ruby|sh|tclsh|tcsh|zsh)[0-9.]*"
 )
 _READS_COMMANDS = re.compile(
-    r"alias|at|batch|crontab|doas|ed|eval|ex|expect|g?awk|mawk|nawk|parallel|sed|ssh|su|trap|vim?|xargs"
+    r"alias|at|batch|crontab|doas|ed|eval|ex|expect|g?awk|mawk|nawk|parallel|script|sed|ssh|su|trap|vim?|xargs"
 )
 """Programs that run what stands in their arguments or their input, spelled in a language of their own."""
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
+_TAKES_ASSIGNMENTS = frozenset({"env", "export", "declare", "typeset", "readonly", "sudo", "doas", "command"})
+_HARMLESS_VARIABLES = re.compile(r"(?:LANG|LC_\w+|TZ|CI|NO_COLOR|FORCE_COLOR|TERM|COLUMNS|LINES)=")
+"""Others change what a program runs: PATH, LD_PRELOAD, BASH_ENV, GIT_CONFIG_COUNT, PAGER."""
+_GIT_COMMANDS = re.compile(
+    r"add|am|annotate|apply|archive|bisect|blame|branch|bundle|cat-file|check-attr|check-ignore|checkout|cherry"
+    r"|cherry-pick|clean|clone|commit|count-objects|describe|diff|diff-index|diff-tree|fetch|for-each-ref"
+    r"|format-patch|fsck|gc|grep|hash-object|help|init|log|ls-files|ls-remote|ls-tree|maintenance|merge"
+    r"|merge-base|mv|name-rev|notes|pull|push|range-diff|reflog|remote|repack|replace|reset|restore|rev-list"
+    r"|rev-parse|revert|rm|send-email|shortlog|show|show-branch|show-ref|sparse-checkout|stash|status|switch"
+    r"|symbolic-ref|tag|var|verify-commit|version|whatchanged|worktree|write-tree"
+)
+"""Git's own commands, which no alias can replace. Other words may be aliases; `config` makes them."""
 
 
 def plain_words(command: str) -> tuple[str, ...] | None:
@@ -115,10 +128,12 @@ def _search(command: str, pattern: str, *, sure: bool) -> bool:
         return False
     if not wanted:
         return sure and any(_has_options(words, options) for words in _runs(command) if options)
+    # `git push` is also the program `git-push`.
+    ways = [wanted, ["-".join(wanted[:2]), *wanted[2:]]] if len(wanted) > 1 else [wanted]
     for words in _runs(command):
         for at in range(len(words)):
             after = words[at + 1 :]
-            if not _follow(words[at:], wanted):
+            if not any(_follow(words[at:], way) for way in ways):
                 continue
             if _has_options(after, options) or (not sure and any(word[0] == "-" for word in after)):
                 return True
@@ -191,7 +206,7 @@ def _quoting_is_plain(command: str) -> bool:
 def _hides_a_program(words: list[str]) -> bool:
     if any(_READS_COMMANDS.fullmatch(_bare(word)) for word in words):
         return True
-    if "git" in map(_bare, words) and any(word.startswith(("-c", "--config-env", "--exec-path")) for word in words):
+    if _git_may_be_renamed(words) or _sets_variables(words):
         return True
     for word, following in pairwise([*words, "-"]):
         name = _bare(word)
@@ -201,6 +216,29 @@ def _hides_a_program(words: list[str]) -> bool:
         if name == "env" and following.startswith(("-S", "--split")):
             return True
     return False
+
+
+def _sets_variables(words: list[str]) -> bool:
+    anywhere = not _TAKES_ASSIGNMENTS.isdisjoint(map(_bare, words))
+    for word in words:
+        if _ASSIGNMENT.match(word):
+            if not _HARMLESS_VARIABLES.match(word):
+                return True
+        elif not anywhere:
+            break
+    return False
+
+
+def _git_may_be_renamed(words: list[str]) -> bool:
+    """Whether git runs something that only its configuration knows."""
+    names = [_bare(word) for word in words]
+    if "git" not in names:
+        return False
+    after = words[names.index("git") + 1 :]
+    if any(word.startswith(("-c", "--config-env", "--exec-path")) for word in after):
+        return True
+    plain = [word for word in after if word[0] != "-"]
+    return bool(plain) and not any(map(_GIT_COMMANDS.fullmatch, plain[:3]))
 
 
 def _bare(word: str) -> str:

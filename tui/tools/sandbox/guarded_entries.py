@@ -16,6 +16,8 @@ from pathlib import Path
 MAX_ENTRIES = 20_000
 """Looked at per walk, folders near the working folder first."""
 
+_OBEYED_BY_GIT = frozenset({"HEAD", "commondir", "config", "config.worktree", "hooks", "info"})
+
 Guarded = Callable[[Path], bool]
 
 
@@ -38,18 +40,29 @@ def guarded_entries(folder: Path, guarded: Guarded) -> Entries:
     left = MAX_ENTRIES
     while waiting and left > 0:
         try:
-            with os.scandir(waiting.popleft()) as entries:
-                for entry in entries:
-                    left -= 1
-                    path = Path(entry.path)
-                    if guarded(path):
-                        status = entry.stat(follow_symlinks=False)
-                        found[path] = (status.st_dev, status.st_ino)
-                    elif entry.is_dir(follow_symlinks=False):
-                        waiting.append(path)
+            with os.scandir(waiting.popleft()) as listed:
+                entries = list(listed)
         except OSError:
             continue
+        left -= len(entries)
+        # Git takes such a folder for a repository, whatever its name, and obeys the configuration in it.
+        of_git = _OBEYED_BY_GIT if {"HEAD", "objects", "refs"} <= {entry.name for entry in entries} else frozenset()
+        for entry in entries:
+            path = Path(entry.path)
+            if entry.name in of_git or guarded(path):
+                _add(found, path, folder)
+            elif entry.is_dir(follow_symlinks=False):
+                waiting.append(path)
     return Entries(found)
+
+
+def _add(found: dict[Path, tuple[int, int]], path: Path, folder: Path) -> None:
+    """The entry, and what it leads to inside the working folder: `.git` may be a link."""
+    for one in (path, path.resolve()) if path.is_symlink() else (path,):
+        with contextlib.suppress(OSError, RuntimeError):
+            status = one.lstat()
+            if folder in one.parents:
+                found[one] = (status.st_dev, status.st_ino)
 
 
 def set_aside(folder: Path, before: Entries, guarded: Guarded) -> tuple[tuple[Path, Path], ...]:

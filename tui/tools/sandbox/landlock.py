@@ -119,9 +119,11 @@ def read_only(abi: int, hidden: Iterable[Path]) -> Rules:
     """Read and run everything but what is hidden; names of files may be listed everywhere."""
     rules: Rules = {}
     grant(rules, Path("/"), Right.READ_DIR & rights_of(abi), ())
-    grant(rules, Path("/"), READ, tuple(hidden))
+    # In /dev are terminals: whoever reads one takes away what the user types.
+    grant(rules, Path("/"), READ, (*hidden, Path("/dev")))
     for device in DEVICES:
-        grant(rules, Path(device), (Right.WRITE_FILE | Right.TRUNCATE | Right.IOCTL_DEV) & rights_of(abi), ())
+        writes = Right.WRITE_FILE | Right.TRUNCATE | Right.IOCTL_DEV
+        grant(rules, Path(device), (Right.READ_FILE | writes) & rights_of(abi), ())
     return rules
 
 

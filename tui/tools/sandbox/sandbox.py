@@ -156,6 +156,7 @@ class Sandbox:
             )
             return Confined(strength, (*prefix, *child), {}, spec)
         rules = landlock.read_only(kernel.landlock, hidden)
+        landlock.grant(rules, self.folder, landlock.READ, tuple(hidden))
         landlock.writable(rules, kernel.landlock, temporary, ())
         landlock.grant(rules, temporary, landlock.READ, ())
         if writable is not None:
