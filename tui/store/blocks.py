@@ -158,7 +158,10 @@ def _together(value: object, blobs: Mapping[str, bytes]) -> object:
         case {"$blob": str(name)}:
             if name not in blobs:
                 raise Unreadable("a large content is missing")
-            return blobs[name].decode("utf-8", "surrogatepass")
+            try:
+                return blobs[name].decode("utf-8", "surrogatepass")
+            except (UnicodeDecodeError, AttributeError):
+                raise Unreadable("a large content is damaged") from None
         case list():
             return [_together(item, blobs) for item in value]
         case dict():

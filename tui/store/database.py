@@ -28,6 +28,7 @@ from tui.store.opening import (
     one_at_a_time,
     open_reader,
     open_writer,
+    salvaged,
 )
 from tui.store.words import index_all
 
@@ -132,6 +133,10 @@ class Database:
             try:
                 make_private(self.path)
                 with one_at_a_time(self.path):
+                    if salvaged(self.path).exists():  # a repair was interrupted
+                        from tui.store.recovery import finish
+
+                        self._notice(f"The session database was damaged. It is kept as `{finish(self.path)}`.")
                     self._file = _identity(self.path)
                     opened = open_writer(self.path, self._file_system)
             except StoreReadOnly as refusal:

@@ -33,6 +33,11 @@ NETWORK_FILE_SYSTEMS = frozenset(
 SIDECARS = ("-wal", "-shm", "-journal")
 
 
+def salvaged(path: Path) -> Path:
+    """Where a repair puts the new database until it takes the place of the damaged one."""
+    return path.with_name(f"{path.name}.salvaged")
+
+
 class Damaged(sqlite3.DatabaseError):
     """The file is not a whole database; the same code SQLite gives."""
 

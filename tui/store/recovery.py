@@ -5,23 +5,70 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
+from types import NoneType
 
 from tui.domain.counting import count
+from tui.store.blocks import ROOM
 from tui.store.migrate import migrate
-from tui.store.opening import SIDECARS, connect, open_writer
+from tui.store.opening import HEADER, SIDECARS, connect, open_writer, salvaged
+from tui.store.pages import Pages, Row
 from tui.store.words import index_all
 
 FARTHEST = 1 << 50
 """How far a scan looks for the other side of a damaged stretch."""
-_NUMBERED = {"session": "seq", "turn": "seq", "message": "seq", "block": "place", "summary_run": "seq"}
-"""Tables in the order of who refers to whom, with the number of their rows."""
+LARGEST = 1 << 30
+"""Bytes: the pages of a larger file are not looked through one by one."""
+HASH_LENGTH = 64
+_TABLES: Mapping[str, tuple[str, Mapping[str, str]]] = {
+    "session": (
+        "seq",
+        {
+            "id": "text", "title": "text", "titled": "int", "model": "text", "spec": "text?", "settings": "text",
+            "view": "text?", "head": "int?", "turns": "int", "cost": "real?", "created": "real", "updated": "real",
+            "touched": "int", "pinned": "int", "deleted": "real?", "forked_from": "text?", "forked_turn": "text?",
+        },
+    ),
+    "turn": (
+        "seq",
+        {
+            "id": "text", "session": "int", "parent": "int?", "chosen": "int?", "open": "int", "cost": "real?",
+            "created": "real",
+        },
+    ),
+    "message": (
+        "seq",
+        {
+            "id": "text", "session": "int", "turn": "int", "position": "int", "role": "text", "meta": "text",
+            "model": "text?", "cost": "real?", "open": "int", "indexed": "int", "created": "real",
+        },
+    ),
+    "block": ("place", {"kind": "text", "text": "text?", "payload": "text"}),
+    "summary_run": (
+        "seq",
+        {"id": "text", "session": "int", "turn": "int?", "meta": "text", "cost": "real?", "created": "real"},
+    ),
+}  # fmt: skip
+"""Tables in the order of who refers to whom: the number of their rows, and their columns in the order of the schema."""
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "int": (int,),
+    "int?": (int, NoneType),
+    "real": (int, float),
+    "real?": (int, float, NoneType),
+    "text": (str,),
+    "text?": (str, NoneType),
+}
+_EMPTY: Mapping[str, object] = {"int": 0, "real": 0.0, "text": ""}
 
 _MENDING = (
+    "UPDATE session SET touched = seq WHERE touched <= 0",
+    "UPDATE message SET indexed = 0",
+    "UPDATE message SET session = coalesce((SELECT session FROM turn WHERE turn.seq = message.turn), session)",
     """
     INSERT INTO session (seq, id, title, created, updated, touched)
-    SELECT lost.session, 'recovered-' || lost.session, 'Recovered', min(lost.created), max(lost.created), 0
+    SELECT lost.session, 'recovered-' || lower(hex(randomblob(8))), 'Recovered', min(lost.created), max(lost.created), 0
     FROM (SELECT session, created FROM turn UNION ALL SELECT session, created FROM message) AS lost
     WHERE lost.session NOT IN (SELECT seq FROM session) GROUP BY lost.session
     """,
@@ -49,15 +96,26 @@ _MENDING = (
 
 
 def recover(path: Path, file_system: Callable[[Path], str]) -> str:
-    """Move the database aside and salvage it; the sentence for the user."""
-    aside = _move_aside(path)
-    connection = open_writer(path, file_system).connection
-    try:
-        saved = _salvage(aside, connection)
-    finally:
-        connection.close()
+    """Put what can be read into a new database and move the damaged one aside; the sentence for the user.
+
+    A crash while the new file is being written changes nothing; one later is finished by ``finish`` at the next start.
+    """
+    for left in path.parent.glob(".salvage-*"):  # by a crash: only one process repairs at a time
+        shutil.rmtree(left, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix=".salvage-", dir=path.parent) as folder:
+        fresh = Path(folder) / "new" / path.name
+        saved = _salvage(path, Path(folder) / path.name, fresh, file_system)
+        fresh.replace(salvaged(path))
+    aside = finish(path)
     sessions = count(saved, "session")
     return f"The session database was damaged. It is kept as `{aside}`; {sessions} could be read from it."
+
+
+def finish(path: Path) -> Path:
+    """Exchange the damaged database for the salvaged one; where the damaged one is now."""
+    aside = _move_aside(path)
+    salvaged(path).replace(path)
+    return aside
 
 
 def _move_aside(path: Path) -> Path:
@@ -71,39 +129,91 @@ def _move_aside(path: Path) -> Path:
     return aside
 
 
-def _salvage(aside: Path, connection: sqlite3.Connection) -> int:
-    """Read from a copy: opening a database writes to it, and what was moved aside stays as it was found."""
-    with tempfile.TemporaryDirectory(prefix=".salvage-", dir=aside.parent) as folder:
-        copy = Path(folder) / "sessions.db"
-        for suffix in ("", *SIDECARS):
-            part = aside.with_name(aside.name + suffix)
-            if part.exists():
-                shutil.copyfile(part, copy.with_name(copy.name + suffix))
-        source = connect(copy)
-        try:
-            migrate(source, copy)
-            return _copy(source, connection)
-        except (sqlite3.Error, UnicodeDecodeError):  # nothing of the schema can be read
-            return 0
-        finally:
-            source.close()
+def _salvage(damaged: Path, copy: Path, fresh: Path, file_system: Callable[[Path], str]) -> int:
+    """Write what can be read to a new database; how many sessions. SQLite reads a copy: opening writes to a file."""
+    target = open_writer(fresh, file_system).connection
+    try:
+        target.execute("PRAGMA foreign_keys = OFF")
+        target.execute("BEGIN IMMEDIATE")
+        small = damaged.stat().st_size <= LARGEST
+        if small or _has_header(damaged):
+            for suffix in ("", *SIDECARS):
+                part = damaged.with_name(damaged.name + suffix)
+                if part.exists():
+                    shutil.copyfile(part, copy.with_name(copy.name + suffix))
+            # Read before SQLite changes the copy.
+            pages = Pages(copy, copy.with_name(copy.name + "-wal")) if small else None
+            with suppress(sqlite3.Error, UnicodeDecodeError):  # nothing of the schema can be read
+                _copy_by_sql(copy, target)
+            if pages is not None:
+                _copy_by_pages(pages, target)
+        _mend(target)
+        index_all(target)
+        target.execute("COMMIT")
+        saved = int(target.execute("SELECT count(*) FROM session WHERE turns > 0").fetchone()[0])
+        target.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    finally:
+        target.close()
+    return saved
 
 
-def _copy(source: sqlite3.Connection, target: sqlite3.Connection) -> int:
-    target.execute("PRAGMA foreign_keys = OFF")
-    target.execute("BEGIN IMMEDIATE")
-    for table, key in _NUMBERED.items():
-        names = [row[1] for row in target.execute(f"PRAGMA table_info({table})")]
-        statement = f"INSERT OR IGNORE INTO {table} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})"
-        for row in _rows(source, f"SELECT {', '.join(names)} FROM {table}", key):
-            _insert(target, statement, row)
-    for (message,) in target.execute("SELECT seq FROM message ORDER BY seq").fetchall():
-        _copy_contents(source, target, message)
-    _mend(target)
-    index_all(target)
-    target.execute("COMMIT")
-    target.execute("PRAGMA foreign_keys = ON")
-    return int(target.execute("SELECT count(*) FROM session WHERE turns > 0").fetchone()[0])
+def _has_header(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(HEADER)) == HEADER
+
+
+def _copy_by_sql(copy: Path, target: sqlite3.Connection) -> None:
+    source = connect(copy)
+    try:
+        migrate(source, copy)
+        for table, (key, columns) in _TABLES.items():
+            select = f"SELECT {', '.join((key, *columns))} FROM {table}"
+            with suppress(sqlite3.Error, UnicodeDecodeError):
+                for row in _rows(source, select, key):
+                    _put(target, table, int(str(row[0])), list(row[1:]))
+        for (message,) in target.execute("SELECT seq FROM message ORDER BY seq").fetchall():
+            _copy_contents(source, target, message)
+    finally:
+        source.close()
+
+
+def _copy_by_pages(pages: Pages, target: sqlite3.Connection) -> None:
+    """What SQL did not reach. Which table a row is of is told by its columns; no two tables have the same."""
+    for key, row in pages.rows():
+        if key is None:
+            match row:
+                case [str(name), bytes(content)] if len(name) == HASH_LENGTH:
+                    _insert(target, "INSERT OR IGNORE INTO blob (hash, content) VALUES (?, ?)", (name, content))
+                case [int(message), str(name)] if len(name) == HASH_LENGTH:
+                    _insert(target, "INSERT OR IGNORE INTO block_blob (message, hash) VALUES (?, ?)", (message, name))
+            continue
+        for table, (_, columns) in _TABLES.items():
+            if len(row) == len(columns) + 1 and row[0] is None and _fits(row[1:], columns):
+                _put(target, table, key, row[1:])
+                break
+
+
+def _fits(row: Row, columns: Mapping[str, str]) -> bool:
+    return all(isinstance(value, _TYPES[kind]) for value, kind in zip(row, columns.values(), strict=True))
+
+
+def _put(target: sqlite3.Connection, table: str, key: int, row: Row) -> None:
+    """Insert a row unless one of its number is there; values of a wrong type become empty ones."""
+    if not 0 < key < (FARTHEST if table == "block" else FARTHEST >> 20):
+        return
+    name, columns = _TABLES[table]
+    values = [
+        value if isinstance(value, _TYPES[kind]) and not _is_absurd(value) else _EMPTY[kind]
+        for value, kind in zip(row, columns.values(), strict=True)
+    ]
+    if "id" in columns and not values[0]:
+        values[0] = f"recovered-{key}"
+    marks = ", ".join("?" * (len(values) + 1))
+    _insert(target, f"INSERT OR IGNORE INTO {table} ({', '.join((name, *columns))}) VALUES ({marks})", (key, *values))
+
+
+def _is_absurd(value: object) -> bool:
+    return isinstance(value, int) and not -FARTHEST < value < FARTHEST
 
 
 def _rows(source: sqlite3.Connection, select: str, key: str) -> Iterator[tuple[object, ...]]:
@@ -148,10 +258,8 @@ def _is_readable(source: sqlite3.Connection, first: str, start: int) -> bool:
 
 
 def _insert(target: sqlite3.Connection, statement: str, row: tuple[object, ...]) -> None:
-    try:
+    with suppress(sqlite3.IntegrityError):  # half a row: a required field is gone
         target.execute(statement, row)
-    except sqlite3.IntegrityError:
-        return  # half a row: a required field is gone
 
 
 def _copy_contents(source: sqlite3.Connection, target: sqlite3.Connection, message: int) -> None:
@@ -172,8 +280,35 @@ def _copy_contents(source: sqlite3.Connection, target: sqlite3.Connection, messa
             continue
 
 
+def _adopt_words(target: sqlite3.Connection) -> None:
+    """Blocks whose message is gone get one, in a session of their own.
+
+    Left where they are they would be in the way of new messages, which are given the same numbers.
+    """
+    lost = target.execute(
+        f"SELECT place / {ROOM}, group_concat(kind) FROM block"
+        f" WHERE place / {ROOM} NOT IN (SELECT seq FROM message) GROUP BY 1 ORDER BY 1"
+    ).fetchall()
+    if not lost:
+        return
+    session = target.execute(
+        "INSERT INTO session (id, title, created, updated, touched)"
+        " VALUES ('recovered-' || lower(hex(randomblob(8))), 'Recovered', 0, 0, 0)"
+    ).lastrowid
+    turn = target.execute("INSERT INTO turn (id, session, created) VALUES ('recovered', ?, 0)", (session,)).lastrowid
+    role = "assistant"
+    for message, kinds in lost:
+        role = "user" if kinds == "text" and role != "user" else "tool" if "tool_result" in kinds else "assistant"
+        target.execute(
+            "INSERT INTO message (seq, id, session, turn, position, role, meta, created)"
+            " VALUES (?, 'recovered-' || ?, ?, ?, ?, ?, '{}', 0)",
+            (message, message, session, turn, message, role),
+        )
+
+
 def _mend(target: sqlite3.Connection) -> None:
     """Rows whose session, turn or parent is gone get one, so that everything saved can be opened."""
+    _adopt_words(target)
     for statement in _MENDING:
         target.execute(statement)
     for session, head in target.execute("SELECT seq, head FROM session").fetchall():
