@@ -7,7 +7,7 @@ by the family's table. What is off per model, calibration takes out (``calibrati
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from tui.context.token_weights import family_named
@@ -26,6 +26,9 @@ from tui.wires.json_text import dumps
 
 IMAGE_TOKENS = 1_200
 """A picture whose size is not known: between what small and large ones cost at the big providers."""
+
+PART = 32 * 1024
+"""Characters that are counted at once."""
 
 _WORDS = re.compile(r"[A-Za-z]+")
 _LONG_TAILS = re.compile(r"[A-Za-z]{6}([A-Za-z]+)")
@@ -87,6 +90,58 @@ def text_features(text: str) -> list[float]:
     ]
 
 
+def _parts(text: str) -> Iterator[str]:
+    """A long text in parts, cut where a run ends.
+
+    One ``findall`` over megabytes makes a list of all their words and keeps every other thread waiting meanwhile.
+    """
+    at = 0
+    while len(text) - at > PART:
+        cut = max(text.rfind(" ", at + 1, at + PART), text.rfind("\n", at + 1, at + PART))
+        cut = cut if cut > at else at + PART
+        yield text[at:cut]
+        at = cut
+    yield text[at:]
+
+
+def _weighed(features: Sequence[float], family_name: str) -> int:
+    family = family_named(family_name)
+    weighed = sum(count * weight for count, weight in zip(features, family.weights, strict=True))
+    return max(1, round(weighed * family.scale))
+
+
+class TextCounter:
+    """Counts the tokens of a text that grows. Every part of it is counted once, however often it is asked."""
+
+    def __init__(self, family_name: str = "") -> None:
+        self._family = family_name
+        self._new: list[str] = []
+        self._counted: list[float] = []
+
+    def add(self, text: str) -> None:
+        """More of the text."""
+        self._new.append(text)
+
+    def tokens(self) -> int:
+        """Estimated tokens of all of it."""
+        *whole, rest = _parts("".join(self._new))
+        # The end is counted anew each time: what follows may belong to its last word.
+        cut = max(rest.rfind(" "), rest.rfind("\n"))
+        if cut > 0:
+            whole.append(rest[:cut])
+            rest = rest[cut:]
+        for part in whole:
+            self._counted = _sum(self._counted, text_features(part))
+        self._new = [rest] if rest else []
+        if not rest and not self._counted:
+            return 0
+        return _weighed(_sum(self._counted, text_features(rest)), self._family)
+
+
+def _sum(one: list[float], other: list[float]) -> list[float]:
+    return [left + right for left, right in zip(one, other, strict=True)] if one else other
+
+
 @lru_cache(maxsize=32_768)
 def text_tokens(text: str, family_name: str = "") -> int:
     """Estimated tokens of a text; asked again for the same text it only looks it up. Texts are kept for that."""
@@ -102,9 +157,10 @@ def passing_text_tokens(text: str, family_name: str = "") -> int:
     """Estimated tokens of a text that will not come again: words being typed."""
     if not text:
         return 0
-    family = family_named(family_name)
-    weighed = sum(count * weight for count, weight in zip(text_features(text), family.weights, strict=True))
-    return max(1, round(weighed * family.scale))
+    features: list[float] = []
+    for part in _parts(text):
+        features = _sum(features, text_features(part))
+    return _weighed(features, family_name)
 
 
 def block_tokens(block: Block, family_name: str = "") -> int:

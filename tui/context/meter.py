@@ -80,6 +80,27 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Arriving:
+    """Tokens of an answer that is still arriving, beyond those of the excerpt that stands in for it."""
+
+    message_id: str
+    text: int = 0
+    calls: Mapping[str, int] = field(default_factory=dict)
+    """Of the arguments of tool calls, by call id."""
+
+
+def with_arriving(counted: Tally, outgoing: Outgoing, arriving: Arriving) -> Tally:
+    """The tally of a selection with an excerpt in it, as it would be with the whole answer."""
+    excerpt = next((sent for sent in reversed(outgoing.messages) if sent.source_id == arriving.message_id), None)
+    if excerpt is None:
+        return counted
+    calls = [block.call_id for block in excerpt.blocks if isinstance(block, ToolCallBlock)]
+    more = arriving.text if any(isinstance(block, TextBlock) for block in excerpt.blocks) else 0
+    more += sum(arriving.calls.get(call, 0) for call in calls)
+    return replace(counted, parts={**counted.parts, Part.ANSWERS: counted.parts.get(Part.ANSWERS, 0) + more})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Room:
     """The window, and what is kept free in it."""
 

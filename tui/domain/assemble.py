@@ -142,13 +142,20 @@ class Assembler:
 
     def blocks(self) -> tuple[Block, ...]:
         """The blocks so far, in the order they opened; unfinished ones are marked partial."""
-        return tuple(_closed(block, index) for index, block in self._open.items())
+        for block in self._open.values():
+            # Joined once: what is read again, once a second while it grows, starts from the text of the last time.
+            block.pieces = ["".join(block.pieces)]
+        return tuple(_closed(block, index, whole_text(block.pieces)) for index, block in self._open.items())
+
+    def excerpts(self, size: int) -> dict[int, Block]:
+        """The blocks so far with the first characters of each, by their number in the stream. Joins no long text."""
+        return {
+            index: _closed(block, index, whole_text([piece[:size] for piece in block.pieces[:size]])[:size])
+            for index, block in self._open.items()
+        }
 
 
-def _closed(block: _Open, index: int) -> Block:
-    # Joined once: what is read again, once a second while it grows, starts from the text of the last time.
-    block.pieces = ["".join(block.pieces)]
-    text = whole_text(block.pieces)
+def _closed(block: _Open, index: int, text: str) -> Block:
     partial = not block.finished
     match block.kind:
         case "text" | "refusal":

@@ -11,6 +11,8 @@ from dataclasses import field, replace
 
 from tui.bus.fold import DELTAS, fold_stream
 from tui.catalog.matching import same_model
+from tui.context.estimate import TextCounter, passing_text_tokens
+from tui.context.meter import Arriving
 from tui.domain.assemble import Assembler
 from tui.domain.blocks import Block, TextBlock, ThinkingBlock, ToolCallBlock
 from tui.domain.errors import ErrorKind, ProviderError
@@ -27,6 +29,7 @@ from tui.domain.stream import (
     StreamEvent,
     TextDelta,
     ThinkingDelta,
+    ToolArgsDelta,
     UsageReported,
 )
 from tui.domain.usage import Usage
@@ -39,6 +42,8 @@ from tui.engine.watch import ThinkingTime, Watch
 
 PORTION = 16 * 1024
 """Characters taken in at once; a server may send megabytes in one piece."""
+EXCERPT = 200
+"""Characters that stand in for a block while it is counted."""
 LONGEST_CHAIN = 20
 """Hops of one long response; more is a server that never ends."""
 
@@ -114,6 +119,8 @@ class Attempt:
         self._stamp = voice.stamp
         self._price = voice.price
         self._assembler = Assembler()
+        self._family = target.facts.tokenizer
+        self._counters: dict[int, TextCounter] = {}
         self._started = clock.monotonic()
         self._thought = ThinkingTime(self._started)
         self._detector = RepetitionDetector()
@@ -135,11 +142,36 @@ class Attempt:
             failure = _first(failures)
         return failure or self._flaw()
 
+    def arriving(self, interrupted: str) -> tuple[Message, Arriving]:
+        """An excerpt of what came, and the tokens it stands for. What was counted before is not counted again."""
+        blocks: list[Block] = []
+        text, calls = 0, {}
+        for index, block in self._assembler.excerpts(EXCERPT).items():
+            counter = self._counters.get(index)
+            tokens = counter.tokens() if counter is not None else 0
+            match block:
+                case ThinkingBlock():
+                    blocks.append(replace(block, tokens=tokens))
+                    continue
+                case TextBlock():
+                    text += max(0, tokens - passing_text_tokens(block.text, self._family))
+                case ToolCallBlock():
+                    calls[block.call_id] = max(0, tokens - passing_text_tokens(block.arguments, self._family))
+                case _:
+                    pass
+            blocks.append(block)
+        message = self._message(tuple(blocks), interrupted=interrupted)
+        return message, Arriving(message_id=message.id, text=text, calls=calls)
+
     def message(self, *, interrupted: str | None = None, superseded: bool = False) -> Message:
         """What came, as it will be stored."""
+        return self._message(self._blocks(), interrupted=interrupted, superseded=superseded)
+
+    def _message(
+        self, blocks: tuple[Block, ...], *, interrupted: str | None = None, superseded: bool = False
+    ) -> Message:
         asked = self._request.model
         answered = self._assembler.model
-        blocks = self._blocks()
         usage = self._hops.usage(self._assembler.usage)
         if usage is not None and usage.thinking == 0 and any(isinstance(b, ThinkingBlock) and b.text for b in blocks):
             usage = replace(usage, thinking=None)  # a server that does not count thinking, not one that did none
@@ -208,18 +240,29 @@ class Attempt:
                 self.stop = stop
                 if stop.finish is Finish.CONTINUATION:
                     return
-            case TextDelta(_, text) | ThinkingDelta(_, text):
+            case TextDelta(index, text) | ThinkingDelta(index, text):
+                self._count(index, text)
                 self._hear_repetition(text)
+            case ToolArgsDelta(index, text):
+                self._count(index, text)
             case ProviderRemark(_, text) if text not in self._remarks:
                 self._remarks.add(text)
                 self._unpublished.append(Notice(Severity.WARNING, text))
-            case ResponseStarted(model):
+            case ResponseStarted(model, restarted=restarted):
+                if restarted:
+                    self._counters.clear()
                 self._compare(model)
             case _:
                 pass
         self.shown = self.shown or not isinstance(event, _NOTHING_SHOWN)
         place = self.place
         self._unpublished.append(Streamed(place.turn_id, place.round, place.attempt, event))
+
+    def _count(self, index: int, text: str) -> None:
+        counter = self._counters.get(index)
+        if counter is None:
+            counter = self._counters[index] = TextCounter(self._family)
+        counter.add(text)
 
     def _blocks(self) -> tuple[Block, ...]:
         blocks = self._assembler.blocks()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import field, replace
 
+from tui.context.meter import Arriving
 from tui.domain.blocks import Block
 from tui.domain.compression import CompressionView
 from tui.domain.events import AppEvent, MessageCompleted, MeterChanged, ModelChanged, Notice, Severity
@@ -113,7 +114,9 @@ class OpenTurn:
     told: int = 0
     """How many of the messages everybody has heard of."""
     measured: Ask | None = None
-    """What the meter was last read for, words still arriving included."""
+    """What the meter was last read for, with an excerpt of the answer that is arriving; None after a new message."""
+    answer: Callable[[], Message] | None = None
+    """The answer that is arriving, as far as it came."""
     live: bool = True
     """False once its end was told: a part that dies slowly has no voice any more."""
 
@@ -159,6 +162,7 @@ class OpenTurn:
     async def complete(self, message: Message) -> None:
         """A message stands: kept first, told after."""
         self.messages.append(message)
+        self.measured = None
         session, turn_id = self.conversation.session, self.id
         await self.saver.save(lambda journal: journal.message_added(session, turn_id, message))
         if self.live:
@@ -178,14 +182,21 @@ class OpenTurn:
         await self.complete(Message(id=self.ports.new_id(), role=Role.TOOL, blocks=blocks))
         self.measure()
 
-    def measure(self, streaming: Message | None = None) -> None:
+    def measure(self, excerpt: Message | None = None, arriving: Arriving | None = None) -> None:
         """Tell the meter's new reading, with the answer that is still coming."""
-        ask = self.ask()
-        if streaming is not None:
-            turn = replace(ask.turns[-1], messages=(*ask.turns[-1].messages, streaming))
-            ask = replace(ask, turns=(*ask.turns[:-1], turn))
+        ask = self.ask() if excerpt is None else replace(self._ask_with(excerpt), arriving=arriving)
         self.measured = ask
         self.publish(MeterChanged(self.ports.planner.meter(ask)))
+
+    def ask_with_answer(self) -> Ask:
+        """What the next request would be made from if the answer that is arriving ended here."""
+        answer = self.answer() if self.answer is not None else None
+        return self._ask_with(answer) if answer is not None and answer.blocks else self.ask()
+
+    def _ask_with(self, message: Message) -> Ask:
+        ask = self.ask()
+        turn = replace(ask.turns[-1], messages=(*ask.turns[-1].messages, message))
+        return replace(ask, turns=(*ask.turns[:-1], turn))
 
     def _turns(self) -> tuple[Turn, ...]:
         """All turns with this one; the same object until a message is added, so that nothing is counted again."""

@@ -48,7 +48,7 @@ class Outlook:
 
     async def preview(self, draft: str) -> Preview:
         """What the next request would be, and what it would weigh with the draft in it."""
-        return self._seen(self._runner.ask(draft))
+        return self._seen(self._runner.ask(draft, whole=True))
 
     async def weigh(self, draft: str) -> MeterReading:
         """The meter with these words in it; cheap enough for every keystroke."""
@@ -56,14 +56,14 @@ class Outlook:
 
     async def counted(self, request: ChatRequest, tokens: int) -> None:
         """The provider counted a request that was previewed: the meter goes by it while that is still the next one."""
-        ask = self._runner.ask("")
+        ask = self._runner.ask("", whole=True)
         if self._planner.request(ask) is request:
             self._planner.learn(ask, Usage(input=tokens))
             self.tell()
 
     async def spoken(self, draft: str) -> Preview:
         """The same as ``preview``, but with the draft as the prompt it would be, unless a turn runs before it."""
-        ask = self._runner.ask("")
+        ask = self._runner.ask("", whole=True)
         if draft.strip() and not self._runner.busy:
             said = Message(id=DRAFT_ID, role=Role.USER, blocks=(TextBlock(text=draft),))
             ask = replace(ask, turns=(*ask.turns, Turn(id=DRAFT_ID, messages=(said,), open=True)))

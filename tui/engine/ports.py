@@ -7,6 +7,7 @@ from dataclasses import field
 from typing import Protocol
 
 from tui.catalog.facts import ModelFacts, ProviderFacts
+from tui.context.meter import Arriving
 from tui.domain.blocks import ToolCallBlock, ToolResultBlock
 from tui.domain.compression import CompressionPreview, CompressionView, SummaryRun
 from tui.domain.messages import Message, Origin, Turn
@@ -176,6 +177,8 @@ class Ask:
     """Words being typed; counted by the meter only."""
     repairs: Repairs = Repairs()
     continuation: str | None = None
+    arriving: Arriving | None = None
+    """What the last message stands for, if it is an excerpt of an answer that is still arriving; for the meter only."""
 
 
 class Planner(Protocol):

@@ -157,14 +157,18 @@ class Runner:
         """Something runs."""
         return self._running is not None
 
-    def ask(self, draft: str) -> Ask:
-        """What the next request would be made from, the running turn and what of its answer came included."""
+    def ask(self, draft: str, *, whole: bool = False) -> Ask:
+        """What the next request would be made from, the running turn and what of its answer came included.
+
+        That answer is an excerpt, which is enough to count the request, unless ``whole`` is asked for.
+        """
         running = self._running
         if running is None or running.turn is None:
             self._look_at_tools()
             return self._conversation.ask(draft=draft)
         turn = running.turn.turn
-        return replace(turn.measured or turn.ask(), draft=draft)
+        ask = turn.ask_with_answer() if whole else turn.measured or turn.ask()
+        return replace(ask, draft=draft)
 
     def add(self, job: Job, tasks: asyncio.TaskGroup) -> None:
         """Start a job, or queue it behind the running one. A held queue stays held."""
@@ -269,9 +273,13 @@ class Runner:
             reason = "cancelled" if cancelled else failure.message if failure else "ended"
             turn = await running.turn.settle(reason)
             self._conversation.turns = (*self._conversation.turns, turn)
+            over = TurnFailed(turn, failure) if failure else TurnFinished(turn, cancelled=cancelled)
+            if cancelled:
+                self._publish(over)  # first: what was stopped may be long to count
             # A finished turn counts differently from a running one: its thinking may be stripped now.
             self._publish(MeterChanged(self._ports.planner.meter(self._conversation.ask())))
-            self._publish(TurnFailed(turn, failure) if failure else TurnFinished(turn, cancelled=cancelled))
+            if not cancelled:
+                self._publish(over)
             self._count_failure(failure, cancelled=cancelled)
         elif failure is not None:
             self._publish(Notice(Severity.ERROR, failure.message, failure.advice))

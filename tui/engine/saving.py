@@ -50,9 +50,9 @@ class Saver:
         if self._failing is None:
             await write.settled.wait()
 
-    def save_soon(self, writing: Writing, *, replaces: str) -> None:
-        """Does not wait; of several with one key only the newest need be written."""
-        self._post(writing, replaces)
+    def save_soon(self, writing: Writing, *, replaces: str) -> asyncio.Event:
+        """Does not wait; of several with one key only the newest need be written. The event is set when it is."""
+        return self._post(writing, replaces).settled
 
     async def run(self) -> None:
         """Write what comes, for ever."""

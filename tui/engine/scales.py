@@ -9,7 +9,7 @@ from dataclasses import replace
 from tui.catalog.facts import ModelFacts
 from tui.context.calibration import Anchor, Calibration, calibration_key, can_be_right
 from tui.context.learning import learn
-from tui.context.meter import Room, Tally, reading, tally
+from tui.context.meter import Room, Tally, reading, tally, with_arriving
 from tui.domain.request import ChatRequest
 from tui.domain.usage import MeterReading, Part, Usage
 from tui.engine.ports import Ask
@@ -38,6 +38,8 @@ class CalibratedScales:
     def reading(self, ask: Ask, request: ChatRequest) -> MeterReading:
         """What a request, and the draft in the ask, would weigh."""
         counted, settings = self._tally(ask, request), ask.settings
+        if ask.arriving is not None:
+            counted = with_arriving(counted, request.outgoing, ask.arriving)
         return reading(
             counted,
             ask.target.facts,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
+from functools import partial
 
 from tui.domain.blocks import TextBlock, ThinkingBlock
 from tui.domain.counting import count
@@ -50,6 +52,8 @@ class Step:
         self._broken: Message | None = None
         """Of the answers that broke off, the one that came furthest: kept if no other attempt brings anything."""
         self._checkpointed = self._clock.monotonic()
+        self._checkpoint: asyncio.Event | None = None
+        """Set once the last checkpoint was written."""
 
     async def answer(self) -> Message:
         """The finished message, not yet kept; raises ProviderError when there will be none."""
@@ -110,6 +114,7 @@ class Step:
             ),
             limit_s=turn.settings.attempt_limit_s,
         )
+        self._turn.answer = partial(self._attempt.message, interrupted=CRASHED)
         return self._attempt
 
     def _remember(self) -> None:
@@ -125,6 +130,7 @@ class Step:
     def _accept(self, attempt: Attempt, ask: Ask) -> Message:
         self._remember()
         planner = self._turn.ports.planner
+        self._turn.answer = None
         message = attempt.message()
         if message.usage is None:
             return message
@@ -157,14 +163,16 @@ class Step:
             return
         if not attempt.unsaved:
             return
-        attempt.unsaved = False
         self._checkpointed = now
+        self._turn.measure(*attempt.arriving(CRASHED))
+        if self._checkpoint is not None and not self._checkpoint.is_set():
+            return  # a long answer takes longer to write: another copy of it would only wait
+        attempt.unsaved = False
         session, turn_id = self._turn.conversation.session, self._turn.id
         message = attempt.message(interrupted=CRASHED)
-        self._turn.saver.save_soon(
+        self._checkpoint = self._turn.saver.save_soon(
             lambda journal: journal.checkpoint(session, turn_id, message), replaces=f"checkpoint {message.id}"
         )
-        self._turn.measure(message)
 
     async def _go_on(
         self, attempt: Attempt, failure: ProviderError, decision: Wait | Mend, failed: ChatRequest
@@ -192,6 +200,7 @@ class Step:
         """What this attempt showed counts no more; it is kept, marked, for whoever wants to look."""
         self._attempt = None
         turn = self._turn
+        turn.answer = None
         if attempt.shown:
             turn.publish(AttemptReset(turn.id, turn.round, attempt.place.attempt, failure))
         message = attempt.message(interrupted=failure.message, superseded=True)

@@ -7,7 +7,9 @@ conversation, are looked through only once the program has stood still for a whi
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+
+from textual.strip import Strip
 
 YOUNG = 2_000
 """New objects before the young ones are looked through: half a millisecond."""
@@ -23,6 +25,29 @@ WORTH = 20_000
 """Objects that have grown old since the last time, before it is worth looking."""
 
 
+def divide_without_cycles() -> None:
+    """Keep Textual's strips from storing themselves in their own cache.
+
+    ``Strip.divide`` caches ``[self]`` where nothing is cut off, and the compositor asks that of every row it paints.
+    Such a strip, with 5 KB of caches, is only freed by a full collection: 0.3 MB for every answer that was painted.
+    """
+    divide = Strip.divide
+    if divide.__name__ == _divide.__name__:
+        return
+
+    def either(strip: Strip, cuts: Iterable[int]) -> Sequence[Strip]:
+        return _divide(strip, list(cuts), divide)
+
+    either.__name__ = _divide.__name__
+    Strip.divide = either  # type: ignore[assignment, method-assign]  # the fault is in the library
+
+
+def _divide(
+    strip: Strip, cuts: list[int], divide: Callable[[Strip, Iterable[int]], Sequence[Strip]]
+) -> Sequence[Strip]:
+    return [strip] if cuts == [strip.cell_length] else divide(strip, cuts)
+
+
 class Housekeeping:
     """Counts the seconds that nothing happened in; ``tick`` is called once in each."""
 
@@ -35,6 +60,7 @@ class Housekeeping:
 
     def begin(self) -> None:
         """The screen stands: what was loaded for it is never garbage, what comes from now on may be."""
+        divide_without_cycles()
         gc.freeze()
         gc.set_threshold(YOUNG, NEVER, NEVER)
         gc.enable()

@@ -14,16 +14,18 @@ from tui.domain.wanted import Wanted
 from tui.ui.markdown.runs import Look, plain, width_of, wrapped_after
 from tui.ui.transcript.column import Column
 from tui.ui.transcript.ink import Ink
-from tui.ui.transcript.section import MARGIN
+from tui.ui.transcript.section import MARGIN, Section
 
 NEVER = (None, 0, Strip([]))
-MOST_PAINTED = 1_000
+MOST_PAINTED = 300
 """Lines kept as they were last painted: a few screens, so that scrolling text is not made anew."""
 
 
 def finished(strip: Strip, absolute: int, width: int, ink: Ink) -> Strip:
     """A row as wide as the screen, that knows where it stands so that the mouse can select in it."""
-    return strip.crop_extend(0, width, ink.ground("")).apply_offsets(0, absolute)
+    # A strip that is cropped to its own width stores itself in its cache: a cycle that only a full collection frees.
+    wide = strip if strip.cell_length == width else strip.crop_extend(0, width, ink.ground(""))
+    return wide.apply_offsets(0, absolute)
 
 
 def with_selection(strip: Strip, selection: Selection, absolute: int, style: Style) -> Strip:
@@ -65,6 +67,8 @@ class Painted(ScrollView):
         self._painted: dict[int, tuple[Strip | None, int, Strip]] = {}
         self._dim_from: str | None = None
         self._wanted = Wanted()
+        self._drawn: dict[Section, None] = {}
+        self._latest: Section | None = None
 
     def recolour(self, ink: Ink) -> None:
         """Another theme."""
@@ -115,7 +119,22 @@ class Painted(ScrollView):
         cursor = self._cursor[1] if self._cursor is not None and self._cursor[0] == place and self.has_focus else None
         dim_from = self.column.place_of(self._dim_from) if self._dim_from is not None else None
         dim = dim_from is not None and place >= dim_from
-        return self.column.sections[place].strip(inside, self._ink, cursor=cursor, dim=dim)
+        section = self.column.sections[place]
+        if section is not self._latest:
+            self._note_drawn(section)
+        return section.strip(inside, self._ink, cursor=cursor, dim=dim)
+
+    def _note_drawn(self, section: Section) -> None:
+        """Only sections drawn lately keep their lines in colours; a long conversation would hold megabytes of them."""
+        self._latest = section
+        self._drawn.pop(section, None)
+        self._drawn[section] = None
+        kept = sum(len(drawn.strips) for drawn in self._drawn)
+        while kept > MOST_PAINTED and len(self._drawn) > 1:
+            longest_ago = next(iter(self._drawn))
+            kept -= len(longest_ago.strips)
+            del self._drawn[longest_ago]
+            longest_ago.forget_strips()
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """Rows of the screen, always the same strips while they are the same: Textual then keeps what it makes of them.

@@ -25,6 +25,8 @@ MAX_TEXT = 100
 """Prose is not read in longer lines."""
 
 
+MOST_STRIPS = 240
+"""Lines of one section that are kept in colours, a few screens of them: Textual hangs about 5 KB of caches on each."""
 BLANK: Line = []
 """The line between blocks, always the same one."""
 
@@ -105,10 +107,10 @@ class Section:
         "_guess",
         "_height",
         "_starts",
-        "_strips",
         "_width",
         "key",
         "presence",
+        "strips",
         "voice",
     )
 
@@ -125,13 +127,14 @@ class Section:
         self._height = 0
         self._width = 0
         self._dirty = True
-        self._strips: dict[int, tuple[Line, bool, Strip]] = NO_STRIPS
+        self.strips: dict[int, tuple[Line, bool, Strip]] = NO_STRIPS
+        """Lines kept in colours, each with what it was made from."""
         self.presence = Presence.SHOWN
 
     def put(self, presence: Presence) -> None:
         """Step back, or come forth again."""
         self.presence = presence
-        if self._strips:
+        if self.strips:
             self.forget_strips()
         self.touch()
 
@@ -159,11 +162,11 @@ class Section:
 
     def forget_strips(self) -> None:
         """The colours changed, the layout did not."""
-        self._strips = {}
+        self.strips = {}
 
     def rest(self) -> None:
         """It is far away: keep the text, let the layout go."""
-        self._strips = {}
+        self.strips = {}
         self._dirty = True
         for block in self._blocks:
             block.rest()
@@ -186,7 +189,7 @@ class Section:
             return 0
         if width != self._width or self._dirty:
             if width != self._width:
-                self._strips = {}
+                self.strips = {}
             self._width, self._dirty = width, False
             self._starts, self._ends = [], []
             room = text_width(width)
@@ -197,8 +200,8 @@ class Section:
                 at += self._sheltered(index, lambda drawn: drawn.height(room))
                 self._ends.append(at)
             self._height = at + 1
-            if len(self._strips) > self._height:
-                self._strips = {number: kept for number, kept in self._strips.items() if number < self._height}
+            if len(self.strips) > self._height:
+                self.strips = {number: kept for number, kept in self.strips.items() if number < self._height}
         return self._height
 
     def block_at(self, number: int) -> tuple[int, int] | None:
@@ -291,7 +294,7 @@ class Section:
         """A line in colours, over the whole width; ``dim`` draws it as a dimmed section does."""
         dim = dim or self.presence is Presence.DIMMED
         line, ground, block = self.line(number)
-        kept = self._strips.get(number)
+        kept = self.strips.get(number)
         # While text streams, lines that are done stay the very same objects; only new ones are drawn.
         if kept is not None and kept[0] is line and kept[1] is dim and cursor is None:
             return kept[2]
@@ -308,5 +311,9 @@ class Section:
             if strip.cell_length < width:
                 strip = Strip.join([strip, ink.strip([], "", width - strip.cell_length)])
         if cursor is None:
-            self._strips[number] = (line, dim, strip)
+            self.strips[number] = (line, dim, strip)
+            if len(self.strips) > MOST_STRIPS:
+                far = sorted(self.strips, key=lambda other: -abs(other - number))[: MOST_STRIPS // 4]
+                for other in far:
+                    del self.strips[other]
         return strip

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from tui.ui.markdown.height_index import HeightIndex
 from tui.ui.transcript.section import Section
 
-KEPT = 400
+KEPT = 120
 """Sections that keep their layout; the farthest of the others are laid out again when they are seen again."""
 
 
