@@ -10,7 +10,7 @@ from textual.geometry import Offset
 from textual.selection import Selection
 
 from tests.ui import scenes
-from tests.ui.stage import on_stage, screen_text
+from tests.ui.stage import on_stage, screen_text, until
 from tui.commands.context import Copy
 from tui.ui.markdown.document import Document
 from tui.ui.markdown.runs import line_width, plain
@@ -110,3 +110,45 @@ async def test_what_is_selected_and_copied_has_no_marks(monkeypatch: pytest.Monk
         assert [row[2:] for row in selected[3:6]] == source.split("\n")
         app.copying.copy(Copy.CODE)
         assert copied == [source]
+
+
+def test_lines_that_are_cut_show_every_column_once() -> None:
+    source = "short\n" + "".join(f"{number:04d}" for number in range(40)) + "\n漢字 = '👨‍👩‍👧' * 40  # " + "long " * 30
+    document = Document(f"```python\n{source}\n```", closed=True)
+    for width in (30, 61):
+        for column in range(0, 200, 8):
+            document.sideways = column
+            lines = document.lines(width)
+            assert len(lines) == 4
+            assert max(map(line_width, lines)) <= width
+            shown = plain(lines[2])[2:]
+            text = shown.strip("‹›")
+            whole = source.split("\n")[1]
+            assert whole.find(text) == (column if column else 0) or not text
+            assert shown.endswith("›") == (column + len(text) < len(whole) and column < len(whole))
+            assert shown.startswith("‹") == (column > 0)
+    document.sideways = None
+    assert len(document.lines(30)) > 10
+
+
+async def test_w_cuts_long_lines_and_the_arrows_move_them() -> None:
+    text = f"Look:\n\n```python\n{SOURCES['python']}\n```\n\nAfter."
+    async with on_stage(scenes.turn("q", text), size=(80, 30)) as (app, _, pilot):
+        wrapped = screen_text(app)
+        app.chat.transcript.focus()
+        await pilot.press("k", "w")
+        await until(pilot, lambda: "↪" not in screen_text(app))
+        rows = screen_text(app).splitlines()
+        assert sum(row.rstrip().endswith("›") for row in rows) == 3
+        await pilot.press("right", "right")
+        await until(pilot, lambda: "‹" in screen_text(app))
+        assert "‹s(rate: float" in screen_text(app)
+        await pilot.press(*["right"] * 9)
+        await until(pilot, lambda: "list[float]:" in screen_text(app))
+        await pilot.press("w")
+        await until(pilot, lambda: "↪" in screen_text(app))
+        await pilot.press("escape")
+        await until(pilot, lambda: app.chat.composer.has_focus)
+        assert [row.strip() for row in screen_text(app).splitlines()[:16]] == [
+            row.strip() for row in wrapped.splitlines()[:16]
+        ]

@@ -141,6 +141,10 @@ class Screen(Protocol):
         """Move the transcript's cursor."""
         ...
 
+    def shift_code(self, columns: int) -> None:
+        """Move the code under the cursor sideways; 0 cuts its long lines or wraps them again."""
+        ...
+
     async def session_changed(self) -> None:
         """Another session is open: draw it."""
         ...

@@ -119,6 +119,10 @@ class AppScreen:
         self._app.chat.transcript.focus()
         self._app.chat.transcript.move_cursor(step)
 
+    def shift_code(self, columns: int) -> None:
+        """Lines of code under the transcript's cursor."""
+        self._app.chat.transcript.shift_code(columns)
+
     async def session_changed(self) -> None:
         """Follow the session that is open now."""
         self._app.chat.open()

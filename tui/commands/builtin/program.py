@@ -56,6 +56,13 @@ def _cursor(step: int) -> Run:
     return run
 
 
+def _shift(columns: int) -> Run:
+    async def run(context: CommandContext, _: str) -> None:
+        context.screen.shift_code(columns)
+
+    return run
+
+
 def _move(id_: str, title: str, keys: tuple[str, ...], run: Run, place: Place = Place.ANYWHERE) -> Command:
     return Command(
         id=id_, title=title, help=title + ".", group=Group.VIEW, run=run, keys=keys, place=place, palette=False
@@ -155,6 +162,17 @@ COMMANDS = (
     _move("cursor.up", "Message cursor up", ("alt+up",), _cursor(-1)),
     _move("cursor.down", "Message cursor down", ("alt+down",), _cursor(1)),
     _move("cursor.next", "Next block", ("j",), _cursor(1), Place.TRANSCRIPT),
+    Command(
+        id="code.sideways",
+        title="Long lines of code",
+        help="Cut the long lines of code under the cursor, ← and → then move them; again: wrap them.",
+        group=Group.VIEW,
+        run=_shift(0),
+        keys=("w",),
+        place=Place.TRANSCRIPT,
+    ),
+    _move("code.left", "Code to the left", ("left",), _shift(-8), Place.TRANSCRIPT),
+    _move("code.right", "Code to the right", ("right",), _shift(8), Place.TRANSCRIPT),
     _move("cursor.previous", "Previous block", ("k",), _cursor(-1), Place.TRANSCRIPT),
     Command(
         id="program.help",

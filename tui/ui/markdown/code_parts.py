@@ -34,6 +34,8 @@ class CodeParts:
         self._ends: dict[int, Place] = {}
         self._lexed: tuple[int, list[Line]] = (-1, [])
         self._open = _Open()
+        self.sideways: int | None = None
+        """The column that lines begin with where they are cut; None wraps them."""
 
     def restart(self) -> None:
         """Another part is open now, or the width is another."""
@@ -42,7 +44,7 @@ class CodeParts:
     def lines(self, place: int, width: int) -> list[Line]:
         """A part that is whole."""
         lines = self._lex(place, self._begin(place, self._pieces[place].part))
-        return [*self._label(self._pieces[place], width), *code_lines(lines, width)]
+        return [*self._label(self._pieces[place], width), *code_lines(lines, width, self.sideways)]
 
     def open_lines(self, piece: Piece, whole: Sequence[str], unfinished: str, width: int) -> list[Line]:
         """The open part; ``whole`` are its lines so far, always the same ones and perhaps more."""
@@ -52,9 +54,10 @@ class CodeParts:
             known.place = self._begin(len(self._pieces), piece.part)
         if len(whole) > known.done:
             fresh, known.place = highlight_from(whole[known.done :], info, known.place)
-            known.lines.extend(code_lines(fresh, width))
+            known.lines.extend(code_lines(fresh, width, self.sideways))
             known.done = len(whole)
-        tail = code_lines(highlight_from([unfinished], info, known.place)[0], width) if unfinished else []
+        ahead = highlight_from([unfinished], info, known.place)[0] if unfinished else []
+        tail = code_lines(ahead, width, self.sideways)
         return [*self._label(piece, width), *known.lines, *tail]
 
     def _label(self, piece: Piece, width: int) -> list[Line]:

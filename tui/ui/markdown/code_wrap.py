@@ -7,9 +7,11 @@ from bisect import bisect_right
 from itertools import accumulate
 
 from tui.ui.graphemes import cluster_edge, is_unsure
-from tui.ui.markdown.runs import WRAP_ROLE, Line, Run, plain, split_at
+from tui.ui.markdown.runs import WRAP_ROLE, Line, Run, line_width, plain, split_at, width_of
 
 WRAP_MARK = "↪ "
+LEFT, RIGHT = Run("‹", "code-cut"), Run("›", "code-cut")
+"""Stand where a line that is cut goes on."""
 SMALLEST = 4
 """Columns that a row has for its text, however narrow the screen is."""
 LONGEST_CLUSTER = 20
@@ -45,6 +47,24 @@ def wrap_code(line: Line, room: int) -> list[Line]:
         rows.append([before, *runs] if rows else runs)
         at, space = cut, rest
     return rows
+
+
+def cut_code(line: Line, first: int, room: int) -> Line:
+    """The columns of a line from ``first`` on, at most ``room``, with a mark at each end where it goes on."""
+    if first <= 0 and line_width(line) <= room:
+        return line
+    text = plain(line)
+    starts = [0, *accumulate(len(run.text) for run in line)]
+    begin = split_at(text[: LONGEST_CLUSTER * first], first) if first > 0 else 0
+    rest = text[begin : begin + LONGEST_CLUSTER * (room + 1)]
+    if not rest:
+        return [LEFT] if text else []
+    before = [LEFT] if begin else []
+    space = max(1, room - len(before))
+    if width_of(rest) <= space:
+        return [*before, *_between(line, starts, begin, len(text))]
+    end = begin + split_at(rest, space - 1)
+    return [*before, *_between(line, starts, begin, end), RIGHT]
 
 
 def _edge(text: str, at: int, limit: int, line: Line, starts: list[int], rest: int) -> int:

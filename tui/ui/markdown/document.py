@@ -67,6 +67,8 @@ class Document:
         self._last_tail: list[Line] = []
         self._hint: tuple[int, list[Line]] = (-1, [])
         self._bare = bare
+        self.sideways: int | None = None
+        """The column that lines of code begin with where they are cut; None wraps them."""
         self._closed = False
         self._held = ""
         if text:
@@ -115,8 +117,8 @@ class Document:
 
     def height(self, width: int) -> int:
         """How many lines there are at this width; what was never looked at is guessed."""
-        if width != self._width:
-            self._width = width
+        if width != self._width or self.sideways != self._code.sideways:
+            self._width, self._code.sideways = width, self.sideways
             self._table, self._tail, self._last_tail = None, None, []
             self._code.restart()
             self._hint = (-1, [])
@@ -205,7 +207,7 @@ class Document:
             table, wanted = nodes[0], self._reading.wanted(place, piece.part)
             lines = lay_table(table.rows, table.align, self._width, wanted, headless=piece.part > 0)
         else:
-            lines = lay(nodes, self._width)
+            lines = lay(nodes, self._width, sideways=self._code.sideways)
         return self._with_gap(place, lines) if nodes else []
 
     def _with_gap(self, place: int, lines: list[Line]) -> list[Line]:
@@ -233,7 +235,9 @@ class Document:
             lines = self._table.lines(rows, unfinished, self._reading.links(place))
             if lines is not None:
                 return lines
-        return lay(self._reading.nodes_of(piece, place, growing=not self._closed), self._width)
+        return lay(
+            self._reading.nodes_of(piece, place, growing=not self._closed), self._width, sideways=self._code.sideways
+        )
 
 
 def reused(before: Sequence[Line], lines: list[Line]) -> list[Line]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import assert_never
 
-from tui.ui.markdown.code_wrap import wrap_code
+from tui.ui.markdown.code_wrap import cut_code, wrap_code
 from tui.ui.markdown.highlight import highlight, language_of
 from tui.ui.markdown.runs import Line, Look, Run, line_width, plain, width_of, wrap
 from tui.ui.markdown.tables import lay_table
@@ -15,31 +15,40 @@ CODE_INDENT: Line = [Run("  ", "code")]
 BULLETS = "•◦▪"
 
 
-def lay(nodes: Sequence[Node], width: int, *, depth: int = 0, tight: bool = False) -> list[Line]:
-    """Lines for blocks below each other, a blank line between them unless ``tight``."""
+def lay(
+    nodes: Sequence[Node], width: int, *, depth: int = 0, tight: bool = False, sideways: int | None = None
+) -> list[Line]:
+    """Lines for blocks below each other, a blank line between them unless ``tight``.
+
+    ``sideways`` is the column that code begins with where its lines are cut instead of wrapped.
+    """
     lines: list[Line] = []
     for number, node in enumerate(nodes):
         if number and not (tight and isinstance(node, Bullets)):
             lines.append([])
-        lines.extend(_lay_one(node, width, depth))
+        lines.extend(_lay_one(node, width, depth, sideways))
     return lines
 
 
-def _lay_one(node: Node, width: int, depth: int) -> list[Line]:
+def _lay_one(node: Node, width: int, depth: int, sideways: int | None) -> list[Line]:
     match node:
         case Words(runs, level):
             return _heading(runs, level, width) if level else _with_targets(wrap(runs, width), width)
         case Code(text, info):
-            return lay_code(text.split("\n"), info, width)
+            return lay_code(text.split("\n"), info, width, sideways)
         case Formula(source):
-            return code_lines([[Run(row, "math")] if row else [] for row in source.split("\n")], width)
+            return code_lines([[Run(row, "math")] if row else [] for row in source.split("\n")], width, sideways)
         case Rule():
             return [[Run("─" * width, "rule")]]
         case Quote(blocks):
-            inner = lay(blocks, max(8, width - 2), depth=depth)
+            inner = lay(blocks, max(8, width - 2), depth=depth, sideways=sideways)
             return [[Run("▎ ", "rule"), *_recoloured(line, "muted")] for line in inner]
         case Bullets() | Table():
-            return _list(node, width, depth) if isinstance(node, Bullets) else lay_table(node.rows, node.align, width)
+            if isinstance(node, Bullets):
+                lines = _list(node, width, depth, sideways)
+            else:
+                lines = lay_table(node.rows, node.align, width)
+            return lines
         case _:
             assert_never(node)
 
@@ -71,9 +80,9 @@ def _with_targets(lines: list[Line], width: int) -> list[Line]:
     return found
 
 
-def lay_code(code: list[str], info: str, width: int) -> list[Line]:
+def lay_code(code: list[str], info: str, width: int, sideways: int | None = None) -> list[Line]:
     """A code block: its language above, every line indented, long lines wrapped."""
-    return [code_head(info, width), *code_lines(highlight(code, info), width)]
+    return [code_head(info, width), *code_lines(highlight(code, info), width, sideways)]
 
 
 def code_head(info: str, width: int) -> Line:
@@ -81,10 +90,12 @@ def code_head(info: str, width: int) -> Line:
     return [Run(f"  {language_of(info)[: max(0, width - 2)]}", "code-label")]
 
 
-def code_lines(lines: Sequence[Line], width: int) -> list[Line]:
-    """Highlighted lines, indented, and wrapped at the width."""
-    found: list[Line] = []
+def code_lines(lines: Sequence[Line], width: int, sideways: int | None = None) -> list[Line]:
+    """Highlighted lines, indented; those too long are wrapped, or cut to begin with the column ``sideways``."""
     room = max(4, width - 4)
+    if sideways is not None:
+        return [[*CODE_INDENT, *cut_code(line, sideways, room)] for line in lines]
+    found: list[Line] = []
     for line in lines:
         if line_width(line) <= room:
             found.append([*CODE_INDENT, *line])
@@ -93,7 +104,7 @@ def code_lines(lines: Sequence[Line], width: int) -> list[Line]:
     return found
 
 
-def _list(node: Bullets, width: int, depth: int) -> list[Line]:
+def _list(node: Bullets, width: int, depth: int, sideways: int | None) -> list[Line]:
     lines: list[Line] = []
     last = (node.start or 0) + len(node.items) - 1
     columns = len(str(last)) + 2 if node.start is not None else 2
@@ -106,7 +117,8 @@ def _list(node: Bullets, width: int, depth: int) -> list[Line]:
             mark, blocks = task
         head = Run(mark.rjust(columns - 1) + " ", "list-mark")
         columns_here = width_of(head.text)
-        inner = lay(blocks, max(8, width - columns_here), depth=depth + 1, tight=not node.loose) or [[]]
+        room = max(8, width - columns_here)
+        inner = lay(blocks, room, depth=depth + 1, tight=not node.loose, sideways=sideways) or [[]]
         lines.append([head, *inner[0]])
         lines.extend([Run(" " * columns_here), *line] if line else [] for line in inner[1:])
     return lines

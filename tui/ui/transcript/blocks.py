@@ -171,6 +171,7 @@ class Answer(Drawn):
 
     def height(self, width: int) -> int:
         """The document's."""
+        self.document().sideways = self.sideways
         return self.document().height(width)
 
     def line(self, number: int) -> Line:
@@ -290,6 +291,7 @@ class Thinking(Drawn):
         if self._shown is Fold.FOLDED or not self.has_text:
             self._rows = self._first = 0
             return 1
+        self._answer.sideways = self.sideways
         self._total = self._answer.height(max(8, width - 2))
         if self._shown is Fold.FULL:
             self._rows, self._first = self._total, 0

@@ -33,6 +33,8 @@ class Drawn:
     space: int = 0
     """Empty lines above it."""
     foldable: bool = False
+    sideways: int | None = None
+    """The column that lines of code begin with where they are cut; None where they are wrapped."""
 
     def height(self, width: int) -> int:
         """Lines at this width; ``line`` then gives them."""

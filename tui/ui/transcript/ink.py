@@ -25,6 +25,7 @@ VARIABLES = {
     "code": "code-text",
     "code-label": "muted-text",
     "code-wrap": "muted-text",
+    "code-cut": "muted-text",
     "user-bar": "user-bar",
     "thinking-bar": "thinking-bar",
     "focus": "focus",
@@ -34,6 +35,9 @@ VARIABLES = {
     "accent": "accent",
 }
 """Roles whose theme variable has another name; every other role is a variable itself."""
+
+DIM_ROLES = frozenset({"thinking", "muted", "code-label", "code-wrap", "code-cut", "syntax-comment"})
+"""Roles that are dim where a terminal's own 16 colours have no muted one."""
 
 GROUNDS = {"": "background", "user": "user-tint", "thinking": "thinking-tint", "code": "code-tint"}
 """Where a line stands, and the theme variable of its background."""
@@ -84,7 +88,7 @@ class Ink:
             italic=bool(look & Look.ITALIC) or thinking or None,
             strike=bool(look & Look.STRIKE) or None,
             underline=bool(look & Look.UNDERLINE) or role == "link" or None,
-            dim=(self._ansi and role in ("thinking", "muted", "code-label", "code-wrap", "syntax-comment")) or None,
+            dim=(self._ansi and role in DIM_ROLES) or None,
             meta={"href": href} if href else None,
         )
 

@@ -76,6 +76,7 @@ class ToolCall(Drawn):
 
             words = "\n".join(fenced(text, language) for language, text in self.detail)
             self._shown = (list(self.detail), Document(words, closed=True, bare=True))
+        self._shown[1].sideways = self.sideways
         return self._shown[1]
 
     def height(self, width: int) -> int:

@@ -19,6 +19,13 @@ def stops_in(section: Section) -> int:
     return 0 if section.presence is Presence.HIDDEN else len(section.blocks)
 
 
+def shifted(column: int | None, by: int) -> int | None:
+    """Where code begins that began with ``column``; None wraps it, and 0 goes from the one to the other."""
+    if column is None:
+        return None if by else 0
+    return max(0, column + by) if by else None
+
+
 class Transcript(Painted, can_focus=True):
     """Sections below each other. Whoever changes one says so to ``column``; once per frame ``settle`` draws it."""
 
@@ -168,6 +175,30 @@ class Transcript(Painted, can_focus=True):
             self.move_cursor(-1)
         if self._cursor is not None:
             self._fold(*self._cursor)
+
+    def shift_code(self, columns: int) -> None:
+        """Code of the message under the cursor: 0 cuts its long lines or wraps them again, else they move sideways."""
+        if self._cursor is None:
+            self.move_cursor(-1)
+        if self._cursor is None:
+            return
+        section = self.column.sections[self._cursor[0]]
+        before = next((block.sideways for block in section.blocks if block.sideways is not None), None)
+        after = shifted(before, columns)
+        if after == before:
+            return
+        found = self.column.find(self.column.top)
+        mark = self.column.sections[found[0]].mark(found[1]) if found is not None else None
+        for block in section.blocks:
+            block.sideways = after
+        section.forget_strips()
+        self.column.changed(section)
+        self.column.settle()
+        if found is not None and mark is not None and not self.column.following:
+            top = self.column.sections[found[0]]
+            self.column.scroll_to(self.column.line_of(found[0], 0) - top.start_of(0) + top.line_at(mark))
+        self.settle()
+        self.refresh()
 
     def _fold(self, place: int, block: int) -> None:
         section = self.column.sections[place]
