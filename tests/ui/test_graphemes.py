@@ -7,9 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from tui.ui.graphemes import clusters, is_unsure
+from tui.domain.rows import SessionRow
+from tui.ui.graphemes import clusters, is_unsure, line_within
 from tui.ui.markdown.document import Document
 from tui.ui.markdown.runs import Run, line_width, plain, split_at, width_of, wrap
+from tui.ui.screens.session_rows import session_row
 
 WHOLE = (
     "👨‍👩‍👧‍👦",
@@ -80,3 +82,20 @@ def test_code_breaks_no_cluster(text: str, width: int) -> None:
 def clusters_of(text: str) -> list[str]:
     """The clusters that are no blank."""
     return [cluster for cluster, _ in clusters(text) if cluster != " "]
+
+
+@given(TEXTS, st.integers(1, 60))
+def test_a_line_is_cut_to_columns_between_clusters(text: str, columns: int) -> None:
+    line = line_within(text, columns)
+    assert width_of(line) <= columns
+    kept = [cluster for cluster, _ in clusters(line.removesuffix("…"))]
+    assert kept == [cluster for cluster, _ in clusters(" ".join(text.split()))][: len(kept)]
+
+
+@pytest.mark.parametrize("title", ["漢字" * 40, "👨‍👩‍👧‍👦 " * 30, "नमस्ते दुनिया " * 10, "🇩🇪" * 50])
+@pytest.mark.parametrize("width", [24, 40, 57])
+def test_rows_of_the_sessions_sheet_are_as_wide_as_the_sheet(title: str, width: int) -> None:
+    hit = f"{title[:30]} \x02{title[:8]}\x03 {title}"
+    row = SessionRow(id="s", title=title, model=title, turns=1, cost=None, updated=0.0, snippet=hit)
+    for line in str(session_row(row, width, 100.0, current=False).content).split("\n"):
+        assert cell_len(line) <= width

@@ -16,6 +16,7 @@ from rich._unicode_data import load
 from rich.cells import CellTable, split_graphemes
 
 from tui.domain.late_pattern import late_pattern
+from tui.domain.printable import CUT, one_line
 
 _UNSURE = late_pattern(
     "[\u0900-\u0dff\u0e31\u0e33-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb3-\u0ebc\u0ec8-\u0ece\u0f00-\u109f\u1100-\u11ff"
@@ -79,6 +80,26 @@ def cluster_edge(text: str, position: int) -> int:
             break
         at += len(cluster)
     return at
+
+
+MOST_CHARACTERS = 12
+"""Characters that are looked at for every column of a line."""
+
+
+def line_within(text: str, columns: int) -> str:
+    """Text on one line of at most so many columns; blanks are merged as ``one_line`` does."""
+    line = one_line(text, MOST_CHARACTERS * columns)
+    if (len(line) if line.isascii() else cells.cell_len(line)) <= columns:
+        return line
+    if line.isascii():
+        return one_line(line, columns)
+    used, kept = len(CUT), ""
+    for cluster, width in clusters(line):
+        used += width
+        if used > columns:
+            break
+        kept += cluster
+    return kept.rstrip() + CUT if columns > 0 else ""
 
 
 def _joins(before: str, part: str) -> bool:

@@ -10,6 +10,8 @@ from tui.commands.context import SessionRow
 from tui.domain.cost import Cost
 from tui.domain.counting import count
 from tui.domain.printable import one_line
+from tui.ui.graphemes import line_within
+from tui.ui.markdown.runs import width_of
 from tui.ui.widgets.row_list import Row
 
 HIT = re.compile("\x02(.*?)\x03", re.DOTALL)
@@ -29,8 +31,8 @@ def session_row(row: SessionRow, width: int, now: float, *, current: bool) -> Ro
     """Two lines, three with a snippet."""
     mark = "● " if current else "◆ " if row.pinned else "  "
     when = age(max(0.0, now - row.updated))
-    title = one_line(row.title or "untitled", max(8, width - len(when) - 4))
-    gap = " " * max(1, width - 2 - len(title) - len(when))
+    title = line_within(row.title or "untitled", max(8, width - len(when) - 4))
+    gap = " " * max(1, width - 2 - width_of(title) - len(when))
     head = Content.styled(mark, "$focus") + Content.styled(title, "bold $foreground")
     head = head + Content.styled(gap + when, "$muted-text")
     cost = Cost(dollars=row.cost, unknown=row.unpriced).words or "cost unknown"
@@ -41,7 +43,7 @@ def session_row(row: SessionRow, width: int, now: float, *, current: bool) -> Ro
         words.append("deleted")
     if current:
         words.append("open")
-    lines = [head, Content.styled("  " + one_line(" · ".join(words), width - 2), "$muted-text")]
+    lines = [head, Content.styled("  " + line_within(" · ".join(words), width - 2), "$muted-text")]
     if row.snippet:
         lines.append(snippet(row.snippet, width - 2))
     return Row(row.id, Content("\n").join(lines))
@@ -55,13 +57,16 @@ def snippet(text: str, width: int) -> Content:
         before = one_line(text[at : found.start()].replace("\x02", "").replace("\x03", ""), 200)
         hit = one_line(found[1], 60)
         before = _spaced(text[at : found.start()], before)
-        if used + len(before) + len(hit) > width:
+        if used + width_of(before) + width_of(hit) > width:
             break
         line = line + Content.styled(before, "$muted-text") + Content.styled(hit, "bold underline $accent")
-        used += len(before) + len(hit)
+        used += width_of(before) + width_of(hit)
         at = found.end()
     rest = text[at:].replace("\x02", "").replace("\x03", "")
-    return line + Content.styled(_spaced(rest, one_line(rest, max(0, width - used))), "$muted-text")
+    room = width - used - rest[:1].isspace() - rest[-1:].isspace()
+    if room <= 0:
+        return line
+    return line + Content.styled(_spaced(rest, line_within(rest, room)), "$muted-text")
 
 
 def _spaced(raw: str, shown: str) -> str:

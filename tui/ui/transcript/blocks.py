@@ -8,6 +8,7 @@ from tui.domain.cost import money
 from tui.domain.counting import count
 from tui.domain.printable import one_line, printable
 from tui.domain.wanted import Wanted
+from tui.ui.graphemes import line_within
 from tui.ui.markdown.found import Found
 from tui.ui.markdown.runs import Line, Look, Run, plain, wrap
 from tui.ui.markdown.stretches import Mark, Stretches
@@ -355,7 +356,7 @@ class Thinking(Drawn):
         line: Line = [Run(head, "thinking", Look.BOLD if self.live else Look.PLAIN)]
         room = self._width - len(head) - 3
         if self._shown is Fold.FOLDED and room > 12 and self.has_text:
-            line.append(Run("   " + one_line(self._answer.beginning(2_000).strip()[:400], room), "thinking"))
+            line.append(Run("   " + line_within(self._answer.beginning(2_000).strip()[:400], room), "thinking"))
         return line
 
     def estimate(self, width: int) -> int:

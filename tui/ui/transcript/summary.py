@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from tui.domain.compression import CompressionView
 from tui.domain.counting import count, noun
 from tui.domain.printable import one_line
+from tui.ui.graphemes import line_within
 from tui.ui.markdown.document import lay_markdown
 from tui.ui.markdown.runs import Line, Look, Run, width_of
 from tui.ui.transcript.blocks import Drawn
@@ -48,7 +49,7 @@ class Folded(Drawn):
         room = width - width_of(head) - 3
         if self._open or room < 12:
             return [Run(head, "muted", Look.BOLD)]
-        return [Run(head, "muted", Look.BOLD), Run("   " + one_line(self._words.strip()[:400], room), "muted")]
+        return [Run(head, "muted", Look.BOLD), Run("   " + line_within(self._words.strip()[:400], room), "muted")]
 
     def line(self, number: int) -> Line:
         """One of them."""

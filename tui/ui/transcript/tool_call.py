@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from tui.domain.printable import one_line
 from tui.domain.wanted import Wanted
+from tui.ui.graphemes import line_within
 from tui.ui.markdown.found import Found, occurrences
-from tui.ui.markdown.runs import Line, Look, Run
+from tui.ui.markdown.runs import Line, Look, Run, width_of
 from tui.ui.markdown.stretches import Mark
 from tui.ui.transcript.drawn import Drawn
 from tui.ui.transcript.figures import duration
@@ -124,8 +125,8 @@ class ToolCall(Drawn):
         tail = [word for word in (self.state.word, duration(self.seconds or 0.0) if ran else "") if word]
         end = f"  {' · '.join(tail)}" if tail else ""
         name = one_line(self.name, 40)
-        room = self._width - len(name) - len(end) - 4
-        telling = one_line(self.telling, room) if room > 4 and self.telling else ""
+        room = self._width - width_of(name) - width_of(end) - 4
+        telling = line_within(self.telling, room) if room > 4 and self.telling else ""
         return [
             Run(f"{self.state.glyph} ", self.state.role),
             Run(name, "text", Look.BOLD),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual.content import Content
 from textual.widgets import Static
 
-from tui.domain.printable import one_line
+from tui.ui.graphemes import line_within
 
 BESIDE = 12
 """Columns that are not the title's."""
@@ -20,7 +20,7 @@ class TitleBar(Static):
 
     def show_title(self, title: str, columns: int) -> None:
         """Cut to the width of the screen."""
-        title = one_line(title, max(10, columns - BESIDE))
+        title = line_within(title, max(10, columns - BESIDE))
         if title != self._shown:
             self._shown = title
             self.update(Content.styled("ponder  ", "bold $primary") + Content(title))
