@@ -60,6 +60,8 @@ def test_an_answer_without_an_end_does_not_swallow_what_is_typed_for_ever() -> N
         ("\x1b[97::113;5u", "ctrl+a"),  # a Latin letter in another place stays what it says
         ("\x1b[13;2u", "shift+enter"),
         ("\x1b[13;3u", "alt+enter"),
+        ("\x1b1", "alt+1"),
+        ("\x1b9", "alt+9"),
         ("\x1b\r", "alt+enter"),
         ("\r", "enter"),
         ("\x1b[105;5u", "ctrl+i"),

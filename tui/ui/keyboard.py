@@ -40,8 +40,9 @@ NAMED = re.compile(r"\x1b\[\?[0-9;]*c")
 ASK_CLUSTERS, CLUSTERS_ON, CLUSTERS_OFF = "\x1b[?2027$p", "\x1b[?2027h", "\x1b[?2027l"
 CLUSTERS_ARE_OFF = "\x1b[?2027;2$y"
 """The answer of a terminal that could count the columns of clusters, and does not."""
-ALT_ENTER = ("\x1b\r", "\x1b\n")
-"""As terminals without kitty's protocol say it. Textual would take it for enter, which sends."""
+ALT_KEYS = {"\x1b\r": "alt+enter", "\x1b\n": "alt+enter"} | {f"\x1b{digit}": f"alt+{digit}" for digit in range(10)}
+"""As terminals without kitty's protocol say them. Textual would take the first for enter, which sends, and a digit for
+what option writes with it on a Mac: `alt+1` would type `¡`."""
 PASTE, PASTED = "\x1b[200~", "\x1b[201~"
 LOST_S = 10.0
 """After which the end of a paste does not come any more."""
@@ -139,8 +140,8 @@ class Keyboard(XTermParser):
             return [_ignored(sequence)]
         if NAMED.fullmatch(sequence):
             return [_ignored(sequence)]
-        if sequence in ALT_ENTER:
-            return [events.Key("alt+enter", None)]
+        if sequence in ALT_KEYS:
+            return [events.Key(ALT_KEYS[sequence], None)]
         if alt and len(sequence) == 1 and sequence.isprintable() and not sequence.isalnum():
             # Textual forgets alt beside a sign: `alt+.` would type a dot.
             return [events.Key(f"alt+{_character_to_key(sequence)}", None)]

@@ -20,7 +20,7 @@ from tui.domain.errors import PonderError
 from tui.domain.events import ApprovalAsked
 from tui.domain.printable import one_line
 from tui.ui.screens.approval_lines import marked
-from tui.ui.screens.asked_call import AskedCall
+from tui.ui.screens.asked_call import AskedCall, rows_of
 from tui.ui.screens.sheet import STYLES, Keys, Sheet
 from tui.ui.widgets.field import Field
 from tui.ui.widgets.row_list import Row, RowList
@@ -34,6 +34,8 @@ AROUND, AROUND_LOW = 10, 6
 """Rows of frame, title, reason and keys; the same without blank lines."""
 WIDEST = 110
 """Columns of the sheet at most, as the style sheet says."""
+LONGEST_RULE = 240
+"""Characters; a longer rule is not offered, because an answer must be seen whole."""
 BESIDE = 8
 """Columns of frame and padding at both sides."""
 TOO_SMALL = "Window too small to show the call. Enlarge it; esc says no."
@@ -70,6 +72,8 @@ class Approval(Sheet[None]):
         self._asked: ApprovalAsked | None = None
         self._answered: list[ApprovalAsked] = []
         self._too_small = False
+        self._words: list[str] = []
+        """Of the answers."""
         self.over = False
         """It is about to close and shows no further question."""
 
@@ -113,7 +117,9 @@ class Approval(Sheet[None]):
             + Content.styled(f"  {one_line(asked.tool, 60)}", "bold $foreground")
         )
         self._call.show(asked)
-        self._list.show_rows(_answers(asked))
+        answers = _answers(asked)
+        self._words = [row.content.plain for row in answers]
+        self._list.show_rows(answers)
         self._fit()
         self._list.highlighted = None
         self._reason.display = False
@@ -130,9 +136,10 @@ class Approval(Sheet[None]):
         size = self.app.size
         low = size.height < LOW
         self.set_class(low, "-low")
-        taken = (AROUND_LOW if low else AROUND) + self._list.option_count
-        rows = (size.height if low else size.height * 9 // 10) - taken
-        self._too_small = not self._call.fit(rows, min(size.width if low else size.width * 9 // 10, WIDEST) - BESIDE)
+        columns = min(size.width if low else size.width * 9 // 10, WIDEST) - BESIDE
+        answers = sum(rows_of(words, columns) for words in self._words)
+        rows = (size.height if low else size.height * 9 // 10) - (AROUND_LOW if low else AROUND) - answers
+        self._too_small = not self._call.fit(rows, columns)
         self.set_class(self._too_small, "-too-small")
 
     def _is_deaf(self) -> bool:
@@ -240,6 +247,17 @@ class Approval(Sheet[None]):
 def _answers(asked: ApprovalAsked) -> list[Row]:
     """What can be answered, numbered for alt+1 and so on."""
     answers = [("once", "Yes, once"), ("session", "Yes, for this session")]
-    answers += [(pattern, f"Always for {marked(one_line(pattern, 200))}") for pattern in asked.patterns]
+    for pattern in asked.patterns:
+        words = _rule_in_words(pattern, asked)
+        if len(words) <= LONGEST_RULE:
+            answers.append((pattern, f"Always for {words}"))
     answers += [("no", "No"), ("no:", "No, and tell the model why…")]
     return [Row(key, Content(f" {number}  {words}")) for number, (key, words) in enumerate(answers, 1)]
+
+
+def _rule_in_words(pattern: str, asked: ApprovalAsked) -> str:
+    """The rule with all that could hide in it; the command that stands above is not said a second time."""
+    exact = f"{asked.tool}(={asked.detail})"
+    if pattern.startswith(exact):
+        return f"exactly this command ({pattern.removeprefix(exact).strip()})"
+    return marked(pattern.replace("\n", "␊"))

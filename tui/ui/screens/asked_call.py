@@ -11,13 +11,17 @@ from textual.widgets import Static
 
 from tui.domain.counting import count
 from tui.domain.events import ApprovalAsked
-from tui.ui.markdown.runs import width_of
 from tui.ui.screens.approval_lines import detail_lines, marked
 from tui.ui.transcript.ink import Ink
 from tui.ui.widgets.page import Page
 
 FEWEST_ROWS, FEWEST_COLUMNS = 2, 24
 """Less than this of a call at once cannot be judged."""
+
+
+def rows_of(text: str, columns: int) -> int:
+    """Rows that a text takes when its lines are wrapped."""
+    return sum(max(1, len(Content(line).wrap(max(1, columns)))) for line in text.split("\n"))
 
 
 class AskedCall(Vertical):
@@ -66,8 +70,7 @@ class AskedCall(Vertical):
 
     def fit(self, rows: int, columns: int) -> bool:
         """Take at most so many rows; False where that is too little to judge a call by."""
-        above = sum(1 + width_of(line) // max(1, columns) for line in self._words.split("\n"))
-        left = rows - above - 1
+        left = rows - rows_of(self._words, columns) - 1
         self._page.styles.max_height = max(FEWEST_ROWS, left)
         self._is_laid = False
         self.call_after_refresh(self._laid)
