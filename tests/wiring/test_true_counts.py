@@ -104,3 +104,21 @@ async def test_a_long_answer_is_anchored_at_its_reported_output(tmp_path: Path) 
             reading = await h.meter("And again, please.")
             await h.say("And again, please.")
     assert reading.effective == pytest.approx(server.counts[1], rel=0.01)
+
+
+async def test_tool_definitions_that_a_chat_template_leaves_out_are_not_weighed(tmp_path: Path) -> None:
+    with CountingServer([Reply("Hello!")]) as server:
+        configure(tmp_path, server)
+        async with house(tmp_path, model="mine/m", tools=True) as h:
+            assert (await h.meter()).parts[Part.TOOLS] > 500
+            await h.say("hi")
+            window = round((server.counts[0] + true_tokens(PASTE)) * 1.3)
+            for name, value in (("limit", window), ("reserve", 1), ("compressAt", 1)):
+                await h.desk.settings.assign(f"context.{name}", str(value))
+            reading = await h.meter(PASTE)
+            heard = await h.say(PASTE)
+        async with house(tmp_path, model="mine/m", tools=True) as h:
+            again = await h.meter()
+    assert reading.effective == pytest.approx(server.counts[1], rel=0.1)
+    assert reading.parts[Part.TOOLS] == again.parts[Part.TOOLS] == 0
+    assert not [event for event in heard if isinstance(event, CompressionStarted | CompressionFinished)]

@@ -24,9 +24,6 @@ from tui.domain.late_pattern import late_pattern
 from tui.domain.request import ToolSchema
 from tui.wires.json_text import dumps
 
-IMAGE_TOKENS = 1_200
-"""A picture whose size is not known: between what small and large ones cost at the big providers."""
-
 PART = 32 * 1024
 """Characters that are counted at once."""
 
@@ -175,7 +172,9 @@ def block_tokens(block: Block, family_name: str = "") -> int:
             inside = sum(block_tokens(part, family_name) for part in block.content)
             return inside + round(family_named(family_name).per_result)
         case ImageBlock():
-            return IMAGE_TOKENS
+            from tui.context.pictures import picture_tokens  # most conversations have no picture
+
+            return picture_tokens(block.data, family_name)
         case OpaqueBlock():
             return text_tokens(block.raw, family_name)
 

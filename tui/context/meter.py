@@ -12,7 +12,7 @@ from dataclasses import field, replace
 
 from tui.catalog.facts import ModelFacts, ThinkingCounted
 from tui.context.calibration import Anchor, Calibration, ThinkingSizes, calibration_key
-from tui.context.estimate import IMAGE_TOKENS, block_tokens, passing_text_tokens, text_tokens, tools_tokens
+from tui.context.estimate import block_tokens, passing_text_tokens, text_tokens, tools_tokens
 from tui.context.token_weights import family_named
 from tui.domain.blocks import Block, ImageBlock, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.messages import Message, Role, Turn
@@ -140,7 +140,7 @@ def tally(
         family=facts.tokenizer,
         parts=parts,
         behind=thinking + other,
-        pictures=IMAGE_TOKENS * sum(_pictures(message.blocks) for message in outgoing.messages),
+        pictures=sum(_picture_tokens(message.blocks, facts.tokenizer) for message in outgoing.messages),
         tools=bool(tools),
         thinking=counter.thinking_sizes(outgoing),
         answers=counter.answers(stored, outgoing),
@@ -148,9 +148,9 @@ def tally(
     )
 
 
-def _pictures(blocks: Sequence[Block]) -> int:
-    inside = sum(_pictures(block.content) for block in blocks if isinstance(block, ToolResultBlock))
-    return inside + sum(isinstance(block, ImageBlock) for block in blocks)
+def _picture_tokens(blocks: Sequence[Block], family: str) -> int:
+    inside = sum(_picture_tokens(block.content, family) for block in blocks if isinstance(block, ToolResultBlock))
+    return inside + sum(block_tokens(block, family) for block in blocks if isinstance(block, ImageBlock))
 
 
 def block_sizes(

@@ -51,6 +51,27 @@ _CLAUDE: Weights = (
 )  # fmt: skip
 
 
+UNKNOWN_PICTURE = 1_200
+"""Tokens of a picture whose size is not known: between what small and large ones cost at the big providers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PictureRule:
+    """How a maker counts a picture: shrunk to fit, then by patches. From the makers' documentation."""
+
+    patch: int = 28
+    """Side of a patch in pixels."""
+    per_patch: float = 1.0
+    base: int = 0
+    longest: int = 3_584
+    """Pixels of the longer side, above which a picture is shrunk."""
+    shortest: int | None = None
+    """The same for the shorter side."""
+    most: int = 16_384
+    flat: int | None = None
+    """Tokens of any picture, where its size does not matter."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Family:
     """A tokenizer family and the frame its servers put around a request's texts."""
@@ -69,11 +90,13 @@ class Family:
     """Tokens of a tool's schema for each token of its JSON: servers rewrite it in words of their own."""
     per_call: float = 10.0
     per_result: float = 10.0
+    picture: PictureRule = PictureRule()
 
 
 GENERAL = Family(weights=_O200K, base=7, per_message=3, tools_base=100, per_result=20)
 _CLAUDE_4 = Family(
     weights=_CLAUDE,
+    picture=PictureRule(longest=1_568, most=1_600),
     thinking_base=30,
     per_message=3,
     tools_base=330,
@@ -82,7 +105,15 @@ _CLAUDE_4 = Family(
     per_call=44,
     per_result=25,
 )
-_OPENAI = Family(weights=_O200K, base=2, tools_base=10, schema_scale=0.45, per_call=8, per_result=5)
+_OPENAI = Family(
+    weights=_O200K,
+    base=2,
+    tools_base=10,
+    schema_scale=0.45,
+    per_call=8,
+    per_result=5,
+    picture=PictureRule(patch=512, per_patch=140, base=70, longest=2_048, shortest=768),
+)
 _QWEN_3 = Family(
     weights=_QWEN, base=7, per_message=3, tools_base=98, per_tool=6, schema_scale=1.5, per_call=19, per_result=5
 )
@@ -93,7 +124,14 @@ FAMILIES: Mapping[str, Family] = {
     "claude": _CLAUDE_4,
     "claude-4.5": replace(_CLAUDE_4, tools_base=498),
     "claude-4.7": Family(
-        weights=_CLAUDE, scale=1.3, tools_base=580, per_tool=73, schema_scale=2.6, per_call=20, per_result=35
+        weights=_CLAUDE,
+        scale=1.3,
+        tools_base=580,
+        per_tool=73,
+        schema_scale=2.6,
+        per_call=20,
+        per_result=35,
+        picture=PictureRule(longest=2_576, most=4_784),
     ),
     "deepseek": Family(
         weights=_DEEPSEEK,
@@ -105,12 +143,30 @@ FAMILIES: Mapping[str, Family] = {
         per_call=16,
         per_result=15,
     ),
-    "gemini": Family(weights=_GEMINI, base=1, per_message=0, per_tool=18, schema_scale=0.5, per_call=12, per_result=12),
+    "gemini": Family(
+        weights=_GEMINI,
+        base=1,
+        per_message=0,
+        per_tool=18,
+        schema_scale=0.5,
+        per_call=12,
+        per_result=12,
+        picture=PictureRule(flat=1_120),
+    ),
     "glm": Family(
         weights=_GLM, base=35, per_message=1, tools_base=60, per_tool=22, schema_scale=1.4, per_call=4, per_result=0
     ),
     # xAI puts a prompt of its own before every request.
-    "grok": Family(weights=_O200K, base=150, per_message=8, per_tool=21, schema_scale=2.6, per_call=48, per_result=45),
+    "grok": Family(
+        weights=_O200K,
+        base=150,
+        per_message=8,
+        per_tool=21,
+        schema_scale=2.6,
+        per_call=48,
+        per_result=45,
+        picture=PictureRule(patch=448, per_patch=256, base=256, most=1_792),
+    ),
     "kimi": Family(weights=_KIMI, per_tool=18, per_call=28, per_result=0),
     "llama": Family(weights=_LLAMA, base=7, tools_base=100),
     # Fitted on SmolLM2's tokenizer; models with a small vocabulary talk ChatML more often than not.
