@@ -81,7 +81,7 @@ async def test_a_theme_is_read_again_while_it_is_edited(tmp_path: Path) -> None:
     app = PonderApp(FakeDesk(), registry(), default_keymap(registry()), Theming(tmp_path, "mine", {}))
     async with app.run_test(size=(80, 24)) as pilot:
         path.write_text('name = "mine"\nprimary = "#336699"\nbackground = "#123456"\n')
-        app.theming._look(app)
+        await app.theming._look(app)
         await until(pilot, lambda: app.theme_variables["background"].lower() == "#123456")
 
 

@@ -47,6 +47,8 @@ class Argument:
     required: bool = False
     complete: Complete | None = None
     """Words that may stand here, given what is typed so far."""
+    reads_files: bool = False
+    """Whether completing looks into folders: then it is done in a thread."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

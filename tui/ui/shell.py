@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Mapping
 from typing import TYPE_CHECKING
 
@@ -95,14 +96,14 @@ class AppShell:
 
     def attach(self, path: str) -> None:
         """A file or image as a chip in the composer."""
-        try:
-            block = self._app.desk.drafts.read_attachment(path)
-        except PonderError as error:
-            self.say(error.message, Severity.ERROR, error.advice)
-            return
-        composer = self._app.chat.composer
-        composer.insert(composer.chips.attach(path.rpartition("/")[2], block) + " ")
-        composer.focus()
+
+        async def read_and_insert() -> None:
+            block = await asyncio.to_thread(self._app.desk.drafts.read_attachment, path)
+            composer = self._app.chat.composer
+            composer.insert(composer.chips.attach(path.rpartition("/")[2], block) + " ")
+            composer.focus()
+
+        self._app.run_worker(self.guarded(read_and_insert()))
 
     def say(self, text: str, severity: Severity = Severity.INFO, advice: str = "") -> None:
         """A sentence that goes away by itself."""

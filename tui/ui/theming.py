@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 from tui.domain.errors import ConfigError
 from tui.domain.events import Severity
 from tui.ui.background import Ground
-from tui.ui.themes import DEFAULT_DARK, DEFAULT_LIGHT, ThemeFile, read_themes, theme_files, theme_variables
+from tui.ui.themes import DEFAULT_DARK, DEFAULT_LIGHT, ThemeFile, Themes, read_themes, theme_files, theme_variables
 from tui.ui.transcript.ink import Ink
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ class Theming:
         self._themes, self.problems = read_themes(folder)
         self._wish = wish
         self._stamp = self._stamps()
+        self._read_all = False
 
     @property
     def starts_ansi(self) -> bool:
@@ -113,19 +115,29 @@ class Theming:
         """Reload while files are edited; tell what is wrong with them."""
         for problem in self.problems:
             app.say(problem.message, Severity.WARNING, problem.advice)
-        if self._folder is not None:
-            app.set_interval(POLL_S, lambda: self._look(app))
+        app.set_interval(POLL_S, lambda: app.run_worker(self._look(app), exclusive=True, group="themes"))
 
-    def _look(self, app: PonderApp) -> None:
-        stamp = self._stamps()
-        if stamp == self._stamp:
+    async def _look(self, app: PonderApp) -> None:
+        stamp = await asyncio.to_thread(self._stamps)
+        if stamp == self._stamp and self._read_all:
             return
-        self._stamp = stamp
-        self._themes, problems = read_themes(self._folder)
+        changed, self._stamp, self._read_all = stamp != self._stamp, stamp, True
+        themes, problems = await asyncio.to_thread(self._fresh)
+        if not changed:
+            self._themes = themes
+            return
+        self._themes = themes
         self._tell(app, problems)
         self.wear(app, self._wish)
         app.refresh_css()
         app.chat.transcript.recolour(self.ink(app))
+
+    def _fresh(self) -> tuple[Themes, tuple[ConfigError, ...]]:
+        """All themes, the shipped ones read too: the screen need not read one when it is chosen."""
+        themes, problems = read_themes(self._folder)
+        for name in themes:
+            themes[name]
+        return themes, problems
 
     def _tell(self, app: PonderApp, problems: tuple[ConfigError, ...]) -> None:
         for problem in problems:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Sequence
 from dataclasses import replace
@@ -44,7 +45,7 @@ class LiveSettings:
         if name == "model" and isinstance(value, str):
             parse_spec(value, self._current.program.catalog)
         if name == "ui.theme":
-            self._require_theme(str(value))
+            await asyncio.to_thread(self._require_theme, str(value))
         if is_remembered(name):
             return await self._remember(name, value)
         layers = self._current.layers.with_value(Layer.SESSION, name, value)
@@ -120,7 +121,7 @@ class LiveSettings:
 
     async def load_profile(self, name: str) -> str:
         """All of it or nothing."""
-        profile = load_profile(self._folder, name)
+        profile = await asyncio.to_thread(load_profile, self._folder, name)
         spec = parse_spec(profile.model, self._current.program.catalog) if profile.model else None
         before = self._current.layers
         layers = before.with_layer(Layer.PROFILE, profile.values, profile.name)
@@ -140,12 +141,13 @@ class LiveSettings:
             and layers.provenance(key).layer not in (Layer.DEFAULT, Layer.MODEL)
             and not layers.yields(key)
         }
-        save_profile(self._folder, Profile(name=name, model=str(self._current.spec), values=values))
+        profile = Profile(name=name, model=str(self._current.spec), values=values)
+        await asyncio.to_thread(save_profile, self._folder, profile)
         return f"Profile {name} saved: {self._current.spec} and {count(len(values), 'setting')}."
 
     async def delete_profile(self, name: str) -> str:
         """One of the user's."""
-        delete_profile(self._folder, name)
+        await asyncio.to_thread(delete_profile, self._folder, name)
         return f"Profile {name} deleted."
 
     def show_profile(self, name: str) -> str:

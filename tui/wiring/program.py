@@ -76,6 +76,7 @@ class Program:
     toolbox: Toolbox
     """The workbench, or what a conversation file brings instead."""
     problems: list[PonderError]
+    habits: Habits | None = None
 
     @property
     def catalog(self) -> Catalog:
@@ -112,8 +113,14 @@ class Program:
             draw=_draw,
             interactive=interactive,
             conceal=self.keys.redactor.clean_content,
-            habits=Habits(self._refused_before, self._keep_refused),
+            habits=self._habits_of_servers(),
         )
+
+    def _habits_of_servers(self) -> Habits:
+        """One for all sessions: the file is read with the first, before the screen's event loop runs."""
+        if self.habits is None:
+            self.habits = Habits(self._refused_before, self._keep_refused)
+        return self.habits
 
     def _refused_before(self) -> Mapping[Place, Refused]:
         if not may_exist(self.paths.cache / REFUSED_FILE):

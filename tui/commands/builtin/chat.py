@@ -248,7 +248,7 @@ COMMANDS = (
         help="Attach a file or image to the draft; `@` in the composer completes paths.",
         group=Group.CHAT,
         run=_attach,
-        argument=Argument(words="PATH", required=True, complete=_paths),
+        argument=Argument(words="PATH", required=True, complete=_paths, reads_files=True),
         example="/attach picture.png",
     ),
     Command(

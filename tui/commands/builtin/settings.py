@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
 
 from tui.commands.context import CommandContext, View
@@ -68,7 +69,8 @@ async def _profile(context: CommandContext, words: str) -> None:
     action, _, name = words.partition(" ")
     name = name.strip()
     if action in ("", "list"):
-        rows = "\n".join(f"- **{known}** {about}" for known, about in context.desk.settings.profiles())
+        profiles = await asyncio.to_thread(context.desk.settings.profiles)
+        rows = "\n".join(f"- **{known}** {about}" for known, about in profiles)
         await context.screen.show(View.TEXT, f"Profiles\n{rows}")
         return
     if action not in PROFILE_ACTIONS:
@@ -82,9 +84,8 @@ async def _profile(context: CommandContext, words: str) -> None:
     elif action == "delete":
         context.screen.say(await context.desk.settings.delete_profile(name))
     else:
-        await context.screen.show(
-            View.TEXT, f"Profile {name}\n```toml\n{context.desk.settings.show_profile(name)}\n```"
-        )
+        shown = await asyncio.to_thread(context.desk.settings.show_profile, name)
+        await context.screen.show(View.TEXT, f"Profile {name}\n```toml\n{shown}\n```")
 
 
 async def _theme(context: CommandContext, words: str) -> None:
@@ -142,7 +143,7 @@ COMMANDS = (
         help="save, load, list, show or delete a model, level and settings under a name.",
         group=Group.MODEL,
         run=_profile,
-        argument=Argument(words="save|load|list|show|delete NAME", complete=_profiles),
+        argument=Argument(words="save|load|list|show|delete NAME", complete=_profiles, reads_files=True),
         example="/profile load kimi",
     ),
     Command(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from textual import on, work
@@ -92,9 +94,13 @@ class Dock(Vertical):
         row, column = self._composer.cursor_location
         mention = mention_at(text, column, row)
         if text.startswith("/") and "\n" not in text:
-            self._offer(complete(self._shell.registry, self._shell.context(), text))
+            found = partial(complete, self._shell.registry, self._shell.context(), text)
+            if self._reads_files(text):
+                self._offer_from_thread(text, found)
+            else:
+                self._offer(found())
         elif mention is not None:
-            self._offer(mention_rows(mention, self._desk.drafts.complete_path))
+            self._offer_from_thread(text, partial(mention_rows, mention, self._desk.drafts.complete_path))
         else:
             self._offer(())
         self._draft.keep()
@@ -134,6 +140,17 @@ class Dock(Vertical):
             self._popup.place(self.size.width, self._composer.rows + AROUND)
             self._popup.offer(rows)
         self._composer.popup_open = bool(rows)
+
+    def _reads_files(self, text: str) -> bool:
+        command = self._shell.registry.by_slash(text[1:].partition(" ")[0])
+        return command is not None and command.argument is not None and command.argument.reads_files
+
+    @work(exclusive=True, group="offer")
+    async def _offer_from_thread(self, text: str, find: Callable[[], Sequence[Completion]]) -> None:
+        """Offer what is found in folders, unless the draft is another one by then."""
+        rows = await asyncio.to_thread(find)
+        if self._composer.text == text:
+            self._offer(rows)
 
     def _chosen(self) -> Completion | None:
         return self._popup.chosen() if self._popup is not None else None
