@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 from pathlib import Path
 
-from tests.fakes.bench import open_bench, outcome
-from tests.tools.sandboxes import every_sandbox, needs_sandbox
+from tests.fakes.bench import FakeRun, open_bench, outcome
+from tests.tools.sandboxes import HERE, every_sandbox, needs_sandbox
+from tui.domain.blocks import ToolCallBlock
 from tui.tools.permissions import Policy
 from tui.tools.sandbox.sandbox import Kernel
 
@@ -67,3 +70,61 @@ async def test_a_sandbox_that_cannot_be_set_up_runs_nothing(tmp_path: Path) -> N
     good, text = outcome(await bench.call("shell", command="touch x"))
     assert (good, (bench.folder / "x").exists()) == (False, False)
     assert text == ("The sandbox could not be set up, so the command was not run: no permission to make a namespace")
+
+
+@every_sandbox
+async def test_where_the_working_folder_holds_the_home_folder_nothing_may_write_it(
+    tmp_path: Path, kernel: Kernel
+) -> None:
+    home = tmp_path / "ws" / "ann"
+    home.mkdir(parents=True)
+    bench = open_bench(tmp_path, kernel=kernel, home=home, permissions={"allow": ["shell(touch) rw", "shell(ls)"]})
+    for command in ("touch x", "ls"):
+        assert not outcome(await bench.call("shell", command=command))[0]
+        assert len(bench.user.asked) == 1
+        assert not any(pattern.endswith(" rw") for pattern in bench.user.asked[0].patterns)
+
+
+@every_sandbox
+async def test_a_question_settled_by_a_rule_runs_at_the_strength_of_that_rule(tmp_path: Path, kernel: Kernel) -> None:
+    bench = open_bench(tmp_path, kernel=kernel)
+    bench.write("a.txt", "one\n")
+    waiting: dict[str, asyncio.Future[str]] = {}
+
+    class User:
+        async def ask(self, call: ToolCallBlock, *_: object) -> str:
+            waiting[call.call_id] = asyncio.get_running_loop().create_future()
+            return await waiting[call.call_id]
+
+        def settle(self, call: ToolCallBlock) -> None:
+            waiting[call.call_id].set_result("once")
+
+    async def run(name: str, command: str) -> bool:
+        block = ToolCallBlock(call_id=name, name="shell", arguments=json.dumps({"command": command}))
+        return not (await bench.box.run(block, FakeRun(User()))).failed  # type: ignore[arg-type]  # a user of its own
+
+    async with asyncio.TaskGroup() as tasks:
+        reading = tasks.create_task(run("reading", "sort a.txt"))
+        writing = tasks.create_task(run("writing", "sort -o b.txt a.txt"))
+        while len(waiting) < 2:
+            await asyncio.sleep(0.01)
+        waiting["reading"].set_result("shell(sort) ro")
+    assert (reading.result(), writing.result(), (bench.folder / "b.txt").exists()) == (True, False, False)
+
+
+async def test_rules_of_an_older_file_grant_nothing_more_than_before(tmp_path: Path) -> None:
+    """They had no strength: with a sandbox they write the working folder at most, without one they ask."""
+    bench = open_bench(tmp_path, kernel=Kernel())
+    bench.permissions_file.write_text('allow = ["shell(sort)", "shell(=echo a; echo b)"]\n')
+    outside = tmp_path / "x"
+    without = open_bench(tmp_path, kernel=Kernel())
+    without.write("a.txt", "one\n")
+    for command in (f"sort -o {outside} a.txt", "echo a; echo b"):
+        assert not outcome(await without.call("shell", command=command))[0]
+        assert len(without.user.asked) == 1
+    if HERE.strengths:
+        within = open_bench(tmp_path)
+        await within.call("shell", command=f"sort -o {outside} a.txt")
+        assert within.user.asked == []
+        assert outcome(await within.call("shell", command="echo a; echo b")) == (True, "a\nb")
+    assert not outside.exists()

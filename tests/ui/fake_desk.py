@@ -228,7 +228,7 @@ class FakeTools:
         return ToolsSent(tokens=sum(row.tokens for row in self.rows if row.enabled))
 
     async def notes(self) -> Sequence[str]:
-        return ["Sandbox for commands: Landlock 7: ro and rw without a question"]
+        return ["Sandbox for commands: Landlock 7 (ro and rw)"]
 
     async def enable_tool(self, name: str, *, enabled: bool) -> None:
         self.rows = [replace(row, enabled=enabled) if row.name == name else row for row in self.rows]

@@ -17,7 +17,10 @@ from tui.settings.atomic import write_atomically
 from tui.settings.user_files import read_user_text
 from tui.tools.rules import Rule, Verdict, read_rule
 
-_HEAD = '# What was answered with "always". Rules are TOOL or TOOL(PATTERN); lines may be removed or edited by hand.\n'
+_HEAD = (
+    '# What was answered with "always". Rules are TOOL or TOOL(PATTERN); those of commands end in ro, rw or full.\n'
+    "# Lines may be removed or edited by hand.\n"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

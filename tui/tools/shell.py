@@ -122,9 +122,10 @@ class Shell:
             return ["The sandbox stopped this command before. Yes runs it without the sandbox."]
         if not held:
             return ["No sandbox on this system: only exactly this command can be allowed for always."]
+        writing = " rw also writes this folder;" if Strength.WRITES_FOLDER in held else ""
         return [
             f"Yes runs it without a sandbox. Rules ending in ro or rw use {self.sandbox.name()}:",
-            "ro only reads; rw also writes this folder; neither uses the network.",
+            f"ro only reads;{writing} neither uses the network.",
         ]
 
     def _prefixes(self, command: str, held: frozenset[Strength]) -> list[str]:

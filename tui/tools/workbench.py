@@ -71,6 +71,7 @@ def build_workbench(around: Surroundings) -> Workbench:
         folder=folder,
         guarded=_guarded_in(workspace, around.environment),
         hidden=lambda: (*guarded.secret.existing(), *workspace.protected),
+        too_wide=folder == Path(folder.anchor) or folder in home.parents,
         kernel=around.kernel,
     )
     rules = dict(around.permissions)

@@ -56,8 +56,8 @@ class Kernel:
     def words(self) -> str:
         """In a few words, for the user."""
         if not self.strengths:
-            return "none: only exact commands can be allowed"
-        return f"{self.name_for(Strength.READ_ONLY)}: ro and rw without a question"
+            return "none (only exact commands can be allowed)"
+        return f"{self.name_for(Strength.READ_ONLY)} (ro and rw)"
 
 
 @cache
@@ -98,11 +98,14 @@ class Sandbox:
     """Whether a path of the working folder is run or obeyed by other programs."""
     hidden: Callable[[], Sequence[Path]] = field(default=tuple)
     """What must not be read either."""
+    too_wide: bool = False
+    """The working folder is a whole disk or holds the home folder: ``rw`` would be no limit."""
     kernel: Callable[[], Kernel] = this_kernel
 
     def strengths(self) -> frozenset[Strength]:
         """What can be held here."""
-        return self.kernel().strengths
+        held = self.kernel().strengths
+        return held - {Strength.WRITES_FOLDER} if self.too_wide else held
 
     def name(self) -> str:
         """What holds commands."""
@@ -136,7 +139,7 @@ class Sandbox:
 
     def _confined(self, strength: Strength, argv: Sequence[str], temporary: Path, before: Entries) -> Confined:
         kernel = self.kernel()
-        if strength not in kernel.strengths:
+        if strength not in self.strengths():
             raise RuntimeError(strength)
         writable = self.folder if strength is Strength.WRITES_FOLDER else None
         hidden = self._hidden()
