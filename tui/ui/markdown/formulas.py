@@ -69,7 +69,7 @@ def formula_end(text: str, at: int, *, growing: bool = False) -> int:
     """Where the formula ends that begins here, or 0; ``growing`` counts one that is not closed yet."""
     if text[at] == "\\":
         return _bracketed_end(text, at, growing=growing)
-    if text[at] != "$" or (at and text[at - 1] in NOT_BEFORE):
+    if text[at] != "$" or (at and text[at - 1] in NOT_BEFORE and not _is_after_emphasis(text, at)):
         return 0
     if text.startswith("$$", at):
         found = DOUBLE.match(text, at)
@@ -83,6 +83,14 @@ def formula_end(text: str, at: int, *, growing: bool = False) -> int:
         rest = text[at + 1 :]
     unclosed = growing and len(rest) <= MOST_OPEN and not any(mark in rest.rstrip("$") for mark in "$`")
     return len(text) if unclosed and rest and _may_become_one(rest) else 0
+
+
+def _is_after_emphasis(text: str, at: int) -> bool:
+    """Whether the stars before a formula open emphasis, and do not end a regular expression."""
+    begin = at
+    while begin and text[begin - 1] == "*":
+        begin -= 1
+    return 0 < at - begin < 4 and (begin == 0 or text[begin - 1] in " \n(\"'|")
 
 
 def _bracketed_end(text: str, at: int, *, growing: bool) -> int:
