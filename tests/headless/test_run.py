@@ -144,6 +144,7 @@ def test_json_is_one_object(engine: EngineThread) -> None:
         },
         "cost": None,
         "summaries": [],
+        "warnings": [],
         "finish": "stop",
         "session": "s",
         "turn": "id0",

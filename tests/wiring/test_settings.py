@@ -140,7 +140,7 @@ async def test_a_profile_is_saved_loaded_shown_and_deleted(tmp_path: Path) -> No
         said = await h.desk.settings.load_profile("mine")
         now = h.desk.settings.layers().provenance("reasoning.stripFromContext")
         assert (str(h.current.spec), now.value, now.source) == (FAST, "allButLast", "profile mine")
-        assert "Profile mine." in said
+        assert "Profile mine: " in said
         await h.desk.settings.delete_profile("mine")
         with pytest.raises(ConfigError):
             h.desk.settings.show_profile("mine")

@@ -34,6 +34,29 @@ Line = dict[str, object]
 _DELTA_TYPES = {TextDelta: "text", ThinkingDelta: "thinking", ToolArgsDelta: "tool_arguments"}
 
 
+class Remembered:
+    """What the result object tells of the events before the end: what was paid for summaries, and warnings."""
+
+    def __init__(self) -> None:
+        self.summaries: list[SummaryRun] = []
+        self.warnings: list[str] = []
+
+    def take(self, event: AppEvent) -> None:
+        """Remember what an event says."""
+        match event:
+            case CompressionFinished(runs=runs):
+                self.summaries.extend(runs)
+            case RequestStarted(plan=plan):
+                self._warn(*plan.warnings)
+            case Notice(_, text, advice):
+                self._warn(f"{text} {advice}".strip())
+            case _:
+                pass
+
+    def _warn(self, *sentences: str) -> None:
+        self.warnings += [sentence for sentence in sentences if sentence not in self.warnings]
+
+
 class JsonWriter:
     """One object, when all is over."""
 
@@ -41,17 +64,16 @@ class JsonWriter:
         self._out = out
         self._session = session
         self._hide_thinking = hide_thinking
-
-        self._runs: list[SummaryRun] = []
+        self._remembered = Remembered()
 
     def take(self, event: AppEvent) -> None:
-        """The end says it all; only what was paid along the way is noted."""
-        if isinstance(event, CompressionFinished):
-            self._runs.extend(event.runs)
+        """The end says it all."""
+        self._remembered.take(event)
 
     def end(self, outcome: Outcome) -> None:
         """Write the object."""
-        result = result_object(outcome, session=self._session, summaries=self._runs)
+        noted = self._remembered
+        result = result_object(outcome, session=self._session, summaries=noted.summaries, warnings=noted.warnings)
         _write(self._out, {**result, "thinking": ""} if self._hide_thinking else result)
         self.flush()
 
@@ -68,19 +90,19 @@ class JsonLinesWriter:
         self._session = session
         self._hide_thinking = hide_thinking
         self._joiners: dict[tuple[int, int, int], SurrogateJoiner] = {}
-        self._runs: list[SummaryRun] = []
+        self._remembered = Remembered()
 
     def take(self, event: AppEvent) -> None:
         """Write an event's line, if it has one."""
-        if isinstance(event, CompressionFinished):
-            self._runs.extend(event.runs)
+        self._remembered.take(event)
         line = self._delta(event) if isinstance(event, Streamed) else _line(event)
         if line is not None:
             _write(self._out, line)
 
     def end(self, outcome: Outcome) -> None:
         """The last line is the result."""
-        result = result_object(outcome, session=self._session, summaries=self._runs)
+        noted = self._remembered
+        result = result_object(outcome, session=self._session, summaries=noted.summaries, warnings=noted.warnings)
         _write(self._out, {"type": "result", **result, **({"thinking": ""} if self._hide_thinking else {})})
         self.flush()
 

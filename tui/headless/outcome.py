@@ -76,7 +76,9 @@ def words(message: Message) -> str:
     return "".join(block.text for block in message.blocks if isinstance(block, TextBlock))
 
 
-def result_object(outcome: Outcome, *, session: str, summaries: Sequence[SummaryRun] = ()) -> dict[str, object]:
+def result_object(
+    outcome: Outcome, *, session: str, summaries: Sequence[SummaryRun] = (), warnings: Sequence[str] = ()
+) -> dict[str, object]:
     """The one object of ``--json``, and the last line of ``--jsonl``."""
     messages = answers(outcome.turn) if outcome.turn else []
     last = messages[-1] if messages else None
@@ -93,6 +95,7 @@ def result_object(outcome: Outcome, *, session: str, summaries: Sequence[Summary
         "usage": usage_object(_added([message.usage for message in messages])),
         "cost": None if cost.unknown else cost.dollars,
         "summaries": [run_object(run) for run in summaries],
+        "warnings": [whole_text([warning]) for warning in warnings],
         "finish": "cancelled" if outcome.cancelled else last.stop.finish.value if last and last.stop else None,
         "seconds": round(sum(message.seconds or 0.0 for message in messages), 3),
         "session": session,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TextIO
 
 from tui.domain.blocks import TextBlock
@@ -14,7 +15,6 @@ from tui.domain.events import (
     RequestStarted,
     RetryScheduled,
     SaveFailed,
-    Severity,
     Streamed,
     ToolFinished,
     ToolStarted,
@@ -48,12 +48,14 @@ class TextWriter:
         self._line_ended = True
         self._thinking_open = False
         self._joiner = SurrogateJoiner()
+        self._warned: set[str] = set()
 
     def take(self, event: AppEvent) -> None:
         """Write what an event says."""
         match event:
-            case RequestStarted():
+            case RequestStarted(plan=plan):
                 self._joiner = SurrogateJoiner()
+                self._warn(plan.warnings)
             case Streamed(event=TextDelta(_, text)):
                 self._say(self._joiner.take(text))
             case Streamed(event=ThinkingDelta(_, text)) if self._show_thinking:
@@ -82,6 +84,13 @@ class TextWriter:
         """Let it be seen."""
         self._out.flush()
         self._err.flush()
+
+    def _warn(self, warnings: Sequence[str]) -> None:
+        """Say once what the plan does otherwise than it was asked to."""
+        for warning in warnings:
+            if warning not in self._warned:
+                self._warned.add(warning)
+                self._note(warning)
 
     def _say(self, text: str) -> None:
         if not text:
@@ -125,7 +134,7 @@ class TextWriter:
 
     def _tell(self, event: AppEvent) -> None:
         match event:
-            case Notice(severity, text, advice) if severity is not Severity.INFO:
+            case Notice(_, text, advice):
                 self._note(f"{text} {advice}".strip())
             case RetryScheduled(_, wait_s, _, error):
                 self._note(f"{_ended(error.message)} Trying again in {wait_s:.1f} s.")

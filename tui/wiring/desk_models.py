@@ -31,6 +31,11 @@ class LiveModels:
         asked = parse_asked(name)
         if asked is not None:
             return await self.set_level(asked)
+        said = await self._use_model(name)
+        self._current.leave_line(said)
+        return said
+
+    async def _use_model(self, name: str) -> str:
         spec = parse_spec(name, self._current.program.catalog)
         said = await self._current.use(spec)
         provider = self._current.program.catalog.provider(spec.provider)
@@ -41,6 +46,11 @@ class LiveModels:
 
     async def set_level(self, asked: Asked) -> str:
         """Another level or budget."""
+        said = await self._use_level(asked)
+        self._current.leave_line(said)
+        return said
+
+    async def _use_level(self, asked: Asked) -> str:
         return await self._current.use(replace(self._current.spec, asked=asked))
 
     async def step_level(self, step: int, *, wrap: bool) -> str:
@@ -52,7 +62,7 @@ class LiveModels:
         is_level = self._planned_at(self._current.facts, level).level == rows[following].label
         if following == place and is_level:
             return f"Thinking stays at {rows[place].label}: {rows[place].native}."
-        return await self.set_level(level)
+        return await self._use_level(level)
 
     async def step_model(self, step: int) -> str:
         """The next recent model and level."""
@@ -62,7 +72,7 @@ class LiveModels:
         now = str(self._current.spec)
         place = recent.index(now) if now in recent else 0
         order = list(recent)
-        said = await self.set_model(recent[(place + step) % len(recent)])
+        said = await self._use_model(recent[(place + step) % len(recent)])
         self._current.program.user_state.recent = order
         return said
 

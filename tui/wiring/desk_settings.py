@@ -127,9 +127,15 @@ class LiveSettings:
         layers = before.with_layer(Layer.PROFILE, profile.values, profile.name)
         if spec is not None and spec.asked is not None:
             layers = replace(layers, level_at=Layer.PROFILE)
-        await self._current.apply(layers, changes(before, layers))
-        said = await self._current.use(spec, of_profile=True) if spec is not None else ""
-        return f"Profile {name}. {said}".strip()
+        plan = await self._current.apply(layers, changes(before, layers))
+        if spec is not None:
+            said = await self._current.use(spec, of_profile=True)
+        else:
+            said = self._current.sentence(plan)
+            await self._current.keep()
+        said = f"Profile {name}: {said}"
+        self._current.leave_line(said)
+        return said
 
     async def save_profile(self, name: str) -> str:
         """The model, level and settings in force."""

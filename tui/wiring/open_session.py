@@ -187,9 +187,18 @@ class OpenSession:
             self.chosen_by_default = False
             self.program.user_state.used(str(spec))
             await self.keep()
-        provider = self.program.catalog.provider(spec.provider)
+        return self.sentence(plan, *aside)
+
+    def sentence(self, plan: ThinkingPlan, *more: str) -> str:
+        """The model in use, its API, the thinking in force, and every warning."""
+        provider = self.program.catalog.provider(self.spec.provider)
         head = f"{provider.title} · {self.facts.id} · {self.facts.wire}"
-        return " — ".join((head, plan.summary, *plan.warnings, *aside))
+        return " — ".join((head, plan.summary, *plan.warnings, *more))
+
+    def leave_line(self, sentence: str) -> None:
+        """Leave a sentence about model and thinking in the conversation, where it can be read later."""
+        warned = self.session.view().plan.warnings
+        self.session.announce(Notice(Severity.WARNING if warned else Severity.INFO, sentence))
 
     async def level_said(self) -> None:
         """A level chosen here and now goes before what was set in place of levels till then."""
