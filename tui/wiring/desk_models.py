@@ -15,7 +15,7 @@ from tui.domain.thinking import Asked, ModelSpec, ThinkingLevel, ThinkingPlan
 from tui.settings.layers import IN_PLACE_OF_LEVELS, Layer, Layers
 from tui.wiring.fact_sheet import fact_sheet
 from tui.wiring.findings import Findings
-from tui.wiring.open_session import OpenSession
+from tui.wiring.open_session import OpenSession, leave_line
 from tui.wiring.pickers import level_rows, model_rows
 
 
@@ -32,7 +32,7 @@ class LiveModels:
         if asked is not None:
             return await self.set_level(asked)
         said = await self._use_model(name)
-        self._current.leave_line(said)
+        leave_line(self._current.session, said)
         return said
 
     async def _use_model(self, name: str) -> str:
@@ -47,7 +47,7 @@ class LiveModels:
     async def set_level(self, asked: Asked) -> str:
         """Another level or budget."""
         said = await self._use_level(asked)
-        self._current.leave_line(said)
+        leave_line(self._current.session, said)
         return said
 
     async def _use_level(self, asked: Asked) -> str:

@@ -25,7 +25,7 @@ from tui.settings.profiles import (
 )
 from tui.settings.remembered import is_remembered
 from tui.settings.schema import keys
-from tui.wiring.open_session import OpenSession, changes
+from tui.wiring.open_session import OpenSession, changes, leave_line, sentence_about
 
 
 class LiveSettings:
@@ -131,10 +131,10 @@ class LiveSettings:
         if spec is not None:
             said = await self._current.use(spec, of_profile=True)
         else:
-            said = self._current.sentence(plan)
+            said = sentence_about(self._current, plan)
             await self._current.keep()
         said = f"Profile {name}: {said}"
-        self._current.leave_line(said)
+        leave_line(self._current.session, said)
         return said
 
     async def save_profile(self, name: str) -> str:

@@ -187,18 +187,7 @@ class OpenSession:
             self.chosen_by_default = False
             self.program.user_state.used(str(spec))
             await self.keep()
-        return self.sentence(plan, *aside)
-
-    def sentence(self, plan: ThinkingPlan, *more: str) -> str:
-        """The model in use, its API, the thinking in force, and every warning."""
-        provider = self.program.catalog.provider(self.spec.provider)
-        head = f"{provider.title} · {self.facts.id} · {self.facts.wire}"
-        return " — ".join((head, plan.summary, *plan.warnings, *more))
-
-    def leave_line(self, sentence: str) -> None:
-        """Leave a sentence about model and thinking in the conversation, where it can be read later."""
-        warned = self.session.view().plan.warnings
-        self.session.announce(Notice(Severity.WARNING if warned else Severity.INFO, sentence))
+        return sentence_about(self, plan, *aside)
 
     async def level_said(self) -> None:
         """A level chosen here and now goes before what was set in place of levels till then."""
@@ -242,6 +231,19 @@ class OpenSession:
         sentences = [sentence for sentence in self.storage.notices if sentence not in self._told]
         self._told.update(sentences)
         return tuple(Notice(Severity.WARNING, sentence) for sentence in (*sentences, *notices) if sentence)
+
+
+def sentence_about(current: OpenSession, plan: ThinkingPlan, *more: str) -> str:
+    """The model in use, its API, the thinking in force, and every warning."""
+    provider = current.program.catalog.provider(current.spec.provider)
+    head = f"{provider.title} · {current.facts.id} · {current.facts.wire}"
+    return " — ".join((head, plan.summary, *plan.warnings, *more))
+
+
+def leave_line(session: Session, sentence: str) -> None:
+    """Leave a sentence about model and thinking in the conversation, where it can be read later."""
+    warned = session.view().plan.warnings
+    session.announce(Notice(Severity.WARNING if warned else Severity.INFO, sentence))
 
 
 def changes(before: Layers, after: Layers) -> Mapping[str, object]:
