@@ -132,7 +132,9 @@ class PonderApp(App[int]):
         composer.insert("/" if not composer.text else "")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Commands rest while a sheet is open; the sheet has its own keys."""
+        """Commands rest while a sheet is open, which has its own keys; shift+tab does if `ui.levelKey` says so."""
+        if action == "command" and parameters[:1] == ("thinking.next",):
+            return self.screen is self.chat and bool(self.desk.settings.layers().value("ui.levelKey"))
         if action == "command" and self.screen is not self.chat:
             return bool(parameters) and parameters[0] in ("program.quit",)
         return True

@@ -15,6 +15,7 @@ from textual import constants
 from textual.binding import Binding
 
 from tui.ui.housekeeping import Housekeeping
+from tui.ui.live_settings import keep_still
 
 if TYPE_CHECKING:
     from textual.driver import Driver
@@ -59,7 +60,7 @@ class Manners:
             app.app_suspend_signal.subscribe(app, lambda _: stray.lead_back(), immediate=True)
             app.app_resume_signal.subscribe(app, lambda _: stray.lead_away(), immediate=True)
         app.app_resume_signal.subscribe(app, lambda _: self._repaint())
-        self._keep_still()
+        keep_still(app)
         app.call_after_refresh(_keep_house, app)
         self._listen(loop)
 
@@ -74,13 +75,6 @@ class Manners:
                 loop.call_soon_threadsafe(app.theming.ground_told, app, ground)
 
             app.chat.call_after_refresh(listen, heard, told)
-
-    def _keep_still(self) -> None:
-        """Nothing moves by itself where the user wants it so, or listens to the screen instead of looking at it."""
-        layers = self._app.desk.settings.layers()
-        if layers.value("ui.plain") or not layers.value("ui.motion"):
-            self._app.animation_level = "none"
-            self._app.chat.composer.cursor_blink = False
 
     def _leave(self, code: int) -> None:
         self._app.exit(return_code=code)

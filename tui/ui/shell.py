@@ -13,6 +13,7 @@ from tui.domain.counting import noun
 from tui.domain.errors import ConfigError, ErrorKind, PonderError, ProviderError, UnknownModel, UsageError
 from tui.domain.events import AppEvent, ApprovalAsked, CompressionFinished, SettingsChanged, Severity, TurnFailed
 from tui.ui.attention import Attention
+from tui.ui.live_settings import follow_settings
 from tui.ui.screen_port import AppScreen
 from tui.ui.transcript.blocks import Fold
 from tui.ui.transcript.build import Showing
@@ -122,10 +123,11 @@ class AppShell:
             case ApprovalAsked():
                 self._app.call_later(self._app.show_view, View.APPROVAL, event.call_id)
             case SettingsChanged(values):
-                if "ui.theme" in values:
-                    self._wear(str(values["ui.theme"]))
-                if "reasoning.includeInResponse" in values:
+                if "ui.thinking" in values:
+                    self._fold = Fold(str(values["ui.thinking"]))
+                if "ui.thinking" in values or "reasoning.includeInResponse" in values:
                     self._app.chat.conversation.show(self.showing())
+                follow_settings(self._app, values)
             case CompressionFinished(before, after, error="", summary=summary) if summary:
                 self.say(
                     f"Compressed {tokens(before)} → {tokens(after)} {noun(after, 'token')}.",
@@ -148,10 +150,3 @@ class AppShell:
         view = self._app.chat.view()
         if view is not None and self._app.screen is self._app.chat:
             self._app.call_later(self._app.show_view, View.KEY, view.spec.provider)
-
-    def _wear(self, name: str) -> None:
-        """A theme named in a setting; the setting may name one there is not."""
-        try:
-            self._context.screen.use_theme(name)
-        except PonderError as error:
-            self.say(error.message, Severity.ERROR, error.advice)

@@ -24,7 +24,6 @@ from tui.ui.composer.session_draft import SessionDraft, is_begun
 from tui.ui.follow import follow
 from tui.ui.screens.chat_status import status_after, status_of, title_of
 from tui.ui.screens.port import Shell
-from tui.ui.transcript.build import Showing
 from tui.ui.transcript.conversation import Conversation
 from tui.ui.transcript.transcript import Transcript
 from tui.ui.widgets.empty import Empty
@@ -50,15 +49,13 @@ class ChatScreen(Screen[None]):
         self._desk = desk
         self._shell = shell
         layers = desk.settings.layers()
-        plain = bool(layers.value("ui.plain"))
-        self.set_class(plain, "-plain")
-        self._still = plain or not layers.value("ui.motion")
+        self.set_plain()
         self.sidebar_wish = str(layers.value("ui.sidebar"))
         self.transcript = Transcript(shell.ink(), id="transcript")
         self.composer = Composer(PromptHistory(desk.drafts.prompt_history()), id="composer")
-        self.status = StatusLine(still=self._still, id="status")
+        self.status = StatusLine(still=bool(layers.value("ui.plain")) or not layers.value("ui.motion"), id="status")
         self.sidebar = Sidebar(desk)
-        self.conversation = Conversation(self.transcript, time.monotonic, self.showing())
+        self.conversation = Conversation(self.transcript, time.monotonic, self._shell.showing())
         self._title_bar = TitleBar()
         self._below = FollowLine(self.transcript, self.composer)
         self._keys = KeyLine(shell.registry, shell.keymap)
@@ -129,7 +126,7 @@ class ChatScreen(Screen[None]):
     def _show(self, view: SessionView) -> None:
         self._state = SessionState(view, keep_text=False)
         self._paid = view
-        self.conversation.load(view, self.showing())
+        self.conversation.load(view, self._shell.showing())
         self._below.display = not self.transcript.column.following
         self.status.show(status_of(view, time.monotonic(), full=not self.sidebar.display), time.monotonic())
         self.sidebar.show(view)
@@ -183,12 +180,8 @@ class ChatScreen(Screen[None]):
         """Whether something runs."""
         return self.status.status.phase is not Phase.IDLE
 
-    def showing(self) -> Showing:
-        """How thinking is shown."""
-        return self._shell.showing()
-
     def _tick(self) -> None:
-        if self._still:
+        if self.status.still:
             return
         self.status.tick(time.monotonic())
         if self.conversation.is_live:
@@ -200,6 +193,10 @@ class ChatScreen(Screen[None]):
     def on_resize(self, event: events.Resize) -> None:
         """The sidebar comes and goes with the room there is."""
         self.place_sidebar(event.size.width)
+
+    def set_plain(self) -> None:
+        """Draw lines around things, or none."""
+        self.set_class(bool(self._desk.settings.layers().value("ui.plain")), "-plain")
 
     def place_sidebar(self, width: int) -> None:
         """Show the sidebar if it is wished for and there is room; what is read row by row has no second column."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
 from textual import on
@@ -30,7 +31,7 @@ def heading(words: str) -> Content:
 class MeterView(Vertical):
     """Context and session; redrawn only when a reading or a turn is another."""
 
-    def __init__(self, *, plain: bool) -> None:
+    def __init__(self, plain: Callable[[], bool]) -> None:
         super().__init__(classes="meter-view")
         self._plain = plain
         self._title = Static(heading("CONTEXT"), markup=False, classes="panel-title")
@@ -72,12 +73,16 @@ class MeterView(Vertical):
             self._reading = reading
             self._draw_meter()
 
+    def redraw(self) -> None:
+        """Draw the same otherwise."""
+        self._draw_meter()
+
     def _draw_meter(self) -> None:
         if self._reading is None or not self._width:
             return
         word = Content.styled(f"   {certainty_words(self._reading)}", "$muted-text")
         self._title.update(heading("CONTEXT") + word, layout=False)
-        lines = meter_lines(self._reading, self._width, plain=self._plain)
+        lines = meter_lines(self._reading, self._width, plain=self._plain())
         rows = lines.plain.count("\n")
         self._meter.update(lines, layout=rows != self._rows)
         self._rows = rows
@@ -94,7 +99,7 @@ class Panels(VerticalScroll, can_focus=False):
         super().__init__(id=id, classes="panels")
         self.picker = ModelPicker(desk.models, view.spec, later=later)
         self.thinking = ThinkingPicker(desk.models, view.spec, view.plan)
-        self.meter = MeterView(plain=bool(desk.settings.layers().value("ui.plain")))
+        self.meter = MeterView(lambda: bool(desk.settings.layers().value("ui.plain")))
 
     def compose(self) -> ComposeResult:
         """Titles and panels."""

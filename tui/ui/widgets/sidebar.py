@@ -74,6 +74,11 @@ class Sidebar(Vertical):
         if self._panels is not None and self._panels.picker.filled:
             self._panels.picker.refresh_rows()
 
+    def redraw(self) -> None:
+        """Draw the same otherwise."""
+        if self._panels is not None:
+            self._panels.meter.redraw()
+
     def show_meter(self, reading: MeterReading) -> None:
         """The meter with the draft in it."""
         self._meter = reading

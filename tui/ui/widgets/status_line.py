@@ -64,7 +64,7 @@ class StatusLine(Static):
     def __init__(self, *, still: bool = False, id: str | None = None) -> None:  # noqa: A002
         super().__init__("", markup=False, id=id)
         self._status = Status()
-        self._still = still
+        self.still = still
         """No throbber and no clock: whoever listens to the screen hears a state once."""
         self._frame = 0
         self._drawn = ""
@@ -90,9 +90,9 @@ class StatusLine(Static):
         status = self._status
         if status.not_saved:
             parts.append((f" NOT SAVED: {one_line(status.not_saved, 60)} ", "$error reverse"))
-        busy = doing(replace(status, since=None, retry_at=None) if self._still else status, now)
+        busy = doing(replace(status, since=None, retry_at=None) if self.still else status, now)
         if busy:
-            mark = THROBBER[self._frame % len(THROBBER)] if not self._still else "·"
+            mark = THROBBER[self._frame % len(THROBBER)] if not self.still else "·"
             parts.append((f"{mark} {busy}", "$accent"))
         if status.name:
             parts.append((status.name, "$foreground" if not busy else "$muted-text"))

@@ -1,0 +1,47 @@
+"""Settings of ``ui`` that change while the program runs: what is on the screen follows at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from textual import constants
+
+from tui.domain.errors import PonderError
+from tui.domain.events import Severity
+
+if TYPE_CHECKING:
+    from tui.ui.app import PonderApp
+
+
+def follow_settings(app: PonderApp, values: Mapping[str, object]) -> None:
+    """Draw the screen as the changed settings say. Those that are read at each use need nothing here."""
+    if "ui.theme" in values:
+        _wear(app, str(values["ui.theme"]))
+    if "ui.plain" in values or "ui.motion" in values:
+        keep_still(app)
+    if "ui.plain" in values:
+        app.chat.set_plain()
+        app.chat.transcript.recolour(app.shell.ink())
+        app.chat.sidebar.redraw()
+    if "ui.sidebar" in values:
+        app.chat.sidebar_wish = str(values["ui.sidebar"])
+    if "ui.sidebar" in values or "ui.plain" in values:
+        app.chat.place_sidebar(app.chat.size.width)
+
+
+def keep_still(app: PonderApp) -> None:
+    """Nothing moves by itself where the user wants it so, or listens to the screen instead of looking at it."""
+    layers = app.desk.settings.layers()
+    still = bool(layers.value("ui.plain")) or not layers.value("ui.motion")
+    app.animation_level = "none" if still else constants.TEXTUAL_ANIMATIONS
+    app.chat.composer.cursor_blink = not still
+    app.chat.status.still = still
+
+
+def _wear(app: PonderApp, name: str) -> None:
+    """A theme named in a setting; the setting may name one there is not."""
+    try:
+        app.shell.context().screen.use_theme(name)
+    except PonderError as error:
+        app.say(error.message, Severity.ERROR, error.advice)
