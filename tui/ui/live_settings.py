@@ -1,4 +1,4 @@
-"""Settings of ``ui`` that change while the program runs: what is on the screen follows at once."""
+"""Settings that change what is on the screen while the program runs: it follows at once."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 def follow_settings(app: PonderApp, values: Mapping[str, object]) -> None:
     """Draw the screen as the changed settings say. Those that are read at each use need nothing here."""
+    if "favourites" in values:
+        app.chat.sidebar.look_again()
     if "ui.theme" in values:
         _wear(app, str(values["ui.theme"]))
     if "ui.plain" in values or "ui.motion" in values:

@@ -50,6 +50,10 @@ class LiveSettings:
             return await self._remember(name, value)
         layers = self._current.layers.with_value(Layer.SESSION, name, value)
         plan = await self._current.apply(layers, {name: value})
+        if name == "model" and isinstance(value, str):
+            said = await self._current.use(parse_spec(value, self._current.program.catalog))
+            leave_line(self._current.session, said)
+            return f"{name} = {value} — {said}"
         await self._current.keep()
         return " — ".join([_with_plan(f"{name} = {_shown(value)}", name, plan), *await self._unsent(name)])
 
