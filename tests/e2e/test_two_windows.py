@@ -91,3 +91,38 @@ def test_a_draft_without_a_session_is_the_newest_prompt_of_the_history(tmp_path:
             other.wait_for("❯ Write a message")
             other.type("\x1b[A")
             other.wait_for("❯ never sent")
+
+
+def test_a_draft_survives_a_program_that_is_killed(tmp_path: Path) -> None:
+    file = tmp_path / "ponder" / "state" / "memory.json"
+    with Loopback() as model:
+        model.configure(tmp_path)
+        with window(tmp_path) as first:
+            exchange(first, model, "alpha?", "Answer A.")
+            first.type("half a thought")
+            first.until(lambda: "half a thought" in file.read_text(), "the draft in the file")
+            first.process.kill()
+        with window(tmp_path, "-c") as again:
+            again.wait_for(BACK)
+            again.wait_for("❯ half a thought")
+
+
+def test_theme_and_sidebar_are_as_they_were_left(tmp_path: Path) -> None:
+    with Loopback() as model:
+        model.configure(tmp_path)
+        with Terminal([*PONDER], environment(tmp_path), size=(120, 30)) as first:
+            first.wait_for("THINKING")
+            dark = first.screen.buffer[5][5].bg
+            first.type("/theme dawn\r")
+            first.wait_for("ui.theme = dawn — saved")
+            first.type("\x02")  # ctrl+b
+            first.until(lambda: "THINKING" not in first.text(), "no sidebar")
+            quit_by_command(first)
+        with Terminal([*PONDER], environment(tmp_path), size=(120, 30)) as again:
+            again.wait_for("Talk to models that think")
+            again.wait_for(READY)
+            assert again.screen.buffer[5][5].bg != dark
+            assert "THINKING" not in again.text()
+            quit_by_command(again)
+    saved = (tmp_path / "ponder" / "state" / "state.toml").read_text()
+    assert saved.endswith('[ui]\ntheme = "dawn"\nsidebar = "hidden"\n')
