@@ -132,10 +132,11 @@ def test_lines_that_are_cut_show_every_column_once() -> None:
 
 
 async def test_w_cuts_long_lines_and_the_arrows_move_them() -> None:
-    text = f"Look:\n\n```python\n{SOURCES['python']}\n```\n\nAfter."
+    text = f"Look:\n\n\\[\n\\frac{{a}}{{b}}\n\\]\n\n```python\n{SOURCES['python']}\n```\n\nAfter."
     async with on_stage(scenes.turn("q", text), size=(80, 30)) as (app, _, pilot):
         wrapped = screen_text(app)
         app.chat.transcript.focus()
+        app.chat.selections = {app.chat.transcript: Selection(Offset(5, 4), Offset(9, 4))}
         await pilot.press("k", "w")
         await until(pilot, lambda: "↪" not in screen_text(app))
         rows = screen_text(app).splitlines()
@@ -143,6 +144,8 @@ async def test_w_cuts_long_lines_and_the_arrows_move_them() -> None:
         await pilot.press("right", "right")
         await until(pilot, lambda: "‹" in screen_text(app))
         assert "‹s(rate: float" in screen_text(app)
+        assert "\\frac{a}{b}" in screen_text(app)
+        assert app.chat.get_selected_text() is None
         await pilot.press(*["right"] * 9)
         await until(pilot, lambda: "list[float]:" in screen_text(app))
         await pilot.press("w")

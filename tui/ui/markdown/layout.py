@@ -37,7 +37,7 @@ def _lay_one(node: Node, width: int, depth: int, sideways: int | None) -> list[L
         case Code(text, info):
             return lay_code(text.split("\n"), info, width, sideways)
         case Formula(source):
-            return code_lines([[Run(row, "math")] if row else [] for row in source.split("\n")], width, sideways)
+            return code_lines([[Run(row, "math")] if row else [] for row in source.split("\n")], width)
         case Rule():
             return [[Run("─" * width, "rule")]]
         case Quote(blocks):

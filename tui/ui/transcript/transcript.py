@@ -192,6 +192,7 @@ class Transcript(Painted, can_focus=True):
         for block in section.blocks:
             block.sideways = after
         section.forget_strips()
+        self.screen.clear_selection()  # other characters stand in its columns now
         self.column.changed(section)
         self.column.settle()
         if found is not None and mark is not None and not self.column.following:
