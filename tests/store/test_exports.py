@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import tracemalloc
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from tests.store.stage import Stage, a_turn, answer, open_stage, prompt, rich_turn, thought
 from tui.domain.blocks import OpaqueBlock, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
@@ -15,6 +20,7 @@ from tui.domain.errors import UsageError
 from tui.domain.messages import Message, Role, Turn
 from tui.domain.thinking import ModelSpec, ThinkingForm
 from tui.store.codec import dumps
+from tui.store.export import plain_paragraphs
 from tui.store.redaction import MARK, redacted
 
 TURN = Turn(
@@ -287,3 +293,41 @@ async def test_an_export_of_claude_is_read_with_its_thinking(stage: Stage, tmp_p
         ["text", "thinking", "text"],
         ["text"],
     ]
+
+
+@given(st.text(alphabet="ab \"'.,;:()!?/@%-\n", max_size=60))
+@example('One line\nof two.\n\nAnother, "quoted".\n\n\n\nThird.')
+@example("1. a list\n- too")
+@example("a setext heading\n---\n")
+def test_text_without_markup_is_written_as_the_renderer_writes_it(text: str) -> None:
+    renderer = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
+    assert plain_paragraphs(text) in ("", renderer.render(text))
+
+
+async def test_plain_prose_takes_the_short_way() -> None:
+    assert plain_paragraphs('He said "no".\n\nSo it was.') == "<p>He said &quot;no&quot;.</p>\n<p>So it was.</p>\n"
+
+
+@pytest.mark.parametrize("form", ["html", "md"])
+async def test_a_long_session_is_exported_without_being_held_in_memory(stage: Stage, form: str) -> None:
+    size, count = 20_000, 60
+    secret = "sk-" + "a" * 40
+    await stage.keep("s", *(a_turn(number, f"{number} {secret}", "word " * (size // 5)) for number in range(count)))
+    written, largest = 0, 0
+
+    def export() -> tuple[int, int]:
+        tracemalloc.start()
+        size_of_all = 0
+        for piece in stage.library.export_pieces("s", form, "all"):
+            assert secret not in piece
+            size_of_all += len(piece)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return size_of_all, peak
+
+    written, largest = await asyncio.to_thread(export)
+    assert written > size * count
+    assert largest < written / 2
+    assert "".join(await asyncio.to_thread(list, stage.library.export_pieces("s", form, "all"))) == (
+        await stage.library.export("s", form, "all")
+    )

@@ -134,12 +134,15 @@ async def _import(library: StoredLibrary, files: Sequence[Path]) -> None:
 async def _export(library: StoredLibrary, args: argparse.Namespace) -> None:
     form: Form = args.form
     session = await library.resolve(args.session)
-    text = await library.export(session, form, args.parts or ("all" if form == "json" else "answers"))
+    parts = args.parts or ("all" if form == "json" else "answers")
     if args.output is None:
-        _write(text, is_json=form == "json")
+        _write(await library.export(session, form, parts), is_json=form == "json")
         return
     try:
-        write_atomically(args.output, text)
+        if form == "json":
+            write_atomically(args.output, await library.export(session, form, parts))
+        else:
+            await asyncio.to_thread(write_atomically, args.output, library.export_pieces(session, form, parts))
     except OSError as fault:
         raise UsageError(f"`{args.output}` cannot be written: {fault.strerror}.") from None
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 from tui.settings.user_files import make_private_folder
 
 
-def write_atomically(path: Path, text: str, *, mode: int = 0o600) -> None:
+def write_atomically(path: Path, text: str | Iterable[str], *, mode: int = 0o600) -> None:
     """Write beside, sync, rename, sync the folder. Folders made on the way are private."""
     import tempfile  # brings much along, and a start only reads
 
@@ -17,7 +18,7 @@ def write_atomically(path: Path, text: str, *, mode: int = 0o600) -> None:
     temporary = Path(name)
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
+            file.writelines([text] if isinstance(text, str) else text)
             file.flush()
             os.fchmod(file.fileno(), mode)
             os.fsync(file.fileno())

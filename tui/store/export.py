@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import html as html_entities
 import json
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
 from typing import assert_never
 
@@ -21,13 +22,16 @@ from tui.domain.blocks import (
     ToolResultBlock,
 )
 from tui.domain.compression import SummaryRun
-from tui.domain.cost import Paid, cost_of, paid_in
+from tui.domain.cost import Paid, cost_of, paid_in, without_blocks
 from tui.domain.counting import count
 from tui.domain.messages import Message, Role, Turn
 from tui.domain.printable import one_line, printable
 from tui.domain.value import dataclass
 
 PREVIEW_LENGTH = 2_000
+_MARKUP = re.compile(r"[*_`<>\[\]&\\|\r\0]|^[ \t#+=~-]|[ \t]$|^\d", re.MULTILINE)
+"""What may be markup; text without any of it is paragraphs."""
+_GAP = re.compile(r"\n{2,}")
 INTERRUPTED = "*(interrupted before an answer came)*"
 NO_TEXT = {"encrypted": "(encrypted)", "hidden by provider": "(hidden by the provider)"}
 """What stands for thinking that came without text."""
@@ -49,7 +53,8 @@ class Shown:
     """What is exported."""
 
     title: str
-    turns: tuple[Turn, ...]
+    turns: Iterable[Turn]
+    """Read while they are written: a long conversation is never in memory as a whole."""
     conceal: Callable[[str], str]
     """Takes keys out of a text."""
     summaries: tuple[SummaryRun, ...] = ()
@@ -80,42 +85,60 @@ class _Group:
     sections: list[_Section]
 
 
-def markdown(shown: Shown, parts: Parts) -> str:
-    """The active path as markdown."""
-    pieces = [f"# {one_line(shown.conceal(shown.title), 200) or 'Untitled'}"]
+def markdown(shown: Shown, parts: Parts) -> Iterator[str]:
+    """The active path as markdown, piece by piece."""
+    yield f"# {one_line(shown.conceal(shown.title), 200) or 'Untitled'}"
     for group in _groups(shown, parts):
-        pieces.append(f"## {group.label}")
+        yield f"\n\n## {group.label}"
         for section in group.sections:
             match section.kind:
                 case "text":
-                    pieces.append(section.text)
+                    piece = section.text
                 case "thinking":
                     quoted = "\n".join(f"> {line}".rstrip() for line in section.text.split("\n"))
-                    pieces.append(f"> **{section.label}**\n>\n{quoted}")
+                    piece = f"> **{section.label}**\n>\n{quoted}"
                 case _:
-                    pieces.append(f"**{section.label}**\n\n{_fenced(section.text)}")
-    return "\n\n".join(piece.rstrip("\n") for piece in pieces) + "\n"
+                    piece = f"**{section.label}**\n\n{_fenced(section.text)}"
+            yield "\n\n"
+            yield piece.rstrip("\n")
+    yield "\n"
 
 
-def html(shown: Shown, parts: Parts) -> str:
-    """The active path as a page without scripts, pictures or addresses to load."""
+def html(shown: Shown, parts: Parts) -> Iterator[str]:
+    """The active path as a page without scripts, pictures or addresses to load, piece by piece."""
     from markdown_it import MarkdownIt  # only exports pay for it
 
     renderer = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
     title = html_entities.escape(one_line(shown.conceal(shown.title), 200) or "Untitled")
-    body = []
+    head, _, foot = _PAGE.partition("{body}")
+    yield head.replace("{title}", title)
+    between = ""
     for group in _groups(shown, parts):
-        inside = "".join(_html_section(section, renderer.render) for section in group.sections)
-        body.append(f'<section class="{group.kind}"><h2>{html_entities.escape(group.label)}</h2>{inside}</section>')
-    return _PAGE.replace("{title}", title).replace("{body}", "\n".join(body))
+        yield f'{between}<section class="{group.kind}"><h2>{html_entities.escape(group.label)}</h2>'
+        for section in group.sections:
+            yield _html_section(section, renderer.render)
+        yield "</section>"
+        between = "\n"
+    yield foot
 
 
 def _html_section(section: _Section, render: Callable[[str], str]) -> str:
-    content = f"<pre>{html_entities.escape(section.text)}</pre>" if section.code else render(section.text)
+    if section.code:
+        content = f"<pre>{html_entities.escape(section.text)}</pre>"
+    else:
+        content = plain_paragraphs(section.text) or render(section.text)
     if section.kind == "text":
         return content
     label = html_entities.escape(section.label)
     return f'<details class="{section.kind}"><summary>{label}</summary>{content}</details>'
+
+
+def plain_paragraphs(text: str) -> str:
+    """Text without any markup as the renderer writes it, many times as fast; "" for every other text."""
+    if _MARKUP.search(text):
+        return ""
+    words = text.strip("\n").replace('"', "&quot;")
+    return "".join(f"<p>{paragraph}</p>\n" for paragraph in _GAP.split(words) if paragraph)
 
 
 def preview(turns: Sequence[Turn], left_out: int) -> str:
@@ -132,9 +155,11 @@ def preview(turns: Sequence[Turn], left_out: int) -> str:
 
 
 def _groups(shown: Shown, parts: Parts) -> Iterator[_Group]:
+    paid: list[Paid] = []
     for turn in shown.turns:
+        paid += map(without_blocks, paid_in((turn,)))
         yield from _groups_of(turn, parts, shown.conceal)
-    if parts is not Parts.ANSWERS and (bill := "\n".join(_bill(shown))):
+    if parts is not Parts.ANSWERS and (bill := "\n".join(_bill(shown, paid))):
         yield _Group("cost", "Cost", [_Section("text", "", bill)])
 
 
@@ -168,10 +193,10 @@ def _groups_of(turn: Turn, parts: Parts, conceal: Callable[[str], str]) -> Itera
         yield _Group("answer", "No answer", [_Section("text", "", INTERRUPTED)])
 
 
-def _bill(shown: Shown) -> Iterator[str]:
+def _bill(shown: Shown, paid: Sequence[Paid]) -> Iterator[str]:
     """The sum, and where it has several parts a line for each; nothing where nothing is known."""
     shares: dict[str, list[Paid]] = {}
-    here: tuple[Paid, ...] = (*paid_in(shown.turns), *shown.summaries)
+    here: tuple[Paid, ...] = (*paid, *shown.summaries)
     for request in here:
         name = "unknown" if request.origin is None else f"{request.origin.provider}/{request.origin.model}"
         use = " for summaries of folded turns" if isinstance(request, SummaryRun) else ""

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
 from tui.domain.errors import UsageError
+from tui.domain.messages import Turn
 from tui.domain.rows import SessionRow
 from tui.store import archive, branches, export, sessions
 from tui.store.database import Database
@@ -23,6 +26,8 @@ from tui.store.turns import read_turns
 
 MAX_IMPORT = 256 << 20
 """Bytes of a file to bring in."""
+TURNS_AT_ONCE = 8
+"""Turns of an export that are in memory together."""
 
 
 class StoredLibrary:
@@ -99,28 +104,44 @@ class StoredLibrary:
     async def export(self, session: str, form: Literal["md", "json", "html"], parts: str = "answers") -> str:
         """Its text; ``parts`` is answers, thinking or all. Keys are redacted."""
         extent = _extent(parts)
-        around = self._around
-
-        def conceal(text: str) -> str:
-            return redacted(around.conceal(text))
+        if form != "json":
+            return "".join(await asyncio.to_thread(list, self.export_pieces(session, form, parts)))
 
         def read(connection: sqlite3.Connection) -> str:
             number = branches.session_number(connection, session)
-            if form == "json":
-                return archive.exported(connection, number, extent, conceal)
+            return archive.exported(connection, number, extent, self._concealed)
+
+        return await self._database.read(read)
+
+    def _concealed(self, text: str) -> str:
+        return redacted(self._around.conceal(text))
+
+    def export_pieces(self, session: str, form: Literal["md", "html"], parts: str = "answers") -> Iterator[str]:
+        """The same piece by piece, without ever holding all of it; not to be called from a loop."""
+        extent = _extent(parts)
+
+        def begin(connection: sqlite3.Connection) -> tuple[Sequence[int], export.Shown]:
+            number = branches.session_number(connection, session)
             path = branches.path_to(connection, branches.head_of(connection, number))
             title = sessions.one(connection, number).title
             runs = runs_of(connection, number, path)
-            shown = export.Shown(
+            return path, export.Shown(
                 title=title,
-                turns=read_turns(connection, path),
-                conceal=conceal,
+                turns=(),
+                conceal=self._concealed,
                 summaries=runs,
                 elsewhere=paid_elsewhere(connection, number, path),
             )
-            return export.html(shown, extent) if form == "html" else export.markdown(shown, extent)
 
-        return await self._database.read(read)
+        path, around = self._database.submit_read(begin).result()
+
+        def turns() -> Iterator[Turn]:
+            for start in range(0, len(path), TURNS_AT_ONCE):
+                some = path[start : start + TURNS_AT_ONCE]
+                yield from self._database.submit_read(partial(read_turns, turns=some)).result()
+
+        shown = replace(around, turns=turns())
+        yield from export.html(shown, extent) if form == "html" else export.markdown(shown, extent)
 
     async def bring_in(self, path: Path) -> str:
         """Import a file; the id of the (last) new session. Raises UsageError when it is not one."""
