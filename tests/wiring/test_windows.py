@@ -9,6 +9,7 @@ from typing import ClassVar
 import pytest
 
 from tests.providers.strangers import Json, Stranger, serving
+from tests.wiring.screen_stage import screen
 from tests.wiring.stage import config, house
 from tui.domain.usage import Certainty, MeterReading
 from tui.ui.widgets.meter_lines import meter_lines
@@ -91,3 +92,12 @@ def test_an_unknown_window_is_a_number_and_no_bar() -> None:
     lines = meter_lines(reading, 30).plain.splitlines()
     assert "1.2k sent, window unknown" in lines[0]
     assert not any(mark in line for line in lines for mark in "▰▱")
+
+
+async def test_the_facts_in_the_sidebar_are_of_the_model_in_use(tmp_path: Path) -> None:
+    row = '[models."mine/m"]\ncontext_window = 12000\n'
+    config(tmp_path, f'[providers.mine]\nwire = "openai-chat"\nauth = "none"\nbase_url = "http://127.0.0.1:9"\n{row}')
+    async with screen(tmp_path, model="mine/m") as s:
+        await s.until_it_says("12k · price")
+    async with screen(tmp_path, model="mine/other") as s:
+        await s.until_it_says("window unknown · pr")

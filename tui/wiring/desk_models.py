@@ -80,7 +80,9 @@ class LiveModels:
         """For the picker."""
         state = self._current.program.user_state
         favourites = [*self._current.layers.settings().favourites, *state.favourites]
-        return model_rows(self._current.program.catalog, self._findings.reason, state.recent, favourites)
+        return model_rows(
+            self._current.program.catalog, self._findings.reason, state.recent, favourites, self._current.spec
+        )
 
     def levels(self) -> Sequence[LevelRow]:
         """For the picker, for the model in use."""

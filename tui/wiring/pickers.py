@@ -15,8 +15,10 @@ Planned = Callable[[Asked], ThinkingPlan]
 Reason = Callable[[ProviderFacts], str]
 
 
-def model_rows(catalog: Catalog, reason: Reason, recent: Sequence[str], favourites: Sequence[str]) -> list[ModelRow]:
-    """Favourites, then recents, then the rest by provider; retired models stay out of the list."""
+def model_rows(
+    catalog: Catalog, reason: Reason, recent: Sequence[str], favourites: Sequence[str], in_use: ModelSpec
+) -> list[ModelRow]:
+    """Favourites, then recents, then the rest by provider; of retired and unknown models only the one in use."""
     rows: list[ModelRow] = []
     for provider in catalog.providers().values():
         why = reason(provider)
@@ -25,6 +27,10 @@ def model_rows(catalog: Catalog, reason: Reason, recent: Sequence[str], favourit
             for facts in catalog.models(provider.id)
             if facts.lifecycle is not Lifecycle.RETIRED
         )
+    facts = catalog.find(in_use.provider, in_use.model)
+    if all((row.spec.provider, row.spec.model) != (facts.provider, facts.id) for row in rows):
+        provider = catalog.provider(in_use.provider)
+        rows.append(_row(facts, provider, reason(provider), recent, favourites))
     return sorted(rows, key=lambda row: (not row.favourite, not row.recent, not row.available))
 
 
