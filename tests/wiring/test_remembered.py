@@ -36,6 +36,13 @@ async def test_config_wins_at_the_next_start_and_it_is_said(tmp_path: Path) -> N
     assert await in_force(tmp_path, "ui.thinking") == ("full", "config.toml")
 
 
+async def test_what_the_command_line_set_is_changed_and_the_change_is_saved(tmp_path: Path) -> None:
+    async with house(tmp_path, assignments=("ui.thinking=full",)) as h:
+        assert await h.desk.settings.assign("ui.thinking", "peek") == "ui.thinking = peek — saved"
+        assert h.desk.settings.layers().value("ui.thinking") == "peek"
+    assert await in_force(tmp_path, "ui.thinking") == ("peek", "saved")
+
+
 async def test_for_this_session_only_and_saved_again(tmp_path: Path) -> None:
     async with house(tmp_path) as h:
         await h.desk.settings.assign("ui.bell", "off")

@@ -68,7 +68,7 @@ class LiveSettings:
         if remembered is not None:
             remembered.keep(name, value)
         said = f"{name} = {_shown(value)}"
-        if overruler.layer is Layer.SAVED:
+        if overruler.layer is not Layer.CONFIG:  # --set is not there at the next start
             return f"{said} — saved"
         return f"{said} — for this session; {overruler.source} sets {_shown(overruler.value)} at the next start"
 
