@@ -194,5 +194,5 @@ def _masked_middle(match: re.Match[str]) -> str:
 
 def quiet_http_loggers() -> None:
     """The HTTP libraries print whole URLs and headers below WARNING."""
-    for name in ("httpx", "httpcore"):
+    for name in ("httpx", "httpcore", "httpx2", "httpcore2"):
         logging.getLogger(name).setLevel(logging.WARNING)

@@ -138,7 +138,9 @@ class Workbench:
 
     def servers(self) -> Sequence[ServerRow]:
         """MCP servers, for lists."""
-        return [replace(row, detail=self.redact(row.detail)) for row in self.foreign.rows()]
+        return [
+            replace(row, state=self.redact(row.state), detail=self.redact(row.detail)) for row in self.foreign.rows()
+        ]
 
     def enable(self, name: str, *, enabled: bool) -> None:
         """Offer a tool to models or not, for as long as the program runs. A server's name stands for its tools."""
