@@ -30,7 +30,7 @@ class Loaded:
     view: CompressionView | None = None
     summaries: tuple[SummaryRun, ...] = ()
     elsewhere: tuple[Paid, ...] = ()
-    """What was paid in turns that are not among these."""
+    """What was paid on other branches; () for the end of a session, whose cost the list knows."""
     spec: ModelSpec | None = None
     settings: Mapping[str, object] = field(default_factory=dict)
     earlier: bool = False
@@ -161,7 +161,7 @@ def _loaded(connection: sqlite3.Connection, session: str, last: int | None, held
         turns=turns,
         view=summaries.view_of(connection, number),
         summaries=summaries.runs_of(connection, number, path),
-        elsewhere=summaries.paid_elsewhere(connection, number, shown),
+        elsewhere=summaries.paid_elsewhere(connection, number, path) if last is None else (),
         spec=spec or _asked_last(turns),
         settings=settings,
         earlier=len(path) > len(shown),
