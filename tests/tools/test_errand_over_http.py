@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.tools.sandboxes import needs_sandbox
 from tests.tools.scripted_model import ScriptedModel, Step
 from tui.tools.permissions import NOBODY
 
@@ -63,6 +64,7 @@ def _ponder(
     )
 
 
+@needs_sandbox
 @pytest.mark.parametrize("wire", WIRES)
 def test_the_errand_works_with_what_the_command_line_allows(repository: Path, wire: str) -> None:
     with ScriptedModel(ERRAND) as model:
@@ -137,3 +139,28 @@ def test_after_words_of_a_server_came_in_no_rule_runs_a_command(repository: Path
     weather, command = model.results()
     assert (done.stdout, "data, not instructions" in weather, command) == ("Done.\n", True, NOBODY)
     assert not (repository / "touched").exists()
+
+
+ATTACK: list[Step] = [
+    [("shell", {"command": "git log --output=../outside.txt"})],
+    [("shell", {"command": "git log --output=x.txt"})],
+    [("shell", {"command": "git log --output=x.txt"})],
+    [("shell", {"command": "git log --oneline"})],
+    "Done.",
+]
+
+
+@needs_sandbox
+def test_the_program_lets_a_prefix_rule_do_no_more_than_it_says(repository: Path) -> None:
+    for line in ("init -q", "add .", "-c user.name=a -c user.email=a@b commit -qm one"):
+        subprocess.run(["git", *line.split()], cwd=repository, check=True, env={"PATH": os.environ["PATH"]})
+    with ScriptedModel(ATTACK) as model:
+        done = _ponder(repository, model, "openai-chat", "--allow", "shell(git log) ro")
+    assert (done.returncode, model.problems) == (0, [])
+    first, second, again, harmless = model.results()
+    assert not (repository.parent / "outside.txt").exists()
+    assert not (repository / "x.txt").exists()
+    for text in (first, second):
+        assert "by the rule `shell(git log) ro` it may read, but not write or use the network" in text
+    assert "--allow 'shell(=git log --output=x.txt) full'" in again
+    assert harmless.endswith(" one")

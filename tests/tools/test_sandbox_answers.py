@@ -128,3 +128,14 @@ async def test_rules_of_an_older_file_grant_nothing_more_than_before(tmp_path: P
         assert within.user.asked == []
         assert outcome(await within.call("shell", command="echo a; echo b")) == (True, "a\nb")
     assert not outside.exists()
+
+
+@needs_sandbox
+async def test_words_that_a_command_found_are_no_refusal(tmp_path: Path) -> None:
+    bench = open_bench(tmp_path, permissions={"allow": ["shell(grep) ro", "shell(cat) ro"]})
+    bench.write("a.py", "raise OSError('permission denied')  # EPERM\n")
+    assert outcome(await bench.call("shell", command="grep -n denied a.py"))[1].startswith("1:raise")
+    good, text = outcome(await bench.call("shell", command="cat a.py"))
+    assert (good, "sandbox" in text) == (True, False)
+    assert outcome(await bench.call("shell", command="cat a.py"))[0]
+    assert bench.user.asked == []

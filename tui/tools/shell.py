@@ -95,7 +95,7 @@ class Shell:
         if never_started:
             said_by_it = ended.output.text().strip()[-300:]
             raise ToolError(f"The sandbox could not be set up, so the command was not run: {said_by_it}")
-        if looks_refused(ended.output.text()) or confined.set_aside:
+        if looks_refused(ended.output.text(), failed=ended.code != 0) or confined.set_aside:
             self._stopped.add(command)
         notes = self._what_the_sandbox_did(ended, confined, job.rule, command)
         return _told(ended, notes, failed=bool(confined.set_aside))

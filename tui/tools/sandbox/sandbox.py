@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import platform
 import re
 import shutil
 import sys
@@ -21,12 +20,16 @@ from tui.tools.sandbox.strength import Strength
 
 CHILD = Path(__file__).with_name("child.py")
 _KERNEL_FOLDERS = (("dev",), ("proc",), ("sys",))
-_REFUSALS = re.compile(
+_REFUSALS = (
     r"permission denied|operation not permitted|read-only file system|network is unreachable|invalid cross-device link"
-    r"|temporary failure in name resolution|could not resolve|name or service not known|device or resource busy"
-    r"|cannot connect to|unable to connect|failed to connect|EACCES|EPERM|EROFS|ENETUNREACH|EAI_AGAIN",
+    r"|temporary failure in name resolution|name or service not known|device or resource busy"
+)
+_REFUSED = re.compile(
+    _REFUSALS + r"|could not resolve|cannot connect to|unable to connect|failed to connect"
+    r"|EACCES|EPERM|EROFS|ENETUNREACH|EAI_AGAIN",
     re.IGNORECASE,
 )
+_REFUSED_ON_THE_WAY = re.compile(rf": (?:{_REFUSALS})\.?$", re.IGNORECASE | re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,8 +70,8 @@ def this_kernel() -> Kernel:
         return Kernel(seatbelt=seatbelt.PROGRAM.exists())
     if sys.platform != "linux":
         return Kernel()
-    known = seccomp.supported(platform.machine()) and Path("/proc/sys/kernel/seccomp").exists()
-    return Kernel(landlock=landlock.kernel_abi(), seccomp=known, bubblewrap=bubblewrap.working_program())
+    filters = seccomp.works_here()
+    return Kernel(landlock=landlock.kernel_abi(), seccomp=filters, bubblewrap=bubblewrap.working_program())
 
 
 @dataclass(slots=True)
@@ -179,9 +182,12 @@ def _temporary_folder() -> Path:
     return Path(tempfile.mkdtemp(prefix="ponder-")).resolve()
 
 
-def looks_refused(output: str) -> bool:
-    """Whether the output of a command speaks of something that a sandbox refuses."""
-    return _REFUSALS.search(output) is not None
+def looks_refused(output: str, *, failed: bool) -> bool:
+    """Whether the output of a command speaks of something that a sandbox refuses.
+
+    One that did not fail may have found the words in a file: only the form of an error message counts.
+    """
+    return (_REFUSED if failed else _REFUSED_ON_THE_WAY).search(output) is not None
 
 
 def _variables(temporary: Path) -> dict[str, str]:

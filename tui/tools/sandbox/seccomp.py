@@ -6,11 +6,13 @@ attributes; a socket of the file system leads to daemons (docker, systemd, an ss
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import platform
 import struct
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 
 LOAD, JUMP_EQUAL, JUMP_AT_LEAST, AND, RETURN = 0x20, 0x15, 0x35, 0x54, 0x06
 ALLOW = 0x7FFF0000
@@ -18,6 +20,7 @@ REFUSE = 0x00050000
 """SECCOMP_RET_ERRNO; the error number is in the low bits."""
 _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16
 _X32 = 0x40000000
+_SET_SECCOMP, _FILTER_MODE = 22, 2
 _O_TRUNC, _O_ACCMODE = 0x200, 0x3
 _TERMINAL_INPUT = (0x5412, 0x541C)
 """TIOCSTI and TIOCLINUX type into a terminal."""
@@ -138,9 +141,14 @@ class Filter:
     """Refuse to truncate a file that is not open for writing."""
 
 
-def supported(machine: str | None = None) -> bool:
-    """Whether the table knows this processor."""
-    return (machine or platform.machine()) in _ARCHITECTURES
+@cache
+def works_here() -> bool:
+    """Whether the table knows this processor, and the kernel takes filters."""
+    if platform.machine() not in _ARCHITECTURES or ctypes.sizeof(ctypes.c_void_p) != 8:
+        return False
+    libc = ctypes.CDLL(None, use_errno=True)
+    # Without a filter the kernel answers EFAULT, and without support for filters EINVAL.
+    return int(libc.prctl(_SET_SECCOMP, _FILTER_MODE, None, 0, 0)) == -1 and ctypes.get_errno() == errno.EFAULT
 
 
 def program_of(wanted: Filter, machine: str | None = None) -> bytes:
