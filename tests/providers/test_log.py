@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tui.providers.log import MOST_BYTES, open_log
+from tui.providers.log import open_log
 from tui.providers.redact import Redactor
 from tui.providers.secret import Secret
+from tui.settings.user_files import LONGEST_LOG
 
 KEY = "sk-canary-0123456789-ABCDEFGHIJ-abcd"
 
@@ -58,10 +59,10 @@ def test_nothing_to_say_makes_no_file(log: Path) -> None:
 def test_a_long_file_is_put_aside(log: Path) -> None:
     _opened(log)
     log.parent.mkdir()
-    log.write_text("x" * (MOST_BYTES + 1), "utf-8")
+    log.write_text("x" * (LONGEST_LOG + 1), "utf-8")
     logging.getLogger("tui.x").warning("anew")
     assert log.read_text("utf-8").endswith("WARNING tui.x: anew\n")
-    assert log.with_suffix(".log.1").stat().st_size == MOST_BYTES + 1
+    assert log.with_suffix(".log.1").stat().st_size == LONGEST_LOG + 1
 
 
 def test_a_place_that_cannot_be_written_says_nothing(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
