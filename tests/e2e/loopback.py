@@ -24,6 +24,7 @@ class Loopback:
 
     def __init__(self) -> None:
         self.prompts: list[str] = []
+        self.bodies: list[object] = []
         self.asked = threading.Semaphore(0)
         self.sent = 0
         self.hung_up = threading.Event()
@@ -103,6 +104,7 @@ class Loopback:
                 if loopback._refusals:
                     self.send_error(loopback._refusals.pop(0))
                     return
+                loopback.bodies.append(body)
                 loopback.prompts.append(json.dumps(body["messages"][-1]["content"]))
                 self.send_response(200)
                 self.send_header("content-type", "text/event-stream")

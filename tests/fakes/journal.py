@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from tui.domain.blocks import Block
 from tui.domain.compression import CompressionView, SummaryRun
 from tui.domain.errors import StoreError
 from tui.domain.messages import Message, Turn
@@ -21,6 +22,7 @@ class MemoryJournal:
     view: CompressionView | None = None
     runs: list[SummaryRun] = field(default_factory=list)
     held: int = 0
+    queue: list[list[Block]] = field(default_factory=list)
     failing: StoreError | None = None
 
     def _write(self, name: str) -> None:
@@ -57,6 +59,11 @@ class MemoryJournal:
     async def summary_run(self, session: str, run: SummaryRun) -> None:
         self._write("summary_run")
         self.runs.append(run)
+
+    async def queued(self, session: str, prompts: Sequence[Sequence[Block]]) -> None:
+        if self.failing is not None:
+            raise self.failing
+        self.queue = [list(prompt) for prompt in prompts]
 
     async def still_open(self, session: str) -> None:
         self.held += 1

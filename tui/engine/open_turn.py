@@ -107,6 +107,8 @@ class OpenTurn:
     settings: EngineSettings
     gate: RetryGate
     approvals: ApprovalDesk
+    stored: Callable[[], None]
+    """To be called when its beginning is in the journal."""
     messages: list[Message] = field(default_factory=list)
     round: int = 0
     attempts: int = 0
@@ -177,9 +179,9 @@ class OpenTurn:
                 return True
         return False
 
-    async def add_results(self, blocks: tuple[Block, ...]) -> None:
+    async def add_results(self, message_id: str, blocks: tuple[Block, ...]) -> None:
         """Tool results stand."""
-        await self.complete(Message(id=self.ports.new_id(), role=Role.TOOL, blocks=blocks))
+        await self.complete(Message(id=message_id, role=Role.TOOL, blocks=blocks))
         self.measure()
 
     def measure(self, excerpt: Message | None = None, arriving: Arriving | None = None) -> None:

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from tui.catalog.facts import ModelFacts, ProviderFacts
 from tui.context.meter import Arriving
-from tui.domain.blocks import ToolCallBlock, ToolResultBlock
+from tui.domain.blocks import Block, ToolCallBlock, ToolResultBlock
 from tui.domain.compression import CompressionPreview, CompressionView, SummaryRun
 from tui.domain.messages import Message, Origin, Turn
 from tui.domain.request import ChatRequest, ToolSchema
@@ -87,6 +87,10 @@ class Journal(Protocol):
 
     async def summary_run(self, session: str, run: SummaryRun) -> None:
         """A summary was asked for: what that cost."""
+        ...
+
+    async def queued(self, session: str, prompts: Sequence[Sequence[Block]]) -> None:
+        """These prompts wait behind the running turn now."""
         ...
 
     async def still_open(self, session: str) -> None:

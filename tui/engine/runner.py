@@ -67,13 +67,23 @@ Job = Prompt | Compress
 class Queue:
     """Jobs behind the running one. A held queue waits until the user sends it or takes it back."""
 
-    def __init__(self, publish: Callable[[AppEvent], None], start: Callable[[], None]) -> None:
-        """``start`` is called when jobs may be taken again."""
+    def __init__(
+        self,
+        publish: Callable[[AppEvent], None],
+        start: Callable[[], None],
+        keep: Callable[[tuple[tuple[Block, ...], ...]], None],
+        stored: tuple[tuple[Block, ...], ...] = (),
+    ) -> None:
+        """``start`` is called when jobs may be taken again, ``keep`` when other prompts are to be stored."""
         self._publish = publish
         self._start = start
-        self._jobs: deque[Job] = deque()
-        self._held = False
-        self._published = QueueChanged(())
+        self._keep = keep
+        self._stored = stored
+        self._jobs: deque[Job] = deque(map(Prompt, stored))
+        self._starting: Prompt | None = None
+        """Taken, but its turn is not stored yet: a crash must not lose it."""
+        self._held = bool(stored)
+        self._published = QueueChanged(tuple(job.label for job in self._jobs), self._held)
 
     def add(self, job: Job) -> None:
         """One more at the end."""
@@ -82,24 +92,43 @@ class Queue:
 
     def next(self) -> Job | None:
         """Remove the first job; None if there is none, or if the queue is held."""
-        return self._jobs.popleft() if self._jobs and not self._held else None
+        if not self._jobs or self._held:
+            return None
+        job = self._jobs.popleft()
+        self._starting = job if isinstance(job, Prompt) else None
+        return job
+
+    def started(self) -> None:
+        """The turn of the job given out last is stored."""
+        self._starting = None
+        self._store()
 
     def hold(self) -> None:
         """Give out nothing until ``resume``."""
         self._held = bool(self._jobs)
         self.tell()
 
-    def clear(self) -> None:
-        """Forget all jobs."""
+    def leave(self) -> None:
+        """Give out no job any more. What is stored stays: it is there when the session is opened again."""
         self._jobs.clear()
-        self.hold()
+        self._held = False
+        self._keep = lambda prompts: None
+        self.tell()
 
     def tell(self) -> None:
-        """Publish the queue if it changed."""
+        """Publish and store the queue if it changed."""
+        self._store()
         queue = QueueChanged(tuple(job.label for job in self._jobs), self._held)
         if queue != self._published:
             self._published = queue
             self._publish(queue)
+
+    def _store(self) -> None:
+        jobs = (self._starting, *self._jobs) if self._starting is not None else tuple(self._jobs)
+        prompts = tuple(job.blocks for job in jobs if isinstance(job, Prompt))
+        if prompts != self._stored:
+            self._stored = prompts
+            self._keep(prompts)
 
     async def resume(self) -> None:
         """Do the jobs of a held queue."""
@@ -239,6 +268,7 @@ class Runner:
             settings=conversation.settings,
             gate=self.gate,
             approvals=self.approvals,
+            stored=self._queue.started,
             messages=[Message(id=ports.new_id(), role=Role.USER, blocks=blocks)],
         )
         return TurnLoop(turn, self.compaction)

@@ -50,6 +50,8 @@ class Opening:
     elsewhere: tuple[Paid, ...] = ()
     """What was paid on other branches before."""
     title: str = ""
+    queue: tuple[tuple[Block, ...], ...] = ()
+    """Prompts that were queued when the program ended: they wait until the user sends them."""
     values: Mapping[str, object] = field(default_factory=dict)
     """Settings by the user's keys, for those who show them."""
     notices: tuple[Notice, ...] = ()
@@ -87,6 +89,8 @@ class Session:
                 meter=ports.planner.meter(ask),
                 settings=dict(opening.values),
                 title=opening.title,
+                queue=tuple(Prompt(blocks).label for blocks in opening.queue),
+                queue_held=bool(opening.queue),
                 folding=opening.view,
                 summaries=opening.summaries,
                 elsewhere=opening.elsewhere,
@@ -98,7 +102,12 @@ class Session:
         self.view: Callable[[], SessionView] = self._channel.view
         """A snapshot. From any thread."""
         self._saver = Saver(ports.journal, ports.clock, self._channel.publish)
-        self.queue = Queue(self._channel.publish, lambda: self._runner.start_queued(self._group()))
+        self.queue = Queue(
+            self._channel.publish,
+            lambda: self._runner.start_queued(self._group()),
+            queue_keeper(self._saver, opening.session),
+            opening.queue,
+        )
         """Prompts behind the running turn."""
         pace = partial(self._channel.keep_pace, ports.clock)
         self._runner = Runner(ports, self._conversation, self._saver, self._channel.publish, self.queue, pace)
@@ -219,7 +228,7 @@ class Session:
 
     async def _end(self, tasks: asyncio.TaskGroup) -> None:
         self._closing.set()
-        self.queue.clear()
+        self.queue.leave()
         await self._runner.cancel(tasks)
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._runner.idle(), END_WITHIN_S)
@@ -249,6 +258,15 @@ class Session:
         if fitting is not view:
             self._channel.publish(FoldingChanged(fitting))
         self.outlook.tell()
+
+
+def queue_keeper(saver: Saver, session: str) -> Callable[[tuple[tuple[Block, ...], ...]], None]:
+    """Stores the prompts that wait."""
+
+    def keep(prompts: tuple[tuple[Block, ...], ...]) -> None:
+        saver.save_soon(lambda journal: journal.queued(session, prompts), replaces="queue")
+
+    return keep
 
 
 def _turn_of(turns: tuple[Turn, ...], turn_id: str) -> Turn:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from collections.abc import Awaitable, Callable
 from dataclasses import field, replace
 
 from tui.domain.blocks import DENIED, TextBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.counting import count
 from tui.domain.events import ToolFinished, ToolProgressed, ToolStarted
+from tui.domain.messages import Message, Role
 from tui.domain.value import dataclass
 from tui.engine.gate import is_yes
 from tui.engine.open_turn import OpenTurn
@@ -19,6 +21,8 @@ LOG = logging.getLogger(__name__)
 CUT = "The arguments were truncated by the output limit. Not executed."
 INTERRUPTED = "Interrupted by the user: this call may have run, in whole or in part."
 NOT_STARTED = "Interrupted by the user before this call ran. Not executed."
+CRASHED_IN_IT = "ponder ended while this call ran: it may have run, in whole or in part."
+CRASHED_BEFORE_IT = "ponder ended before this call ran. Not executed."
 SAME_CALL_ASKS = 3
 SAME_CALL_STOPS = 5
 
@@ -61,16 +65,22 @@ class _Approver:
     running: _Running
     limit: asyncio.Timeout
     limit_s: float | None
+    keep: Callable[[], Awaitable[None]]
+    """Stores whether the call may have run."""
 
     async def ask(
         self, call: ToolCallBlock, summary: str, detail: str, patterns: tuple[str, ...], note: str = ""
     ) -> str:
         self.limit.reschedule(None)
         running, clock = self.running, self.turn.ports.clock
-        running.may_have_run, since = running.agreed, clock.monotonic()
+        running.may_have_run = running.agreed
+        await self.keep()
+        since = clock.monotonic()
         answer = await self.turn.approvals.ask(self.turn.id, call, summary, detail, patterns, note)
         running.waited_s += clock.monotonic() - since
         running.agreed, running.may_have_run = running.agreed or is_yes(answer), True
+        if is_yes(answer):
+            await self.keep()
         if self.limit_s is not None:
             self.limit.reschedule(asyncio.get_running_loop().time() + self.limit_s)
         return answer
@@ -89,10 +99,16 @@ class ToolRound:
     tainted: bool = False
     done: dict[int, ToolResultBlock] = field(default_factory=dict)
     begun: dict[int, _Running] = field(default_factory=dict)
+    message_id: str = ""
+    """Of the message with the results."""
+
+    def __post_init__(self) -> None:
+        self.message_id = self.turn.ports.new_id()
 
     async def run(self, *, cut: bool) -> tuple[ToolResultBlock, ...]:
         """All results. ``cut``: the answer hit the output limit, so nothing in it may run."""
         runnable: list[int] = []
+        await self._keep()
         for position, call in enumerate(self.calls):
             refusal = CUT if cut else await self._refusal(call)
             if refusal is None:
@@ -121,6 +137,18 @@ class ToolRound:
             for position in self.begun
             if position not in self.done
         )
+
+    async def _keep(self) -> None:
+        """Store what is to be said of each call if the program ends here: before a call may act, not after."""
+        blocks = tuple(self.done.get(position) or self._if_it_ends(position) for position in range(len(self.calls)))
+        turn = self.turn
+        message = Message(id=self.message_id, role=Role.TOOL, blocks=blocks)
+        session, turn_id = turn.conversation.session, turn.id
+        await turn.saver.save(lambda journal: journal.checkpoint(session, turn_id, message))
+
+    def _if_it_ends(self, position: int) -> ToolResultBlock:
+        may_have_run = self._may_have_run(position)
+        return failed(self.calls[position], CRASHED_IN_IT if may_have_run else CRASHED_BEFORE_IT)
 
     def _may_have_run(self, position: int) -> bool:
         return position in self.begun and self.begun[position].may_have_run
@@ -161,6 +189,7 @@ class ToolRound:
         async with places:
             turn, running = self.turn, _Running(self.turn.ports.clock.monotonic())
             self.begun[position] = running
+            await self._keep()
             turn.publish(ToolStarted(turn.id, call.call_id, call.name, call.arguments))
             result = await self._result(call, running)
             seconds = self._seconds(running)
@@ -174,7 +203,7 @@ class ToolRound:
             async with asyncio.timeout(limit_s) as limit:
                 run = ToolRun(
                     turn_id=turn.id,
-                    approver=_Approver(turn, running, limit, limit_s),
+                    approver=_Approver(turn, running, limit, limit_s, self._keep),
                     progress=lambda text: turn.publish(ToolProgressed(turn.id, call.call_id, turn.ports.conceal(text))),
                     tainted=self.tainted,
                 )

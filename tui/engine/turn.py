@@ -49,6 +49,7 @@ class TurnLoop:
         turn = self.turn
         session, started = turn.conversation.session, turn.turn(open_=True)
         await turn.saver.save(lambda journal: journal.turn_started(session, started))
+        turn.stored()
         self._announce()
         while True:
             await self._compaction.when_needed(turn.ask(), turn.publish)
@@ -78,7 +79,8 @@ class TurnLoop:
             results = self._tools.results()
             ends = self._tools.interrupted(results)
         if results:
-            turn.messages.append(Message(id=turn.ports.new_id(), role=Role.TOOL, blocks=results))
+            message_id = self._tools.message_id if self._tools is not None else turn.ports.new_id()
+            turn.messages.append(Message(id=message_id, role=Role.TOOL, blocks=results))
         untold = turn.messages[turn.told :] if self._announced else turn.messages[1:]
         if restored and partial is not None and partial not in untold:
             untold = [partial, *untold]
@@ -120,9 +122,10 @@ class TurnLoop:
             self._tell(stop)
             return False
         over_limit = self._calls.made >= self.turn.settings.calls_per_turn
-        results = await self._tools.run(cut=stop.finish in _CUT)
+        tools = self._tools
+        results = await tools.run(cut=stop.finish in _CUT)
         self._tools = None
-        await self.turn.add_results(results)
+        await self.turn.add_results(tools.message_id, results)
         return self._may_go_on(stop, over_limit=over_limit)
 
     def _may_go_on(self, stop: Stop, *, over_limit: bool) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import field
 
+from tui.domain.blocks import Block
 from tui.domain.compression import CompressionView, SummaryRun
 from tui.domain.cost import Paid
 from tui.domain.errors import StoreFull, StoreReadOnly
@@ -35,6 +36,8 @@ class Loaded:
     settings: Mapping[str, object] = field(default_factory=dict)
     earlier: bool = False
     """There are turns before these: ``load_before``."""
+    queue: tuple[tuple[Block, ...], ...] = ()
+    """Prompts that waited behind a turn when it was last open."""
     held: leases.Held | None = None
     """Somebody else has it open: offer to read it, or a fork."""
 
@@ -147,7 +150,7 @@ class Conversations:
 
 
 def _loaded(connection: sqlite3.Connection, session: str, last: int | None, held: leases.Held | None) -> Loaded:
-    from tui.store import summaries  # with the first session that is opened again
+    from tui.store import queued, summaries  # with the first session that is opened again
 
     number = branches.session_number(connection, session)
     head = branches.head_of(connection, number)
@@ -164,6 +167,7 @@ def _loaded(connection: sqlite3.Connection, session: str, last: int | None, held
         elsewhere=summaries.paid_elsewhere(connection, number, path) if last is None else (),
         spec=spec or _asked_last(turns),
         settings=settings,
+        queue=queued.queue_of(connection, number),
         earlier=len(path) > len(shown),
         held=held,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Sequence
 
+from tui.domain.blocks import Block
 from tui.domain.compression import CompressionView, SummaryRun
 from tui.domain.messages import Message, Turn
 from tui.store.branches import add_turn, find_turn, head_of, path_to, replace_path, set_head
@@ -102,6 +103,14 @@ class StoredJournal:
             add_run(connection, self._ensured(connection, session, now), run, now)
 
         await self._database.run(write)
+
+    async def queued(self, session: str, prompts: Sequence[Sequence[Block]]) -> None:
+        """These prompts wait behind the running turn."""
+        from tui.store.queued import set_queue
+
+        await self._database.run(
+            lambda connection: set_queue(connection, self._ensured(connection, session, self._now()), prompts)
+        )
 
     async def still_open(self, session: str) -> None:
         """Say so where others look; they may have taken it while this computer slept."""

@@ -12,6 +12,8 @@ from tui.domain.errors import StoreReadOnly
 _FOLDER = Path(__file__).parent / "migrations"
 SUMMARIES_SINCE = 2
 """The schema's version from which on requests for summaries are kept."""
+QUEUE_SINCE = 3
+"""The same for queued prompts."""
 
 
 @cache

@@ -46,6 +46,7 @@ _TABLES: Mapping[str, tuple[str, Mapping[str, str]]] = {
         },
     ),
     "block": ("place", {"kind": "text", "text": "text?", "payload": "text"}),
+    "queued": ("session", {"prompts": "text"}),
     "summary_run": (
         "seq",
         {"id": "text", "session": "int", "turn": "int?", "meta": "text", "cost": "real?", "created": "real"},
@@ -88,6 +89,7 @@ _MENDING = (
     UPDATE session SET head = (SELECT max(seq) FROM turn WHERE turn.session = session.seq)
     WHERE head IS NULL OR head NOT IN (SELECT seq FROM turn)
     """,
+    "DELETE FROM queued WHERE session NOT IN (SELECT seq FROM session)",
     "DELETE FROM summary_run WHERE session NOT IN (SELECT seq FROM session)",
     "UPDATE summary_run SET turn = NULL WHERE turn NOT IN (SELECT seq FROM turn)",
     "DELETE FROM block_blob WHERE hash NOT IN (SELECT hash FROM blob)",

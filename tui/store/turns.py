@@ -181,6 +181,8 @@ def finish_crashed(connection: sqlite3.Connection, session: int) -> None:
 
 
 def _mark_open(connection: sqlite3.Connection, turn: int) -> None:
+    # Tool results say themselves, call by call, how far it came.
+    connection.execute("UPDATE message SET open = 0 WHERE turn = ? AND open AND role = 'tool'", (turn,))
     rows = connection.execute("SELECT seq, meta FROM message WHERE turn = ? AND open", (turn,)).fetchall()
     for seq, meta in rows:
         try:
@@ -210,7 +212,7 @@ def read_turns(connection: sqlite3.Connection, turns: Sequence[int]) -> tuple[Tu
         blocks = read_blocks(connection, [head[0] for head in heads])
         for seq, turn, identity, role, meta, unfinished in heads:
             message = _message(identity, role, meta, blocks[seq])
-            if unfinished and message.interrupted is None:
+            if unfinished and message.interrupted is None and message.role is not Role.TOOL:
                 message = replace(message, interrupted=CRASHED)
             messages[turn].append(message)
     return tuple(

@@ -107,5 +107,6 @@ def stored_from(loaded: Loaded, notice: str = "") -> Stored:
         summaries=loaded.summaries,
         elsewhere=loaded.elsewhere,
         settings=loaded.settings,
+        queue=loaded.queue,
         notice=notice,
     )

@@ -98,6 +98,7 @@ class OpenSession:
             summaries=stored.summaries if stored is not None else (),
             elsewhere=stored.elsewhere if stored is not None else (),
             title=stored.title if stored is not None else "",
+            queue=stored.queue if stored is not None else (),
             values={name: self.layers.value(name) for name in keys()},
             notices=self._untold(stored.notice if stored is not None else "", lost),
         )

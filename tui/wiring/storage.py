@@ -16,6 +16,7 @@ from tui.domain.value import dataclass
 from tui.engine.ports import Journal
 
 if TYPE_CHECKING:
+    from tui.domain.blocks import Block
     from tui.domain.rows import SessionRow
 
 
@@ -34,6 +35,8 @@ class Stored:
     """What was paid on its other branches."""
     settings: Mapping[str, object] = field(default_factory=dict)
     """What was set in it, by the user's keys, as it was written down."""
+    queue: tuple[tuple[Block, ...], ...] = ()
+    """Prompts that waited behind a turn when the program ended."""
     notice: str = ""
     """What the user should hear about how it was opened."""
 
@@ -279,6 +282,9 @@ class _Kept:
     async def summary_run(self, session: str, run: SummaryRun) -> None:
         """Paid for."""
         self.summaries.append(run)
+
+    async def queued(self, session: str, prompts: Sequence[Sequence[Block]]) -> None:
+        """Not kept."""
 
     async def still_open(self, session: str) -> None:
         """Nobody else could take it."""
