@@ -35,6 +35,8 @@ FORMAT = "ponder-session"
 VERSION = 1
 KEPT_SETTINGS = ("reasoning.", "context.")
 """Settings an import may bring: nothing that decides what tools may do or where requests go."""
+LAST_DATE = 1e11
+"""Seconds since the epoch: later ones are no dates."""
 _EXACT = frozenset({"signature", "encrypted", "data"})
 """Opaque bytes: no pattern of a key means anything in them."""
 
@@ -195,8 +197,14 @@ def _own(found: Json) -> Archived:
         summaries=tuple(
             summaries.run_from(_name(item), text_of(item, "turn"), item) for item in objects(found, "summaries", [])
         ),
-        created=number_of(found, "created"),
+        created=_date(found),
     )
+
+
+def _date(found: Json) -> float | None:
+    """When it was made; None for what no clock says."""
+    value = number_of(found, "created")
+    return float(value) if value is not None and 0 < value < LAST_DATE else None
 
 
 def _kept(settings: Json) -> dict[str, object]:
@@ -211,7 +219,7 @@ def _own_turn(found: Json) -> ArchivedTurn:
         id=_name(found),
         parent=parent,
         messages=tuple(_own_message(item) for item in objects(found, "messages")),
-        created=number_of(found, "created"),
+        created=_date(found),
     )
 
 
@@ -228,9 +236,7 @@ def _own_message(found: Json) -> ArchivedMessage:
         raise Unreadable("`meta` is not an object")
     blocks = objects(found, "blocks")
     message = message_from(_name(found), text_of(found, "role"), meta, tuple(map(checked_block, blocks)))
-    return ArchivedMessage(
-        id=message.id, role=message.role.value, meta=meta, blocks=blocks, created=number_of(found, "created")
-    )
+    return ArchivedMessage(id=message.id, role=message.role.value, meta=meta, blocks=blocks, created=_date(found))
 
 
 def objects(found: Json, name: str, default: list[object] | None = None) -> list[dict[str, object]]:

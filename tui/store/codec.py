@@ -7,7 +7,7 @@ A block of a kind this version does not know stays the object it was, and is an 
 from __future__ import annotations
 
 import json
-import math
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from enum import StrEnum
@@ -31,6 +31,8 @@ from tui.domain.usage import Usage
 Json = Mapping[str, object]
 MAX_DIGITS = 400
 """Longer numbers are never meant; reading them is quadratic."""
+LARGEST_NUMBER = sys.float_info.max
+"""Larger ones fit into no float; NaN is not less."""
 UNREADABLE = "unreadable"
 """The kind of a block whose row is damaged."""
 
@@ -157,7 +159,7 @@ def number_of(found: Json, name: str) -> float | None:
     value = found.get(name)
     if value is None:
         return None
-    if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
+    if not isinstance(value, int | float) or isinstance(value, bool) or not abs(value) <= LARGEST_NUMBER:
         raise Unreadable(f"`{name}` is not a number")
     return value
 

@@ -37,6 +37,7 @@ IDLE_WAL = 1 << 20
 MOST_REPAIRS = 5
 """Of one run: a disk that breaks again and again is not filled with damaged copies."""
 LOG = logging.getLogger(__name__)
+LOG.addHandler(logging.NullHandler())  # where no log was opened, nothing goes to the terminal
 
 Result = TypeVar("Result")
 Work = Callable[[sqlite3.Connection], Result]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -13,6 +12,9 @@ from tui.domain.value import dataclass
 from tui.store.blocks import clear_blocks, read_blocks, split, stored_rows, write_blocks
 from tui.store.codec import UNREADABLE, Unreadable, block_from, block_object, dumps, loads, message_from, message_meta
 from tui.store.words import index_turn, unindex
+
+MOST_COST = 1e12
+"""Dollars: more is no price, and NaN is not less."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +140,7 @@ def _model(meta: Mapping[str, object]) -> str | None:
 
 
 def _finite(cost: object) -> float | None:
-    return float(cost) if isinstance(cost, int | float) and math.isfinite(cost) else None
+    return float(cost) if isinstance(cost, int | float) and abs(cost) < MOST_COST else None
 
 
 def settle_turn(connection: sqlite3.Connection, place: Place, turn: Turn) -> None:
