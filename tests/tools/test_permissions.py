@@ -74,7 +74,7 @@ async def test_a_denial_by_rule_names_the_rule_and_asks_nobody(tmp_path: Path) -
 
 
 async def test_after_words_of_others_an_allowed_command_asks_and_offers_no_always(bench: Bench) -> None:
-    await bench.call("shell", "shell(echo hi) ro", command="echo hi")
+    await bench.call("shell", "shell(=echo hi) full", command="echo hi")
     result = await bench.call("shell", "once", command="echo hi", tainted=True)
     assert (outcome(result), bench.user.asked[0].patterns) == ((True, "hi"), ())
     assert bench.user.asked[0].note.startswith("Words of others have entered this conversation")
