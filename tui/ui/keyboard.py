@@ -178,6 +178,7 @@ class TerminalDriver(LinuxDriver):
         self._told: Callable[[Ground], object] = lambda ground: None
         self._asked: str | None = None
         self._counts_clusters = False
+        self._keeps_input = False
 
     def start_application_mode(self) -> None:
         """Ask for more of the keyboard, too."""
@@ -203,6 +204,28 @@ class TerminalDriver(LinuxDriver):
             self.write(CLUSTERS_OFF)
         self.write("\x1b]22;default\x07\x1b[?1016l")
         super().stop_application_mode()
+
+    def wake(self) -> None:
+        """Set the terminal up again after the process was stopped and continued from outside.
+
+        Textual's own way throws away what was typed meanwhile (``tcflush`` in ``disable_input``).
+        """
+        self._keeps_input = True
+        try:
+            self.suspend_application_mode()
+        finally:
+            self._keeps_input = False
+        self.resume_application_mode()
+
+    def disable_input(self) -> None:
+        """Stop listening; what was typed and not read is kept while the terminal is only set up again."""
+        if not self._keeps_input:
+            super().disable_input()
+            return
+        self.exit_event.set()
+        if self._key_thread is not None:
+            self._key_thread.join()
+        self.exit_event.clear()
 
     def _get_terminal_size(self) -> tuple[int, int]:
         """What the terminal says, whatever a shell has left in COLUMNS and LINES; a serial line may say nothing."""

@@ -89,10 +89,24 @@ class Manners:
         if os.name == "nt" or driver is None or not isinstance(signal.getsignal(signal.SIGCONT), MethodType):
             return
 
+        waking = False
+        again = False
+
         def wake(number: int, frame: FrameType | None) -> None:
-            if not getattr(driver, "_must_signal_resume", False):
-                driver.suspend_application_mode()
-            driver.resume_application_mode()
+            nonlocal waking, again
+            again = True
+            if waking:
+                return  # the signal came while the one before it is dealt with, in this very thread
+            waking = True
+            try:
+                while again:
+                    again = False
+                    if getattr(driver, "_must_signal_resume", False):
+                        driver.resume_application_mode()
+                    elif (set_up := getattr(driver, "wake", None)) is not None:
+                        set_up()
+            finally:
+                waking = False
             loop.call_soon_threadsafe(self._repaint)
 
         signal.signal(signal.SIGCONT, wake)

@@ -1,0 +1,60 @@
+"""Stopped and continued from outside while somebody types; undo where nothing can be undone; ended at any moment."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from pathlib import Path
+
+from tests.e2e.terminal import Terminal, environment
+from tests.e2e.test_living import talking
+
+PONDER = [sys.executable, "-m", "tui", "--model", "demo/fast"]
+READY = "enter send"
+ROUNDS, LOOK_EVERY = 200, 10
+
+
+def test_no_key_is_lost_or_doubled_when_the_process_is_stopped_while_one_types(tmp_path: Path) -> None:
+    with Terminal(PONDER, environment(tmp_path)) as terminal:
+        terminal.wait_for(READY)
+        terminal.type("it listens")
+        terminal.wait_for("❯ it listens")
+        terminal.type("\x15")
+        terminal.until(lambda: "it listens" not in terminal.text(), "an empty composer")
+        for start in range(0, ROUNDS, LOOK_EVERY):
+            typed = ""
+            for number in range(start, start + LOOK_EVERY):
+                before, meanwhile = chr(97 + number % 26), chr(97 + (number * 7 + 3) % 26)
+                terminal.type(before)
+                terminal.signal(signal.SIGSTOP)
+                terminal.type(meanwhile)
+                terminal.signal(signal.SIGCONT)
+                typed += before + meanwhile
+            terminal.wait_for(f"❯ {typed} ")
+            terminal.type("\x15")
+            terminal.until(lambda typed=typed: typed not in terminal.text(), "an empty composer")
+        assert READY in terminal.text()
+        terminal.signal(signal.SIGTERM)
+        assert terminal.exit_code() == 128 + signal.SIGTERM
+        assert terminal.is_clean
+
+
+def test_undo_with_nothing_to_undo_does_nothing(tmp_path: Path) -> None:
+    with Terminal(PONDER, environment(tmp_path)) as terminal:
+        terminal.wait_for(READY)
+        terminal.type("\x1f\x1f")  # in an empty composer
+        terminal.type("\x1b[Z\x1f")  # wherever shift+tab leads
+        terminal.type("\x1bOP\x1f\x1b")  # over the help
+        terminal.wait_for(READY)
+        terminal.type("still here")
+        terminal.wait_for("still here")
+        assert terminal.process.poll() is None
+
+
+def test_the_first_signal_ends_a_stream(tmp_path: Path) -> None:
+    with talking(tmp_path) as (terminal, model):
+        model.say(*("many words " * 200 for _ in range(200)))
+        terminal.wait_for("many words")
+        terminal.signal(signal.SIGTERM)
+        assert terminal.exit_code() == 128 + signal.SIGTERM
+        assert terminal.is_clean
