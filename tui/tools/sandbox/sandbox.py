@@ -120,7 +120,8 @@ class Sandbox:
     ) -> AsyncIterator[Confined]:
         """The command line that runs it in the sandbox; leaving ends the traces of it."""
         before = Entries({})
-        temporary = await asyncio.to_thread(_temporary_folder)
+        # Not in a thread: a cancel meanwhile would leave the folder behind.
+        temporary = _temporary_folder()
         try:
             if strength is Strength.WRITES_FOLDER:
                 before = await asyncio.to_thread(guarded_entries, self.folder, self.guarded)
