@@ -70,6 +70,8 @@ def cut_code(line: Line, first: int, room: int) -> Line:
 def _edge(text: str, at: int, limit: int, line: Line, starts: list[int], rest: int) -> int:
     if text[limit] == " " and text[limit - 1] != " ":
         return limit + 1  # one blank stands in the margin
+    if text[limit - 1] == " " and text[at:limit].strip():
+        return limit  # in the midst of blanks, or behind the last of them
     place = bisect_right(starts, limit - 1) - 1
     begin, end = starts[place], starts[place + 1]
     if line[place].role == STRING and at < begin and limit < end <= begin + rest and text[at:begin].strip():
