@@ -1,0 +1,149 @@
+"""A server at loopback speed, and the cost of one event: ``python -m tests.bench.pressure [--seconds 6]``.
+
+The program on a pty, a letter every 100 ms while an answer floods in: how long each takes to be painted, how long after
+esc the server sees the connection close, how much memory the program takes. Then the CPU time of one event, from the
+engine's channel to the screen's state, at 100 and at 20,000 tokens of answer. The last line is JSON.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import socket
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+from tests.bench.screens import percentile
+from tests.e2e.terminal import Terminal, environment
+from tui.domain.events import RequestStarted, Streamed
+from tui.domain.stream import BlockStarted, TextDelta
+from tui.domain.thinking import ModelSpec, PlanState, ThinkingPlan
+from tui.engine.channel import Channel
+from tui.engine.state import SessionState, SessionView
+
+LIMITS = {"key_max_ms": 200, "event_ratio": 1.5}
+KINDS = {"text": "content", "thinking": "reasoning_content"}
+PIECES = (20, 2_000)
+EVENTS = 2_000
+
+
+class Flood:
+    """Answers every prompt with words without end, as fast as the socket takes them."""
+
+    def __init__(self, kind: str, piece: int) -> None:
+        self.hung_up = threading.Event()
+        self.closed_at = 0.0
+        text = ("lorem ipsum dolor sit amet, *consectetur* `elit` sed do eiusmod.\n\n" * (piece // 60 + 2))[:piece]
+        delta = {"choices": [{"index": 0, "delta": {KINDS[kind]: text}, "finish_reason": None}]}
+        data = b"data: " + json.dumps(delta).encode() + b"\n\n"
+        self._batch = b"%x\r\n%s\r\n" % (len(data), data) * 200
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        while True:
+            connection, _ = self._listener.accept()
+            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+
+    def _serve(self, connection: socket.socket) -> None:
+        if not connection.recv(65_536).startswith(b"POST"):
+            connection.close()
+            return
+        try:
+            connection.sendall(
+                b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
+            )
+            deadline = time.monotonic() + 60
+            while time.monotonic() < deadline:
+                connection.sendall(self._batch)
+        except OSError:
+            self.closed_at = time.perf_counter()
+            self.hung_up.set()
+
+
+def memory_mb(process: int) -> float:
+    """What a process holds."""
+    found = re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{process}/status").read_text(encoding="ascii"))
+    return int(found[1]) / 1024 if found else float("nan")
+
+
+def flooded(kind: str, piece: int, seconds: float) -> dict[str, float]:
+    """Type while an answer floods in, then stop it."""
+    server = Flood(kind, piece)
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder)
+        config = home / "ponder" / "config"
+        config.mkdir(parents=True)
+        (config / "config.toml").write_text(
+            'model = "loop/model"\n[providers.loop]\nwire = "openai-chat"\nauth = "none"\n'
+            f'base_url = "http://127.0.0.1:{server.port}/v1"\n',
+            encoding="utf-8",
+        )
+        with Terminal([sys.executable, "-m", "tui"], environment(home), parsed=False) as terminal:
+            terminal.until(lambda: b"send" in terminal.raw, "the screen")
+            terminal.type("go\r")
+            took: list[float] = []
+            begun = time.perf_counter()
+            while time.perf_counter() - begun < seconds:
+                letter, at, pressed = chr(0x4E00 + len(took)), len(terminal.raw), time.perf_counter()
+                terminal.type(letter)
+                terminal.until(lambda letter=letter, at=at: letter.encode() in terminal.raw[at:], letter)
+                took.append(time.perf_counter() - pressed)
+                while time.perf_counter() - pressed < 0.1:
+                    terminal.pump(0.01)
+            held = memory_mb(terminal.process.pid)
+            pressed = time.perf_counter()
+            terminal.type("\x1b")
+            terminal.until(server.hung_up.is_set, "the end of the stream")
+    return {
+        "key_median_ms": round(percentile(took, 0.5) * 1000, 1),
+        "key_max_ms": round(max(took) * 1000, 1),
+        "esc_ms": round((server.closed_at - pressed) * 1000, 1),
+        "memory_mb": round(held, 1),
+    }
+
+
+def event_microseconds(tokens: int) -> float:
+    """CPU time of one delta behind an answer of so many tokens."""
+    plan = ThinkingPlan(asked=1, nominal=None, sent=None, state=PlanState.ON)
+    channel = Channel(SessionView(session="s", seq=0, spec=ModelSpec(provider="p", model="m"), plan=plan))
+    view, subscription = channel.attach()
+    state = SessionState(view, keep_text=False)
+    channel.publish(RequestStarted("t", 1, 1, view.spec, plan), Streamed("t", 1, 1, BlockStarted(0, "text")))
+    channel.publish(*(Streamed("t", 1, 1, TextDelta(0, "word")) for _ in range(tokens)))
+    subscription.drain()
+    best = float("inf")
+    for _ in range(5):
+        used = time.process_time()
+        for _ in range(EVENTS):
+            channel.publish(Streamed("t", 1, 1, TextDelta(0, "word")))
+            for stamped in subscription.drain():
+                state.apply(stamped.event)
+            assert state.now.seq == 0
+        best = min(best, (time.process_time() - used) / EVENTS * 1e6)
+    return best
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=6.0)
+    seconds = parser.parse_args().seconds
+    rows: dict[str, dict[str, float]] = {}
+    for kind in KINDS:
+        for piece in PIECES:
+            row = rows[f"{kind} by {piece}"] = flooded(kind, piece, seconds)
+            print(f"{kind} by {piece:5}", row, flush=True)
+    early, late = event_microseconds(100), event_microseconds(20_000)
+    rows["event"] = {"us_at_100": round(early, 2), "us_at_20000": round(late, 2), "event_ratio": round(late / early, 2)}
+    print("event", rows["event"])
+    print(json.dumps({"bench": "pressure", "results": rows, "limits": LIMITS}))
+
+
+if __name__ == "__main__":
+    main()
