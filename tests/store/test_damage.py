@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.store.stage import Stage, a_turn, open_stage, rich_turn
+from tui.domain.errors import StoreFull
 from tui.store.recovery import _TABLES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -175,6 +176,34 @@ async def test_deleted_words_do_not_come_back(tmp_path: Path) -> None:
     assert [row.id for row in await again.library.sessions()] == ["kept"]
     assert await again.library.sessions("secret") == []
     again.database.close()
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="mounting a small disk takes root")
+async def test_a_repair_without_room_changes_nothing_and_is_done_when_there_is_room(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=900k", "tmpfs", str(disk)], check=False)
+    if mounted.returncode:
+        pytest.skip("nothing may be mounted here: a repair on a full disk is not tried")
+    stage = open_stage(disk)
+    try:
+        for number in range(5):
+            await stage.keep("s", a_turn(number, said="word " * 400))
+        stage.database.close()
+        with stage.database.path.open("r+b") as file:
+            file.write(b"\xff" * PAGE)
+        (disk / "filler").write_bytes(bytes(500_000))
+        stage = open_stage(disk)
+        for _ in range(7):
+            with pytest.raises(StoreFull):
+                await stage.keep("s", a_turn("late"))
+        (disk / "filler").unlink()
+        subprocess.run(["mount", "-o", "remount,size=8m", str(disk)], check=True)
+        await stage.keep("s", a_turn("late"))
+        assert [(row.id, row.turns) for row in await stage.library.sessions()] == [("s", 6)]
+    finally:
+        stage.database.close()
+        subprocess.run(["umount", str(disk)], check=True)
 
 
 async def test_the_salvaged_tables_are_those_of_the_schema(stage: Stage) -> None:

@@ -158,8 +158,8 @@ class Database:
     def _repair(self, fault: Exception) -> None:
         from tui.store.recovery import recover
 
-        self._repairs += 1
         if is_damage_of_index(fault):
+            self._repairs += 1
             _transaction(self._writable(), index_all, "BEGIN IMMEDIATE")
             return
         if self._connection is not None:
@@ -168,6 +168,7 @@ class Database:
         with one_at_a_time(self.path):
             if _identity(self.path) == self._file:  # else another process was faster
                 self._notice(recover(self.path, self._file_system))
+                self._repairs += 1  # one that had no room is tried again
 
     def _notice(self, sentence: str) -> None:
         if sentence not in self._notices:
