@@ -75,6 +75,7 @@ async def house(
     stored: Sequence[Turn] = (),
     tools: bool = False,
     stored_in: Literal["memory", "file"] = "memory",
+    reopen: str = "",
     **wishes: object,
 ) -> AsyncIterator[House]:
     """The program as ``ponder`` starts it, with a session open."""
@@ -89,6 +90,7 @@ async def house(
     try:
         current = OpenSession(program, storage, interactive=True)
         left = Stored(id="left", title="", spec=None, turns=tuple(stored)) if stored else None
+        left = await storage.load(reopen) if reopen else left
         spec = first_spec(program, findings.ready())
         current.chosen_by_default = spec == DEMO and not named_model(program)
         current.start(spec, left)

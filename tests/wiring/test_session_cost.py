@@ -97,11 +97,7 @@ async def shown(home: Path, ponder: Run, scripts: Sequence[Sequence[Step]], play
             found = await everywhere(s)
             session = s.house.current.session_id
         found |= await asyncio.to_thread(commands, session, ponder)
-        async with screen(home, model=MODEL, environment=KEY, stored_in="file") as s:
-            await s.house.desk.chat.open_session(session)
-            await s.house.desk.chat.new_session()
-            await s.house.desk.chat.open_session(session)
-            s.app.chat.open()
+        async with screen(home, model=MODEL, environment=KEY, stored_in="file", reopen=session) as s:
             await until(s.pilot, lambda: bool(s.app.chat.view() and s.app.chat.view().turns))
             found |= {f"{place}, opened again": amount for place, amount in (await everywhere(s)).items()}
     assert len(set(found.values())) == 1, found
