@@ -64,6 +64,18 @@ def deep(path: Path) -> None:
     path.write_text(("" if path.suffix == ".json" else "x = ") + "[" * 60_000)
 
 
+def digits(path: Path) -> None:
+    """A number that Python refuses to read."""
+    number = "9" * 5_000
+    path.write_text(number if path.suffix == ".json" else f"x = {number}\n")
+
+
+def wide(path: Path) -> None:
+    """A number that Python reads and refuses to print."""
+    number = "0x" + "f" * 20_000
+    path.write_text("9" * 400 if path.suffix == ".json" else f"allow = [{number}]\nmodel = {number}\n")
+
+
 FILES = (
     "config/config.toml",
     "config/keys.toml",
@@ -78,7 +90,7 @@ FILES = (
 )
 FOLDERS = ("config/themes", "config/profiles", "state", "cache")
 BAD_FILES = (
-    fifo, device, loop, folder, broken_link, fails_when_read, huge, unreadable, not_text, deep
+    fifo, device, loop, folder, broken_link, fails_when_read, huge, unreadable, not_text, deep, digits, wide
 )  # fmt: skip
 BAD_FOLDERS = (fifo, device, loop, broken_link, unreadable_folder)
 
@@ -122,7 +134,8 @@ def test_a_prompt_is_answered_whatever_lies_where_a_file_or_folder_is_expected(
         tidy(path)
     assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
     assert done.stdout.strip()
-    assert not files or bad is deep or "`config.toml` cannot be read" in done.stderr
+    assert not files or bad in (deep, digits, wide) or "`config.toml` cannot be read" in done.stderr
+    assert not files or "`config.toml`" in done.stderr
     assert not files or "`permissions.toml`" in done.stderr
 
 
@@ -174,3 +187,54 @@ def test_a_thousand_themes_profiles_and_an_emacs_lock_do_not_hold_up_the_start(t
         terminal.wait_for("a0.toml")
         terminal.type("hello\r")
         terminal.wait_for("Welcome to ponder")
+
+
+def test_the_home_of_a_user_nobody_knows_is_a_name_like_any_other(tmp_path: Path) -> None:
+    with Terminal([*PONDER, "-m", "demo"], environment(tmp_path), size=(100, 30)) as terminal:
+        terminal.wait_for(READY)
+        terminal.type("see @~nobody-knows/x")
+        terminal.wait_for("❯ see @~nobody-knows/x")
+        terminal.type(" \r")
+        terminal.wait_for("Welcome to ponder")
+    done = asked(tmp_path, "-p", "hello", "-m", "demo", "--attach", "~nobody-knows/x")
+    assert (done.returncode, "`~nobody-knows/x` is not a file" in done.stderr) == (2, True), done.stderr
+    home = {**environment(tmp_path), "PONDER_HOME": "~nobody-knows/x"}
+    command = [*PONDER, "-p", "hello", "-m", "demo/fast"]
+    answer = subprocess.run(
+        command, env=home, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE_S, check=False
+    )
+    assert (answer.returncode, answer.stderr) == (0, "")
+
+
+def test_a_working_folder_that_is_gone_is_said(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    for words in (["-p", "hello", "-m", "demo/fast"], ["doctor"], ["context", "-m", "demo/fast"]):
+        gone.mkdir()
+        command = ["sh", "-c", 'rmdir ../gone && exec "$0" "$@"', *PONDER, *words]
+        done = subprocess.run(
+            command,
+            env=environment(tmp_path),
+            cwd=gone,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+            check=False,
+        )
+        assert (done.returncode, "Traceback" in done.stderr) == (2, False), done.stderr
+        assert "The working folder cannot be used: No such file or directory." in done.stderr
+
+
+def test_a_working_folder_that_goes_while_the_program_runs_ends_no_session(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    command = ["sh", "-c", f'cd "{gone}" && exec "$0" "$@"', *PONDER, "-m", "demo/fast"]
+    with Terminal(command, environment(tmp_path), size=(100, 30)) as terminal:
+        terminal.wait_for(READY)
+        gone.rmdir()
+        terminal.type("hello\r")
+        terminal.wait_for("Welcome to ponder")
+        terminal.type("/export md")
+        terminal.wait_for("❯ /export md")
+        terminal.type(" \r")
+        terminal.wait_for("cannot be written")

@@ -75,16 +75,16 @@ def run(args: argparse.Namespace) -> int:
         print(f"ponder: `{alone[0]}` belongs to `-p TEXT`, which answers without a screen.", file=sys.stderr)
         return EXIT_USAGE
 
-    wishes = Wishes(
-        model=args.model,
-        asked=args.thinking_budget,
-        profile=args.profile,
-        assignments=tuple(args.assignments),
-        no_tools=args.no_tools,
-        headless=args.prompt is not None,
-        allow=tuple(args.allow),
-    )
     try:
+        wishes = Wishes(
+            model=args.model,
+            asked=args.thinking_budget,
+            profile=args.profile,
+            assignments=tuple(args.assignments),
+            no_tools=args.no_tools,
+            headless=args.prompt is not None,
+            allow=tuple(args.allow),
+        )
         if args.prompt is not None:
             from tui.wiring.headless import run_prompt
 

@@ -13,6 +13,7 @@ from tui.commands.key_names import key_name
 from tui.domain.errors import ConfigError
 from tui.domain.printable import one_line
 from tui.domain.value import dataclass
+from tui.settings.user_files import parse_user_toml
 
 if TYPE_CHECKING:
     from tui.commands.registry import Registry
@@ -45,8 +46,8 @@ def read_keymap(registry: Registry, text: str, file: str = "keys.toml") -> Keyma
     """The defaults with the file's changes: ``"view.sidebar" = "ctrl+b"`` or a list of keys, ``""`` unbinds."""
     defaults = default_keymap(registry)
     try:
-        document = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        document = parse_user_toml(text)
+    except tomllib.TOMLDecodeError as error:
         return Keymap(keys=defaults.keys, problems=(ConfigError(f"`{file}`: {error}.", file=file),))
     keys = dict(defaults.keys)
     problems: list[ConfigError] = []

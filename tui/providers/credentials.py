@@ -13,7 +13,7 @@ from typing import TypeVar
 from tui.domain.errors import ConfigError
 from tui.domain.value import dataclass
 from tui.providers.secret import Secret
-from tui.settings.user_files import make_private_folder, read_user_text
+from tui.settings.user_files import make_private_folder, parse_user_toml, read_user_text
 
 KEYRING_SERVICE = "ponder"
 KEYRING_LIMIT_S = 2.0
@@ -50,10 +50,10 @@ class CredentialsFile:
             raise ConfigError(f"`{self.path}` cannot be read: {error.strerror}.", file=str(self.path)) from None
         self._refuse_if_open(status)
         try:
-            table = tomllib.loads(read_user_text(self.path) or "")
+            table = parse_user_toml(read_user_text(self.path) or "")
         except OSError as error:
             raise ConfigError(f"`{self.path}` cannot be read: {error.strerror}.", file=str(self.path)) from None
-        except (tomllib.TOMLDecodeError, RecursionError):
+        except tomllib.TOMLDecodeError:
             raise ConfigError(f"`{self.path}` is not readable TOML.", file=str(self.path)) from None
         rows = {}
         for provider, row in table.items():

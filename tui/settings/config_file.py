@@ -13,7 +13,7 @@ from tui.domain.late_pattern import late_pattern
 from tui.domain.value import dataclass
 from tui.settings.assign import checked, find_key, flat, nearest
 from tui.settings.schema import is_group, top_names
-from tui.settings.user_files import read_user_text
+from tui.settings.user_files import parse_user_toml, read_user_text
 
 TABLES = ("providers", "models", "mcp", "permissions")
 """Tables of config.toml that are not settings; their rooms validate them."""
@@ -40,8 +40,8 @@ def read_config(path: Path) -> ConfigFile:
     except ConfigError as problem:
         return ConfigFile(problems=(problem,))
     try:
-        document = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        document = parse_user_toml(text)
+    except tomllib.TOMLDecodeError as error:
         return ConfigFile(problems=(_syntax(path, text, str(error)),))
     return _checked(path, text, document)
 

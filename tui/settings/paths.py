@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tui.domain.value import dataclass
+from tui.settings.user_files import with_home
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +68,7 @@ def find_paths(environment: Mapping[str, str]) -> Paths:
     """``PONDER_HOME`` puts everything into one folder; otherwise the platform's own places."""
     home = environment.get("PONDER_HOME")
     if home:
-        root = Path(home).expanduser()
+        root = with_home(Path(home))
         return Paths(config=root / "config", data=root / "data", state=root / "state", cache=root / "cache")
     import platformdirs  # 2 ms; not needed with PONDER_HOME
 

@@ -13,7 +13,7 @@ from tui.domain.errors import ConfigError
 from tui.domain.value import dataclass
 from tui.settings.assign import checked, find_key, flat, nearest
 from tui.settings.atomic import write_atomically
-from tui.settings.user_files import list_user_files, may_exist, read_user_text
+from tui.settings.user_files import list_user_files, may_exist, parse_user_toml, read_user_text
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
@@ -77,8 +77,8 @@ def load_profile(folder: Path, name: str) -> Profile:
 def parse_profile(name: str, text: str, *, shipped: bool) -> Profile:
     """A profile from its TOML."""
     try:
-        document = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        document = parse_user_toml(text)
+    except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"Profile `{name}`: {error}.", key=name) from None
     model, description = document.pop("model", None), document.pop("description", "")
     if not isinstance(model, str | None) or not isinstance(description, str):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from tui.domain.errors import ConfigError
 from tui.settings.assign import checked, flat
 from tui.settings.merged_file import Content, MergedFile
 from tui.settings.schema import keys
+from tui.settings.user_files import parse_user_toml
 
 HEAD = "# Written by ponder. What config.toml says wins.\n"
 
@@ -50,7 +50,7 @@ class RememberedSettings:
 def _parse(text: str) -> Content:
     """Dotted keys; what another version wrote and this one does not know is left out."""
     found: Content = {}
-    for key, value in flat(tomllib.loads(text)).items():
+    for key, value in flat(parse_user_toml(text)).items():
         if key in keys() and is_remembered(key):
             try:
                 found[key] = checked(keys()[key], value)

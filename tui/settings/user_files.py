@@ -7,14 +7,18 @@ Every failure is an OSError whose ``strerror`` fits into "cannot be read: …".
 
 from __future__ import annotations
 
+import math
 import os
+import re
 import stat
+import tomllib
 from itertools import islice
 from pathlib import Path
 
 NO_WAITING = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_CLOEXEC", 0)
 MEGABYTE = 1_000_000
 LONGEST_LOG = 1_000_000
+LARGEST_INTEGER_BITS = 1_024
 MOST_ENTRIES = 10_000
 """Entries of a folder that are looked at."""
 
@@ -24,6 +28,14 @@ class UnusableFile(OSError):
 
     def __init__(self, path: Path, why: str) -> None:
         super().__init__(0, why, str(path))
+
+
+def with_home(path: Path) -> Path:
+    """``~`` and ``~user`` replaced; a user nobody knows is a name like any other, as in a shell."""
+    try:
+        return path.expanduser()
+    except RuntimeError:
+        return path
 
 
 def read_user_file(path: Path, limit: int = MEGABYTE) -> bytes | None:
@@ -58,6 +70,30 @@ def read_user_text(path: Path, limit: int = MEGABYTE) -> str | None:
         return content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:
         raise UnusableFile(path, f"it is not UTF-8 text (byte {error.start})") from None
+
+
+def parse_user_toml(text: str) -> dict[str, object]:
+    """A TOML document. Everything that is wrong with it is a TOMLDecodeError."""
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        raise
+    except RecursionError:
+        raise tomllib.TOMLDecodeError("it is nested too deeply") from None
+    except ValueError:  # Python reads no decimal number of more digits than this
+        start = m.start() if (m := re.search(r"\d[\d_]{4299}", text)) else 0
+        line, column = text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start)
+        raise tomllib.TOMLDecodeError(f"A number has too many digits (at line {line}, column {column})") from None
+    return {key: _printable_numbers(value) for key, value in document.items()}
+
+
+def _printable_numbers(value: object) -> object:
+    """Integers beyond every float, which hexadecimal digits can say and no message could quote, are infinite."""
+    if isinstance(value, dict):
+        return {key: _printable_numbers(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_printable_numbers(inner) for inner in value]
+    return math.inf if isinstance(value, int) and value.bit_length() > LARGEST_INTEGER_BITS else value
 
 
 def list_user_files(folder: Path, suffix: str, most: int) -> tuple[Path, ...]:

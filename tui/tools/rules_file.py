@@ -14,7 +14,7 @@ import tomli_w
 
 from tui.domain.errors import ConfigError
 from tui.settings.atomic import write_atomically
-from tui.settings.user_files import read_user_text
+from tui.settings.user_files import parse_user_toml, read_user_text
 from tui.tools.rules import Rule, Verdict, read_rule
 
 _HEAD = (
@@ -98,8 +98,8 @@ def _rule(verdict: Verdict, text: object, home: str) -> Rule:
 
 def _document(path: Path) -> Mapping[str, object]:
     try:
-        return tomllib.loads(read_user_text(path) or "")
+        return parse_user_toml(read_user_text(path) or "")
     except OSError as error:
         raise ConfigError(f"`{path.name}` cannot be read: {error.strerror}.", file=str(path)) from None
-    except (tomllib.TOMLDecodeError, RecursionError):
+    except tomllib.TOMLDecodeError:
         raise ConfigError(f"`{path.name}` is broken: until it is mended everything asks.", file=str(path)) from None

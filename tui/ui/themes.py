@@ -11,7 +11,7 @@ from textual.theme import Theme
 
 from tui.domain.errors import ConfigError
 from tui.domain.value import dataclass
-from tui.settings.user_files import list_user_files, read_user_text
+from tui.settings.user_files import list_user_files, parse_user_toml, read_user_text
 
 COLOUR = re.compile(r"^(#[0-9a-fA-F]{6}|ansi_[a-z_]+)$")
 FIELDS = (
@@ -110,8 +110,8 @@ def theme_files(own: Path | None) -> tuple[Path, ...]:
 def parse_theme(file: str, text: str, *, own: bool) -> ThemeFile:
     """A theme from its TOML; whatever is not a colour is refused."""
     try:
-        document = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        document = parse_user_toml(text)
+    except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"Theme `{file}`: {error}.", file=file) from None
     name = document.get("name")
     if not isinstance(name, str) or not NAME.match(name):

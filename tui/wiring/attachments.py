@@ -10,7 +10,7 @@ from pathlib import Path
 from tui.domain.blocks import Block, ImageBlock, TextBlock
 from tui.domain.counting import count
 from tui.domain.errors import UsageError
-from tui.settings.user_files import read_user_file
+from tui.settings.user_files import read_user_file, with_home
 
 PICTURES = {
     ".png": "image/png",
@@ -27,7 +27,7 @@ SKIPPED = {".git", "node_modules", "__pycache__", ".venv", ".mypy_cache", ".pyte
 
 def read_attachment(folder: Path, name: str) -> Block:
     """The block for a file."""
-    path = Path(name.strip().strip("\"'")).expanduser()
+    path = with_home(Path(name.strip().strip("\"'")))
     path = path if path.is_absolute() else folder / path
     try:
         if not path.is_file():
@@ -50,7 +50,7 @@ def read_attachment(folder: Path, name: str) -> Block:
 
 def complete_path(folder: Path, start: str) -> Sequence[str]:
     """Paths that a start could become: its own folder's first, then by name anywhere below."""
-    typed = Path(start).expanduser()
+    typed = with_home(Path(start))
     inside = (typed if start.endswith("/") else typed.parent) if start else Path()
     base = inside if inside.is_absolute() else folder / inside
     last = "" if start.endswith("/") or not start else typed.name.lower()

@@ -6,7 +6,17 @@ from collections.abc import Sequence
 from dataclasses import field
 from pathlib import Path
 
+from tui.domain.errors import UsageError
 from tui.domain.value import dataclass
+
+
+def _working_folder() -> Path:
+    try:
+        return Path.cwd()
+    except OSError as error:
+        raise UsageError(
+            f"The working folder cannot be used: {error.strerror}.", advice="Change to another one."
+        ) from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +32,7 @@ class Wishes:
     no_tools: bool = False
     allow: Sequence[str] = ()
     """Tools a headless run may use without asking."""
-    folder: Path = field(default_factory=Path.cwd)
+    folder: Path = field(default_factory=_working_folder)
     """The working folder: what tools see."""
     headless: bool = False
     """Nobody is there to be asked."""

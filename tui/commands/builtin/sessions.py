@@ -54,13 +54,14 @@ async def _export(context: CommandContext, words: str) -> None:
         raise UsageError("`/export` knows md, json and html.")
     content = "all" if "--all" in parts else "thinking" if "--thinking" in parts else "answers"
     text = await context.desk.library.export(context.desk.chat.session_id, form, content)
-    path = Path.cwd() / f"ponder-{context.desk.chat.session_id[-8:]}.{form}"
+    name = f"ponder-{context.desk.chat.session_id[-8:]}.{form}"
     try:
+        path = Path.cwd() / name
         path.write_text(text, encoding="utf-8")
         path.chmod(0o600)
     except OSError as error:
-        raise UsageError(f"`{path.name}` cannot be written: {error.strerror}.") from None
-    context.screen.say(f"Written to {path.name}.")
+        raise UsageError(f"`{name}` cannot be written: {error.strerror}.") from None
+    context.screen.say(f"Written to {name}.")
 
 
 async def _import(context: CommandContext, words: str) -> None:

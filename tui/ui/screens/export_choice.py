@@ -68,13 +68,14 @@ def ask_export(sheet: Sheet[str], library: Library, session: str) -> None:
 
 
 async def _export(sheet: Sheet[str], library: Library, session: str, form: Form, parts: str) -> None:
-    path = Path.cwd() / f"ponder-{session[-8:]}.{form}"
+    name = f"ponder-{session[-8:]}.{form}"
     try:
+        path = Path.cwd() / name
         path.write_text(await library.export(session, form, parts), encoding="utf-8")
         path.chmod(0o600)
     except PonderError as error:
         sheet.complain(error)
     except OSError as error:
-        sheet.ponder.say(f"{path} could not be written: {error.strerror}.", Severity.ERROR)
+        sheet.ponder.say(f"{name} could not be written: {error.strerror}.", Severity.ERROR)
     else:
         sheet.say(f"Written to {path}")

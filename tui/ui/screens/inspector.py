@@ -158,7 +158,7 @@ class Inspector(Sheet[None]):
         if not self._request:
             self.say("There is no request to save yet.")
             return
-        path = Path.cwd() / "ponder-request.json"
+        path = Path("ponder-request.json")
         try:
             path.write_text(pretty(self._request), encoding="utf-8")
             path.chmod(0o600)
