@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tui.tools.sandbox import bubblewrap, landlock, seccomp
+from tui.tools.sandbox.guarded_entries import Guards
 from tui.tools.sandbox.landlock import Right
 from tui.tools.sandbox.sandbox import Kernel, Sandbox, filter_beside_landlock
 from tui.tools.sandbox.strength import Strength
@@ -241,7 +242,7 @@ async def test_the_profile_of_macos_refuses_all_it_does_not_name(tmp_path: Path)
     (folder / ".envrc").write_text("")
     sandbox = Sandbox(
         folder=folder,
-        guarded=lambda path: path.name == ".envrc",
+        guards=Guards(lambda path: path.name == ".envrc"),
         hidden=lambda: [config],
         kernel=lambda: Kernel(seatbelt=True),
     )
@@ -264,7 +265,7 @@ async def test_the_profile_of_macos_refuses_all_it_does_not_name(tmp_path: Path)
 
 
 async def test_what_the_child_is_told_can_be_read_as_json(tmp_path: Path) -> None:
-    sandbox = Sandbox(folder=tmp_path, guarded=lambda _: False, kernel=lambda: Kernel(landlock=4, seccomp=True))
+    sandbox = Sandbox(folder=tmp_path, guards=Guards(lambda _: False), kernel=lambda: Kernel(landlock=4, seccomp=True))
     async with sandbox.confine(WRITES, ["/bin/true"], {"HOME": "/h"}) as confined:
         assert confined.specification is not None
         told = json.loads(confined.specification.read_text())

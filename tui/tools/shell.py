@@ -11,6 +11,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from tui.domain.counting import count
 from tui.domain.errors import ToolError
 from tui.tools.ports import Intent, Job, Outcome, Prepared, on_a_line, said
 from tui.tools.processes import Command, Ended, run_to_end
@@ -25,6 +26,9 @@ DEFAULT_SECONDS = 120
 MAX_SECONDS = 600
 BEFORE_THE_ENGINE_S = 2.0
 """A call that must end by a limit from outside ends this much earlier, so that its output is not lost."""
+
+MOST_TOLD = 20
+"""Renamed files that are named in a result."""
 
 _PASSED_ON = frozenset({"PATH", "HOME", "LANG", "LANGUAGE", "TERM", "TMPDIR", "USER", "LOGNAME", "SHELL", "TZ"})
 _FIXED = {"GIT_TERMINAL_PROMPT": "0", "PAGER": "cat", "GIT_PAGER": "cat", "DEBIAN_FRONTEND": "noninteractive"}
@@ -95,18 +99,26 @@ class Shell:
         if never_started:
             said_by_it = ended.output.text().strip()[-300:]
             raise ToolError(f"The sandbox could not be set up, so the command was not run: {said_by_it}")
-        if looks_refused(ended.output.text(), failed=ended.code != 0) or confined.set_aside:
+        if looks_refused(ended.output.text(), failed=ended.code != 0) or confined.set_aside.moved:
             self._stopped.add(command)
         notes = self._what_the_sandbox_did(ended, confined, job.rule, command)
-        return _told(ended, notes, failed=bool(confined.set_aside))
+        return _told(ended, notes, failed=bool(confined.set_aside.moved))
 
     def _what_the_sandbox_did(self, ended: Ended, confined: Confined, rule: str, command: str) -> list[str]:
         strength = confined.strength
         notes = [
             f"(`{on_a_line(path.relative_to(self.workspace.root))}` is a file that other programs run by themselves:"
             f" it was renamed to `{on_a_line(new.relative_to(self.workspace.root))}`)"
-            for path, new in confined.set_aside
+            for path, new in confined.set_aside.moved[:MOST_TOLD]
         ]
+        more = len(confined.set_aside.moved) - MOST_TOLD
+        if more > 0:
+            notes.append(f"({count(more, 'more file')} renamed like that)")
+        if not confined.set_aside.complete:
+            notes.append(
+                "(The command made so many files that not all were looked at: some may be files that other programs"
+                " run by themselves.)"
+            )
         if command in self._stopped:
             notes.append(
                 f"(The sandbox probably stopped something: by the rule `{rule}` {strength.words}. Call it again"

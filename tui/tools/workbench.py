@@ -20,6 +20,7 @@ from tui.tools.mcp_config import read_servers
 from tui.tools.permissions import Policy, open_permissions
 from tui.tools.ports import Tool
 from tui.tools.read_file import ReadFile
+from tui.tools.sandbox.guarded_entries import Guards
 from tui.tools.sandbox.sandbox import Kernel, Sandbox, this_kernel
 from tui.tools.seen_files import SeenFiles
 from tui.tools.shell import Shell, child_environment
@@ -69,7 +70,7 @@ def build_workbench(around: Surroundings) -> Workbench:
     workspace = Workspace(folder, home, guarded, tuple(path.resolve() for path in around.protected))
     sandbox = Sandbox(
         folder=folder,
-        guarded=_guarded_in(workspace, around.environment),
+        guards=Guards(_guarded_in(workspace, around.environment), _begins(workspace)),
         hidden=lambda: (*guarded.secret.existing(), *workspace.protected),
         too_wide=folder == Path(folder.anchor) or folder in home.parents,
         kernel=around.kernel,
@@ -105,7 +106,7 @@ def _guarded_in(workspace: Workspace, environment: Mapping[str, str]) -> Callabl
     """What a sandboxed command must leave alone in the working folder."""
     searched = environment.get("PATH", "").split(":")
     # Programs found by name, and ponder itself where it is installed in the working folder, run without the sandbox.
-    programs = {Path(folder).resolve() for folder in searched if Path(folder).is_absolute()}
+    programs = {(workspace.root / folder).resolve() for folder in searched if folder}
     programs |= {Path(sys.prefix).resolve(), Path(__file__).resolve().parents[1]}
     programs.discard(workspace.root)
     startup = workspace.guarded.startup
@@ -121,6 +122,13 @@ def _guarded_in(workspace: Workspace, environment: Mapping[str, str]) -> Callabl
         return (may_fit(path.name) and startup.fits(path)) or workspace.is_ours(path) or path in programs
 
     return guarded
+
+
+def _begins(workspace: Workspace) -> Callable[[str], bool]:
+    """Names of folders with which a pattern goes on: `.cargo` of `.cargo/config*`."""
+    above = {name for pattern in workspace.guarded.startup.patterns for name in pattern.rstrip("/").split("/")[:-1]}
+    fits = re.compile("|".join(fnmatch.translate(folded(Path(name))) for name in above if name not in ("", "~")))
+    return lambda name: fits.match(folded(Path(name))) is not None
 
 
 def _names(listed: object) -> frozenset[str]:

@@ -14,18 +14,34 @@ from dataclasses import dataclass
 from pathlib import Path
 
 MAX_ENTRIES = 20_000
-"""Looked at per walk, folders near the working folder first."""
+"""Looked at before a command, folders near the working folder first."""
+MAX_ENTRIES_AFTER = 1_000_000
+"""A command could otherwise hide a file behind 20,000 others that it makes nearer."""
 
-_OBEYED_BY_GIT = frozenset({"HEAD", "commondir", "config", "config.worktree", "hooks", "info"})
+_OBEYED_BY_GIT = frozenset({"head", "commondir", "config", "config.worktree", "hooks", "info"})
+_REPOSITORIES = (frozenset({"head", "objects", "refs"}), frozenset({"head", "commondir"}))
+"""Names of which all lie in a folder that git takes for a repository; ``commondir`` says where the rest is."""
 
 Guarded = Callable[[Path], bool]
 
 
 @dataclass(frozen=True, slots=True)
+class Guards:
+    """What must stay as it is."""
+
+    holds: Guarded
+    """Whether a path is run or obeyed by other programs."""
+    begins: Callable[[str], bool] = lambda _: False
+    """Whether such paths go on below a folder of this name. Links of such names are followed."""
+
+
+@dataclass(frozen=True, slots=True)
 class Entries:
-    """The guarded files and folders at one moment; links are not followed."""
+    """The guarded files and folders at one moment."""
 
     identities: dict[Path, tuple[int, int]]
+    left_out: frozenset[Path] = frozenset()
+    """Folders that were too many to be looked at."""
 
     @property
     def paths(self) -> tuple[Path, ...]:
@@ -33,48 +49,81 @@ class Entries:
         return tuple(path for path in self.identities if not path.is_symlink())
 
 
-def guarded_entries(folder: Path, guarded: Guarded) -> Entries:
-    """What is there now. Blocks: in a thread."""
+def guarded_entries(
+    folder: Path, guards: Guards, *, most: int = MAX_ENTRIES, but: frozenset[Path] = frozenset()
+) -> Entries:
+    """What is there now, except in the folders of ``but``. Blocks: in a thread."""
     found: dict[Path, tuple[int, int]] = {}
-    waiting = deque([folder])
-    left = MAX_ENTRIES
-    while waiting and left > 0:
+    waiting: deque[tuple[Path, Path | None]] = deque([(folder, None)])
+    while waiting and most > 0:
+        place, link = waiting.popleft()
         try:
-            with os.scandir(waiting.popleft()) as listed:
+            with os.scandir(place) as listed:
                 entries = list(listed)
         except OSError:
             continue
-        left -= len(entries)
+        most -= len(entries)
         # Git takes such a folder for a repository, whatever its name, and obeys the configuration in it.
-        of_git = _OBEYED_BY_GIT if {"HEAD", "objects", "refs"} <= {entry.name for entry in entries} else frozenset()
+        names = {entry.name.lower() for entry in entries}
+        of_git = _OBEYED_BY_GIT if any(signs <= names for signs in _REPOSITORIES) else frozenset()
         for entry in entries:
             path = Path(entry.path)
-            if entry.name in of_git or guarded(path):
-                _add(found, path, folder)
+            if entry.name.lower() in of_git or guards.holds(path):
+                _add(found, path, folder, link)
             elif entry.is_dir(follow_symlinks=False):
-                waiting.append(path)
-    return Entries(found)
+                if path not in but:
+                    waiting.append((path, link))
+            elif link is None and entry.is_symlink() and guards.begins(entry.name) and _is_folder(entry):
+                waiting.append((path, path))
+    return Entries(found, frozenset(path for path, _ in waiting))
 
 
-def _add(found: dict[Path, tuple[int, int]], path: Path, folder: Path) -> None:
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
+
+
+def _add(found: dict[Path, tuple[int, int]], path: Path, folder: Path, link: Path | None) -> None:
     """The entry, and what it leads to inside the working folder: `.git` may be a link."""
-    for one in (path, path.resolve()) if path.is_symlink() else (path,):
+    ways = [path, path.resolve()] if path.is_symlink() else [path]
+    if link is not None:
+        # The kernel and the renaming need real paths. What lies outside is out of reach, but not the link to it.
+        real = path.parent.resolve() / path.name
+        ways = [real, path.resolve()] if folder in real.parents else [link]
+    for one in ways:
         with contextlib.suppress(OSError, RuntimeError):
             status = one.lstat()
             if folder in one.parents:
                 found[one] = (status.st_dev, status.st_ino)
 
 
-def set_aside(folder: Path, before: Entries, guarded: Guarded) -> tuple[tuple[Path, Path], ...]:
-    """Rename what was made since; old and new paths. Blocks: in a thread."""
+@dataclass(frozen=True, slots=True)
+class SetAside:
+    """What was done after a command."""
+
+    moved: tuple[tuple[Path, Path], ...] = ()
+    """Old and new paths."""
+    complete: bool = True
+    """Whether everything the command made was looked at."""
+
+
+def set_aside(folder: Path, before: Entries, guards: Guards) -> SetAside:
+    """Rename what was made since. Blocks: in a thread."""
     known = set(before.identities.values())
     moved: list[tuple[Path, Path]] = []
-    for path, identity in guarded_entries(folder, guarded).identities.items():
-        if identity in known and before.identities.get(path, identity) == identity:
-            continue
-        with contextlib.suppress(OSError):
-            moved.append((path, _renamed(path)))
-    return tuple(moved)
+    while True:
+        now = guarded_entries(folder, guards, most=MAX_ENTRIES_AFTER, but=before.left_out)
+        count = len(moved)
+        for path, identity in now.identities.items():
+            if identity in known and before.identities.get(path, identity) == identity:
+                continue
+            with contextlib.suppress(OSError):
+                moved.append((path, _renamed(path)))
+        # A folder that was renamed is looked into: a repository's works under any name.
+        if len(moved) == count:
+            return SetAside(tuple(moved), complete=now.left_out <= before.left_out)
 
 
 def _renamed(path: Path) -> Path:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import secrets
 import shutil
+import stat
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -15,7 +17,7 @@ from functools import cache
 from pathlib import Path
 
 from tui.tools.sandbox import bubblewrap, landlock, seatbelt, seccomp
-from tui.tools.sandbox.guarded_entries import Entries, Guarded, guarded_entries, set_aside
+from tui.tools.sandbox.guarded_entries import Entries, Guards, SetAside, guarded_entries, set_aside
 from tui.tools.sandbox.strength import Strength
 
 CHILD = Path(__file__).with_name("child.py")
@@ -83,13 +85,24 @@ class Confined:
     environment: dict[str, str]
     specification: Path | None = None
     """A file that is gone as soon as the sandbox holds and the command was started."""
-    set_aside: tuple[tuple[Path, Path], ...] = ()
-    """Guarded files the command made: where, and what they are called now. Known after the end."""
+    told: str = ""
+    """What is in that file: a command can make one of its name, but never saw what was in it."""
+    set_aside: SetAside = field(default_factory=SetAside)
+    """Guarded files the command made. Known after the end."""
 
     @property
     def never_started(self) -> bool:
         """Whether the sandbox could not be set up, so that the command did not run."""
-        return self.specification is not None and self.specification.exists()
+        if self.specification is None:
+            return False
+        try:
+            status = self.specification.lstat()
+            # Only then: what a command left may be a pipe, or endless.
+            if not stat.S_ISREG(status.st_mode) or status.st_size != len(self.told.encode()):
+                return False
+            return self.specification.read_bytes() == self.told.encode()
+        except OSError:
+            return False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,8 +110,8 @@ class Sandbox:
     """For one working folder."""
 
     folder: Path
-    guarded: Guarded
-    """Whether a path of the working folder is run or obeyed by other programs."""
+    guards: Guards
+    """Which paths of the working folder are run or obeyed by other programs."""
     hidden: Callable[[], Sequence[Path]] = field(default=tuple)
     """What must not be read either."""
     too_wide: bool = False
@@ -124,7 +137,7 @@ class Sandbox:
         temporary = _temporary_folder()
         try:
             if strength is Strength.WRITES_FOLDER:
-                before = await asyncio.to_thread(guarded_entries, self.folder, self.guarded)
+                before = await asyncio.to_thread(guarded_entries, self.folder, self.guards)
             confined = await asyncio.to_thread(self._confined, strength, argv, temporary, before)
             confined.environment = {**environment, **_variables(temporary)}
             try:
@@ -139,7 +152,7 @@ class Sandbox:
 
     def _set_aside(self, confined: Confined, before: Entries) -> None:
         if confined.strength is Strength.WRITES_FOLDER:
-            confined.set_aside = set_aside(self.folder, before, self.guarded)
+            confined.set_aside = set_aside(self.folder, before, self.guards)
 
     def _confined(self, strength: Strength, argv: Sequence[str], temporary: Path, before: Entries) -> Confined:
         kernel = self.kernel()
@@ -157,19 +170,21 @@ class Sandbox:
         spec = temporary / "sandbox.json"
         child = (sys.executable, "-I", "-S", str(CHILD), str(spec), *argv)
         if kernel.bubblewrap is not None:
-            spec.write_text(json.dumps(_inside_bubblewrap()), encoding="utf-8")
+            told = _told(_inside_bubblewrap())
+            spec.write_text(told, encoding="utf-8")
             prefix = bubblewrap.arguments(
                 kernel.bubblewrap, temporary=temporary, writable=writable, carved=before.paths, hidden=hidden
             )
-            return Confined(strength, (*prefix, *child), {}, spec)
+            return Confined(strength, (*prefix, *child), {}, spec, told)
         rules = landlock.read_only(kernel.landlock, hidden)
         landlock.grant(rules, self.folder, landlock.READ, tuple(hidden))
         landlock.writable(rules, kernel.landlock, temporary, ())
         landlock.grant(rules, temporary, landlock.READ, ())
         if writable is not None:
             landlock.writable(rules, kernel.landlock, writable, before.paths)
-        spec.write_text(json.dumps(_by_landlock(kernel.landlock, rules, strength)), encoding="utf-8")
-        return Confined(strength, child, {}, spec)
+        told = _told(_by_landlock(kernel.landlock, rules, strength))
+        spec.write_text(told, encoding="utf-8")
+        return Confined(strength, child, {}, spec, told)
 
     def _hidden(self) -> list[Path]:
         around = {self.folder, *self.folder.parents}
@@ -177,6 +192,10 @@ class Sandbox:
         return [
             path for path in real if path not in around and path.parts[1:2] not in _KERNEL_FOLDERS and path.exists()
         ]
+
+
+def _told(specification: Mapping[str, object]) -> str:
+    return json.dumps({**specification, "nonce": secrets.token_hex(16)})
 
 
 def _temporary_folder() -> Path:

@@ -1,0 +1,167 @@
+"""Commands that hide what they made from the look that is taken when they have ended."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.bench import Bench, open_bench, outcome
+from tests.tools.sandboxes import every_sandbox
+from tui.tools.sandbox import guarded_entries
+from tui.tools.sandbox.sandbox import Kernel
+
+HOSTILE = r"[core]\nrepositoryformatversion=0\nbare=false\nworktree=..\nfsmonitor=touch {canary}\n"
+REPOSITORY_IN_TWO = (
+    "mkdir -p a b/objects b/refs && echo 'ref: refs/heads/m' > a/HEAD && echo ../b > a/commondir"
+    r" && printf '[core]\nrepositoryformatversion=0\n[extensions]\nworktreeConfig=true\n' > b/config"
+    f" && printf '{HOSTILE}' > a/config.worktree"
+)
+REPOSITORY_THAT_IS_RENAMED = (
+    f"mkdir -p .git/objects .git/refs && echo 'ref: refs/heads/m' > .git/HEAD && printf '{HOSTILE}' > .git/config; true"
+)
+
+
+def _bench(around: Path, kernel: Kernel, strength: str = "rw", path: str = "") -> Bench:
+    environment = {"PATH": path} if path else {}
+    return open_bench(around, kernel=kernel, permissions={"allow": [f"shell {strength}"]}, environment=environment)
+
+
+@every_sandbox
+@pytest.mark.parametrize(
+    ("command", "entered"),
+    [(REPOSITORY_IN_TWO, "a"), (REPOSITORY_THAT_IS_RENAMED, "set-aside-git-by-ponder")],
+    ids=["common folder elsewhere", "renamed repository"],
+)
+async def test_no_folder_is_left_whose_configuration_git_obeys(
+    tmp_path: Path, kernel: Kernel, command: str, entered: str
+) -> None:
+    bench, canary = _bench(tmp_path, kernel), tmp_path / "canary"
+    text = outcome(await bench.call("shell", command=command.format(canary=canary)))[1]
+    git = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "GIT_CEILING_DIRECTORIES": str(tmp_path)}
+    subprocess.run(["git", "status"], cwd=bench.folder / entered, env=git, capture_output=True, check=False, timeout=30)
+    assert not canary.exists()
+    assert "was renamed to `" in text
+
+
+@every_sandbox
+async def test_the_hostile_repository_of_these_tests_works_without_the_look(tmp_path: Path, kernel: Kernel) -> None:
+    """Otherwise the test above could not fail."""
+    bench, canary = _bench(tmp_path, kernel), tmp_path / "canary"
+    command = REPOSITORY_IN_TWO.format(canary=canary)
+    subprocess.run(["bash", "-c", command], cwd=bench.folder, check=True, timeout=30)
+    git = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "GIT_CEILING_DIRECTORIES": str(tmp_path)}
+    subprocess.run(["git", "status"], cwd=bench.folder / "a", env=git, capture_output=True, check=False, timeout=30)
+    assert canary.exists()
+
+
+@every_sandbox
+@pytest.mark.parametrize(
+    ("command", "path"),
+    [
+        ("mkdir c && echo x > c/config.toml && ln -s c .cargo", ".cargo/config.toml"),
+        ("mkdir -p c/workflows && echo x > c/workflows/ci.yml && ln -s c .github", ".github/workflows/ci.yml"),
+        ("mkdir -p c/share/fish d && echo x > c/share/fish/f && ln -s ../c d/.local", "d/.local/share/fish/f"),
+    ],
+)
+async def test_a_link_to_a_folder_is_no_way_to_a_guarded_name(
+    tmp_path: Path, kernel: Kernel, command: str, path: str
+) -> None:
+    bench = _bench(tmp_path, kernel)
+    text = outcome(await bench.call("shell", command=command))[1]
+    assert not (bench.folder / path).exists()
+    assert "was renamed to `" in text
+
+
+@every_sandbox
+async def test_a_link_out_of_the_folder_is_renamed_itself(tmp_path: Path, kernel: Kernel) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "config.toml").write_text("x")
+    bench = _bench(tmp_path, kernel)
+    await bench.call("shell", command=f"ln -s {tmp_path}/elsewhere .cargo")
+    assert not (bench.folder / ".cargo").is_symlink()
+    assert (tmp_path / "elsewhere" / "config.toml").read_text() == "x"
+
+
+@every_sandbox
+async def test_what_lies_behind_a_link_of_the_users_keeps_its_contents(tmp_path: Path, kernel: Kernel) -> None:
+    bench = _bench(tmp_path, kernel)
+    real = bench.write("conf/config.toml", "mine")
+    (bench.folder / ".cargo").symlink_to("conf")
+    text = outcome(await bench.call("shell", command="echo evil > conf/config.toml; echo evil > .cargo/config.toml"))[1]
+    assert real.read_text() == "mine"
+    assert "was renamed" not in text
+
+
+@every_sandbox
+async def test_many_files_nearer_than_a_guarded_one_do_not_hide_it(
+    tmp_path: Path, kernel: Kernel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(guarded_entries.guarded_entries, "__kwdefaults__", {"most": 300, "but": frozenset()})
+    bench = _bench(tmp_path, kernel)
+    good, text = outcome(
+        await bench.call("shell", command="mkdir -p sub/deep; seq 400 | xargs touch; echo x > sub/deep/.envrc")
+    )
+    assert not good
+    assert not (bench.folder / "sub/deep/.envrc").exists()
+    assert "`sub/deep/.envrc` is a file that other programs run" in text
+
+
+@every_sandbox
+async def test_what_was_not_looked_at_before_is_left_alone_and_what_was_not_afterwards_is_told(
+    tmp_path: Path, kernel: Kernel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(guarded_entries.guarded_entries, "__kwdefaults__", {"most": 30, "but": frozenset()})
+    bench = _bench(tmp_path, kernel)
+    for number in range(40):
+        bench.write(f"d{number}/e/.envrc", "mine")
+    text = outcome(await bench.call("shell", command="mkdir new; echo x > new/.envrc"))[1]
+    assert [path.read_text() for path in bench.folder.rglob(".envrc")] == ["mine"] * 40
+    assert "`new/.envrc` is a file" in text
+    monkeypatch.setattr(guarded_entries, "MAX_ENTRIES_AFTER", 20)
+    text = outcome(await bench.call("shell", command="mkdir newer; true"))[1]
+    assert "not all were looked at" in text
+
+
+@every_sandbox
+@pytest.mark.parametrize("strength", ["ro", "rw"])
+@pytest.mark.parametrize("made", ["echo '{}' >", "mkfifo", "ln -s /dev/zero"])
+async def test_a_command_cannot_pretend_that_it_never_ran(
+    tmp_path: Path, kernel: Kernel, strength: str, made: str
+) -> None:
+    bench = _bench(tmp_path, kernel, strength)
+    text = outcome(await bench.call("shell", command=f"{made} $TMPDIR/sandbox.json; echo did run"))[1]
+    assert "did run" in text
+    assert "was not run" not in text
+
+
+@every_sandbox
+async def test_commands_side_by_side_do_not_pass_a_guarded_file_from_one_to_the_other(
+    tmp_path: Path, kernel: Kernel
+) -> None:
+    bench = _bench(tmp_path, kernel)
+    bench.write("sub/one.txt", "")
+    wait = "for i in $(seq 200); do [ -e {0} ] && break; sleep 0.05; done"
+    first = f"echo evil > sub/.envrc; touch ready; {wait.format('go')}; mv sub/.envrc sub/x; touch done"
+    second = f"touch go; {wait.format('done')}; {wait.format('over')}; mv sub/x sub/.envrc"
+    one = asyncio.create_task(bench.call("shell", command=first))
+    async with asyncio.timeout(30):
+        while not (bench.folder / "ready").exists():
+            await asyncio.sleep(0.02)
+    two = asyncio.create_task(bench.call("shell", command=second))
+    await one
+    (bench.folder / "over").touch()
+    await two
+    assert not (bench.folder / "sub/.envrc").exists()
+
+
+@every_sandbox
+async def test_programs_in_a_relative_folder_of_path_cannot_be_replaced(tmp_path: Path, kernel: Kernel) -> None:
+    (tmp_path / "ws/node_modules/.bin").mkdir(parents=True)
+    (tmp_path / "ws/node_modules/.bin/git").write_text("the real one")
+    bench = _bench(tmp_path, kernel, path="./node_modules/.bin:/usr/bin:/bin")
+    await bench.call("shell", command="echo evil > node_modules/.bin/git")
+    assert (bench.folder / "node_modules/.bin/git").read_text() == "the real one"
