@@ -1,3 +1,5 @@
+import re
+
 import pytest
 
 from tests.context.aims import (
@@ -20,7 +22,7 @@ from tests.context.aims import (
 )
 from tui.catalog.facts import EchoRule
 from tui.context.legality import MAY_HAVE_RUN
-from tui.domain.blocks import ImageBlock, OpaqueBlock, Seal, ThinkingBlock
+from tui.domain.blocks import ImageBlock, OpaqueBlock, Seal, ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.request import Reason
 from tui.domain.stream import Finish, Stop
 from tui.domain.thinking import PlanState, ThinkingForm
@@ -48,6 +50,17 @@ def test_a_call_whose_arguments_never_ended_stays_behind_with_its_result(goal):
     outgoing = goal.select(history, turn("t2", user("u2", "and?")))
     assert sent(outgoing) == [("user", ["go"]), ("assistant", ["wait"]), ("user", ["and?"])]
     assert Reason.BROKEN_CALL in [verdict.reason for verdict in outgoing.verdicts]
+
+
+@EVERYWHERE
+@pytest.mark.parametrize("name", ["functions.list dir", "2nd", "-x", "é\x1b[31m" * 40, "a" * 65])
+def test_a_name_no_tool_can_have_is_spelled_so_that_servers_take_it(goal, name):
+    history = turn("t1", user("u1", "go"), answer(goal, "a1", call("c1", name=name)), results("r1", result("c1")))
+    blocks = [block for message in goal.select(history).messages for block in message.blocks]
+    [called] = [block for block in blocks if isinstance(block, ToolCallBlock)]
+    [told] = [block for block in blocks if isinstance(block, ToolResultBlock)]
+    assert re.fullmatch(r"[A-Za-z_][A-Za-z0-9_-]{0,63}", called.name)
+    assert told.name == called.name
 
 
 @EVERYWHERE

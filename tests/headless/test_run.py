@@ -94,6 +94,19 @@ def test_no_frame_is_waited_for_before_the_first_word(
     assert [text for text in waited if '"thinking"' not in text and "output" in how] == []
 
 
+@pytest.mark.parametrize("name", ["turn_started", "turn_finished"])
+def test_a_fault_of_ours_that_ends_the_session_ends_the_run(engine: EngineThread, name: str) -> None:
+    async def broken(*_: object) -> None:
+        raise KeyError("a fault")
+
+    journal = MemoryJournal()
+    setattr(journal, name, broken)
+    out, err = io.StringIO(), io.StringIO()
+    code = run_headless(engine, _session([answer("1")], journal), HeadlessOptions(prompt="Hi"), out=out, err=err)
+    assert code == 1
+    assert "A fault in the program ended the session (KeyError)." in err.getvalue()
+
+
 def test_thinking_goes_to_stderr_when_asked_for(engine: EngineThread) -> None:
     script = [ResponseStarted("m", "r"), *thought("Hm"), *words("Hello", 1), *finish()]
     assert _run(engine, [script], show_thinking=True) == (0, "Hello\n", "Hm\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import ClassVar
 
 from tests.key_canary import OWN_KEY
@@ -108,6 +109,28 @@ class Bearing(Claudelike):
         self.rfile.read(int(self.headers["content-length"]))
         self.refused.append("no bearer")
         self.whole(401, {"error": {"message": "Missing Authorization header"}})
+
+
+class Naming(Tagged):
+    """Its model calls tools by names they cannot have, and it refuses to hear those names again."""
+
+    name: ClassVar[str] = "functions.list dir/\u00e9" * 5
+
+    def problem(self, body: Json) -> str | None:
+        for place, message in enumerate(body["messages"]):  # type: ignore[arg-type]
+            for call in message.get("tool_calls") or []:
+                if not re.fullmatch("[a-zA-Z0-9_-]{1,64}", call["function"]["name"]):
+                    return f"Invalid 'messages[{place}].tool_calls[0].function.name': string does not match pattern."
+        return super().problem(body)
+
+    def answer(self, body: Json) -> None:
+        if not _wants_call(body["messages"]):  # type: ignore[arg-type]
+            super().answer(body)
+            return
+        called = {"index": 0, "id": "c1", "function": {"name": self.name, "arguments": "{}"}}
+        delta = {"content": "<think>Hm</think>", "tool_calls": [called]}
+        choices = [{"index": 0, "delta": delta, "finish_reason": "tool_calls"}]
+        self.pieces([f"data: {json.dumps({'choices': choices})}\n\ndata: [DONE]\n\n".encode()], "text/event-stream")
 
 
 class Echoing(Tagged):

@@ -208,7 +208,8 @@ async def test_W13_the_same_thinking_in_two_fields_counts_once(client: Client) -
 @pytest.mark.parametrize(
     ("usage", "known"),
     [({}, (None, None)), (None, (None, None)), ({"prompt_tokens": 5, "completion_tokens": 7}, (5, 7)),
-     ({"prompt_tokens": -5, "completion_tokens": -1}, (None, None))],
+     ({"prompt_tokens": -5, "completion_tokens": -1}, (None, None)),
+     ({"prompt_tokens": 1e308, "completion_tokens": 10**390}, (None, None))],
 )  # fmt: skip
 async def test_W14_usage_that_is_missing_or_absurd_is_unknown(
     client: Client, usage: object, known: tuple[int | None, int | None]

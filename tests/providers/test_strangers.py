@@ -13,7 +13,7 @@ from tests.fakes.toolbox import result
 from tests.key_canary import OWN_KEY
 from tests.providers.conftest import Client, request
 from tests.providers.more_strangers import Ollamalike, OpenResponder, Responder, Stern, Tagged, Unsigned
-from tests.providers.odd_strangers import Bearing, Fussy, Handmade, Particular, Toolless, Unstreaming, Wrapping
+from tests.providers.odd_strangers import Bearing, Fussy, Handmade, Naming, Particular, Toolless, Unstreaming, Wrapping
 from tests.providers.strangers import (
     Claudelike,
     Gateway,
@@ -136,6 +136,7 @@ ROWS: dict[str, tuple[type[Stranger], str]] = {
     "wrapping": (Wrapping, 'wire = "openai-chat"\nbase_url = "{url}/v1"\nauth = "none"'),
     "unstreaming": (Unstreaming, 'wire = "openai-chat"\nbase_url = "{url}/v1"\nauth = "none"'),
     "handmade": (Handmade, 'wire = "openai-chat"\nbase_url = "{url}/v1"\nauth = "none"'),
+    "naming": (Naming, 'wire = "openai-chat"\nbase_url = "{url}/v1"\nauth = "none"'),
     "ollama-like": (Ollamalike, 'wire = "ollama"\nbase_url = "{url}"\nauth = "none"'),
 }
 

@@ -95,6 +95,5 @@ def test_a_folder_that_cannot_be_written_does_not_stop_the_answer(ponder: Run, t
     blocked = tmp_path / "blocked"
     blocked.write_text("a file, not a folder")
     monkeypatch.setenv("PONDER_HOME", str(blocked))
-    code, out, _ = ponder("-p", "Hello", "-m", FAST)
-    assert code == 0
-    assert out.strip()
+    code, out, err = ponder("-p", "Hello", "-m", FAST)
+    assert (code, bool(out.strip()), "NOT SAVED" in err) == (1, True, True)

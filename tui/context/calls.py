@@ -7,11 +7,28 @@ from dataclasses import replace
 
 from tui.context.draft import Draft
 from tui.domain.blocks import ToolCallBlock, ToolResultBlock
+from tui.domain.late_pattern import late_pattern
 from tui.domain.messages import Role
 from tui.wires.json_text import NotJSON, dumps, loads
 
+LEGAL_NAME = late_pattern(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
+"""A tool's name that every server takes."""
+FOREIGN = late_pattern(r"[^A-Za-z0-9_-]")
+LONGEST_NAME = 64
 UNREADABLE = "unreadable_arguments"
 """Key under which arguments go back that were no JSON object."""
+
+
+def legal_name(name: str) -> str:
+    """The name unchanged where every server takes it.
+
+    Models call tools that do not exist by names no tool can have (``functions.list_dir``), and servers refuse a history
+    with one.
+    """
+    if LEGAL_NAME.fullmatch(name):
+        return name
+    spelled = FOREIGN.sub("_", name)
+    return (spelled if LEGAL_NAME.match(spelled) else f"_{spelled}")[:LONGEST_NAME]
 
 
 def legal_arguments(arguments: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from tui.context.calls import legal_arguments, uniquely_named
+from tui.context.calls import legal_arguments, legal_name, uniquely_named
 from tui.context.draft import Draft, Item, Ledger
 from tui.context.flatten import flatten, flatten_unled_loop, loop_start
 from tui.context.readable import scrubbed
@@ -86,7 +86,8 @@ def _without_broken(draft: Draft, ledger: Ledger) -> list[Item]:
                 ledger.revise(item, Reason.BROKEN_CALL)
                 draft.lost_call = True
                 continue
-            item.block = replace(item.block, arguments=legal_arguments(item.block.arguments))
+            called = item.block
+            item.block = replace(called, name=legal_name(called.name), arguments=legal_arguments(called.arguments))
         elif isinstance(item.block, ThinkingBlock) and (text := scrubbed(item.block.text)) != item.block.text:
             item.block = replace(item.block, text=text)
         sound.append(item)

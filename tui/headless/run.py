@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import io
+import logging
 import os
 import signal
 import sys
@@ -26,6 +27,7 @@ from tui.engine.thread import EngineThread
 from tui.headless.outcome import Exit, Outcome, exit_of, outcome_of
 from tui.headless.text import TextWriter
 
+LOG = logging.getLogger(__name__)
 FRAME_S = 0.02
 """At most one write to stdout in this time; the first word goes out at once."""
 CLOSE_WITHIN_S = 2.0
@@ -154,17 +156,32 @@ async def _ask(
     writer: Writer,
 ) -> Outcome:
     life = engine.call(session.run())
+    ended = asyncio.wrap_future(life)
     try:
         with _interrupts(engine, session):
             await asyncio.wrap_future(engine.call(session.submit(options.blocks())))
-            return await _follow(subscription, writer, options.words)
+            # A session that died tells nothing more.
+            ended.add_done_callback(lambda _: subscription.close())
+            outcome = await _follow(subscription, writer, options.words)
     except PonderError as error:
-        return Outcome(exit=exit_of(error), error=error)
+        outcome = Outcome(exit=exit_of(error), error=error)
     finally:
         subscription.close()
         engine.call(session.close())
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(asyncio.wrap_future(life), CLOSE_WITHIN_S)
+        await asyncio.wait({ended}, timeout=CLOSE_WITHIN_S)
+        life.cancel()
+    return _with_fault(outcome, ended.exception()) if ended.done() and not ended.cancelled() else outcome
+
+
+def _with_fault(outcome: Outcome, fault: BaseException | None) -> Outcome:
+    """A fault of ours that ended the session: what was answered may not be stored."""
+    if fault is None:
+        return outcome
+    LOG.error("the session ended by a fault of ours", exc_info=fault)
+    while isinstance(fault, BaseExceptionGroup):
+        fault = fault.exceptions[0]
+    sentence = f"A fault in the program ended the session ({type(fault).__name__})."
+    return Outcome(exit=Exit.FAILURE, turn=outcome.turn, error=PonderError(sentence, advice="Please report it."))
 
 
 async def _follow(subscription: Subscription[Stamped], writer: Writer, words: tuple[type[StreamEvent], ...]) -> Outcome:

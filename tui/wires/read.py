@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 Json = Mapping[str, object]
 EMPTY: Json = {}
 LARGEST = sys.float_info.max
+LARGEST_COUNT = 2**53
+"""A count beyond what every reader of JSON takes exactly is a mistake, and would not fit into prices and sums."""
 
 
 def child(value: object, *path: str) -> Json:
@@ -39,12 +41,12 @@ def maybe_text(value: object, *path: str) -> str | None:
 
 
 def whole(value: object, *path: str) -> int | None:
-    """The non-negative integer at ``path``, or None: a count that is not one is not known."""
+    """The count at ``path``, or None: what is negative, broken or beyond all bounds is not known."""
     for key in path:
         value = value.get(key) if isinstance(value, dict) else None
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LARGEST_COUNT else None
 
 
 def number(value: object, *path: str) -> float | None:
