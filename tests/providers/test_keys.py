@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import copy
+import html
 import json
 import os
 import pickle
@@ -99,6 +100,16 @@ def test_redaction_takes_keys_out_by_value_by_name_and_by_shape(text: str) -> No
     ):
         assert secret not in clean
     assert "***" in clean
+
+
+def test_a_key_with_quotes_is_taken_out_of_json_and_html_that_repeat_it() -> None:
+    key = 'kq"7\\Zp+9<LmT4vXw2Rb=Yd8Nc'
+    nested = json.dumps({"sent": json.dumps({"k": f"it was {key}"})})
+    for text in (json.dumps([key]), nested, f"<b>{html.escape(key)}</b>", json.dumps(html.escape(key))):
+        clean = Redactor([Secret(key)]).clean(text)
+        assert "LmT4vXw2Rb" not in clean
+        assert "***d8Nc" in clean
+    assert json.loads(json.loads(Redactor([Secret(key)]).clean(nested))["sent"]) == {"k": "it was ***d8Nc"}
 
 
 def test_redaction_leaves_ordinary_words_alone() -> None:

@@ -23,6 +23,7 @@ from tui.tools.mcp import ENDED, SENT_TOO_MUCH
 pytest.importorskip("mcp")
 
 FAKE = str(Path(__file__).parents[1] / "fakes" / "mcp_server.py")
+PLAIN = str(Path(__file__).parents[1] / "fakes" / "plain_mcp_server.py")
 
 
 def _stdio(*ways: str, **more: object) -> dict[str, object]:
@@ -118,6 +119,29 @@ async def test_a_changed_description_needs_a_new_yes(tmp_path: Path) -> None:
         fresh = await bench.call("mcp_fake__add", a=1, b=2)
         assert outcome(fresh) == (False, DENIED)
         assert bench.user.asked[0].detail.endswith("Other words.")
+
+
+async def test_an_error_with_the_number_of_a_closed_connection_is_only_an_error(tmp_path: Path) -> None:
+    async with _opened(tmp_path, fake={"command": sys.executable, "args": [PLAIN]}) as bench:
+        result = outcome(await bench.call("mcp_fake__t", "once"))
+        assert result == (False, "The MCP server `fake` refused: no such city")
+        assert [row.state for row in bench.box.servers()] == ["ready"]
+
+
+async def test_a_server_that_changed_and_says_not_how_is_asked_again(tmp_path: Path) -> None:
+    async with _opened(tmp_path, fake={"command": sys.executable, "args": [PLAIN, "changes"]}) as bench:
+        (server,) = bench.box.foreign.servers  # type: ignore[attr-defined]  # the real ones
+        async with asyncio.timeout(20):
+            while not server._stale:
+                await asyncio.sleep(0.01)
+        silent = asyncio.create_task(bench.call("mcp_fake__t", "session"))
+        async with asyncio.timeout(20):
+            while server._stale:
+                await asyncio.sleep(0.01)
+        silent.cancel()
+        await asyncio.wait({silent})
+        stale = outcome(await bench.call("mcp_fake__t", "once"))
+        assert stale == (False, "`mcp_fake__t` changed or went away since it was offered. Not executed.")
 
 
 async def test_servers_that_hang_die_or_do_not_exist_do_not_spoil_the_others(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from tui.catalog.facts import AuthStyle
 from tui.catalog.load import Catalog, packaged_catalog, users_catalog
 from tui.catalog.reading import nearest
+from tui.cli.told import tell
 from tui.cli.user_catalog import say
 from tui.domain.errors import PonderError, UsageError
 from tui.providers.auth import Keys, host_of
@@ -51,10 +52,10 @@ def run(args: argparse.Namespace) -> int:
             case _:
                 return _list(keys, catalog)
     except PonderError as error:
-        print(f"ponder: {error.message}", error.advice, file=sys.stderr)
+        tell(f"ponder: {error.message} {error.advice}")
         return 2
     except OSError as error:
-        print(f"ponder: the key cannot be kept: {error.strerror}", file=sys.stderr)
+        tell(f"ponder: the key cannot be kept: {error.strerror}")
         return 2
 
 
@@ -91,7 +92,7 @@ def _remove(keys: Keys, catalog: Catalog, name: str) -> int:
         print(f"Removed what was kept for {name}.")
         return 0
     shown = f"`{name}`" if name in catalog.providers() else "a provider of that name"
-    print(f"ponder: no key is kept for {shown}", file=sys.stderr)
+    tell(f"ponder: no key is kept for {shown}")
     return 2
 
 
@@ -108,7 +109,7 @@ def _list(keys: Keys, catalog: Catalog) -> int:
             found = True
             print(f"{provider.id:<14} {key.secret!s:<8} {key.source}")
     for problem in problems:  # a file that cannot be read is one problem, not one of every provider
-        print(f"ponder: {problem}", file=sys.stderr)
+        tell(f"ponder: {problem}")
     if not found and not problems:
         print("No keys. Set one with `ponder auth set PROVIDER`, or in the environment.")
     return 0

@@ -8,6 +8,7 @@ import os
 
 from tui.cli.user_catalog import say
 from tui.domain.errors import PonderError
+from tui.domain.printable import printable
 from tui.wiring.desk import LiveDesk
 from tui.wiring.findings import Findings
 from tui.wiring.open_session import OpenSession, first_spec
@@ -23,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """0 with the findings on stdout; 2 where not even that could be put together."""
     try:
-        print(_findings())
+        print(printable(_findings()))
     except PonderError as problem:
         say(problem)
         return 2

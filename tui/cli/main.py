@@ -111,6 +111,14 @@ def _parser_class() -> type[argparse.ArgumentParser]:
                 break
             super().error(message)
 
+        def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
+            if message:
+                from tui.domain.printable import printable
+
+                # Wrong words are repeated in it, and may be names of files.
+                message = printable(message)
+            super().exit(status, message)
+
     return Parser
 
 

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from tui.catalog.facts import AuthStyle, ProviderFacts
 from tui.catalog.load import Catalog
+from tui.cli.told import tell
 from tui.domain.errors import PonderError, ProviderError
-from tui.domain.printable import printable
 from tui.providers.auth import Keys
 from tui.providers.discovery import Discovery
 from tui.providers.list_cache import ListCache, Listing
@@ -85,7 +85,7 @@ def _tell(found: Mapping[str, Listing | PonderError], quiet: Iterable[str]) -> N
             count = sum(map(len, answer.rows.values()))
             print(f"{source}: {count} {'model' if count == 1 else 'models'}", file=sys.stderr)
         elif source not in quiet:
-            print(printable(f"{source}: {answer.message} {answer.advice}".rstrip()), file=sys.stderr)
+            tell(f"{source}: {answer.message} {answer.advice}".rstrip())
     if not any(isinstance(answer, Listing) for answer in found.values()):
         why = "" if any(map(_answered, found.values())) else ": no key works, and no server on this machine answers"
         print(f"No list came{why}.", file=sys.stderr)

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
+from tui.cli.told import tell
 from tui.domain.cost import Cost
 from tui.domain.errors import PonderError, UsageError
 from tui.domain.printable import json_escaped, one_line, printable
@@ -80,12 +81,12 @@ def run(args: argparse.Namespace) -> int:
     finally:
         database.close()
         for notice in database.notices:
-            print(f"ponder: {notice}", file=sys.stderr)
+            tell(f"ponder: {notice}")
     return 0
 
 
 def _complain(problem: PonderError) -> None:
-    print(f"ponder: {problem.message} {problem.advice}".rstrip(), file=sys.stderr)
+    tell(f"ponder: {problem.message} {problem.advice}".rstrip())
 
 
 def _without_keys() -> Callable[[str], str]:
@@ -120,7 +121,7 @@ async def _import(library: StoredLibrary, files: Sequence[Path]) -> None:
     problem: PonderError | None = None
     for path in files:
         try:
-            print(await library.bring_in(path))
+            print(printable(await library.bring_in(path)))
         except PonderError as found:
             if problem is not None:
                 _complain(problem)
@@ -157,7 +158,7 @@ async def _delete(library: StoredLibrary, args: argparse.Namespace) -> None:
             await library.purge(session)
         else:
             await library.delete(session)
-            print(f"Deleted; `ponder sessions delete --undo {name}` brings it back.", file=sys.stderr)
+            tell(f"Deleted; `ponder sessions delete --undo {name}` brings it back.")
 
 
 def _print_rows(rows: Sequence[SessionRow], *, as_json: bool, none: str) -> None:

@@ -99,8 +99,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _told(problem: PonderError, code: int) -> int:
-    # A closed stderr is None, and print passes over it.
-    print(f"ponder: {problem}", file=sys.stderr)
-    if problem.advice:
-        print(problem.advice, file=sys.stderr)
+    from tui.cli.told import tell
+
+    tell(f"ponder: {problem}", problem.advice)
     return code

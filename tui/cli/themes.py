@@ -7,7 +7,7 @@ import json
 import os
 
 from tui.cli.user_catalog import say
-from tui.domain.printable import json_escaped
+from tui.domain.printable import json_escaped, printable
 from tui.settings.paths import find_paths
 
 
@@ -31,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
             row = {"name": name, "dark": read.theme.dark, "own": read.own, "description": read.description}
             print(json_escaped(json.dumps(row, ensure_ascii=False)))
         else:
-            print(f"{name:{column}}{kind:7}{place:9}{read.description}".rstrip())
+            print(printable(f"{name:{column}}{kind:7}{place:9}{read.description}".rstrip(), keep_newlines=False))
     if not args.json:
-        print(f"\nYour own go into {folder}; /theme switches, `ui.theme` keeps it.")
+        print(printable(f"\nYour own go into {folder}; /theme switches, `ui.theme` keeps it."))
     return 0

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tui.catalog.facts import ModelFacts
 from tui.catalog.load import Catalog, packaged_catalog, users_catalog
+from tui.cli.told import tell
 from tui.domain.errors import ConfigError, PonderError, UsageError
 from tui.domain.thinking import ModelSpec
 from tui.settings.assign import parse
@@ -102,6 +102,4 @@ def _has_lists(folder: Path) -> bool:
 
 def say(problem: PonderError) -> None:
     """A problem in one or two lines on stderr."""
-    print(f"ponder: {problem.message}", file=sys.stderr)
-    if problem.advice:
-        print(problem.advice, file=sys.stderr)
+    tell(f"ponder: {problem.message}", problem.advice)

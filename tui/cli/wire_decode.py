@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 from tui.catalog.quirks import Quirks
+from tui.cli.told import tell
 from tui.domain.errors import UnknownModel
 from tui.domain.messages import WireName
 from tui.wires.registry import wire_named
@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
         try:
             body = file.read_bytes()
         except OSError as error:
-            print(f"ponder: cannot read {file}: {error.strerror or error}", file=sys.stderr)
+            tell(f"ponder: cannot read {file}: {error.strerror or error}")
             unreadable = True
             continue
         for line in _lines(args, quirks, body):
@@ -75,5 +75,5 @@ def _quirks_of(provider: str | None) -> Quirks:
     try:
         return user_catalog(os.environ).catalog.provider(provider).quirks
     except UnknownModel as problem:
-        print(f"ponder: {problem.message} Read as plainly as the wire is. {problem.advice}".rstrip(), file=sys.stderr)
+        tell(f"ponder: {problem.message} Read as plainly as the wire is. {problem.advice}".rstrip())
         return Quirks()

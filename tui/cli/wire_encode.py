@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from tui.catalog.quirks import Quirks
 from tui.catalog.spec import parse_spec, split_asked
 from tui.cli.conversation_file import Conversation, ResponsePlace, read_conversation
 from tui.cli.known_keys import known_keys
+from tui.cli.told import tell
 from tui.cli.user_catalog import say, user_catalog
 from tui.domain.blocks import ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.errors import PonderError
@@ -92,7 +92,7 @@ def encoded_request(args: argparse.Namespace) -> str:
         *request.plan.warnings,
         *request.outgoing.warnings,
     ):
-        print(f"ponder: {warning}", file=sys.stderr)
+        tell(f"ponder: {warning}")
     spelled = wire_named(goal.facts.wire).encode(request, goal.quirks)
     return dumps(
         shown_request(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -125,8 +126,13 @@ class Redactor:
             return
         coded = base64.b64encode(value.encode()).decode()
         url_coded = base64.urlsafe_b64encode(value.encode()).decode()
-        for spelling in (value, quote(value, safe=""), quote_plus(value), coded, coded.rstrip("="), url_coded):
-            self._spellings[spelling] = masked(value)
+        plain = (value, quote(value, safe=""), quote_plus(value), _as_in_html(value))
+        for spelling in (*plain, coded, coded.rstrip("="), url_coded):
+            # Servers repeat what they got as JSON, and as JSON within JSON.
+            shown = masked(value)
+            for _ in range(3):
+                self._spellings[spelling] = shown
+                spelling, shown = _as_in_json(spelling), _as_in_json(shown)
         longest_first = sorted(self._spellings, key=len, reverse=True)
         self._literals = re.compile("|".join(map(re.escape, longest_first)))
 
@@ -171,6 +177,16 @@ class Redactor:
         """Clean an error's sentences in place."""
         error.message, error.advice = self.clean(error.message), self.clean(error.advice)
         error.args = (error.message,)
+
+
+def _as_in_html(text: str) -> str:
+    for sign, name in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("'", "&#x27;")):
+        text = text.replace(sign, name)
+    return text
+
+
+def _as_in_json(text: str) -> str:
+    return json.dumps(text)[1:-1]
 
 
 def _masked_if_named_so(match: re.Match[str]) -> str:

@@ -45,6 +45,8 @@ OFF = "off"
 ENDED = "it ended: the next use starts it again"
 SENT_TOO_MUCH = "it sent more than 16 MB at once and was ended: the next use starts it again"
 LOOK_AGAIN_S = 1.0
+_CLOSED = "Connection closed"
+"""The words of the SDK."""
 NOT_INSTALLED = "MCP support is not installed: `pip install 'ponder-tui[mcp]'` adds it"
 
 
@@ -82,7 +84,12 @@ class Server:
             raise ToolError(f"The MCP server `{self.name}` is not available: {self.state}.")
         if self._stale:
             self._stale = False
-            await self._list(self._client)
+            try:
+                await self._list(self._client)
+            except BaseException:
+                # It has not been seen what changed, so the next call asks again.
+                self._stale = True
+                raise
         return self._client
 
     async def down(self, why: str) -> None:
@@ -107,7 +114,8 @@ class Server:
         try:
             result = await client.call_tool(tool.theirs, dict(arguments), progress_callback=told)
         except MCPError as error:
-            if error.code == CONNECTION_CLOSED:
+            # Servers use this number for errors of their own.
+            if error.code == CONNECTION_CLOSED and error.message == _CLOSED:
                 await self.down(SENT_TOO_MUCH if self._sent_too_much else "it ended during a call")
                 if self._sent_too_much:
                     raise ToolError(
