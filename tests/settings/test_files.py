@@ -50,6 +50,24 @@ def test_what_is_written_is_only_for_its_owner(tmp_path: Path) -> None:
     assert sorted(entry.name for entry in path.parent.iterdir()) == ["file.toml"]
 
 
+def test_a_link_stays_a_link_and_what_is_no_file_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept" / "state.toml").write_text("old")
+    (tmp_path / "link").symlink_to("kept/state.toml")
+    write_atomically(tmp_path / "link", "new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "kept" / "state.toml").read_text() == "new"
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "circle").symlink_to("circle")
+    (tmp_path / "nowhere").symlink_to("not/there")
+    for name in ("pipe", "circle", "nowhere"):
+        before = (tmp_path / name).lstat()
+        with pytest.raises(OSError, match=r"\w+ \w+") as refused:
+            write_atomically(tmp_path / name, "new")
+        assert refused.value.strerror
+        assert (tmp_path / name).lstat() == before
+
+
 def test_a_profile_that_cannot_be_saved_says_why_and_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "config").write_text("a file where the folder should be")
     with pytest.raises(ConfigError, match="cannot be saved"):

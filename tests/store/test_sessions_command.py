@@ -69,6 +69,23 @@ def test_an_export_is_private_and_comes_back(shelf: Path, capsys: pytest.Capture
     assert json.loads(again)["turns"] == json.loads(path.read_text())["turns"]
 
 
+@pytest.mark.parametrize("form", ["md", "json", "html"])
+def test_an_export_into_a_pipe_or_a_device_goes_through_it(
+    shelf: Path, capsys: pytest.CaptureFixture[str], form: str
+) -> None:
+    pipe = shelf / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    printed(capsys, "export", "01SKY", "--format", form, "-o", str(pipe))
+    assert b"Rayleigh" in os.read(reader, 65_536)
+    os.close(reader)
+    full = shelf / "full"
+    full.symlink_to("/dev/full")  # as root the device itself could be replaced
+    assert main(["sessions", "export", "01SKY", "--format", form, "-o", str(full)]) == 2
+    assert "cannot be written: No space left on device" in capsys.readouterr().err
+    assert (stat.S_ISFIFO(pipe.stat().st_mode), full.is_symlink()) == (True, True)
+
+
 def test_the_keys_of_the_environment_do_not_leave(
     shelf: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

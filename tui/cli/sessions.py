@@ -8,7 +8,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -139,13 +139,24 @@ async def _export(library: StoredLibrary, args: argparse.Namespace) -> None:
     if args.output is None:
         _write(await library.export(session, form, parts), is_json=form == "json")
         return
+    write = _pour if _is_stream(args.output) else write_atomically
     try:
         if form == "json":
-            write_atomically(args.output, await library.export(session, form, parts))
+            write(args.output, await library.export(session, form, parts))
         else:
-            await asyncio.to_thread(write_atomically, args.output, library.export_pieces(session, form, parts))
+            await asyncio.to_thread(write, args.output, library.export_pieces(session, form, parts))
     except OSError as fault:
         raise UsageError(f"`{args.output}` cannot be written: {fault.strerror}.") from None
+
+
+def _is_stream(path: Path) -> bool:
+    """Whether it is a pipe or device, such as ``/dev/stdout``, that is written to and never replaced."""
+    return path.exists() and not (path.is_file() or path.is_dir())
+
+
+def _pour(path: Path, text: str | Iterable[str]) -> None:
+    with path.open("w", encoding="utf-8") as stream:
+        stream.writelines([text] if isinstance(text, str) else text)
 
 
 async def _delete(library: StoredLibrary, args: argparse.Namespace) -> None:

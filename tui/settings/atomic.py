@@ -6,13 +6,18 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from tui.settings.user_files import make_private_folder
+from tui.settings.user_files import make_private_folder, refuse_irregular
 
 
 def write_atomically(path: Path, text: str | Iterable[str], *, mode: int = 0o600) -> None:
-    """Write beside, sync, rename, sync the folder. Folders made on the way are private."""
+    """Write beside, sync, rename, sync the folder. Folders made on the way are private.
+
+    A link stays one, and what it leads to is replaced. What is there and is no regular file raises OSError.
+    """
     import tempfile  # brings much along, and a start only reads
 
+    refuse_irregular(path)
+    path = path.resolve() if path.is_symlink() else path
     make_private_folder(path.parent)
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     temporary = Path(name)
