@@ -6,6 +6,8 @@ import signal
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.terminal import Terminal, environment
 from tests.e2e.test_living import talking
 
@@ -34,6 +36,25 @@ def test_no_key_is_lost_or_doubled_when_the_process_is_stopped_while_one_types(t
             terminal.type("\x15")
             terminal.until(lambda typed=typed: typed not in terminal.text(), "an empty composer")
         assert READY in terminal.text()
+        terminal.signal(signal.SIGTERM)
+        assert terminal.exit_code() == 128 + signal.SIGTERM
+        assert terminal.is_clean
+
+
+@pytest.mark.parametrize("written", [b"\x1b[c", b"\x1b[?1049h", b"\x1b[?2004h", b"\x1b[?2027$p", b"ponder"])
+def test_no_key_is_lost_when_the_process_is_stopped_while_it_starts(tmp_path: Path, written: bytes) -> None:
+    with Terminal(PONDER, environment(tmp_path)) as terminal:
+        terminal.until(lambda: written in terminal.raw, repr(written))
+        typed = ""
+        for number in range(24):
+            before, meanwhile = chr(97 + number), chr(65 + number)
+            terminal.type(before)
+            terminal.signal(signal.SIGSTOP)
+            terminal.type(meanwhile)
+            terminal.signal(signal.SIGCONT)
+            typed += before + meanwhile
+            terminal.pump()
+        terminal.wait_for(f"❯ {typed} ")
         terminal.signal(signal.SIGTERM)
         assert terminal.exit_code() == 128 + signal.SIGTERM
         assert terminal.is_clean

@@ -23,6 +23,8 @@ ANSWER = re.compile(rb"\x1b\]11;rgba?:([0-9a-fA-F]+)/([0-9a-fA-F]+)/([0-9a-fA-F]
 NAMED = re.compile(rb"\x1b\[\?[0-9;]*c")
 PATIENCE_S = 0.15
 """How much longer than loading takes a terminal may take to answer. Later answers are the keyboard's to understand."""
+LAST_PATIENCE_S = 0.5
+"""How long a program that ends waits for answers: what comes later is typed at the shell's prompt."""
 
 
 class Ground(Enum):
@@ -33,18 +35,21 @@ class Ground(Enum):
 
 
 class BackgroundQuestion:
-    """Asked on making; ``light`` waits for the answer. All that was said meanwhile is ``heard``, keys and answers."""
+    """Asked early; ``light`` waits for the answer. All that was said meanwhile is ``heard``, keys and answers."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self.heard = b""
         self.modes: list[object] | None = None
         """The terminal's own, where we have changed them."""
         self._open = False
-        wanted = sys.platform != "win32" and not environment.get("NO_COLOR") and not environment.get("TEXTUAL_DRIVER")
-        if wanted and os.isatty(0) and os.isatty(1):
-            self._ask()
+        self._wanted = (
+            sys.platform != "win32" and not environment.get("NO_COLOR") and not environment.get("TEXTUAL_DRIVER")
+        )
 
-    def _ask(self) -> None:
+    def ask(self) -> None:
+        """Ask, and echo nothing of what is said from now on."""
+        if not (self._wanted and os.isatty(0) and os.isatty(1)):
+            return
         with contextlib.suppress(OSError, termios.error):
             modes = termios.tcgetattr(0)
             as_typed = modes[0] & ~(termios.IXON | termios.ICRNL | termios.INLCR | termios.IGNCR)
@@ -57,20 +62,20 @@ class BackgroundQuestion:
         """Whether the ground is light; None where the terminal does not say (yet)."""
         if not self._open:
             return None
-        deadline = time.monotonic() + PATIENCE_S
-        try:
-            while not NAMED.search(self.heard):
-                left = deadline - time.monotonic()
-                if left <= 0 or not select.select([0], [], [], left)[0]:
-                    break
-                piece = os.read(0, 4096)
-                if not piece:
-                    break
-                self.heard += piece
-        except OSError:  # the terminal is gone, which others find out, too
-            pass
+        self.heard = read_answers(0, self.heard, PATIENCE_S)
         ground = ground_in(self.heard)
         return None if ground is None else ground is Ground.LIGHT
+
+    @property
+    def is_unanswered(self) -> bool:
+        """Whether an answer will come that nobody has read."""
+        return self._open and not NAMED.search(self.heard)
+
+    def give_up(self) -> None:
+        """The program ends before its screen stands: no answer may be left for the shell to read."""
+        if self.is_unanswered:
+            self.heard = read_answers(0, self.heard, LAST_PATIENCE_S)
+        self.close()
 
     def close(self) -> None:
         """The terminal's modes are as they were. Until then, nothing that is said shows on the shell's screen."""
@@ -78,6 +83,21 @@ class BackgroundQuestion:
             self._open = False
             with contextlib.suppress(OSError, termios.error):
                 termios.tcsetattr(0, termios.TCSANOW, self.modes)  # type: ignore[arg-type]  # as tcgetattr gave it
+
+
+def read_answers(terminal: int, heard: bytes, patience: float, count: int = 1) -> bytes:
+    """What a terminal says until it has been named so many times or patience ends, behind what was ``heard`` before."""
+    deadline = time.monotonic() + patience
+    with contextlib.suppress(OSError):  # the terminal is gone, which others find out, too
+        while len(NAMED.findall(heard)) < count:
+            left = deadline - time.monotonic()
+            if left <= 0 or not select.select([terminal], [], [], left)[0]:
+                break
+            piece = os.read(terminal, 4096)
+            if not piece:
+                break
+            heard += piece
+    return heard
 
 
 def ground_in(said: bytes) -> Ground | None:

@@ -41,16 +41,16 @@ RESTORE = (
 class Departure:
     """One program's end. Entered before anything touches the terminal."""
 
-    def __init__(
-        self, terminal: int = 0, *, last: Callable[[], object] = lambda: None, modes: list[object] | None = None
-    ) -> None:
+    def __init__(self, terminal: int = 0) -> None:
+        self.last: Callable[[], object] = lambda: None
+        """What stops the engine from outside."""
         self._terminal = terminal
-        self._last = last
         self._leave: Callable[[int], object] | None = None
         self._code: int | None = None
         self._signals = itertools.count()
-        self._over = threading.Event()
-        self._modes = modes or _modes_of(terminal)
+        self._asked = os.pipe()
+        """A byte in it says that leaving has begun."""
+        self._modes = _modes_of(terminal)
 
     def __enter__(self) -> Departure:
         for name in SIGNALS:
@@ -58,8 +58,8 @@ class Departure:
             # Whoever starts us with HUP ignored (nohup) means it.
             if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
                 signal.signal(number, self._signalled)
-        if sys.platform != "win32" and os.isatty(self._terminal):
-            threading.Thread(target=self._watch, name="terminal", daemon=True).start()
+        # Started now: a handler must not start a thread, the code it interrupts may hold the lock that takes.
+        threading.Thread(target=self._watch, name="departure", daemon=True).start()
         return self
 
     def __exit__(
@@ -82,29 +82,33 @@ class Departure:
         self._leave(128 + number)
 
     def _watch(self) -> None:
-        """Wait, without cost, until the terminal is gone."""
-        poll = select.poll()
-        poll.register(self._terminal, 0)
-        seen = poll.poll()
-        if any(what & select.POLLHUP for _, what in seen):
+        """Wait, without cost, until the terminal is gone or leaving has begun; then see to its end."""
+        if not self._is_gone():
+            os.read(self._asked[0], 1)
+        else:
             self._begin(GONE)
             if self._leave is None:
                 self._force()
-            else:
-                self._leave(GONE)
+            self._leave(GONE)
+        threading.Event().wait(GRACE_S)
+        stopping = threading.Thread(target=self.last, name="last", daemon=True)
+        stopping.start()
+        stopping.join(LAST_S)
+        self._force()
+
+    def _is_gone(self) -> bool:
+        """Wait for either; False where leaving has begun or the terminal cannot be watched."""
+        if sys.platform == "win32" or not os.isatty(self._terminal):
+            return False
+        poll = select.poll()
+        poll.register(self._asked[0], select.POLLIN)
+        poll.register(self._terminal, 0)
+        return any(found == self._terminal and what & select.POLLHUP for found, what in poll.poll())
 
     def _begin(self, code: int) -> None:
         if self._code is None:
             self._code = code
-            threading.Thread(target=self._wait, name="departure", daemon=True).start()
-
-    def _wait(self) -> None:
-        if self._over.wait(GRACE_S):
-            return
-        stopping = threading.Thread(target=self._last, name="last", daemon=True)
-        stopping.start()
-        stopping.join(LAST_S)
-        self._force()
+            os.write(self._asked[1], b".")
 
     def _force(self) -> NoReturn:
         restore_terminal(self._terminal, self._modes)
@@ -122,6 +126,7 @@ def restore_terminal(terminal: int, modes: list[object] | None) -> None:
         finally:
             os.set_blocking(terminal, True)
             termios.tcsetattr(terminal, termios.TCSANOW, modes)  # type: ignore[arg-type]  # as tcgetattr gave it
+            termios.tcflush(terminal, termios.TCIFLUSH)  # answers nobody reads any more
 
 
 def _insist(terminal: int, words: bytes) -> None:

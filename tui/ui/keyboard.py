@@ -31,12 +31,14 @@ from textual.keys import Keys, _character_to_key
 from textual.message import Message
 from textual.message_pump import MessagePump
 
-from tui.ui.background import Ground, ground_in
+from tui.ui.background import LAST_PATIENCE_S, Ground, ground_in, read_answers
 
 ALTERNATE_KEYS = "\x1b[=4;2u"
 """Kitty's protocol: beside what Textual asks for, tell the key's letter on a Latin keyboard."""
 NAMED = re.compile(r"\x1b\[\?[0-9;]*c")
 """What the terminal is, when it is asked."""
+ASK_NAME = "\x1b[c"
+"""Every terminal answers this, and in order: what was asked before has then been answered."""
 ASK_CLUSTERS, CLUSTERS_ON, CLUSTERS_OFF = "\x1b[?2027$p", "\x1b[?2027h", "\x1b[?2027l"
 CLUSTERS_ARE_OFF = "\x1b[?2027;2$y"
 """The answer of a terminal that could count the columns of clusters, and does not."""
@@ -179,11 +181,18 @@ class TerminalDriver(LinuxDriver):
         self._asked: str | None = None
         self._counts_clusters = False
         self._keeps_input = False
+        self._owed = 0
+        """How often the terminal has yet to say what it is."""
+        self._said = ""
+        self._is_up = self._continued = False
+        self._woken: Callable[[], object] = lambda: None
 
     def start_application_mode(self) -> None:
         """Ask for more of the keyboard, too."""
+        self._is_up = True
         question = getattr(self._app, "question", None)
         if question is not None:
+            self._owed += question.is_unanswered
             question.close()
         super().start_application_mode()  # type: ignore[no-untyped-call]  # it is Textual's
         if not constants.DISABLE_KITTY_KEY and self._writer_thread is not None:
@@ -191,11 +200,13 @@ class TerminalDriver(LinuxDriver):
             self.flush()
         if self.input_tty and self._writer_thread is not None and os.environ.get("TERM_PROGRAM") != "Apple_Terminal":
             self._asked = ""
-            self.write(ASK_CLUSTERS)
+            self._owed += 1
+            self.write(ASK_CLUSTERS + ASK_NAME)
             self.flush()
 
     def stop_application_mode(self) -> None:
         """Give back what Textual forgets: the pointer's shape, the mouse told in pixels, a title that was marked."""
+        self._is_up = False
         shell = getattr(self._app, "shell", None)
         if shell is not None:
             shell.attention.over()
@@ -205,11 +216,31 @@ class TerminalDriver(LinuxDriver):
         self.write("\x1b]22;default\x07\x1b[?1016l")
         super().stop_application_mode()
 
-    def wake(self) -> None:
-        """Set the terminal up again after the process was stopped and continued from outside.
+    def call_when_woken(self, woken: Callable[[], object]) -> None:
+        """``woken`` is called when the terminal has been set up again."""
+        self._woken = woken
 
-        Textual's own way throws away what was typed meanwhile (``tcflush`` in ``disable_input``).
-        """
+    def _sigcont_application(self, *_: object) -> None:
+        # The code that was interrupted may hold the lock of what is to be written, so the work is left to the loop.
+        self._continued = True
+        with contextlib.suppress(RuntimeError):  # the loop is closed
+            self._loop.call_soon_threadsafe(self._go_on)
+
+    def _go_on(self) -> None:
+        """The process was stopped and continued; a shell may have given the terminal other modes meanwhile."""
+        if not self._continued:
+            return
+        self._continued = False
+        if self._must_signal_resume:
+            self.resume_application_mode()
+        elif self._is_up:
+            self._set_up_again()
+        else:
+            return  # nothing to wake up, or another program has the terminal
+        self._woken()
+
+    def _set_up_again(self) -> None:
+        # Textual's own way throws away what was typed meanwhile (``tcflush`` in ``disable_input``).
         self._keeps_input = True
         try:
             self.suspend_application_mode()
@@ -219,13 +250,17 @@ class TerminalDriver(LinuxDriver):
 
     def disable_input(self) -> None:
         """Stop listening; what was typed and not read is kept while the terminal is only set up again."""
-        if not self._keeps_input:
-            super().disable_input()
+        if self._keeps_input or self._owed:
+            self.exit_event.set()
+            if self._key_thread is not None:
+                self._key_thread.join()
+            self.exit_event.clear()
+        if self._keeps_input:
             return
-        self.exit_event.set()
-        if self._key_thread is not None:
-            self._key_thread.join()
-        self.exit_event.clear()
+        if self._owed:  # an answer that nobody reads would be typed at the shell's prompt
+            read_answers(self.fileno, self._said.encode(), LAST_PATIENCE_S, count=self._owed)
+            self._owed = 0
+        super().disable_input()
 
     def _get_terminal_size(self) -> tuple[int, int]:
         """What the terminal says, whatever a shell has left in COLUMNS and LINES; a serial line may say nothing."""
@@ -255,6 +290,7 @@ class TerminalDriver(LinuxDriver):
             while not self.exit_event.is_set():
                 if selector.select(TICK_S) and (words := decode(os.read(self.fileno, 4096))):
                     self._look_for_clusters(words)
+                    self._count_names(words)
                     self._hand_on(keyboard.feed(words))
                 self._hand_on(keyboard.tick())
         finally:
@@ -271,6 +307,13 @@ class TerminalDriver(LinuxDriver):
             self._asked, self._counts_clusters = None, True
             self.write(CLUSTERS_ON)
             self.flush()
+
+    def _count_names(self, words: str) -> None:
+        """Answers that are still to come when the program ends have to be waited for."""
+        if self._owed:
+            *names, self._said = NAMED.split(self._said + words)
+            self._owed = max(0, self._owed - len(names))
+            self._said = self._said[-LONGEST_ANSWER:]
 
     def _hand_on(self, said: Iterable[Message]) -> None:
         for event in said:

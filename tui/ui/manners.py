@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import logging
 import os
-import signal
 import time
-from types import FrameType, MethodType
 from typing import TYPE_CHECKING
 
 from textual import constants
@@ -54,8 +53,14 @@ class Manners:
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(_stray_exception)
         if departure is not None:
-            departure.attend(lambda code: loop.call_soon_threadsafe(self._leave, code))
-            self._guard_waking(loop)
+
+            def leave(code: int) -> None:
+                with contextlib.suppress(RuntimeError):  # the loop is closed: the program is about to end
+                    loop.call_soon_threadsafe(self._leave, code)
+
+            departure.attend(leave)
+        if (set_woken := getattr(app._driver, "call_when_woken", None)) is not None:
+            set_woken(self._repaint)
         if stray is not None:
             app.app_suspend_signal.subscribe(app, lambda _: stray.lead_back(), immediate=True)
             app.app_resume_signal.subscribe(app, lambda _: stray.lead_away(), immediate=True)
@@ -82,34 +87,6 @@ class Manners:
     def _repaint(self) -> None:
         self._app.refresh(layout=True)
         self._app.screen.refresh(layout=True)
-
-    def _guard_waking(self, loop: asyncio.AbstractEventLoop) -> None:
-        """A process stopped from outside wakes with the shell's terminal modes, and Textual would start anew twice."""
-        driver = self._app._driver
-        if os.name == "nt" or driver is None or not isinstance(signal.getsignal(signal.SIGCONT), MethodType):
-            return
-
-        waking = False
-        again = False
-
-        def wake(number: int, frame: FrameType | None) -> None:
-            nonlocal waking, again
-            again = True
-            if waking:
-                return  # the signal came while the one before it is dealt with, in this very thread
-            waking = True
-            try:
-                while again:
-                    again = False
-                    if getattr(driver, "_must_signal_resume", False):
-                        driver.resume_application_mode()
-                    elif (set_up := getattr(driver, "wake", None)) is not None:
-                        set_up()
-            finally:
-                waking = False
-            loop.call_soon_threadsafe(self._repaint)
-
-        signal.signal(signal.SIGCONT, wake)
 
     def sleep(self) -> None:
         """Back to the shell; ``fg`` returns."""

@@ -40,17 +40,18 @@ def run_screen(environment: Mapping[str, str], wishes: Wishes, *, resume: str | 
     gc.disable()
     os.environ.setdefault("TEXTUAL_FPS", PAINTS_A_SECOND)  # read when Textual is loaded
     question = BackgroundQuestion(environment)
-    try:
-        from tui.wiring.program import build_program
+    # Signals are in hand before the terminal's modes are changed.
+    with Departure() as departure:
+        try:
+            question.ask()
+            from tui.wiring.program import build_program
 
-        program = build_program(environment, wishes)
-        with (
-            Departure(last=program.engine.stop, modes=question.modes) as departure,
-            StrayWords(program.paths.log_file) as stray,
-        ):
-            code, failure = _run(program, question, (departure, stray), resume, latest=latest)
-    finally:
-        question.close()
+            program = build_program(environment, wishes)
+            departure.last = program.engine.stop
+            with StrayWords(program.paths.log_file) as stray:
+                code, failure = _run(program, question, (departure, stray), resume, latest=latest)
+        finally:
+            question.give_up()
     if failure is not None:
         said = f"ponder stopped: {type(failure).__name__}. What happened stands in {stray.log_file}"
         sys.stderr.write(said + "\n")

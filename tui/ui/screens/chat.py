@@ -92,6 +92,8 @@ class ChatScreen(Screen[None]):
         self.set_timer(LOOK_AFTER_S, self._look_deeper)
 
     def _furnish(self) -> None:
+        if not self.sidebar.is_attached:
+            return  # the program was ended before its screen stood
         self._stands = True
         if self.sidebar.display:
             self.sidebar.furnish()
