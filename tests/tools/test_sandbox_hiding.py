@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
+import secrets
 import subprocess
 from pathlib import Path
 
@@ -165,3 +167,80 @@ async def test_programs_in_a_relative_folder_of_path_cannot_be_replaced(tmp_path
     bench = _bench(tmp_path, kernel, path="./node_modules/.bin:/usr/bin:/bin")
     await bench.call("shell", command="echo evil > node_modules/.bin/git")
     assert (bench.folder / "node_modules/.bin/git").read_text() == "the real one"
+
+
+SHEDS_EVERYTHING = """
+import os, sys
+if os.fork():
+    os._exit(0)
+os.setsid()
+if os.fork():
+    os._exit(0)
+for number in range(3):
+    os.close(number)
+os.open("/dev/null", os.O_RDWR)
+os.dup(0)
+os.dup(0)
+later = 'import time; time.sleep(60); open(".envrc", "w")  # LABEL'
+os.execve(sys.executable, [sys.executable, "-c", later], {})
+"""
+
+
+def _running(label: str) -> list[Path]:
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            if label.encode() in path.read_bytes():
+                found.append(path)
+    return found
+
+
+@every_sandbox
+@pytest.mark.parametrize(("more", "timeout"), [("true", 50), ("trap '' TERM; sleep 50", 1)], ids=["ends", "timed out"])
+async def test_a_process_that_sheds_session_family_mark_and_output_is_ended_too(
+    tmp_path: Path, kernel: Kernel, more: str, timeout: int
+) -> None:
+    bench, label = _bench(tmp_path, kernel), f"label-{secrets.token_hex(8)}-"
+    bench.write("sheds.py", SHEDS_EVERYTHING.replace("LABEL", label))
+    # Under bubblewrap it sees only its own processes, and the expression does not fit itself.
+    started = f"python3 sheds.py; until grep -qs '{label[:-1]}[-]' /proc/[0-9]*/cmdline; do sleep 0.02; done; {more}"
+    good, text = outcome(await bench.call("shell", command=started, timeout=timeout))
+    assert good is (more == "true"), text
+    assert _running(label) == []
+
+
+@every_sandbox
+async def test_a_command_cannot_end_others_by_a_limit_of_processor_time(tmp_path: Path, kernel: Kernel) -> None:
+    victim = await asyncio.create_subprocess_exec("sleep", "60")
+    try:
+        bench = _bench(tmp_path, kernel, "ro")
+        await bench.call("shell", command=f"prlimit --pid {victim.pid} --nofile=7:7")
+        limits = Path(f"/proc/{victim.pid}/limits").read_text()
+        assert " 7 " not in next(line for line in limits.splitlines() if line.startswith("Max open files"))
+        own = outcome(await bench.call("shell", command="ulimit -n 99; ulimit -n"))
+        assert own == (True, "99")
+    finally:
+        victim.kill()
+        await victim.wait()
+
+
+@every_sandbox
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ("exit 7", ("(exit code 7)",)),
+        ("exec python3 -c 'import ctypes; ctypes.string_at(0)'", ("(ended by signal 11)", "(exit code 139)")),
+    ],
+)
+async def test_how_a_command_ended_is_told_through_the_sandbox(
+    tmp_path: Path, kernel: Kernel, command: str, told: tuple[str, ...]
+) -> None:
+    bench = _bench(tmp_path, kernel, "ro")
+    text = outcome(await bench.call("shell", command=command))[1]
+    assert text.startswith(told)
+
+
+@every_sandbox
+async def test_a_pipe_whose_reader_is_gone_ends_its_writer(tmp_path: Path, kernel: Kernel) -> None:
+    bench = _bench(tmp_path, kernel, "ro")
+    assert outcome(await bench.call("shell", command="yes | head -1")) == (True, "y")

@@ -9,8 +9,10 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import signal
 import stat
 import sys
+import time
 from typing import NoReturn
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
@@ -18,6 +20,10 @@ _PATH_BENEATH = 1
 _SET_SECCOMP, _SET_NO_NEW_PRIVILEGES, _AMBIENT, _CLEAR_ALL = 22, 38, 47, 4
 _CAPABILITIES_VERSION = 0x20080522
 _FILTER = 2
+_END_WITH_PARENT, _SET_DUMPABLE, _ADOPT = 1, 4, 36
+GRACE_S = 0.3
+"""Between TERM and KILL; ponder itself waits half a second."""
+PATIENCE_S = 5.0
 
 
 class RulesetAttr(ctypes.Structure):
@@ -92,13 +98,77 @@ def _landlock(libc: ctypes.CDLL, wanted: dict[str, object]) -> None:
     os.close(ruleset)
 
 
+def become_watched(libc: ctypes.CDLL) -> None:
+    """Go on as a child of a process that ends everything that came of it, in whatever session and group it is.
+
+    bubblewrap does this by a process namespace. The watching process is outside the sandbox, which cannot reach it.
+    """
+    _checked(libc.prctl(_ADOPT, 1, 0, 0, 0), "adopt")
+    watcher = os.getpid()
+    child = os.fork()
+    if child == 0:
+        _checked(libc.prctl(_END_WITH_PARENT, signal.SIGKILL, 0, 0, 0), "end with the parent")
+        if os.getppid() != watcher:
+            os._exit(125)
+        return
+    signal.signal(signal.SIGTERM, lambda *_: signal.setitimer(signal.ITIMER_REAL, GRACE_S))
+    signal.signal(signal.SIGALRM, lambda *_: _end_at_once())
+    pid, status = os.wait()
+    while pid != child:
+        pid, status = os.wait()
+    _end_children()
+    if os.WIFSIGNALED(status):
+        libc.prctl(_SET_DUMPABLE, 0, 0, 0, 0)
+        if os.WTERMSIG(status) != signal.SIGKILL:
+            signal.signal(os.WTERMSIG(status), signal.SIG_DFL)
+        os.kill(os.getpid(), os.WTERMSIG(status))
+    os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
+
+
+def _end_at_once() -> None:
+    _end_children()
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _end_children() -> None:
+    """Whoever is killed leaves its own children to this process, until there are none."""
+    until = time.monotonic() + PATIENCE_S
+    while time.monotonic() < until:
+        for pid in _children():
+            os.kill(pid, signal.SIGKILL)
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            return
+
+
+def _children() -> list[int]:
+    found = []
+    for name in os.listdir("/proc"):  # noqa: PTH208 - pathlib would double the start-up time
+        if name.isdecimal():
+            try:
+                with open(f"/proc/{name}/stat", "rb") as file:  # noqa: PTH123 - the same
+                    parent = file.read().rpartition(b")")[2].split()[1]
+            except (OSError, IndexError):
+                continue
+            if int(parent) == os.getpid():
+                found.append(int(name))
+    return found
+
+
 def main() -> NoReturn:
     """Read the specification, restrict this process, become the command."""
     path, *command = sys.argv[1:]
     try:
         with open(path, encoding="utf-8") as file:  # noqa: PTH123 - pathlib would double the start-up time
             spec = json.load(file)
-        restrict(ctypes.CDLL(None, use_errno=True), spec)
+        libc = ctypes.CDLL(None, use_errno=True)
+        if "landlock" in spec:
+            become_watched(libc)
+        restrict(libc, spec)
+        for number in (signal.SIGPIPE, signal.SIGXFSZ):
+            signal.signal(number, signal.SIG_DFL)  # Python ignores them, and so would the command.
         os.unlink(path)  # noqa: PTH108 - says that the sandbox holds and the command was started
         os.execv(command[0], command)
     except Exception as error:  # noqa: BLE001 - whatever it is, the command must not run

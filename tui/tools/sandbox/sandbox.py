@@ -229,7 +229,7 @@ def filter_beside_landlock(abi: int, strength: Strength) -> seccomp.Filter:
         refused |= seccomp.TIMES
     if abi < landlock.SCOPE_ABI:
         refused |= seccomp.SIGNALS
-    return seccomp.Filter(refused=refused, truncation=abi < landlock.TRUNCATE_ABI)
+    return seccomp.Filter(refused=refused, truncation=abi < landlock.TRUNCATE_ABI, limits=True)
 
 
 def _by_landlock(abi: int, rules: landlock.Rules, strength: Strength) -> dict[str, object]:

@@ -99,6 +99,7 @@ NUMBERS: Mapping[str, tuple[int | None, int | None]] = {
     "msgctl": (71, 187),
     "mq_open": (240, 180),
     "mq_unlink": (241, 181),
+    "prlimit64": (302, 261),
 }
 _ARCHITECTURES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
 
@@ -139,6 +140,8 @@ class Filter:
     """Families of sockets that may be made; socket pairs always may."""
     truncation: bool = False
     """Refuse to truncate a file that is not open for writing."""
+    limits: bool = False
+    """Refuse to set limits of other processes: one of processor time ends them like a signal."""
 
 
 @cache
@@ -172,6 +175,8 @@ def program_of(wanted: Filter, machine: str | None = None) -> bytes:
             number = NUMBERS[name][column]
             if number is not None:
                 code.call(number, at, (_O_TRUNC,), mask=_O_TRUNC | _O_ACCMODE)
+    if wanted.limits:
+        code.call(_number("prlimit64", column), 0, (0,), otherwise=True)
     code.call(_number("ioctl", column), 1, (*_TERMINAL_INPUT, *_SET_ATTRIBUTES))
     code.call(_number("socket", column), 0, wanted.sockets, otherwise=True)
     code.out += [(RETURN, 0, 0, ALLOW)]
