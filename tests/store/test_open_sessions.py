@@ -60,7 +60,8 @@ class Home:
 @asynccontextmanager
 async def at_home(folder: Path, session: str | None = None, **wishes: object) -> AsyncIterator[Home]:
     """The program as ``ponder`` starts it, or as ``ponder -r SESSION`` does."""
-    program = build_program({"PONDER_HOME": str(folder)}, Wishes(model=FAST, folder=folder, demo_speed=0.0, **wishes))
+    wishes = {"model": FAST, **wishes}
+    program = build_program({"PONDER_HOME": str(folder)}, Wishes(folder=folder, demo_speed=0.0, **wishes))
     program.toolbox = NoTools()
     findings = Findings(program)
     storage = KeptInStore(program.paths.database, time.time, str)
@@ -192,11 +193,11 @@ async def test_what_was_set_belongs_to_the_session_and_comes_back_with_it(tmp_pa
         assert home.desk.settings.layers().value("ui.motion") is False
         await home.desk.chat.open_session(session)
         assert home.said() == {"reasoning.stripFromContext": "session", "context.keepTurns": "default"}
-    async with at_home(tmp_path, session) as home:
+    async with at_home(tmp_path, session, model=None) as home:
         assert home.said() == {"reasoning.stripFromContext": "session", "context.keepTurns": "default"}
         assert home.view().settings["reasoning.stripFromContext"] == "all"
         assert str(home.view().spec) == "demo/fast/high"
-        assert home.desk.settings.layers().value("ui.motion") is True
+        assert home.desk.settings.layers().provenance("ui.motion").source == "saved", "that belongs to the screen"
         fork = await home.desk.chat.fork(home.view().turns[0].id)
     async with at_home(tmp_path, fork) as home:
         assert home.said()["reasoning.stripFromContext"] == "session"

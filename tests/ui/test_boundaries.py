@@ -99,9 +99,13 @@ async def test_what_was_found_is_stepped_through_after_the_find_bar_closed() -> 
         )
         await pilot.press("enter", "escape")
         await until(pilot, lambda: app.screen is app.chat)
-        before = app.chat.transcript.cursor
-        await pilot.press("n")
-        await until(pilot, lambda: app.chat.transcript.cursor != before)
+        transcript = app.chat.transcript
+        seen = [(transcript.cursor, app.chat.selections[transcript])]
+        for _ in range(3):  # several hits may stand in one block
+            await pilot.press("n")
+            await until(pilot, lambda: (transcript.cursor, app.chat.selections[transcript]) != seen[-1])
+            seen.append((transcript.cursor, app.chat.selections[transcript]))
+        assert len({repr(place) for place in seen}) == len(seen)
 
 
 async def test_a_slash_in_the_transcript_begins_a_command() -> None:

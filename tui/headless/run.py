@@ -55,6 +55,8 @@ class HeadlessOptions:
     show_thinking: bool = False
     hide_thinking: bool = False
     """It is left out of ``--json`` and ``--jsonl``, too."""
+    level_said: bool = True
+    """The user chose a thinking level, or a setting that takes its place."""
 
     @property
     def words(self) -> tuple[type[StreamEvent], ...]:
@@ -137,7 +139,7 @@ def _ready(stream: TextIO | None) -> TextIO:
 def _writer(options: HeadlessOptions, out: TextIO, err: TextIO, session: str) -> Writer:
     match options.output:
         case Output.TEXT:
-            return TextWriter(out, err, show_thinking=options.show_thinking)
+            return TextWriter(out, err, show_thinking=options.show_thinking, level_said=options.level_said)
         case Output.JSON:
             from tui.headless.jsonl import JsonWriter
 

@@ -21,6 +21,7 @@ from tui.domain.events import (
 )
 from tui.domain.printable import one_line, printable
 from tui.domain.stream import BlockFinished, TextDelta, ThinkingDelta
+from tui.domain.thinking import PlanState
 from tui.headless.outcome import Outcome
 from tui.headless.surrogates import SurrogateJoiner
 
@@ -31,10 +32,11 @@ PARAGRAPH = "\n\n"
 class TextWriter:
     """Writes as the words come. A stream that broke and began anew goes on where its words differ from before."""
 
-    def __init__(self, out: TextIO, err: TextIO, *, show_thinking: bool) -> None:
+    def __init__(self, out: TextIO, err: TextIO, *, show_thinking: bool, level_said: bool = True) -> None:
         self._out = out
         self._err = err
         self._show_thinking = show_thinking
+        self._level_said = level_said
         self._out_is_screen = out.isatty()
         self._err_is_screen = err.isatty()
         self._attempt: tuple[int, int] = (0, 0)
@@ -55,7 +57,9 @@ class TextWriter:
         match event:
             case RequestStarted(plan=plan):
                 self._joiner = SurrogateJoiner()
-                self._warn(plan.warnings)
+                # That the model has no levels is news only to users who chose one.
+                if self._level_said or plan.state not in (PlanState.UNSUPPORTED, PlanState.UNCONTROLLED):
+                    self._warn(plan.warnings)
             case Streamed(event=TextDelta(_, text)):
                 self._say(self._joiner.take(text))
             case Streamed(event=ThinkingDelta(_, text)) if self._show_thinking:

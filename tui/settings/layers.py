@@ -102,6 +102,11 @@ class Layers:
         """Whether a setting in place of levels counts for nothing, because a level was said higher."""
         return key in IN_PLACE_OF_LEVELS and self.provenance(key).layer < self.level_at
 
+    @property
+    def level_said(self) -> bool:
+        """Whether the user chose a thinking level, or a setting that takes its place."""
+        return self.level_at is not Layer.DEFAULT or bool(self.overruler())
+
     def overruler(self) -> str:
         """Who said the setting that goes before the thinking level; "" where none does."""
         if self.value("reasoning.enabled") is False:

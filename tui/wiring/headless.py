@@ -46,7 +46,8 @@ def run_prompt(environment: Mapping[str, str], wishes: Wishes, args: argparse.Na
             sys.stderr.write(f"ponder: {_why_demo(findings)}\n")
         program.backend.get_ready(program.planner.target(current.spec))
         shown = args.show_thinking or current.layers.value("reasoning.includeInResponse")
-        return run_headless(program.engine, current.session, replace(options, hide_thinking=not shown))
+        options = replace(options, hide_thinking=not shown, level_said=current.layers.level_said)
+        return run_headless(program.engine, current.session, options)
     finally:
         asyncio.run(storage.aclose())
         program.close()

@@ -267,7 +267,12 @@ def commanded(program: Program, stored: Stored) -> Stored:
     """What the command line says of model, level and profile goes before what the session was left with."""
     wishes = program.wishes
     spec = stored.spec
-    if wishes.model or program.profile_model:
+    if wishes.model:
+        named = parse_spec(wishes.model, program.catalog)
+        spec = named if named.asked is not None or spec is None else replace(named, asked=spec.asked)
+        if wishes.asked is not None:
+            spec = replace(spec, asked=require_asked(wishes.asked))
+    elif program.profile_model:
         spec = None
     elif wishes.asked is not None and spec is not None:
         spec = replace(spec, asked=require_asked(wishes.asked))
