@@ -58,7 +58,7 @@ class Flood:
             connection.sendall(
                 b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
             )
-            deadline = time.monotonic() + 60
+            deadline = time.monotonic() + 600
             while time.monotonic() < deadline:
                 connection.sendall(self._batch)
         except OSError:

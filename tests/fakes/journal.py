@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from tui.domain.blocks import Block
+from tui.domain.blocks import Block, TextBlock, ThinkingBlock, ToolCallBlock
 from tui.domain.compression import CompressionView, SummaryRun
 from tui.domain.errors import StoreError
-from tui.domain.messages import Message, Turn
+from tui.domain.messages import Growth, Message, Turn
+
+
+def joined(before: Block, more: Block) -> Block:
+    """A block with the words that came since."""
+    match before, more:
+        case TextBlock() | ThinkingBlock(), TextBlock() | ThinkingBlock():
+            return replace(more, text=before.text + more.text)
+        case ToolCallBlock(), ToolCallBlock():
+            return replace(more, arguments=before.arguments + more.arguments)
+        case _:
+            return more
 
 
 @dataclass
@@ -39,6 +50,20 @@ class MemoryJournal:
     async def checkpoint(self, session: str, turn_id: str, message: Message) -> None:
         self._write("checkpoint")
         self.messages[message.id] = message
+
+    async def grown(
+        self, session: str, turn_id: str, message: Message, grown: Sequence[Growth], *, whole: bool
+    ) -> bool:
+        self._write("checkpoint")
+        before = () if whole else self.messages[message.id].blocks
+        blocks = list(before)
+        for growth in grown:
+            if growth.position == len(blocks):
+                blocks.append(growth.block)
+            else:
+                blocks[growth.position] = joined(blocks[growth.position], growth.block)
+        self.messages[message.id] = replace(message, blocks=tuple(blocks))
+        return True
 
     async def message_added(self, session: str, turn_id: str, message: Message) -> None:
         self._write("message_added")

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from tests.histories import histories
 from tests.store.stage import CLAUDE, GPT, Stage, a_turn, answer, open_stage, prompt, rich_turn, thought
+from tui.domain.blocks import TextBlock, ToolCallBlock
 from tui.domain.compression import CompressionView
-from tui.domain.messages import Turn
+from tui.domain.messages import Growth, Turn
 from tui.store.blocks import join, split
 from tui.store.codec import block_from, block_object, dumps, loads
 from tui.store.leases import this_process
@@ -99,6 +100,62 @@ async def test_what_a_crash_cut_off_is_there_and_says_so(tmp_path: Path) -> None
     partial = replace(answer("a1", thought("as far as", None), "half an ans"), interrupted="crashed")
     assert (await stage.conversations.load("s")).turns == (Turn(id="t1", messages=(prompt("p1", "Why?"), partial)),)
     assert [row.id for row in await stage.library.sessions("half")] == ["s"]
+    stage.database.close()
+
+
+async def test_an_open_message_grows_without_being_written_again(stage: Stage) -> None:
+    turn = a_turn(1)
+    await stage.journal.turn_started("s", Turn(id="t1", messages=turn.messages[:1], open=True))
+    head = answer("a1")
+    first = "x" * 1_000_000
+    begun = [
+        Growth(0, 0, thought(first, None)),
+        Growth(1, 0, ToolCallBlock(call_id="c", name="n", arguments='{"a": "')),
+    ]
+    assert await stage.journal.grown("s", "t1", head, begun, whole=True)
+    for number in range(3):
+        more = [
+            Growth(0, len(first) + 4 * number, replace(thought("more", None), seconds=float(number))),
+            Growth(1, 7 + number, ToolCallBlock(call_id="c", name="n", arguments="\0" if number == 1 else "y")),
+        ]
+        assert await stage.journal.grown("s", "t1", head, more, whole=False)
+        assert await stage.journal.grown("s", "t1", head, more, whole=False), "again, as after a fault"
+    (characters,) = await stage.database.run(
+        lambda connection: connection.execute("SELECT sum(length(text)) FROM block").fetchone()
+    )
+    assert characters < len(first) + 100, "no words are stored twice"
+    (loaded,) = (await stage.conversations.load("s")).turns
+    said, call = loaded.messages[-1].blocks
+    assert said == replace(thought(first + "more" * 3, None), seconds=2.0)
+    assert isinstance(call, ToolCallBlock)
+    assert call.arguments == '{"a": "y\0y'
+
+
+async def test_what_grows_on_nothing_is_asked_for_whole(stage: Stage) -> None:
+    turn = a_turn(1)
+    await stage.journal.turn_started("s", Turn(id="t1", messages=turn.messages[:1], open=True))
+    more = [Growth(0, 4, TextBlock(text="rest"))]
+    assert not await stage.journal.grown("s", "t1", answer("a1"), more, whole=False)
+    await stage.journal.message_added("s", "t1", turn.messages[1])
+    assert await stage.journal.grown("s", "t1", answer(turn.messages[1].id), more, whole=False)
+    await stage.journal.turn_finished("s", turn)
+    assert (await stage.conversations.load("s")).turns == (turn,)
+
+
+async def test_a_crash_leaves_one_row_for_a_block_that_came_in_parts(tmp_path: Path) -> None:
+    crashed = open_stage(tmp_path, holder=replace(this_process("first"), process_start="earlier"))
+    await crashed.journal.turn_started("s", Turn(id="t1", messages=(prompt("p1", "Why?"),), open=True))
+    head = answer("a1")
+    for number, words in enumerate(("half ", "an ", "answer")):
+        growth = [Growth(0, 10 * number, TextBlock(text=words))]
+        assert await crashed.journal.grown("s", "t1", head, growth, whole=not number)
+    crashed.database.close()
+    stage = open_stage(tmp_path, holder=this_process("second"))
+    partial = replace(answer("a1", "half an answer"), interrupted="crashed")
+    assert (await stage.conversations.load("s")).turns == (Turn(id="t1", messages=(prompt("p1", "Why?"), partial)),)
+    assert [row.id for row in await stage.library.sessions("half answer")] == ["s"]
+    rows = await stage.database.run(lambda connection: connection.execute("SELECT text FROM block").fetchall())
+    assert rows == [("Why?",), ("half an answer",)]
     stage.database.close()
 
 

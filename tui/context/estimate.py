@@ -113,14 +113,25 @@ class TextCounter:
     def __init__(self, family_name: str = "") -> None:
         self._family = family_name
         self._new: list[str] = []
+        self._waiting = 0
         self._counted: list[float] = []
 
     def add(self, text: str) -> None:
         """More of the text."""
         self._new.append(text)
+        self._waiting += len(text)
+        if self._waiting >= PART:
+            self._count()
 
     def tokens(self) -> int:
         """Estimated tokens of all of it."""
+        rest = self._count()
+        if not rest and not self._counted:
+            return 0
+        return _weighed(_sum(self._counted, text_features(rest)), self._family)
+
+    def _count(self) -> str:
+        """Count what came up to its last word; that word."""
         *whole, rest = _parts("".join(self._new))
         # The end is counted anew each time: what follows may belong to its last word.
         cut = max(rest.rfind(" "), rest.rfind("\n"))
@@ -129,10 +140,8 @@ class TextCounter:
             rest = rest[cut:]
         for part in whole:
             self._counted = _sum(self._counted, text_features(part))
-        self._new = [rest] if rest else []
-        if not rest and not self._counted:
-            return 0
-        return _weighed(_sum(self._counted, text_features(rest)), self._family)
+        self._new, self._waiting = [rest] if rest else [], 0
+        return rest
 
 
 def _sum(one: list[float], other: list[float]) -> list[float]:

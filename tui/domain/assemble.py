@@ -56,9 +56,16 @@ class _Open:
     form: ThinkingForm | None = None
     wire_field: str | None = None
     pieces: list[str] = field(default_factory=list)
+    size: int = 0
+    """Characters of all pieces."""
     seal: Seal | None = None
     image: ImageData | None = None
     finished: bool = False
+
+    def add(self, text: str) -> None:
+        """More of it."""
+        self.pieces.append(text)
+        self.size += len(text)
 
 
 class Assembler:
@@ -76,15 +83,15 @@ class Assembler:
         """Take one event in."""
         match event:
             case TextDelta(index, text):
-                self._block(index, "text").pieces.append(text)
+                self._block(index, "text").add(text)
             case ThinkingDelta(index, text):
-                self._block(index, "thinking").pieces.append(text)
+                self._block(index, "thinking").add(text)
             case ToolArgsDelta(index, text):
-                self._block(index, "tool_call").pieces.append(text)
+                self._block(index, "tool_call").add(text)
             case ThinkingBreak(index):
                 block = self._block(index, "thinking")
                 if block.pieces:
-                    block.pieces.append("\n\n")
+                    block.add("\n\n")
             case _:
                 self._feed_structure(event)
 
@@ -143,7 +150,7 @@ class Assembler:
     def blocks(self) -> tuple[Block, ...]:
         """The blocks so far, in the order they opened; unfinished ones are marked partial."""
         for block in self._open.values():
-            # Joined once: what is read again, once a second while it grows, starts from the text of the last time.
+            # The pieces are let go: a long answer is not in memory twice.
             block.pieces = ["".join(block.pieces)]
         return tuple(_closed(block, index, whole_text(block.pieces)) for index, block in self._open.items())
 
@@ -153,6 +160,21 @@ class Assembler:
             index: _closed(block, index, whole_text([piece[:size] for piece in block.pieces[:size]])[:size])
             for index, block in self._open.items()
         }
+
+    def text_after(self, index: int, at: int) -> tuple[str, int]:
+        """The text of a block behind its first characters, and where it ends. Looks at no more than is new."""
+        block = self._open[index]
+        pieces: list[str] = []
+        missing = block.size - at
+        for piece in reversed(block.pieces):
+            if missing <= 0:
+                break
+            pieces.append(piece if len(piece) <= missing else piece[len(piece) - missing :])
+            missing -= len(piece)
+        text = "".join(reversed(pieces))
+        if not block.finished and "\ud800" <= text[-1:] <= "\udbff":
+            text = text[:-1]  # the other half of the character is still to come
+        return whole_text([text]), at + len(text)
 
 
 def _closed(block: _Open, index: int, text: str) -> Block:

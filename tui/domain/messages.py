@@ -69,6 +69,18 @@ class Message:
     cost: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """What came of a block of an open message since it was last written."""
+
+    position: int
+    """Which block of the message."""
+    at: int
+    """Characters of the block before these."""
+    block: Block
+    """The block as it is now, with only the new characters."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
     """One prompt and all it caused, tool rounds included."""

@@ -17,7 +17,7 @@ from tui.domain.assemble import Assembler
 from tui.domain.blocks import Block, TextBlock, ThinkingBlock, ToolCallBlock
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.events import AppEvent, Notice, Severity, Stalled, Streamed
-from tui.domain.messages import Message, Origin, Role
+from tui.domain.messages import Growth, Message, Origin, Role
 from tui.domain.request import ChatRequest
 from tui.domain.stream import (
     BlockStarted,
@@ -35,7 +35,7 @@ from tui.domain.stream import (
 from tui.domain.usage import Usage
 from tui.domain.value import dataclass
 from tui.engine.hops import Hops
-from tui.engine.ports import Backend, Clock, Target
+from tui.engine.ports import Backend, Clock, Journal, Target
 from tui.engine.repetition import RepetitionDetector
 from tui.engine.retry import MALFORMED_CALL
 from tui.engine.watch import ThinkingTime, Watch
@@ -121,6 +121,8 @@ class Attempt:
         self._assembler = Assembler()
         self._family = target.facts.tokenizer
         self._counters: dict[int, TextCounter] = {}
+        self._written: dict[int, tuple[int, Block]] = {}
+        """By position: characters that are stored of a block, and the block without them as it is stored."""
         self._started = clock.monotonic()
         self._thought = ThinkingTime(self._started)
         self._detector = RepetitionDetector()
@@ -162,6 +164,27 @@ class Attempt:
             blocks.append(block)
         message = self._message(tuple(blocks), interrupted=interrupted)
         return message, Arriving(message_id=message.id, text=text, calls=calls)
+
+    async def store(self, journal: Journal, interrupted: str, session: str) -> None:
+        """Have the journal write what it has not yet. What that costs does not grow with the answer."""
+        known = self._written
+        heads = self._assembler.excerpts(1)
+        timed = self._timed(tuple(heads.values()))
+        written: dict[int, tuple[int, Block]] = {}
+        grown: list[Growth] = []
+        for position, (index, block) in enumerate(zip(heads, timed, strict=True)):
+            at, before = known.get(position, (0, None))
+            text, end = self._assembler.text_after(index, at)
+            bare = with_words(block, "")
+            written[position] = end, bare
+            if text or bare != before:
+                grown.append(Growth(position, at, with_words(block, text)))
+        message = replace(self._message(timed, interrupted=interrupted), blocks=())
+        stored = await journal.grown(session, self.place.turn_id, message, grown, whole=not known)
+        if not stored:
+            self._written, self.unsaved = {}, True
+        elif self._written is known:  # the server has not begun anew meanwhile
+            self._written = written
 
     def message(self, *, interrupted: str | None = None, superseded: bool = False) -> Message:
         """What came, as it will be stored."""
@@ -251,6 +274,7 @@ class Attempt:
             case ResponseStarted(model, restarted=restarted):
                 if restarted:
                     self._counters.clear()
+                    self._written = {}
                 self._compare(model)
             case _:
                 pass
@@ -265,7 +289,9 @@ class Attempt:
         counter.add(text)
 
     def _blocks(self) -> tuple[Block, ...]:
-        blocks = self._assembler.blocks()
+        return self._timed(self._assembler.blocks())
+
+    def _timed(self, blocks: tuple[Block, ...]) -> tuple[Block, ...]:
         thinking = [position for position, block in enumerate(blocks) if isinstance(block, ThinkingBlock)]
         usage = self._assembler.usage
         seconds = self._thought.all(self._clock.monotonic())
@@ -312,6 +338,17 @@ class Attempt:
                 "The model thought but gave no answer." if thought else "The model gave an empty answer.",
             )
         return None
+
+
+def with_words(block: Block, words: str) -> Block:
+    """The block with other words; one that has none as it is."""
+    match block:
+        case TextBlock() | ThinkingBlock():
+            return replace(block, text=words)
+        case ToolCallBlock():
+            return replace(block, arguments=words)
+        case _:
+            return block
 
 
 def _portions(batch: Sequence[StreamEvent]) -> Iterator[list[StreamEvent]]:

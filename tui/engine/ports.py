@@ -10,7 +10,7 @@ from tui.catalog.facts import ModelFacts, ProviderFacts
 from tui.context.meter import Arriving
 from tui.domain.blocks import Block, ToolCallBlock, ToolResultBlock
 from tui.domain.compression import CompressionPreview, CompressionView, SummaryRun
-from tui.domain.messages import Message, Origin, Turn
+from tui.domain.messages import Growth, Message, Origin, Turn
 from tui.domain.request import ChatRequest, ToolSchema
 from tui.domain.stream import StreamEvent
 from tui.domain.thinking import ModelSpec, ThinkingPlan
@@ -66,7 +66,16 @@ class Journal(Protocol):
         ...
 
     async def checkpoint(self, session: str, turn_id: str, message: Message) -> None:
-        """The open message as far as it has come (at most once a second)."""
+        """The open message as far as it has come."""
+        ...
+
+    async def grown(
+        self, session: str, turn_id: str, message: Message, grown: Sequence[Growth], *, whole: bool
+    ) -> bool:
+        """What an open message (given without blocks) has gained, at most once a second; ``whole`` is all there is.
+
+        False when what was there before is not stored, so that all of it must be written.
+        """
         ...
 
     async def message_added(self, session: str, turn_id: str, message: Message) -> None:

@@ -166,12 +166,11 @@ class Step:
         self._checkpointed = now
         self._turn.measure(*attempt.arriving(CRASHED))
         if self._checkpoint is not None and not self._checkpoint.is_set():
-            return  # a long answer takes longer to write: another copy of it would only wait
+            return  # the disk is slow: what came meanwhile is written with the next
         attempt.unsaved = False
-        session, turn_id = self._turn.conversation.session, self._turn.id
-        message = attempt.message(interrupted=CRASHED)
+        session = self._turn.conversation.session
         self._checkpoint = self._turn.saver.save_soon(
-            lambda journal: journal.checkpoint(session, turn_id, message), replaces=f"checkpoint {message.id}"
+            lambda journal: attempt.store(journal, CRASHED, session), replaces=f"checkpoint {attempt.place.message_id}"
         )
 
     async def _go_on(

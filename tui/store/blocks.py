@@ -14,11 +14,16 @@ APART_FROM = 64 << 10
 """Characters: a longer piece of a tool result, a picture or an unknown item is kept apart."""
 PICTURE_APART_FROM = 4 << 10
 APART = "$blob"
+PART_OF, PART_AT = "$part_of", "$part_at"
+"""In a row that holds more words of a block of an open message: which block, and behind how many of its characters."""
 ROOM = 1 << 20
 """Places for the blocks of one message."""
+PARTS_FROM = ROOM // 2
+"""The place of the first row that holds more words of a block."""
 OF_MESSAGE = f"(block.place >= message.seq * {ROOM} AND block.place < (message.seq + 1) * {ROOM})"
 """SQL: the block is one of the message's."""
 _WITH_WORDS = frozenset({"text", "thinking"})
+_GROWING = frozenset({"text", "thinking", "tool_call"})
 _WITH_CONTENTS = frozenset({"tool_result", "image", "opaque"})
 
 
@@ -78,9 +83,13 @@ def write_blocks(connection: sqlite3.Connection, message: int, rows: Sequence[Bl
         [(message * ROOM + position, row.kind, row.text, row.payload) for position, row in enumerate(rows)],
     )
     for row in rows:
-        for name, content in row.blobs.items():
-            connection.execute("INSERT OR IGNORE INTO blob (hash, content) VALUES (?, ?)", (name, content))
-            connection.execute("INSERT OR IGNORE INTO block_blob (message, hash) VALUES (?, ?)", (message, name))
+        _write_blobs(connection, message, row)
+
+
+def _write_blobs(connection: sqlite3.Connection, message: int, row: BlockRow) -> None:
+    for name, content in row.blobs.items():
+        connection.execute("INSERT OR IGNORE INTO blob (hash, content) VALUES (?, ?)", (name, content))
+        connection.execute("INSERT OR IGNORE INTO block_blob (message, hash) VALUES (?, ?)", (message, name))
 
 
 def stored_rows(connection: sqlite3.Connection, message: int) -> list[tuple[str, str | None, str]]:
@@ -89,6 +98,55 @@ def stored_rows(connection: sqlite3.Connection, message: int) -> list[tuple[str,
         "SELECT kind, text, payload FROM block WHERE place >= ? AND place < ? ORDER BY place",
         (message * ROOM, (message + 1) * ROOM),
     ).fetchall()
+
+
+def has_blocks(connection: sqlite3.Connection, message: int) -> bool:
+    """Whether anything is stored of its contents."""
+    return _last_place(connection, message) is not None
+
+
+def grow_block(
+    connection: sqlite3.Connection, message: int, position: int, at: int, block: Mapping[str, object]
+) -> None:
+    """Store more words of a block: in a row of their own, so that those before them are not written again."""
+    head = dict(block)
+    name = "arguments" if head.get("kind") == "tool_call" else "text"
+    words = head.get(name) if head.get("kind") in _GROWING else None
+    if isinstance(words, str):
+        head[name] = ""
+    row = split(head)
+    connection.execute(
+        "INSERT INTO block (place, kind, text, payload) VALUES (?, ?, ?, ?) ON CONFLICT (place)"
+        " DO UPDATE SET kind = excluded.kind, text = excluded.text, payload = excluded.payload",
+        (message * ROOM + position, row.kind, row.text, row.payload),
+    )
+    _write_blobs(connection, message, row)
+    if not isinstance(words, str) or not words:
+        return
+    part = split({"kind": "text", "text": words, PART_OF: position, PART_AT: at})
+    last = _last_place(connection, message) or 0
+    place = max(last + 1, message * ROOM + PARTS_FROM)
+    connection.execute(
+        "INSERT INTO block (place, kind, text, payload) VALUES (?, ?, ?, ?)",
+        (place, part.kind, part.text, part.payload),
+    )
+
+
+def gather_blocks(connection: sqlite3.Connection, message: int) -> None:
+    """Write blocks that came in parts as those of a complete message."""
+    last = _last_place(connection, message)
+    if last is None or last < message * ROOM + PARTS_FROM:
+        return
+    rows = [split(block) for block in read_blocks(connection, [message])[message]]
+    clear_blocks(connection, message)
+    write_blocks(connection, message, rows)
+
+
+def _last_place(connection: sqlite3.Connection, message: int) -> int | None:
+    (place,) = connection.execute(
+        "SELECT max(place) FROM block WHERE place >= ? AND place < ?", (message * ROOM, (message + 1) * ROOM)
+    ).fetchone()
+    return None if place is None else int(place)
 
 
 def clear_blocks(connection: sqlite3.Connection, message: int) -> None:
@@ -126,7 +184,29 @@ def read_blocks(connection: sqlite3.Connection, messages: Sequence[int]) -> dict
             some,
         ):
             found[message].append(join(kind, text, str(payload), contents.get(message, {})))
-    return found
+    return {message: _with_parts(blocks) for message, blocks in found.items()}
+
+
+def _with_parts(rows: list[dict[str, object]]) -> list[dict[str, object]]:
+    """The blocks of an open message with the words that stand in rows of their own."""
+    if not any(PART_OF in row for row in rows):
+        return rows
+    blocks = [row for row in rows if PART_OF not in row]
+    words: dict[int, dict[object, str]] = {}
+    for row in rows:
+        place, text = row.get(PART_OF), row.get("text")
+        if not isinstance(place, int) or not isinstance(text, str):
+            continue
+        # Written again because nobody knew that it had been written: the later one has all that the first had.
+        words.setdefault(place, {})[row.get(PART_AT)] = text
+    for place, parts in words.items():
+        said = "".join(parts.values())
+        if place >= len(blocks) or blocks[place].get("kind") not in _GROWING:
+            blocks.append({"kind": "text", "text": said})
+            continue
+        name = "arguments" if blocks[place]["kind"] == "tool_call" else "text"
+        blocks[place][name] = str(blocks[place].get(name) or "") + said
+    return blocks
 
 
 def encodable(words: str) -> bool:

@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 
 from tui.domain.blocks import Block
 from tui.domain.compression import CompressionView, SummaryRun
-from tui.domain.messages import Message, Turn
+from tui.domain.messages import Growth, Message, Turn
 from tui.store.branches import add_turn, find_turn, head_of, path_to, replace_path, set_head
 from tui.store.database import Database
 from tui.store.leases import Held, Holder, acquire
 from tui.store.sessions import Beginning, bring_back, ensure, find, name_untitled, title_from, touch
-from tui.store.turns import Place, settle_turn, write_message
+from tui.store.turns import Place, grow_message, settle_turn, write_message
 
 
 class StoredJournal:
@@ -49,6 +49,16 @@ class StoredJournal:
         """The open message as far as it has come."""
         await self._database.run(
             lambda connection: write_message(connection, self._place(connection, session, turn_id), message, open_=True)
+        )
+
+    async def grown(
+        self, session: str, turn_id: str, message: Message, grown: Sequence[Growth], *, whole: bool
+    ) -> bool:
+        """What an open message has gained; False when what it had before is not there."""
+        return await self._database.run(
+            lambda connection: grow_message(
+                connection, self._place(connection, session, turn_id), message, grown, whole=whole
+            )
         )
 
     async def message_added(self, session: str, turn_id: str, message: Message) -> None:

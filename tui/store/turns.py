@@ -7,9 +7,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from tui.domain.blocks import OpaqueBlock
-from tui.domain.messages import CRASHED, Message, Role, Turn
+from tui.domain.messages import CRASHED, Growth, Message, Role, Turn
 from tui.domain.value import dataclass
-from tui.store.blocks import clear_blocks, read_blocks, split, stored_rows, write_blocks
+from tui.store.blocks import (
+    clear_blocks,
+    gather_blocks,
+    grow_block,
+    has_blocks,
+    read_blocks,
+    split,
+    stored_rows,
+    write_blocks,
+)
 from tui.store.codec import UNREADABLE, Unreadable, block_from, block_object, dumps, loads, message_from, message_meta
 from tui.store.words import index_turn, unindex
 
@@ -41,6 +50,32 @@ def write_message(connection: sqlite3.Connection, place: Place, message: Message
     return write_objects(
         connection, place, (message.id, message.role.value, message_meta(message)), objects, open_=open_
     )
+
+
+def grow_message(
+    connection: sqlite3.Connection, place: Place, message: Message, grown: Sequence[Growth], *, whole: bool
+) -> bool:
+    """Add to an open message without touching what is stored of it; False when that is not there."""
+    stored = _find(connection, place.turn, message.id)
+    if stored is not None and not stored.open:
+        return True  # it is complete already
+    if not whole and (stored is None or not has_blocks(connection, stored.seq)):
+        return False
+    meta_object = message_meta(message)
+    meta, cost = dumps(meta_object), _finite(meta_object.get("cost"))
+    if stored is None:
+        head = (message.id, message.role.value, meta, _model(meta_object))
+        seq = _insert(connection, place, head, cost=cost, open_=True)
+    else:
+        seq = stored.seq
+        connection.execute(
+            "UPDATE message SET meta = ?, model = ?, cost = ? WHERE seq = ?", (meta, _model(meta_object), cost, seq)
+        )
+        if whole:
+            clear_blocks(connection, seq)
+    for growth in grown:
+        grow_block(connection, seq, growth.position, growth.at, block_object(growth.block))
+    return True
 
 
 def write_objects(
@@ -191,6 +226,7 @@ def _mark_open(connection: sqlite3.Connection, turn: int) -> None:
             found = loads(meta)
         except Unreadable:
             found = {}
+        gather_blocks(connection, seq)
         known = found if isinstance(found, dict) else {}
         known.setdefault("interrupted", CRASHED)
         connection.execute("UPDATE message SET open = 0, meta = ? WHERE seq = ?", (dumps(known), seq))

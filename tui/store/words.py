@@ -41,11 +41,11 @@ def index(connection: sqlite3.Connection, message: int, role: str, blocks: Seque
 
 def unindex(connection: sqlite3.Connection, messages: Iterable[int]) -> None:
     """Take messages out, while their blocks are still there."""
-    chosen = list(messages)
-    blocks = read_blocks(connection, chosen)
-    for message in chosen:
+    for message in messages:
         row = connection.execute("SELECT role FROM message WHERE seq = ? AND indexed", (message,)).fetchone()
-        columns = words_of(row[0], blocks[message]) if row is not None else ()
+        if row is None:
+            continue
+        columns = words_of(row[0], read_blocks(connection, [message])[message])
         if any(columns):
             connection.execute(
                 "INSERT INTO words (words, rowid, prompts, answers, thinking, tools) VALUES ('delete', ?, ?, ?, ?, ?)",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from tui.domain.compression import CompressionView, SummaryRun
 from tui.domain.cost import Paid, cost_of, left_behind, paid_in
 from tui.domain.errors import UsageError
-from tui.domain.messages import Message, Turn
+from tui.domain.messages import Growth, Message, Turn
 from tui.domain.thinking import ModelSpec
 from tui.domain.value import dataclass
 from tui.engine.ports import Journal
@@ -260,6 +260,12 @@ class _Kept:
 
     async def checkpoint(self, session: str, turn_id: str, message: Message) -> None:
         """Known."""
+
+    async def grown(
+        self, session: str, turn_id: str, message: Message, grown: Sequence[Growth], *, whole: bool
+    ) -> bool:
+        """Known."""
+        return True
 
     async def message_added(self, session: str, turn_id: str, message: Message) -> None:
         """Known."""
