@@ -1,7 +1,8 @@
-"""A server at loopback speed, and the cost of one event: ``python -m tests.bench.pressure [--seconds 6]``.
+"""A server at loopback speed, and the cost of one event: ``python -m tests.bench.pressure [--megabytes 64]``.
 
 The program on a pty, a letter every 100 ms while an answer floods in: how long each takes to be painted, how long after
-esc the server sees the connection close, how much memory the program takes. Then the CPU time of one event, from the
+esc the server sees the connection close, how much memory the program takes, at the end and for each byte that is kept.
+``--megabytes`` lets one answer of each kind go on up to that size. Then the CPU time of one event, from the
 engine's channel to the screen's state, at 100 and at 20,000 tokens of answer. The last line is JSON.
 """
 
@@ -11,10 +12,13 @@ import argparse
 import json
 import re
 import socket
+import sqlite3
 import sys
 import tempfile
 import threading
 import time
+from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 
 from tests.bench.screens import percentile
@@ -25,10 +29,17 @@ from tui.domain.thinking import ModelSpec, PlanState, ThinkingPlan
 from tui.engine.channel import Channel
 from tui.engine.state import SessionState, SessionView
 
-LIMITS = {"key_max_ms": 200, "event_ratio": 1.5}
-KINDS = {"text": "content", "thinking": "reasoning_content"}
+LIMITS = {"key_max_ms": 200, "esc_ms": 200, "event_ratio": 1.5}
+KINDS = ("text", "thinking", "tool arguments")
 PIECES = (20, 2_000)
 EVENTS = 2_000
+LONGEST_S = 600
+
+
+def chunk(delta: Mapping[str, object]) -> bytes:
+    """One event of the stream as a chunk of the response."""
+    data = b"data: " + json.dumps({"choices": [{"index": 0, "delta": delta, "finish_reason": None}]}).encode() + b"\n\n"
+    return b"%x\r\n%s\r\n" % (len(data), data)
 
 
 class Flood:
@@ -38,9 +49,19 @@ class Flood:
         self.hung_up = threading.Event()
         self.closed_at = 0.0
         text = ("lorem ipsum dolor sit amet, *consectetur* `elit` sed do eiusmod.\n\n" * (piece // 60 + 2))[:piece]
-        delta = {"choices": [{"index": 0, "delta": {KINDS[kind]: text}, "finish_reason": None}]}
-        data = b"data: " + json.dumps(delta).encode() + b"\n\n"
-        self._batch = b"%x\r\n%s\r\n" % (len(data), data) * 200
+        if kind == "tool arguments":
+            called = {
+                "index": 0,
+                "id": "c1",
+                "type": "function",
+                "function": {"name": "shell", "arguments": '{"command": "'},
+            }
+            self._first = chunk({"tool_calls": [called]})
+            delta: dict[str, object] = {"tool_calls": [{"index": 0, "function": {"arguments": json.dumps(text)[1:-1]}}]}
+        else:
+            self._first = b""
+            delta = {"content" if kind == "text" else "reasoning_content": text}
+        self._batch = chunk(delta) * 200
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = self._listener.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
@@ -57,8 +78,9 @@ class Flood:
         try:
             connection.sendall(
                 b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
+                + self._first
             )
-            deadline = time.monotonic() + 600
+            deadline = time.monotonic() + LONGEST_S
             while time.monotonic() < deadline:
                 connection.sendall(self._batch)
         except OSError:
@@ -72,8 +94,31 @@ def memory_mb(process: int) -> float:
     return int(found[1]) / 1024 if found else float("nan")
 
 
-def flooded(kind: str, piece: int, seconds: float) -> dict[str, float]:
-    """Type while an answer floods in, then stop it."""
+def peak_mb(process: int) -> float:
+    """What a process held at most."""
+    found = re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{process}/status").read_text(encoding="ascii"))
+    return int(found[1]) / 1024 if found else float("nan")
+
+
+def stored_mb(database: Path) -> float:
+    """Words and arguments in the store."""
+    with closing(sqlite3.connect(database)) as connection:
+        return float(connection.execute("SELECT sum(length(text) + length(payload)) FROM block").fetchone()[0]) / 1e6
+
+
+def sizes(database: Path) -> float:
+    """Megabytes of the database, which grows with the answer."""
+    return database.stat().st_size / 1e6 if database.exists() else 0.0
+
+
+def settled(database: Path) -> bool:
+    """Whether the turn is stored as it ended."""
+    with closing(sqlite3.connect(database)) as connection:
+        return connection.execute("SELECT count(*) FROM turn WHERE open").fetchone() == (0,)
+
+
+def flooded(kind: str, piece: int, seconds: float, megabytes: float = float("inf")) -> dict[str, float]:
+    """Type while an answer floods in, until time or size is reached, then stop it."""
     server = Flood(kind, piece)
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
@@ -87,20 +132,32 @@ def flooded(kind: str, piece: int, seconds: float) -> dict[str, float]:
         with Terminal([sys.executable, "-m", "tui"], environment(home), parsed=False) as terminal:
             terminal.until(lambda: b"send" in terminal.raw, "the screen")
             terminal.type("go\r")
+            database = home / "ponder" / "data" / "sessions.db"
+            before = memory_mb(terminal.process.pid)
             took: list[float] = []
             begun = time.perf_counter()
-            while time.perf_counter() - begun < seconds:
-                letter, at, pressed = chr(0x4E00 + len(took)), len(terminal.raw), time.perf_counter()
+            while time.perf_counter() - begun < seconds and sizes(database) < megabytes:
+                terminal.forget()
+                letter, pressed = chr(0x4E00 + len(took) % 10_000), time.perf_counter()
                 terminal.type(letter)
-                terminal.until(lambda letter=letter, at=at: letter.encode() in terminal.raw[at:], letter)
+                terminal.until(lambda letter=letter: letter.encode() in terminal.raw, letter)
                 took.append(time.perf_counter() - pressed)
                 while time.perf_counter() - pressed < 0.1:
                     terminal.pump(0.01)
             held = memory_mb(terminal.process.pid)
             pressed = time.perf_counter()
             terminal.type("\x1b")
-            terminal.until(server.hung_up.is_set, "the end of the stream")
+            while not server.hung_up.is_set():
+                terminal.pump(0.01)
+                terminal.forget()
+            while not settled(database):
+                terminal.pump(0.1)
+                terminal.forget()
+            kept, peak = stored_mb(database), peak_mb(terminal.process.pid)
     return {
+        "kept_mb": round(kept, 1),
+        "peak_mb": round(peak, 1),
+        "peak_over_kept": round((peak - before) / kept, 1),
         "key_median_ms": round(percentile(took, 0.5) * 1000, 1),
         "key_max_ms": round(max(took) * 1000, 1),
         "esc_ms": round((server.closed_at - pressed) * 1000, 1),
@@ -133,11 +190,14 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=6.0)
-    seconds = parser.parse_args().seconds
+    parser.add_argument("--megabytes", type=float, help="one long answer of each kind, instead of short ones")
+    asked = parser.parse_args()
+    seconds, megabytes = asked.seconds, asked.megabytes
     rows: dict[str, dict[str, float]] = {}
     for kind in KINDS:
-        for piece in PIECES:
-            row = rows[f"{kind} by {piece}"] = flooded(kind, piece, seconds)
+        for piece in PIECES if megabytes is None else PIECES[1:]:
+            row = flooded(kind, piece, seconds) if megabytes is None else flooded(kind, piece, LONGEST_S, megabytes)
+            rows[f"{kind} by {piece}"] = row
             print(f"{kind} by {piece:5}", row, flush=True)
     early, late = event_microseconds(100), event_microseconds(20_000)
     rows["event"] = {"us_at_100": round(early, 2), "us_at_20000": round(late, 2), "event_ratio": round(late / early, 2)}

@@ -22,6 +22,8 @@ PATIENCE_S = 25.0
 """How long anything may take before a test gives up; the machine may be busy."""
 
 QUERIES = re.compile(rb"\x1b\[(c|0c|>c|6n|\?u|>q|\?\d+\$p)|\x1b\](10|11);\?(?:\x07|\x1b\\)")
+LONGEST_QUERY = 32
+"""Bytes that may be the beginning of a query whose end is still to be read."""
 MODES = re.compile(rb"\x1b\[\?([0-9;]+)([hl])")
 MOUSE = {1000, 1002, 1003, 1006, 1015, 1016}
 REPORTS = {1004, 2048}
@@ -117,6 +119,10 @@ class Terminal:
         self._answer()
         return data
 
+    def forget(self) -> None:
+        """Let go of what was read: where much comes, every byte more would copy and search all of it."""
+        self.raw, self._answered = b"", 0
+
     def until(self, holds: Callable[[], bool], what: str, patience: float = PATIENCE_S) -> None:
         """Read until something holds; say what the screen showed if it never does."""
         deadline = time.perf_counter() + patience
@@ -150,8 +156,9 @@ class Terminal:
         return list(termios.tcgetattr(self._slave))
 
     def _answer(self) -> None:
-        for query in QUERIES.finditer(self.raw, self._answered):
-            self._answered = query.end()
+        at, self._answered = self._answered, max(self._answered, len(self.raw) - LONGEST_QUERY)
+        for query in QUERIES.finditer(self.raw, at):
+            self._answered = max(self._answered, query.end())
             if self._late:
                 self._withheld += self._reply(query)
             else:

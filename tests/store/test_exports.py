@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 import tracemalloc
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, Literal
 
 import pytest
 from hypothesis import example, given
@@ -308,8 +310,10 @@ async def test_plain_prose_takes_the_short_way() -> None:
     assert plain_paragraphs('He said "no".\n\nSo it was.') == "<p>He said &quot;no&quot;.</p>\n<p>So it was.</p>\n"
 
 
-@pytest.mark.parametrize("form", ["html", "md"])
-async def test_a_long_session_is_exported_without_being_held_in_memory(stage: Stage, form: str) -> None:
+@pytest.mark.parametrize("form", ["html", "md", "json"])
+async def test_a_long_session_is_exported_without_being_held_in_memory(
+    stage: Stage, form: Literal["md", "json", "html"]
+) -> None:
     size, count = 20_000, 60
     secret = "sk-" + "a" * 40
     await stage.keep("s", *(a_turn(number, f"{number} {secret}", "word " * (size // 5)) for number in range(count)))
@@ -331,3 +335,41 @@ async def test_a_long_session_is_exported_without_being_held_in_memory(stage: St
     assert "".join(await asyncio.to_thread(list, stage.library.export_pieces("s", form, "all"))) == (
         await stage.library.export("s", form, "all")
     )
+
+
+@pytest.mark.parametrize("form", ["md", "json", "html"])
+async def test_an_export_to_a_file_says_the_same_and_is_for_the_user_only(
+    stage: Stage, tmp_path: Path, form: Literal["md", "json", "html"]
+) -> None:
+    await stage.keep("s", TURN, a_turn(2))
+    path = tmp_path / "out"
+    await stage.library.export_to(path, "s", form, "all")
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert path.read_text(encoding="utf-8") == await stage.library.export("s", form, "all")
+
+
+async def test_an_export_that_is_left_ends_and_leaves_no_file(stage: Stage, tmp_path: Path) -> None:
+    for number in range(200):
+        await stage.keep("s", Turn(id=f"t{number}", messages=(prompt(f"p{number}", "Go"),)))
+    turns_read = 0
+    submit = stage.database.submit_read
+
+    def counted(read: Any) -> Any:
+        nonlocal turns_read
+        turns_read += 1
+        if turns_read == 3:
+            loop.call_soon_threadsafe(task.cancel)
+            left.wait(10)
+        return submit(read)
+
+    loop, left = asyncio.get_running_loop(), threading.Event()
+    stage.database.submit_read = counted  # type: ignore[assignment, method-assign]
+    folder = tmp_path / "out"
+    task = asyncio.create_task(stage.library.export_to(folder / "s.json", "s", "json", "all"))
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    left.set()
+    async with asyncio.timeout(20):
+        while list(folder.iterdir()):
+            await asyncio.sleep(0.01)
+    assert turns_read < 200

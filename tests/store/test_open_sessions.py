@@ -164,7 +164,7 @@ async def test_a_session_can_be_named_and_put_away_before_anything_was_said(tmp_
         here, library = home.desk.chat.session_id, home.desk.library
         await library.delete(here)
         with pytest.raises(UsageError, match="nothing to export"):
-            await library.export(here, "md", "answers")
+            await library.export_to(tmp_path / "nothing.md", here, "md", "answers")
         await library.rename(here, "Plans")
         await library.pin(here, pinned=True)
         await home.say(FIRST)

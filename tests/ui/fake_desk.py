@@ -320,9 +320,9 @@ class FakeLibrary:
         self.done.append(("undelete", session))
         self._change(session, deleted=False)
 
-    async def export(self, session: str, form: Literal["md", "json", "html"], parts: str) -> str:
+    async def export_to(self, path: Path, session: str, form: Literal["md", "json", "html"], parts: str) -> None:
         self.done.append(("export", session, form, parts))
-        return f"# {session}"
+        path.write_text(f"# {session}", encoding="utf-8")
 
     async def bring_in(self, path: Path) -> str:
         return "s9"

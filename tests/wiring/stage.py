@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import tempfile
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -99,3 +100,11 @@ async def house(
     finally:
         await storage.aclose()
         await asyncio.to_thread(program.close)
+
+
+async def exported(storage: Storage, session: str, form: Literal["md", "json", "html"], parts: str) -> str:
+    """What an export of a session writes."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "export"
+        await storage.export_to(path, session, form, parts)
+        return path.read_text(encoding="utf-8")

@@ -13,7 +13,7 @@ from tests.faultserver.server import FaultServer
 from tests.ui.stage import until
 from tests.wiring.conftest import Run
 from tests.wiring.screen_stage import Screen, screen
-from tests.wiring.stage import config
+from tests.wiring.stage import config, exported
 from tui.domain.cost import Cost
 from tui.domain.counting import count
 from tui.engine.state import Phase
@@ -61,8 +61,8 @@ async def everywhere(s: Screen) -> dict[str, str]:
     await s.pilot.press("ctrl+b")
     rows = await s.house.current.storage.sessions()
     row = next(row for row in rows if row.id == s.house.current.session_id)
-    export = await s.house.current.storage.export(row.id, "md", "thinking")
-    page = await s.house.current.storage.export(row.id, "html", "all")
+    export = await exported(s.house.current.storage, row.id, "md", "thinking")
+    page = await exported(s.house.current.storage, row.id, "html", "all")
     bill = s.house.desk.chat.bill()
     return {
         "sidebar": amount_in(sidebar),

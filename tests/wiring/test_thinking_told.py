@@ -11,7 +11,7 @@ from tests.faultserver.player import Step
 from tests.faultserver.server import FaultServer
 from tests.ui.stage import until
 from tests.wiring.screen_stage import screen
-from tests.wiring.stage import config
+from tests.wiring.stage import config, exported
 from tui.domain.blocks import ThinkingBlock
 from tui.domain.thinking import ThinkingForm
 from tui.providers.demo.script import Bill
@@ -100,7 +100,7 @@ async def test_a_summary_is_called_a_summary(tmp_path: Path, model: str, form: T
             assert [block.form for block in blocks] == [form]
             await until(s.pilot, lambda: f"700 tok {word}".rstrip() in s.text())
             session = s.house.current.session_id
-            export = await s.house.current.storage.export(session, "md", "thinking")
+            export = await exported(s.house.current.storage, session, "md", "thinking")
             assert ("700 tokens, summary)" in export) == bool(word)
 
 
@@ -129,5 +129,5 @@ async def test_thinking_that_is_not_reported_is_unknown_everywhere(
             await s.until_it_says("thinking unknown")
             [row] = s.house.desk.chat.bill().models
             assert (row.thinking, row.thinking_unknown, row.thinking_share) == (None, 1, None)
-            export = await s.house.current.storage.export(s.house.current.session_id, "md", "thinking")
+            export = await exported(s.house.current.storage, s.house.current.session_id, "md", "thinking")
             assert ("(encrypted)" in export) == ("encrypted" in word)

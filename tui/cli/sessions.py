@@ -107,7 +107,8 @@ async def _act(library: StoredLibrary, args: argparse.Namespace) -> None:
             _print_rows(rows, as_json=args.json, none="Nothing was found.")
         case "show":
             session = await library.resolve(args.session)
-            _write(await library.export(session, "md", args.parts or "thinking"))
+            pieces = library.export_pieces(session, "md", args.parts or "thinking")
+            await asyncio.to_thread(_write, pieces)
         case "export":
             await _export(library, args)
         case "import":
@@ -137,14 +138,11 @@ async def _export(library: StoredLibrary, args: argparse.Namespace) -> None:
     session = await library.resolve(args.session)
     parts = args.parts or ("all" if form == "json" else "answers")
     if args.output is None:
-        _write(await library.export(session, form, parts), is_json=form == "json")
+        await asyncio.to_thread(_write, library.export_pieces(session, form, parts), is_json=form == "json")
         return
     write = _pour if _is_stream(args.output) else write_atomically
     try:
-        if form == "json":
-            write(args.output, await library.export(session, form, parts))
-        else:
-            await asyncio.to_thread(write, args.output, library.export_pieces(session, form, parts))
+        await asyncio.to_thread(write, args.output, library.export_pieces(session, form, parts))
     except OSError as fault:
         raise UsageError(f"`{args.output}` cannot be written: {fault.strerror}.") from None
 
@@ -208,11 +206,15 @@ def _pieces(snippet: str) -> list[str]:
     return [printable(piece, keep_newlines=False) for piece in snippet.replace(END, BEGIN).split(BEGIN)]
 
 
-def _write(text: str, *, is_json: bool = False) -> None:
-    if is_json:
-        text = json_escaped(text)
-    elif sys.stdout.isatty():  # a file gets it as it came, a terminal nothing to obey
-        text = printable(text)
-    sys.stdout.write(text.encode("utf-8", "replace").decode())
-    if not text.endswith("\n"):
+def _write(pieces: Iterable[str], *, is_json: bool = False) -> None:
+    on_terminal, last = sys.stdout.isatty(), ""
+    for piece in pieces:
+        text = piece
+        if is_json:
+            text = json_escaped(piece)
+        elif on_terminal:  # a file gets it as it came, a terminal nothing to obey
+            text = printable(piece)
+        sys.stdout.write(text.encode("utf-8", "replace").decode())
+        last = text[-1:] or last
+    if last != "\n":
         sys.stdout.write("\n")

@@ -55,8 +55,8 @@ class Library(Protocol):
         """Bring it back."""
         ...
 
-    async def export(self, session: str, form: Literal["md", "json", "html"], parts: str) -> str:
-        """Its text; ``parts`` is answers, thinking or all. Keys are redacted."""
+    async def export_to(self, path: Path, session: str, form: Literal["md", "json", "html"], parts: str) -> None:
+        """Write it to a file; ``parts`` is answers, thinking or all. Keys are redacted. Raises OSError."""
         ...
 
     async def bring_in(self, path: Path) -> str:

@@ -7,7 +7,7 @@ unfinished turns are finished.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 
 from tui.domain.compression import SummaryRun
@@ -77,8 +77,19 @@ class Archived:
     created: float | None = None
 
 
-def exported(connection: sqlite3.Connection, session: int, parts: Parts, conceal: Callable[[str], str]) -> str:
-    """A session as JSON. All parts: everything there is. Fewer: the active path without the rest."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
+    """A session to be exported, without its turns."""
+
+    head: Mapping[str, object]
+    """What stands before the turns."""
+    turns: Sequence[int]
+    tail: Mapping[str, object]
+    """What stands behind them."""
+
+
+def framed(connection: sqlite3.Connection, session: int, parts: Parts) -> Frame:
+    """What a session consists of. All parts: everything there is. Fewer: the active path without the rest."""
     identity, title, created, updated = connection.execute(
         "SELECT id, title, created, updated FROM session WHERE seq = ?", (session,)
     ).fetchone()
@@ -103,13 +114,25 @@ def exported(connection: sqlite3.Connection, session: int, parts: Parts, conceal
         "settings": settings,
         "view": None if view is None else summaries.view_object(view),
         "head": None if head is None else branches.names_of(connection, [head])[0],
-        "turns": [_turn_object(connection, number, parts) for number in numbers],
-        "summaries": [summaries.run_object(run) for run in summaries.runs_of(connection, session, numbers)],
     }
-    return dumps(_concealed(found, conceal))
+    runs = [summaries.run_object(run) for run in summaries.runs_of(connection, session, numbers)]
+    return Frame(head=found, turns=numbers, tail={"summaries": runs})
 
 
-def _turn_object(connection: sqlite3.Connection, turn: int, parts: Parts) -> dict[str, object]:
+def exported(frame: Frame, turns: Iterable[object], conceal: Callable[[str], str]) -> Iterator[str]:
+    """A session as JSON, turn by turn."""
+
+    def written(value: object) -> str:
+        return dumps(_concealed(value, conceal))
+
+    yield f'{written(dict(frame.head))[:-1]},"turns":['
+    for number, turn in enumerate(turns):
+        yield f"{',' if number else ''}{written(turn)}"
+    yield f"],{written(dict(frame.tail))[1:]}"
+
+
+def turn_object(connection: sqlite3.Connection, turn: int, parts: Parts) -> dict[str, object]:
+    """A turn with its messages, as they are stored."""
     identity, created, parent = connection.execute(
         "SELECT turn.id, turn.created, parent.id FROM turn LEFT JOIN turn AS parent ON parent.seq = turn.parent"
         " WHERE turn.seq = ?",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -13,6 +14,7 @@ from typing import Literal
 from tui.domain.errors import UsageError
 from tui.domain.messages import Turn
 from tui.domain.rows import SessionRow
+from tui.settings.atomic import write_atomically
 from tui.store import archive, branches, export, sessions
 from tui.store.database import Database
 from tui.store.export import Parts
@@ -103,22 +105,33 @@ class StoredLibrary:
 
     async def export(self, session: str, form: Literal["md", "json", "html"], parts: str = "answers") -> str:
         """Its text; ``parts`` is answers, thinking or all. Keys are redacted."""
-        extent = _extent(parts)
-        if form != "json":
-            return "".join(await asyncio.to_thread(list, self.export_pieces(session, form, parts)))
+        return "".join(await asyncio.to_thread(list, self.export_pieces(session, form, parts)))
 
-        def read(connection: sqlite3.Connection) -> str:
-            number = branches.session_number(connection, session)
-            return archive.exported(connection, number, extent, self._concealed)
+    async def export_to(self, path: Path, session: str, form: Literal["md", "json", "html"], parts: str) -> None:
+        """Write it to a file, a few turns at a time. Raises OSError."""
+        stopped = threading.Event()
 
-        return await self._database.read(read)
+        def pieces() -> Iterator[str]:
+            for piece in self.export_pieces(session, form, parts):
+                if stopped.is_set():
+                    raise InterruptedError  # what was written so far is removed
+                yield piece
+
+        try:
+            await asyncio.to_thread(write_atomically, path, pieces())
+        except asyncio.CancelledError:
+            stopped.set()
+            raise
 
     def _concealed(self, text: str) -> str:
         return redacted(self._around.conceal(text))
 
-    def export_pieces(self, session: str, form: Literal["md", "html"], parts: str = "answers") -> Iterator[str]:
+    def export_pieces(self, session: str, form: Literal["md", "json", "html"], parts: str = "answers") -> Iterator[str]:
         """The same piece by piece, without ever holding all of it; not to be called from a loop."""
         extent = _extent(parts)
+        if form == "json":
+            yield from self._archive(session, extent)
+            return
 
         def begin(connection: sqlite3.Connection) -> tuple[Sequence[int], export.Shown]:
             number = branches.session_number(connection, session)
@@ -142,6 +155,18 @@ class StoredLibrary:
 
         shown = replace(around, turns=turns())
         yield from export.html(shown, extent) if form == "html" else export.markdown(shown, extent)
+
+    def _archive(self, session: str, extent: Parts) -> Iterator[str]:
+        def begin(connection: sqlite3.Connection) -> archive.Frame:
+            return archive.framed(connection, branches.session_number(connection, session), extent)
+
+        frame = self._database.submit_read(begin).result()
+
+        def turns() -> Iterator[object]:
+            for number in frame.turns:
+                yield self._database.submit_read(partial(archive.turn_object, turn=number, parts=extent)).result()
+
+        yield from archive.exported(frame, turns(), self._concealed)
 
     async def bring_in(self, path: Path) -> str:
         """Import a file; the id of the (last) new session. Raises UsageError when it is not one."""

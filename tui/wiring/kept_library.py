@@ -71,11 +71,11 @@ class KeptLibrary:
         """Bring it back."""
         await self._library.undelete(session)
 
-    async def export(self, session: str, form: Literal["md", "json", "html"], parts: str) -> str:
-        """Its text, keys taken out."""
+    async def export_to(self, path: Path, session: str, form: Literal["md", "json", "html"], parts: str) -> None:
+        """To a file, keys taken out."""
         if not await self._conversations.is_stored(session):
             raise UsageError("There is nothing to export yet.")
-        return await self._library.export(session, form, parts)
+        await self._library.export_to(path, session, form, parts)
 
     async def bring_in(self, path: Path) -> str:
         """From a file; the new session's id."""

@@ -125,8 +125,8 @@ class Storage(Protocol):
         """Back."""
         ...
 
-    async def export(self, session: str, form: Literal["md", "json", "html"], parts: str) -> str:
-        """Its text."""
+    async def export_to(self, path: Path, session: str, form: Literal["md", "json", "html"], parts: str) -> None:
+        """To a file."""
         ...
 
     async def bring_in(self, path: Path) -> str:
@@ -232,7 +232,7 @@ class KeptInMemory:
         """Not possible."""
         raise UsageError("Nothing is kept, so nothing can be brought back.")
 
-    async def export(self, session: str, form: Literal["md", "json", "html"], parts: str) -> str:
+    async def export_to(self, path: Path, session: str, form: Literal["md", "json", "html"], parts: str) -> None:
         """Not possible."""
         raise UsageError("Sessions are not being saved, so there is nothing to export.")
 

@@ -53,12 +53,10 @@ async def _export(context: CommandContext, words: str) -> None:
     if form is None:
         raise UsageError("`/export` knows md, json and html.")
     content = "all" if "--all" in parts else "thinking" if "--thinking" in parts else "answers"
-    text = await context.desk.library.export(context.desk.chat.session_id, form, content)
-    name = f"ponder-{context.desk.chat.session_id[-8:]}.{form}"
+    session = context.desk.chat.session_id
+    name = f"ponder-{session[-8:]}.{form}"
     try:
-        path = Path.cwd() / name
-        path.write_text(text, encoding="utf-8")
-        path.chmod(0o600)
+        await context.desk.library.export_to(Path.cwd() / name, session, form, content)
     except OSError as error:
         raise UsageError(f"`{name}` cannot be written: {error.strerror}.") from None
     context.screen.say(f"Written to {name}.")

@@ -71,8 +71,7 @@ async def _export(sheet: Sheet[str], library: Library, session: str, form: Form,
     name = f"ponder-{session[-8:]}.{form}"
     try:
         path = Path.cwd() / name
-        path.write_text(await library.export(session, form, parts), encoding="utf-8")
-        path.chmod(0o600)
+        await library.export_to(path, session, form, parts)
     except PonderError as error:
         sheet.complain(error)
     except OSError as error:
