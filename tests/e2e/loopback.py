@@ -72,7 +72,11 @@ class Loopback:
 
     def call(self, name: str, **arguments: object) -> None:
         """Ask for a tool; the answer ends with it."""
-        function = {"name": name, "arguments": json.dumps(arguments)}
+        self.call_as_written(name, json.dumps(arguments))
+
+    def call_as_written(self, name: str, arguments: str) -> None:
+        """The same with arguments that need not be JSON."""
+        function = {"name": name, "arguments": arguments}
         self._words.put({"tool_calls": [{"index": 0, "id": "c1", "type": "function", "function": function}]})
         self._words.put(DONE)
 

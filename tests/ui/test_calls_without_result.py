@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.loopback import Loopback
+from tests.e2e.terminal import Terminal, environment
+from tests.e2e.test_two_windows import PONDER, READY
 from tests.ui.drawn import WIDTH
 from tui.domain.blocks import TextBlock, ToolCallBlock
 from tui.domain.messages import CRASHED, Message, Role, Turn
@@ -34,3 +41,29 @@ def test_a_call_that_the_program_did_not_outlive_is_no_running_one_and_says_why(
 
 def test_a_call_of_a_turn_that_still_runs_is_left_to_what_comes() -> None:
     assert "◌ shell  make clean" in _lines(_answer(open_turn=True))
+
+
+@pytest.mark.parametrize("depth", [100, 400, 5_000])
+def test_arguments_nested_too_deeply_to_indent_are_shown_as_they_came(
+    depth: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    arguments = '{"path": ' + "[" * depth + "]" * depth + "}"
+    message = Message(id="a", role=Role.ASSISTANT, blocks=(ToolCallBlock(call_id="c", name="x", arguments=arguments),))
+    section = list(sections_of([Turn(id="t", messages=(ASKED, message))], Showing()))[-1]
+    assert "[[[[" in "".join("".join(block.text() for block in section.blocks).split())
+    assert caplog.records == []
+
+
+def test_a_call_nested_too_deeply_to_indent_is_drawn_while_it_streams(tmp_path: Path) -> None:
+    with Loopback() as model:
+        model.configure(tmp_path)
+        with Terminal(PONDER, environment(tmp_path), size=(90, 30)) as terminal:
+            terminal.wait_for(READY)
+            terminal.type("hello\r")
+            model.call_as_written("list_dir", '{"path": ' + "[" * 5_000 + "]" * 5_000 + "}")
+            model.say("That was deep.")
+            model.finish()
+            terminal.wait_for("That was deep.")
+            assert "could not be drawn" not in terminal.text()
+        log = tmp_path / "ponder" / "state" / "ponder.log"
+        assert "RecursionError" not in (log.read_text() if log.exists() else "")

@@ -205,12 +205,13 @@ def fill_arguments(drawn: ToolCall, arguments: str) -> None:
     """Say what was asked."""
     try:
         parsed = json.loads(arguments or "{}")
-    except ValueError:
-        parsed = None
+        indented = json.dumps(parsed, indent=2, ensure_ascii=False)
+    except (ValueError, RecursionError):
+        parsed, indented = None, ""
     if isinstance(parsed, dict):
         told = [str(parsed[name]) for name in TELLING if name in parsed]
         drawn.telling = told[0] if told else ", ".join(f"{key}: {value}" for key, value in list(parsed.items())[:3])
-        drawn.detail = [("json", json.dumps(parsed, indent=2, ensure_ascii=False))]
+        drawn.detail = [("json", indented)]
     else:
         drawn.telling = arguments
         drawn.detail = [("", arguments)]
