@@ -88,6 +88,13 @@ def test_a_row_that_says_only_a_window_is_left_to_the_server_everywhere(capsys: 
     assert "left to the server" in ran(capsys, "plan", "mine/m1")[1]
 
 
+def test_a_provider_without_known_models_is_told_how_to_list_them(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["models", "vllm"]) == 2
+    said = capsys.readouterr().err
+    assert "ponder models --refresh vllm" in said
+    assert "Did you mean vllm" not in said
+
+
 def test_models_takes_words_and_names_a_provider_that_is_nearly_one(capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = ran(capsys, "models", "opus", "anthropic/", "5")
     assert out.splitlines()[1].startswith("anthropic/claude-opus-5")

@@ -128,6 +128,12 @@ def test_a_path_of_windows_keeps_its_backslashes(path: str) -> None:
     assert shown(f"It is in {path} now.") == f"It is in {path} now."
 
 
+def test_escapes_that_markdown_never_needs_stay_as_written() -> None:
+    text = r"With \, kept, 3\,000 km and find . -exec ls {} \; too."
+    assert shown(text) == text
+    assert shown(r"a \\, b") == r"a \, b"
+
+
 def test_escapes_outside_of_formulas_are_escapes() -> None:
     assert shown(r"\*no\* \_no\_ \# \\ \$5") == r"*no* _no_ # \ $5"
     assert shown(r"see \[1\] and - \[ \] and \[x\]") == "see [1] and - [ ] and [x]"

@@ -75,6 +75,15 @@ async def test_a_window_that_a_server_tells_is_known_in_the_running_session(name
     assert f"{provider} on this machine" in info
 
 
+async def test_the_window_of_an_own_server_on_this_machine_is_known(tmp_path: Path) -> None:
+    kind = type("Server", (Telling,), {"told": SERVERS["vllm"][1]})
+    with serving(kind) as (url, _):
+        config(tmp_path, f'[providers.mine]\nwire = "openai-chat"\nauth = "none"\nbase_url = "{url}/v1"\n')
+        async with house(tmp_path, model="mine/m") as h:
+            await h.desk.look_deeper()
+            assert (await h.meter()).limit == 16_384
+
+
 async def test_what_the_user_says_of_a_model_goes_before_what_the_server_tells(tmp_path: Path) -> None:
     kind = type("Server", (Telling,), {"told": SERVERS["vllm"][1]})
     with serving(kind) as (url, _):

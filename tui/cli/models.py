@@ -49,6 +49,8 @@ def run(args: argparse.Namespace) -> int:
         catalog = with_cached_lists(catalog, ListCache(find_paths(os.environ).cache))
         listed = list(_fitting(catalog, words.lower().split()))
         if not listed:
+            if words in catalog.providers():
+                raise UnknownModel(f"No models of `{words}` are known yet. `ponder models --refresh {words}` asks it.")
             names = {f"{facts.provider}/{facts.id}" for facts in _fitting(catalog, [])}
             raise UnknownModel(f"No model fits `{words}`.", nearest=nearest(words, [*names, *catalog.providers()]))
     except (ConfigError, UnknownModel) as problem:

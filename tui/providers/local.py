@@ -11,7 +11,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from tui.catalog.facts import ProviderFacts
 from tui.domain.errors import ProviderError
-from tui.providers.address import joined
+from tui.providers.address import checked, joined
 from tui.providers.listings import Rows, ollama_row, props_window, rows_from
 from tui.wires.json_text import dumps, loads
 
@@ -35,9 +35,22 @@ class LocalServer:
 
 async def local_servers(providers: Iterable[ProviderFacts], *, limit_s: float = LIMIT_S) -> tuple[LocalServer, ...]:
     """The local ones among these that answer."""
-    asked = [provider for provider in providers if provider.local]
+    asked = [provider for provider in providers if provider.local or _is_own_server(provider)]
     answers = await asyncio.gather(*(_ask(provider, limit_s) for provider in asked))
     return tuple(answer for answer in answers if answer is not None)
+
+
+def _is_own_server(provider: ProviderFacts) -> bool:
+    """Whether this is a provider of the user's at a loopback address, whose list can be read without a key."""
+    from tui.catalog.provider_rows import packaged_providers
+
+    if provider.id in packaged_providers() or provider.discovery not in ("openai", "ollama"):
+        return False
+    try:
+        address = checked(provider.base_url)
+    except ProviderError:
+        return False
+    return address.loopback and not address.secure
 
 
 async def _ask(provider: ProviderFacts, limit_s: float) -> LocalServer | None:

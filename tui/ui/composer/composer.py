@@ -186,14 +186,14 @@ class Composer(TextArea):
         if cut:
             self.post_message(self.Trimmed(len(event.text)))
 
-    @property
-    def rows(self) -> int:
-        """How tall it is with what stands in it."""
-        return max(1, min(MAX_ROWS, self.wrapped_document.height))
+    def fit_height(self) -> int:
+        """Make it as tall as its wrapped text; the rows."""
+        rows = max(1, min(MAX_ROWS, self.wrapped_document.height))
+        if self.styles.height is None or self.styles.height.value != rows:
+            self.styles.height = rows
+        return rows
 
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
         """Grow with the text, and tell."""
-        rows = self.rows
-        if self.styles.height is None or self.styles.height.value != rows:
-            self.styles.height = rows
+        self.fit_height()
         self.post_message(self.Typed(self.text))

@@ -118,8 +118,9 @@ class Dock(Vertical):
         self._draw_rule()
 
     def on_resize(self) -> None:
-        """Say what fits."""
+        """Say what fits, and give the draft the rows that it has at the new width."""
         self._draw_rule()
+        self.call_after_refresh(self._composer.fit_height)
 
     def _draw_rule(self) -> None:
         """The first part says what is the case, the last how to leave it; those between give way where it is narrow."""
@@ -137,7 +138,7 @@ class Dock(Vertical):
             self._popup = Popup(self._accept)
             self.screen.mount(self._popup)
         if self._popup is not None:
-            self._popup.place(self.size.width, self._composer.rows + AROUND)
+            self._popup.place(self.size.width, self._composer.fit_height() + AROUND)
             self._popup.offer(rows)
         self._composer.popup_open = bool(rows)
 

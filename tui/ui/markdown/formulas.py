@@ -57,6 +57,8 @@ NOT_AFTER = frozenset("({_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQR
 PATH = re.compile(r"""[("'\[<*_]*(?:[A-Za-z]:|\\\\[\w.$-]+)\\""")
 """The beginning of a word that is a path of Windows."""
 BEGINS = re.compile(r"[$\\]")
+KEPT_ESCAPES = (",", ";")
+"""Escapes that stay as written outside formulas too: markdown never needs them, LaTeX spacing and `find -exec` do."""
 
 
 def add_formulas(parser: MarkdownIt) -> None:
@@ -145,6 +147,11 @@ def _inline(state: StateInline, silent: bool) -> bool:  # noqa: FBT001 - as mark
         if not silent:
             state.push("math_inline", "", 0).content = state.src[at:end]
         state.pos = end
+    elif mark == "\\" and state.src[at + 1 : at + 2] in KEPT_ESCAPES:
+        if not silent:
+            state.pending += state.src[at : at + 2]
+        state.pos = at + 2
+        return True
     return end > 0
 
 

@@ -85,6 +85,10 @@ class Transcript(Painted, can_focus=True):
         if self._is_unsettled():
             region = self.scrollable_content_region
             column.resize(region.width, region.height)
+            if not column.following and column.top >= column.last_top:
+                # The end came into sight with the larger window: nothing below it is left to scroll to.
+                self._note_following(now=True)
+                column.following = True
             first = 0
         else:
             first = column.settle()

@@ -16,11 +16,18 @@ class TitleBar(Static):
 
     def __init__(self) -> None:
         super().__init__("", id="title", markup=False)
+        self._title = ""
         self._shown = ""
 
     def show_title(self, title: str, columns: int) -> None:
         """Cut to the width of the screen."""
+        self._title = title
         title = line_within(title, max(10, columns - BESIDE))
         if title != self._shown:
             self._shown = title
             self.update(Content.styled("ponder  ", "bold $primary") + Content(title))
+
+    def on_resize(self) -> None:
+        """Cut the whole title to the new width."""
+        if self._title:
+            self.show_title(self._title, self.screen.size.width)
