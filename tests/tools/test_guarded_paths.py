@@ -214,3 +214,78 @@ def test_what_a_sandbox_can_carve_out_is_told(tmp_path: Path) -> None:
     there = guarded_paths(tmp_path, {}).startup.existing()
     assert {tmp_path / ".bashrc", Path("/etc")} <= set(there)
     assert guarded_paths(tmp_path, {}).startup.fits(tmp_path / ".config" / "nvim")
+
+
+CONFIGURED = """
+[core]
+    hooksPath = "scripts/hooks"
+    fsmonitor = ./tools/watch.sh --fast
+[include]
+    path = ../shared.inc
+[filter "f"]
+    clean = sh ./tools/clean.sh %f
+[alias]
+    deploy = "!tools/deploy.sh"
+[remote "tools"]
+    url = ./tools/elsewhere
+"""
+BY_GIT = ["scripts/hooks/pre-commit", "tools/watch.sh", "shared.inc", "tools/clean.sh", "tools/deploy.sh"]
+REPOSITORY = ["sub/HEAD", "sub/commondir", "sub/config.worktree", "bare/config", "bare/hooks/post-checkout"]
+
+
+@pytest.mark.parametrize("worktree", [False, True], ids=["repository", "worktree"])
+async def test_writing_what_git_runs_by_its_configuration_asks_whatever_rules_allow(
+    tmp_path: Path, worktree: bool
+) -> None:
+    folder, place = tmp_path / "ws", tmp_path / "ws/.git"
+    folder.mkdir()
+    if worktree:
+        place = tmp_path / "main" / ".git"
+        (place / "worktrees" / "w").mkdir(parents=True)
+        (place / "worktrees" / "w" / "commondir").write_text("../..\n")
+        (folder / ".git").write_text(f"gitdir: {place}/worktrees/w\n")
+    else:
+        place.mkdir()
+    (place / "config").write_text(CONFIGURED.replace("../shared.inc", str(folder / "shared.inc")))
+    for name in (*BY_GIT, "bare/HEAD", "bare/objects/x", "bare/refs/x"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("mine")
+    bench = open_bench(tmp_path, permissions={"allow": ["write", "shell rw"]})
+    for name in (*BY_GIT, *REPOSITORY):
+        await bench.call("read_file", path=name)
+        assert (await bench.call("write_file", path=name, content="x")).failed, name
+        assert len(bench.user.asked) == 1, name
+    assert not (await bench.call("write_file", path="tools/other.sh", content="x")).failed
+    assert bench.user.asked == []
+
+
+async def test_a_sandboxed_command_leaves_what_git_runs_by_its_configuration(tmp_path: Path) -> None:
+    for name in BY_GIT:
+        (tmp_path / "ws" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "ws" / name).write_text("mine")
+    (tmp_path / "ws/.git").mkdir()
+    (tmp_path / "ws/.git/config").write_text(CONFIGURED)
+    bench = open_bench(tmp_path, permissions={"allow": ["shell rw"]})
+    if not bench.box.tools["shell"].sandbox.strengths():  # type: ignore[attr-defined]  # the real one
+        pytest.skip("NO SANDBOX ON THIS MACHINE: not tested")
+    await bench.call("shell", command="; ".join(f"echo evil > {name}" for name in BY_GIT))
+    assert [(bench.folder / name).read_text() for name in BY_GIT] == ["mine"] * len(BY_GIT)
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        "[core]\nhooksPath = " + "x" * 5000,
+        "[core]\nhooksPath = a\0b",
+        "[alias]\nx = !./" + "y/" * 4000,
+        "[include]\npath = loop/x",
+        "[core]\nhooksPath = .",
+        "[core]\nhooksPath = ../..",
+    ],
+)
+async def test_an_odd_configuration_of_git_guards_nothing_more(tmp_path: Path, config: str) -> None:
+    (tmp_path / "ws/.git").mkdir(parents=True)
+    (tmp_path / "ws/.git/loop").symlink_to("loop")
+    (tmp_path / "ws/.git/config").write_text(config)
+    bench = open_bench(tmp_path, permissions={"allow": ["write"]})
+    assert not (await bench.call("write_file", path="tools/other.sh", content="x")).failed

@@ -83,8 +83,8 @@ class GuardedPaths:
     """Writing always asks."""
 
 
-def guarded_paths(home: Path, environment: Mapping[str, str]) -> GuardedPaths:
-    """The lists for a home folder (a real path) and the variables that move files elsewhere."""
+def guarded_paths(home: Path, environment: Mapping[str, str], run_by_git: Sequence[Path] = ()) -> GuardedPaths:
+    """The lists for a home folder (a real path), variables that move files elsewhere, and what git runs here."""
     data = _data()
     aliases = tuple(
         (Path(environment[name]), home / place)
@@ -92,12 +92,12 @@ def guarded_paths(home: Path, environment: Mapping[str, str]) -> GuardedPaths:
         if isinstance(place, str) and _is_below_something(environment.get(name, ""), home)
     )
 
-    def listed(table: str) -> PathList:
+    def listed(table: str, also: Sequence[Path] = ()) -> PathList:
         patterns = [pattern for group in data[table].values() for pattern in group]
         named = _named(data[f"{table}_variables"]["names"], environment, home)
-        return PathList(tuple(dict.fromkeys(patterns)), home, named, aliases)
+        return PathList(tuple(dict.fromkeys(patterns)), home, (*named, *also), aliases)
 
-    return GuardedPaths(secret=listed("secret"), startup=listed("startup"))
+    return GuardedPaths(secret=listed("secret"), startup=listed("startup", run_by_git))
 
 
 def spellings(path: Path) -> list[Path]:

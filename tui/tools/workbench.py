@@ -12,6 +12,7 @@ from pathlib import Path
 
 from tui.tools.box import NoForeignTools, Workbench
 from tui.tools.fetch_url import FetchUrl, ProxyFor, no_proxy
+from tui.tools.git_folders import named_by_git
 from tui.tools.grep import Grep, find_ripgrep
 from tui.tools.guarded_paths import folded, guarded_paths
 from tui.tools.list_dir import Glob, ListDir
@@ -66,7 +67,7 @@ class Surroundings:
 def build_workbench(around: Surroundings) -> Workbench:
     """Everything that can be called. Raises ConfigError for a wrong ``--allow``."""
     folder, home = around.folder.resolve(), around.home.resolve()
-    guarded = guarded_paths(home, around.environment)
+    guarded = guarded_paths(home, around.environment, named_by_git(folder))
     workspace = Workspace(folder, home, guarded, tuple(path.resolve() for path in around.protected))
     sandbox = Sandbox(
         folder=folder,

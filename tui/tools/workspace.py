@@ -16,6 +16,7 @@ from pathlib import Path
 from tui.domain.counting import count
 from tui.domain.errors import ToolError
 from tui.domain.printable import printable
+from tui.tools.git_folders import is_of_repository
 from tui.tools.guarded_paths import GuardedPaths, spellings
 from tui.tools.rules import Guard
 
@@ -80,7 +81,7 @@ class Workspace:
             str(real).encode()
             names = [*spellings(path), real]
             is_secret = self.is_ours(real) or self.guarded.secret.holds(names)
-            runs_itself = self.is_ours(real) or self.guarded.startup.holds(names)
+            runs_itself = self.is_ours(real) or self.guarded.startup.holds(names) or is_of_repository(real)
         except (OSError, RuntimeError, UnicodeEncodeError, ValueError) as error:
             raise ToolError(f"`{printable(text[:200])}` is no path: {_words(error)}.") from None
         inside = real == self.root or self.root in real.parents

@@ -13,14 +13,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from tui.tools.git_folders import OBEYED, REPOSITORIES
+
 MAX_ENTRIES = 20_000
 """Looked at before a command, folders near the working folder first."""
 MAX_ENTRIES_AFTER = 1_000_000
 """A command could otherwise hide a file behind 20,000 others that it makes nearer."""
-
-_OBEYED_BY_GIT = frozenset({"head", "commondir", "config", "config.worktree", "hooks", "info"})
-_REPOSITORIES = (frozenset({"head", "objects", "refs"}), frozenset({"head", "commondir"}))
-"""Names of which all lie in a folder that git takes for a repository; ``commondir`` says where the rest is."""
 
 Guarded = Callable[[Path], bool]
 
@@ -65,7 +63,7 @@ def guarded_entries(
         most -= len(entries)
         # Git takes such a folder for a repository, whatever its name, and obeys the configuration in it.
         names = {entry.name.lower() for entry in entries}
-        of_git = _OBEYED_BY_GIT if any(signs <= names for signs in _REPOSITORIES) else frozenset()
+        of_git = OBEYED if any(signs <= names for signs in REPOSITORIES) else frozenset()
         for entry in entries:
             path = Path(entry.path)
             if entry.name.lower() in of_git or guards.holds(path):
