@@ -39,6 +39,13 @@ def _configure(environment: dict[str, str], row: str) -> None:
     (folder / "config.toml").write_text(f"[providers.mine]\n{row}\n", "utf-8")
 
 
+@pytest.mark.parametrize("option", ["-r", "--session"])
+def test_an_empty_id_names_no_session(environment: dict[str, str], option: str) -> None:
+    done = _ponder(environment, "-p", "Hello", "-m", "demo/fast", option, "")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"There is no session ``" in done.stderr
+
+
 def test_a_wrong_name_where_all_models_are_known_is_2_with_a_suggestion(environment: dict[str, str]) -> None:
     done = _ponder(environment, "-p", "Hello", "-m", "demo/fats")
     said = b"ponder: There is no model `demo/fats`.\nDid you mean demo/fast, demo/chat?\n"

@@ -33,12 +33,31 @@ def test_text_comes_as_a_named_file_and_a_picture_as_a_picture(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
+    ("name", "content", "media_type"),
+    [
+        ("really-jpeg.png", b"\xff\xd8\xff\xe0rest", "image/jpeg"),
+        ("really-webp.jpg", b"RIFF\0\0\0\0WEBPVP8 ", "image/webp"),
+        ("really-png.gif", PIXEL, "image/png"),
+    ],
+)
+def test_a_picture_is_what_it_begins_with_whatever_it_is_called(
+    tmp_path: Path, name: str, content: bytes, media_type: str
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    block = read_attachment(tmp_path, name)
+    assert isinstance(block, ImageBlock)
+    assert block.media_type == media_type
+
+
+@pytest.mark.parametrize(
     ("name", "content", "why"),
     [
         ("missing.txt", None, "is not a file"),
         ("program.bin", b"\x7fELF\x00\x01", "neither text nor a picture"),
         ("huge.txt", b"x" * (MAX_TEXT + 1), "too large"),
         (".", None, "is not a file"),
+        ("broken.png", b"not a picture", "is not a PNG, JPEG, GIF or WebP picture"),
+        ("empty.jpg", b"", "is not a PNG, JPEG, GIF or WebP picture"),
     ],
 )
 def test_what_cannot_be_attached_is_said(tmp_path: Path, name: str, content: bytes | None, why: str) -> None:

@@ -20,6 +20,7 @@ from tui.domain.assemble import Assembler
 from tui.domain.blocks import Block, ImageBlock, TextBlock, ToolResultBlock
 from tui.domain.errors import ProviderError, UsageError
 from tui.domain.messages import Message, Origin, Role, Turn, WireName
+from tui.domain.pictures import picture_type
 from tui.domain.request import ToolSchema
 from tui.wires.body import BodyReader
 from tui.wires.json_text import NotJSON, dumps, loads
@@ -187,19 +188,8 @@ def _result(entry: Json) -> ToolResultBlock:
     )
 
 
-SIGNATURES = {
-    b"\x89PNG\r\n\x1a\n": "image/png",
-    b"\xff\xd8\xff": "image/jpeg",
-    b"GIF87a": "image/gif",
-    b"GIF89a": "image/gif",
-}
-"""How image files begin; a WebP file is told by its second word."""
-
-
 def _image(data: bytes, name: str) -> ImageBlock:
-    media_type = next((kind for start, kind in SIGNATURES.items() if data.startswith(start)), None)
-    if media_type is None and data[:4] == b"RIFF" and data[8:12] == b"WEBP":
-        media_type = "image/webp"
+    media_type = picture_type(data)
     if media_type is None:
         raise UsageError(f"`{name}` is no image that models take", advice="PNG, JPEG, GIF and WebP go.")
     return ImageBlock(media_type=media_type, data=base64.b64encode(data).decode(), name=Path(name).name)

@@ -22,12 +22,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from tui.domain.blocks import ImageBlock, TextBlock
 from tui.domain.counting import count
 from tui.domain.errors import ToolError
+from tui.domain.pictures import picture_type
 from tui.domain.printable import printable
 from tui.tools.addresses import LOCAL_NAMES, Reach, reach_of
 from tui.tools.html_text import readable
 from tui.tools.permissions import offered
 from tui.tools.ports import Intent, Job, Outcome, Prepared
-from tui.tools.read_file import MAX_IMAGE, picture_type
+from tui.tools.read_file import MAX_IMAGE
 from tui.tools.rules import Access, Guard, Wish
 
 if TYPE_CHECKING:

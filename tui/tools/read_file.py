@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from tui.domain.blocks import ImageBlock, TextBlock
 from tui.domain.counting import count
 from tui.domain.errors import ToolError
+from tui.domain.pictures import picture_type
 from tui.tools.file_intents import read_intent
 from tui.tools.ports import Job, Outcome, Prepared, said
 from tui.tools.rules import Access
@@ -27,13 +28,6 @@ MAX_IMAGE = 3_750_000
 """Bytes; the strictest provider refuses more than 5 MB of base64."""
 SCANNED = 64 * 1024 * 1024
 """Bytes looked through for the first line asked for."""
-
-_PICTURES = (
-    (b"\x89PNG\r\n\x1a\n", "image/png"),
-    (b"\xff\xd8\xff", "image/jpeg"),
-    (b"GIF87a", "image/gif"),
-    (b"GIF89a", "image/gif"),
-)
 
 
 class ReadFileArguments(BaseModel):
@@ -95,13 +89,6 @@ class _Piece:
     """The end of the file was reached."""
     cut: bool
     """A line was longer than is shown."""
-
-
-def picture_type(head: bytes) -> str | None:
-    """The media type of a picture by its first bytes."""
-    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
-        return "image/webp"
-    return next((media_type for magic, media_type in _PICTURES if head.startswith(magic)), None)
 
 
 def _picture(handle: int, size: int, media_type: str, place: Place) -> Outcome:

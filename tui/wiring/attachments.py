@@ -10,15 +10,10 @@ from pathlib import Path
 from tui.domain.blocks import Block, ImageBlock, TextBlock
 from tui.domain.counting import count
 from tui.domain.errors import UsageError
+from tui.domain.pictures import picture_type
 from tui.settings.user_files import read_user_file, with_home
 
-PICTURES = {
-    ".png": "image/png",
-    ".jpg": "image/jpeg",
-    ".jpeg": "image/jpeg",
-    ".gif": "image/gif",
-    ".webp": "image/webp",
-}
+PICTURES = {".png", ".jpg", ".jpeg", ".gif", ".webp"}
 MAX_PICTURE = 20_000_000
 MAX_TEXT = 1_000_000
 MOST_PATHS = 60
@@ -33,14 +28,17 @@ def read_attachment(folder: Path, name: str) -> Block:
         if not path.is_file():
             raise UsageError(f"`{name}` is not a file.")
         size = path.stat().st_size
-        media = PICTURES.get(path.suffix.lower())
-        limit = MAX_PICTURE if media else MAX_TEXT
+        is_picture = path.suffix.lower() in PICTURES
+        limit = MAX_PICTURE if is_picture else MAX_TEXT
         if size > limit:
             raise UsageError(f"`{path.name}` is too large to attach ({count(size, 'byte')}).")
         data = read_user_file(path, limit) or b""
     except OSError as error:
         raise UsageError(f"`{name}` cannot be read: {error.strerror}.") from None
-    if media:
+    media = picture_type(data)
+    if is_picture and media is None:
+        raise UsageError(f"`{path.name}` is not a PNG, JPEG, GIF or WebP picture, whatever it is called.")
+    if is_picture and media is not None:
         return ImageBlock(media_type=media, data=base64.b64encode(data).decode(), name=path.name)
     if b"\0" in data[:8192]:
         raise UsageError(f"`{path.name}` is neither text nor a picture.")

@@ -91,12 +91,13 @@ def _why_demo(findings: Findings) -> str:
 
 def _stored(storage: Storage, args: argparse.Namespace) -> Stored | None:
     """The session to go on with: by its id, or the last one."""
-    if not (args.session or args.resume or args.go_on):
+    named = args.resume if args.session is None else args.session
+    if named is None and not args.go_on:
         return None
 
     async def find() -> Stored | None:
-        session = args.session or args.resume or await storage.latest()
-        return await storage.load(session) if session else None
+        session = await storage.latest() if named is None else named
+        return None if session is None else await storage.load(session)
 
     return asyncio.run(find())
 
