@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from itertools import pairwise
 
 import pytest
@@ -14,6 +15,8 @@ from tests.ui import scenes
 from tests.ui.stage import on_stage, screen_text, until
 from tui.domain.wanted import Wanted
 from tui.ui.markdown.document import Document
+from tui.ui.markdown.piece_store import TOGETHER, Pieces
+from tui.ui.markdown.pieces import Splitter
 from tui.ui.markdown.runs import Line, plain
 from tui.ui.transcript.blocks import Answer, Fold, Spoken, Thinking
 from tui.ui.transcript.column import Column
@@ -154,7 +157,7 @@ def test_of_a_long_text_little_is_laid_out_to_show_its_end_or_any_place_in_it() 
     assert isinstance(answer, Answer)
     for place in (column.total, 0, column.total // 2):
         column.scroll_to(place)
-    assert len(answer.document()._stretches._true) < 100
+    assert sum(answer.document()._stretches._true) < 100
 
 
 def test_code_is_copied_whole_however_it_was_cut() -> None:
@@ -206,3 +209,35 @@ async def test_links_far_inside_a_long_message_can_be_clicked() -> None:
         await until(pilot, lambda: "here (http://far.example)" in screen_text(app))
         row = next(y for y, words in enumerate(screen_text(app).splitlines()) if "http://far.example" in words)
         assert app.screen.get_style_at(4, row).meta["href"] == "http://far.example"
+
+
+def test_pieces_kept_together_are_the_pieces_that_came() -> None:
+    code, table = "```py\nx = 1\n```\n\n", "| a |\n|---|\n| 1 |\n\n"
+    text = "".join(
+        f"paragraph {number}\n\n{'' if number % 7 else code}{'' if number % 11 else table}"
+        for number in range(3 * TOGETHER)
+    )
+    pieces = Splitter().feed(text)
+    kept = Pieces()
+    for piece in pieces:
+        kept.extend([piece])
+    assert len(kept) == len(pieces) > 3 * TOGETHER
+    assert list(kept) == [kept[place] for place in range(len(kept))] == pieces
+    assert kept[5:-5] == pieces[5:-5]
+    assert kept[-1] == pieces[-1]
+
+
+def test_short_paragraphs_take_little_more_than_their_words() -> None:
+    text = "lorem ipsum dolor sit amet, *consectetur* `elit` sed do.\n\n" * 1_000
+    Document(text).height(80)  # what is loaded with the first document
+    tracemalloc.start()
+    try:
+        document = Document()
+        for _ in range(40):
+            document.append(text)
+            document.height(80)
+            document.reach_end(20)
+        held = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert held < 2.5 * 40 * len(text)

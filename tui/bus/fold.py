@@ -11,7 +11,8 @@ Delta = TextDelta | ThinkingDelta | ToolArgsDelta
 DELTAS = (TextDelta, ThinkingDelta, ToolArgsDelta)
 
 LONG = 16 * 1024
-"""Characters from which a delta is not merged with what follows: copying it again and again would cost more."""
+"""Characters from which a delta is not merged with its neighbours: copying it again and again would cost more, and
+whoever keeps it would hold a copy of its own."""
 
 _Run = tuple[str, str, int, int, type[Delta], int]
 """What deltas must share to be merged: session, turn, round, attempt, kind, block."""
@@ -51,7 +52,7 @@ def fold(events: list[Stamped]) -> list[Stamped]:
             continue
         delta = event.event
         found = (stamped.session, event.turn_id, event.round, event.attempt, type(delta), delta.index)
-        if found != run or size >= LONG:
+        if found != run or size >= LONG or len(delta.text) >= LONG:
             close()
             run, parts, size = found, [], 0
         parts.append(delta.text)
@@ -78,7 +79,13 @@ def fold_stream(events: Iterable[StreamEvent]) -> list[StreamEvent]:
             last = None
             merged.append(event)
             continue
-        if last is None or type(event) is not type(last) or event.index != last.index or size >= LONG:
+        if (
+            last is None
+            or type(event) is not type(last)
+            or event.index != last.index
+            or size >= LONG
+            or len(event.text) >= LONG
+        ):
             close()
             parts, size = [], 0
         parts.append(event.text)

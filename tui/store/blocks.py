@@ -211,6 +211,8 @@ def _with_parts(rows: list[dict[str, object]]) -> list[dict[str, object]]:
 
 def encodable(words: str) -> bool:
     """Whether UTF-8 can hold it."""
+    if words.isascii():
+        return True
     try:
         words.encode()
     except UnicodeEncodeError:

@@ -16,6 +16,7 @@ from tui.ui.markdown.code_parts import CodeParts
 from tui.ui.markdown.found import Found, count_in_markdown, occurrences
 from tui.ui.markdown.growing_table import GrowingTable
 from tui.ui.markdown.layout import lay, lay_code
+from tui.ui.markdown.piece_store import Pieces
 from tui.ui.markdown.pieces import Piece, Splitter
 from tui.ui.markdown.reading import Reading
 from tui.ui.markdown.runs import Line
@@ -56,7 +57,7 @@ class Document:
 
     def __init__(self, text: str = "", *, closed: bool = False, bare: bool = False) -> None:
         self._splitter = Splitter()
-        self._pieces: list[Piece] = []
+        self._pieces = Pieces()
         self._reading = Reading(self._pieces)
         self._code = CodeParts(self._pieces, labels=not bare)
         self._stretches = Stretches(self._lay)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Sequence
 
 
@@ -9,8 +10,8 @@ class HeightIndex:
     """A Fenwick tree over heights."""
 
     def __init__(self, heights: Iterable[int] = ()) -> None:
-        self._heights: list[int] = []
-        self._tree: list[int] = [0]
+        self._heights = array("q")
+        self._tree = array("q", [0])
         self.reset(heights)
 
     def __len__(self) -> int:
@@ -23,8 +24,9 @@ class HeightIndex:
 
     def reset(self, heights: Iterable[int]) -> None:
         """Begin anew with these heights, in linear time."""
-        self._heights = list(heights)
-        tree = [0, *self._heights]
+        self._heights = array("q", heights)
+        tree = array("q", [0])
+        tree.extend(self._heights)
         for position in range(1, len(tree)):
             parent = position + (position & -position)
             if parent < len(tree):
@@ -41,7 +43,7 @@ class HeightIndex:
     def extend(self, heights: Sequence[int]) -> None:
         """More below the others; many at once in linear time."""
         if len(heights) * 8 > len(self._heights):
-            self.reset([*self._heights, *heights])
+            self.reset(self._heights + array("q", heights))
             return
         for height in heights:
             self.append(height)

@@ -27,7 +27,8 @@ class Stretches:
         self._lay = lay
         self._heights = HeightIndex()
         self._lines: dict[int, list[Line]] = {}
-        self._true: set[int] = set()
+        self._true = bytearray()
+        """For each part 1 where its height is not guessed."""
         self._near: tuple[int, int, list[Line]] = (0, 0, NOTHING)
 
     @property
@@ -38,23 +39,24 @@ class Stretches:
     @property
     def is_known(self) -> bool:
         """Whether nothing is guessed."""
-        return len(self._true) == len(self._heights)
+        return 0 not in self._true
 
     def reset(self, guesses: Iterable[int]) -> None:
         """Other parts, or another width."""
         self._heights.reset(guesses)
         self._lines = {}
-        self._true = set()
+        self._true = bytearray(len(self._heights))
         self._near = (0, 0, NOTHING)
 
     def extend(self, guesses: Sequence[int]) -> None:
         """More parts at the end."""
         self._heights.extend(guesses)
+        self._true.extend(bytes(len(guesses)))
 
     def put(self, lines: list[Line]) -> None:
         """One more part, laid out already."""
         self._heights.append(len(lines))
-        self._true.add(len(self._heights) - 1)
+        self._true.append(1)
         self._keep(len(self._heights) - 1, lines)
 
     def line(self, number: int) -> Line:
@@ -72,8 +74,8 @@ class Stretches:
         if lines is None:
             lines = self._lay(place)
             self._keep(place, lines)
-            if place not in self._true:
-                self._true.add(place)
+            if not self._true[place]:
+                self._true[place] = 1
                 if self._heights.set_height(place, len(lines)):
                     self._near = (0, 0, NOTHING)
         return lines
@@ -95,7 +97,7 @@ class Stretches:
         while place < len(self._heights) and start < last + moved:
             before = self._heights.height_of(place)
             after = before
-            if place not in self._true:
+            if not self._true[place]:
                 after = len(self.part(place))
                 if start < first + moved:
                     moved = max(start - first, moved + after - before)
@@ -107,7 +109,7 @@ class Stretches:
         """Lay out what the last ``count`` lines belong to."""
         place = len(self._heights) - 1
         while place >= 0 and count > 0:
-            if place not in self._true:
+            if not self._true[place]:
                 self.part(place)
             count -= self._heights.height_of(place)
             place -= 1

@@ -151,6 +151,11 @@ class Answer(Drawn):
         if self._document is not None:
             self._document.append(text)
 
+    def share(self, text: str) -> None:
+        """Hold these words, which are the same, in place of a copy."""
+        if len(text) == self._size:
+            self._source = [text]
+
     def close(self) -> None:
         """It is whole."""
         self._closed = True
@@ -232,7 +237,7 @@ class Thinking(Drawn):
     is_markdown = True
 
     def __init__(self, text: str = "", *, live: bool = False, folded: Fold = Fold.FOLDED) -> None:
-        self._answer = Answer(text, closed=not live)
+        self.words = Answer(text, closed=not live)
         self._shown = Fold.PEEK if live else folded
         self._after = folded
         self._touched = False
@@ -256,21 +261,21 @@ class Thinking(Drawn):
     @property
     def has_text(self) -> bool:
         """Whether there is anything to open."""
-        return self._answer.size > 0
+        return self.words.size > 0
 
     @property
     def size(self) -> int:
         """Characters of it."""
-        return self._answer.size
+        return self.words.size
 
     def append(self, text: str) -> None:
         """More of it."""
-        self._answer.append(text)
+        self.words.append(text)
 
     def finish(self) -> None:
         """The thinking is over: fold, unless the user has touched it."""
         self.live = False
-        self._answer.close()
+        self.words.close()
         if not self._touched:
             self._shown = self._after
 
@@ -292,16 +297,16 @@ class Thinking(Drawn):
         if self._shown is Fold.FOLDED or not self.has_text:
             self._rows = self._first = 0
             return 1
-        self._answer.sideways = self.sideways
-        self._total = self._answer.height(max(8, width - 2))
+        self.words.sideways = self.sideways
+        self._total = self.words.height(max(8, width - 2))
         if self._shown is Fold.FULL:
             self._rows, self._first = self._total, 0
             return 1 + self._rows
         if self.live:
-            self._answer.reach_end(PEEK_ROWS)
+            self.words.reach_end(PEEK_ROWS)
         else:
-            self._answer.reach(0, PEEK_ROWS)
-        self._total = self._answer.height(max(8, width - 2))
+            self.words.reach(0, PEEK_ROWS)
+        self._total = self.words.height(max(8, width - 2))
         self._rows = min(PEEK_ROWS, self._total)
         self._first = self._total - self._rows if self.live else 0
         return 1 + self._rows + (1 if not self.live and self._total > self._rows else 0)
@@ -311,33 +316,33 @@ class Thinking(Drawn):
         if number == 0:
             return self._head()
         if number > self._rows:
-            about = "" if self._answer.document().is_known else "≈"
+            about = "" if self.words.document().is_known else "≈"
             return [Run("┊ ", "thinking-bar"), Run(f"… {about}{count(self._total - self._rows, 'more line')}", "muted")]
-        return [Run("┊ ", "thinking-bar"), *self._answer.line(self._first + number - 1)]
+        return [Run("┊ ", "thinking-bar"), *self.words.line(self._first + number - 1)]
 
     def reach(self, first: int, last: int) -> int:
         """All of it is only reached where all of it is shown."""
-        return self._answer.reach(first - 1, last - 1) if self._is_whole else 0
+        return self.words.reach(first - 1, last - 1) if self._is_whole else 0
 
     def reach_end(self, count: int) -> None:
         """The same."""
         if self._is_whole:
-            self._answer.reach_end(count)
+            self.words.reach_end(count)
 
     def mark(self, number: int) -> Mark | None:
         """Below the head the text's."""
-        return self._answer.mark(number - 1) if self._is_whole and number else None
+        return self.words.mark(number - 1) if self._is_whole and number else None
 
     def line_at(self, mark: Mark) -> int:
         """Where that is now."""
-        return 1 + self._answer.line_at(mark) if self._is_whole else 0
+        return 1 + self.words.line_at(mark) if self._is_whole else 0
 
     def find(self, wanted: Wanted, number: int, width: int) -> Found:
         """Below the head, behind the bar."""
         self.height(width)
         if not self._is_whole:
             return super().find(wanted, number, width)
-        return self._answer.find(wanted, number, max(8, width - 2)).moved(1, 2)
+        return self.words.find(wanted, number, max(8, width - 2)).moved(1, 2)
 
     @property
     def _is_whole(self) -> bool:
@@ -356,7 +361,7 @@ class Thinking(Drawn):
         line: Line = [Run(head, "thinking", Look.BOLD if self.live else Look.PLAIN)]
         room = self._width - len(head) - 3
         if self._shown is Fold.FOLDED and room > 12 and self.has_text:
-            line.append(Run("   " + line_within(self._answer.beginning(2_000).strip()[:400], room), "thinking"))
+            line.append(Run("   " + line_within(self.words.beginning(2_000).strip()[:400], room), "thinking"))
         return line
 
     def estimate(self, width: int) -> int:
@@ -365,11 +370,11 @@ class Thinking(Drawn):
 
     def text(self) -> str:
         """The thinking as it came."""
-        return self._answer.text()
+        return self.words.text()
 
     def rest(self) -> None:
         """Forget the layout; it is far from being seen."""
-        self._answer.rest()
+        self.words.rest()
 
 
 __all__ = ["Answer", "Caption", "Drawn", "Fold", "Spoken", "Thinking", "ToolCall", "ToolState", "estimated_lines"]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeVar
 
-from tui.domain.blocks import ThinkingBlock
+from tui.domain.blocks import TextBlock, ThinkingBlock
 from tui.domain.messages import Message
 from tui.domain.printable import one_line
 from tui.domain.stream import (
@@ -36,6 +37,13 @@ from tui.ui.transcript.section import Section
 Clock = Callable[[], float]
 TELLING = 200
 """Characters of a call's arguments that are looked at for the line that shows them arriving."""
+
+D = TypeVar("D", Answer, Thinking)
+
+
+def message_texts(message: Message, kind: type[TextBlock] | type[ThinkingBlock]) -> list[str]:
+    """The words of a message's blocks of one kind."""
+    return [block.text for block in message.blocks if isinstance(block, kind)]
 
 
 class Live:
@@ -88,6 +96,10 @@ class Live:
         # What says nothing is not drawn when the message is opened again, either.
         said = [block for block in self.section.blocks if not isinstance(block, Answer) or block.text().strip()]
         self.section.blocks[:] = [head(message), *said[1:]]
+        for answer, words in zip(self._drawn(Answer), message_texts(message, TextBlock), strict=False):
+            answer.share(words)
+        for thinking, words in zip(self._drawn(Thinking), message_texts(message, ThinkingBlock), strict=False):
+            thinking.words.share(words)
         for block in self._blocks.values():
             if isinstance(block, Answer):
                 block.close()
@@ -102,6 +114,9 @@ class Live:
         for block in self._blocks.values():
             if isinstance(block, Answer):
                 block.close()
+
+    def _drawn(self, kind: type[D]) -> list[D]:
+        return [block for block in self._blocks.values() if isinstance(block, kind)]
 
     def _true_figures(self, message: Message) -> None:
         drawn = [block for block in self._blocks.values() if isinstance(block, Thinking)]
