@@ -80,3 +80,11 @@ def test_what_a_terminal_would_choke_on_is_refused_with_a_way_out() -> None:
     with pytest.raises(UsageError, match="100,001 bytes are too much") as refused:
         _put("x" * (OSC52_LIMIT + 1))
     assert "/export md" in refused.value.advice
+
+
+def test_what_is_copied_cannot_end_a_paste_and_type_keys(tmux: Path) -> None:
+    text = "make:\r\n\techo \x1b[201~\nrm x\ry \x9b201~ \x00\x7f עברית 👩\u200d💻"
+    shown = "make:\n\techo ␛[201~\nrm x␍y \\u{9B}201~ ␀␡ עברית 👩\u200d💻"
+    assert _put(text) == (" through the terminal", _sequence(shown))
+    _put(text, TMUX="x")
+    assert (tmux / "buffer").read_text() == shown

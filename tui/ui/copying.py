@@ -14,12 +14,14 @@ from tui.domain.blocks import TextBlock, ThinkingBlock
 from tui.domain.counting import count
 from tui.domain.errors import UsageError
 from tui.domain.events import Severity
+from tui.domain.late_pattern import late_pattern
 from tui.domain.messages import Message, Role
 from tui.domain.printable import printable
 
 if TYPE_CHECKING:
     from tui.ui.app import PonderApp
 
+_OBEYED_WHEN_PASTED = late_pattern("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 OSC52_LIMIT = 100_000
 """Terminals ignore or choke on more."""
 
@@ -118,12 +120,18 @@ def _said(message: Message) -> str:
     return f"## {who}\n\n{_words(message)}" if _words(message) else ""
 
 
+def pasteable(text: str) -> str:
+    """Text that ends no paste and types no keys where it is pasted: control characters as they are drawn."""
+    return _OBEYED_WHEN_PASTED.sub(lambda found: printable(found[0]), text.replace("\r\n", "\n"))
+
+
 def put_on_clipboard(text: str, write: Callable[[str], None], environment: Mapping[str, str] = os.environ) -> str:
     """Copy by the best way there is; how, in a few words for the user ("" when it surely worked).
 
     Over ssh and in a browser the desktop is elsewhere, so only what draws can help. tmux keeps the text in a buffer of
     its own and hands it on (``-w``) to a terminal it knows to have a clipboard.
     """
+    text = pasteable(text)
     browser = bool(environment.get("TEXTUAL_DRIVER"))
     far = browser or bool(environment.get("SSH_CONNECTION") or environment.get("SSH_TTY"))
     for needed, command in () if far else TOOLS:

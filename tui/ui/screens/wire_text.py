@@ -7,7 +7,7 @@ import json
 import shlex
 from collections.abc import Mapping
 
-from tui.domain.printable import printable
+from tui.domain.printable import json_escaped, printable
 from tui.ui.markdown.runs import Line, Run
 
 
@@ -22,7 +22,7 @@ def as_curl(request: Mapping[str, object]) -> str:
     parts = [f"curl -sS -N -X {request.get('method', 'POST')} {shlex.quote(str(request.get('url', '')))}"]
     if isinstance(headers, Mapping):
         parts += [f"  -H {shlex.quote(f'{name}: {value}')}" for name, value in headers.items()]
-    body = json.dumps(request.get("body"), ensure_ascii=False, default=str)
+    body = json_escaped(json.dumps(request.get("body"), ensure_ascii=False, default=str))
     parts.append(f"  --data-binary {shlex.quote(body)}")
     return " \\\n".join(parts)
 
