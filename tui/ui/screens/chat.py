@@ -57,6 +57,7 @@ class ChatScreen(Screen[None]):
         self.sidebar = Sidebar(desk)
         self.conversation = Conversation(self.transcript, time.monotonic, self._shell.showing())
         self._title_bar = TitleBar()
+        self.transcript.draft = self.composer
         self._below = FollowLine(self.transcript, self.composer)
         self._keys = KeyLine(shell.registry, shell.keymap)
         self._empty = Empty(desk.keys.findings(), desk.problems(), "")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from textual import events
 from textual.geometry import Offset, Size
 from textual.message import Message
+from textual.widget import Widget
 
 from tui.ui.transcript.ink import Ink
 from tui.ui.transcript.painting import Painted
@@ -53,6 +54,15 @@ class Transcript(Painted, can_focus=True):
         super().__init__(ink, id=id, classes=classes)
         self._moving = False
         self._left_at = 0
+        self.draft: Widget | None = None
+        """Takes what is pasted here."""
+
+    def on_paste(self, event: events.Paste) -> None:
+        """The conversation takes no text; the draft does."""
+        if self.draft is not None:
+            event.stop()
+            self.draft.focus()
+            self.draft.post_message(events.Paste(event.text))
 
     def replace_all(self, sections: Iterable[Section]) -> None:
         """Another conversation (or another path through it), at its end."""
