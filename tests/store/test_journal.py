@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from tests.store.stage import CLAUDE, GPT, Stage, a_turn, answer, open_stage, pr
 from tui.domain.blocks import TextBlock, ToolCallBlock
 from tui.domain.compression import CompressionView
 from tui.domain.messages import Growth, Turn
-from tui.store.blocks import join, split
+from tui.store.blocks import join, read_blocks, split
 from tui.store.codec import block_from, block_object, dumps, loads
 from tui.store.leases import this_process
 
@@ -201,3 +202,20 @@ async def test_order_is_that_of_writing_when_the_clock_goes_back(stage: Stage) -
     await stage.keep("new", a_turn(1, "asked later"), a_turn(2))
     assert await stage.titles() == ["asked later", "first asked"]
     assert (await stage.conversations.load("new")).turns == (a_turn(1, "asked later"), a_turn(2))
+
+
+async def test_a_long_answer_is_read_without_being_sorted(stage: Stage) -> None:
+    plans: list[str] = []
+
+    def planned(connection: sqlite3.Connection) -> None:
+        asked: list[str] = []
+        connection.set_trace_callback(asked.append)
+        read_blocks(connection, [1, 2, 3])
+        connection.set_trace_callback(None)
+        for statement in asked:
+            plans.extend(row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {statement}"))
+
+    await stage.keep("s", a_turn(1))
+    await stage.database.run(planned)
+    assert any("block" in plan for plan in plans)
+    assert not [plan for plan in plans if "TEMP B-TREE" in plan], "it would hold another copy of all words"

@@ -179,8 +179,9 @@ def read_blocks(connection: sqlite3.Connection, messages: Sequence[int]) -> dict
         ):
             contents.setdefault(message, {})[name] = content
         for message, kind, text, payload in connection.execute(
-            f"SELECT message.seq, kind, text, payload FROM message JOIN block ON {OF_MESSAGE}"
-            f" WHERE message.seq IN ({marks}) ORDER BY place",
+            # In this order the rows come as they stand; to sort them SQLite would hold a copy of all their words.
+            f"SELECT message.seq, kind, text, payload FROM message CROSS JOIN block ON {OF_MESSAGE}"
+            f" WHERE message.seq IN ({marks}) ORDER BY message.seq, place",
             some,
         ):
             found[message].append(join(kind, text, str(payload), contents.get(message, {})))
