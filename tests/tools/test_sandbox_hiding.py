@@ -244,3 +244,30 @@ async def test_how_a_command_ended_is_told_through_the_sandbox(
 async def test_a_pipe_whose_reader_is_gone_ends_its_writer(tmp_path: Path, kernel: Kernel) -> None:
     bench = _bench(tmp_path, kernel, "ro")
     assert outcome(await bench.call("shell", command="yes | head -1")) == (True, "y")
+
+
+CREDENTIALS = [
+    ".git-credentials",
+    ".bash_history",
+    ".cargo/credentials.toml",
+    ".config/google-chrome-beta/Default/Cookies",
+    ".authinfo.gpg",
+    ".vault-pass",
+    "id_deploy",
+    "wild.pem",
+]
+
+
+@every_sandbox
+@pytest.mark.parametrize("strength", ["ro", "rw"])
+async def test_credentials_that_only_a_wildcard_names_cannot_be_read_either(
+    tmp_path: Path, kernel: Kernel, strength: str
+) -> None:
+    for name in (*CREDENTIALS, "id_project/readme", "notes.txt"):
+        (tmp_path / "person" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "person" / name).write_text(f"content of {name}\n")
+    bench = _bench(tmp_path, kernel, strength)
+    text = outcome(await bench.call("shell", command="cd ../person; cat " + " ".join(CREDENTIALS)))[1]
+    assert "content of" not in text
+    readable = outcome(await bench.call("shell", command="cd ../person; cat id_project/readme notes.txt"))
+    assert readable == (True, "content of id_project/readme\ncontent of notes.txt")

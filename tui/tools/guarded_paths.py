@@ -7,6 +7,7 @@ still that file.
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 import unicodedata
@@ -50,8 +51,21 @@ class PathList:
         return any(self.expression.search(folded(one)) is not None for one in seen)
 
     def existing(self) -> list[Path]:
-        """What is there of the paths that patterns without wildcards name: from the root or in the home folder."""
-        return [path for path, _ in self._candidates() if _identity(path) is not None]
+        """What is there of the paths that patterns name in the home folder or from the root."""
+        plain = [path for path, _ in self._candidates() if _identity(path) is not None]
+        return [*plain, *self._fitting_wildcards()]
+
+    def _fitting_wildcards(self) -> Iterator[Path]:
+        names = cache(_names_in)
+        for pattern in self.patterns:
+            if not _WILDCARD.search(pattern) or pattern.startswith("/proc/"):
+                continue
+            found = [Path("/") if pattern.startswith("/") else self.home]
+            for part in pattern.removeprefix("~/").strip("/").split("/"):
+                fits = re.compile(_name(part))
+                found = [path / name for path in found for name, small in names(path) if fits.fullmatch(small)]
+            # `credentials*` is about files: a folder of such a name may be somebody's project.
+            yield from (path for path in found if path.is_dir() == pattern.endswith("/"))
 
     def _is_the_same_file(self, real: Path) -> bool:
         files: set[tuple[int, int]] = set()
@@ -163,6 +177,14 @@ def _is_below_something(text: str, home: Path) -> bool:
     """Not the home folder or one above it: ZDOTDIR is often the home folder, and would guard all of it."""
     path = Path(text)
     return path.is_absolute() and "\0" not in text and path != home and path not in home.parents
+
+
+def _names_in(folder: Path) -> list[tuple[str, str]]:
+    """Names of what is there, as they are and folded."""
+    try:
+        return [(name, folded(Path(name))) for name in os.listdir(folder)]  # noqa: PTH208 - only names
+    except OSError:
+        return []
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
