@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import weakref
 from collections.abc import Iterator
 
 import pytest
@@ -17,6 +18,7 @@ from tui.domain.events import AppEvent, MessageCompleted, TurnFinished
 from tui.domain.messages import Turn
 from tui.ui.app import PonderApp
 from tui.ui.housekeeping import divide_without_cycles
+from tui.ui.markdown.document import Document
 from tui.ui.markdown.runs import Run
 from tui.ui.transcript.painting import MOST_PAINTED
 from tui.ui.transcript.section import MOST_STRIPS
@@ -135,3 +137,15 @@ def test_textual_still_needs_the_help(original_divide: None) -> None:
     original = next(cell.cell_contents for cell in closure if callable(cell.cell_contents))
     Strip.divide = original
     assert unreachable_strips(41) > 0
+
+
+def test_a_document_is_freed_without_looking_for_garbage() -> None:
+    document = Document("# A title\n\nSome *words*.\n\n```python\nx = 1\n```\n", closed=True)
+    assert len(document.lines(80)) > 3
+    gone = weakref.ref(document)
+    gc.disable()
+    try:
+        del document
+        assert gone() is None
+    finally:
+        gc.enable()

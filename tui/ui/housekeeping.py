@@ -24,6 +24,9 @@ STIRRED = 200
 WORTH = 20_000
 """Objects that have grown old since the last time, before it is worth looking."""
 
+MUCH = 100_000
+"""The same, after which the next moment without an answer has to do: whoever goes on and on never stands still."""
+
 
 def divide_without_cycles() -> None:
     """Keep Textual's strips from storing themselves in their own cache.
@@ -68,11 +71,13 @@ class Housekeeping:
     def tick(self) -> bool:
         """Look for garbage if it is time; whether it was."""
         young, rounds, _ = gc.get_count()
-        stirred = self._is_busy() or rounds != self._rounds or abs(young - self._young) > STIRRED
+        busy = self._is_busy()
+        stirred = busy or rounds != self._rounds or abs(young - self._young) > STIRRED
         self._still = 0 if stirred else self._still + 1
         self._since += 1
         self._young, self._rounds = young, rounds
-        due = self._still == STILL_S or self._since >= LONGEST_S
+        much = not busy and rounds * YOUNG >= MUCH
+        due = much or self._still == STILL_S or self._since >= LONGEST_S
         if not due or rounds * YOUNG < WORTH:
             return False
         gc.collect()

@@ -8,7 +8,8 @@ their part is whole.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import weakref
+from collections.abc import Callable, Sequence
 
 from tui.domain.printable import printable
 from tui.domain.wanted import Wanted
@@ -60,7 +61,7 @@ class Document:
         self._pieces = Pieces()
         self._reading = Reading(self._pieces)
         self._code = CodeParts(self._pieces, labels=not bare)
-        self._stretches = Stretches(self._lay)
+        self._stretches = Stretches(_laid_by(weakref.ref(self)))
         self._width = 0
         self._size = 0
         self._table: GrowingTable | None = None
@@ -239,6 +240,16 @@ class Document:
         return lay(
             self._reading.nodes_of(piece, place, growing=not self._closed), self._width, sideways=self._code.sideways
         )
+
+
+def _laid_by(document: weakref.ref[Document]) -> Callable[[int], list[Line]]:
+    """How a document lays out a piece, without a cycle that would keep it until the next full collection."""
+
+    def lay_piece(place: int) -> list[Line]:
+        owner = document()
+        return owner._lay(place) if owner is not None else []
+
+    return lay_piece
 
 
 def reused(before: Sequence[Line], lines: list[Line]) -> list[Line]:
