@@ -69,6 +69,11 @@ def test_a_yes_counts_after_the_end_was_seen(tmp_path: Path) -> None:
         assert "\u00a1" not in terminal.text()
 
 
+def test_every_key_of_the_sheet_is_named_at_80_columns(tmp_path: Path) -> None:
+    with asking(tmp_path, "shell", command="ls") as terminal:
+        terminal.wait_for("ctrl+c stop  esc no")
+
+
 def test_a_long_change_ends_where_it_ends_and_a_no_writes_nothing(tmp_path: Path) -> None:
     file = tmp_path / "file.txt"
     content = "".join(f"row {number}\n" for number in range(3000)) + "\n" * 30 + "the last words"

@@ -135,10 +135,8 @@ class Shell:
         if not held:
             return ["No sandbox on this system: only exactly this command can be allowed for always."]
         writing = " rw also writes this folder;" if Strength.WRITES_FOLDER in held else ""
-        return [
-            f"Yes runs it without a sandbox. Rules ending in ro or rw use {self.sandbox.name()}:",
-            f"ro only reads;{writing} neither uses the network.",
-        ]
+        without = f"Yes runs it without a sandbox. Rules ending in ro or rw use {self.sandbox.name()}:"
+        return [f"{without} ro only reads;{writing} neither uses the network."]
 
     def _prefixes(self, command: str, held: frozenset[Strength]) -> list[str]:
         prefix = prefix_to_offer(command)

@@ -57,9 +57,9 @@ class Approval(Sheet[None]):
     SHAPE: ClassVar[str] = "-ask"
     ESCAPE = "no"
     KEYS: ClassVar[Keys] = (
-        ("up down", "choose"),
+        ("up down", "move"),
         ("enter", "take"),
-        ("alt+1", "by number"),
+        ("alt+1", "number"),
         ("pagedown", "more"),
         ("ctrl+c", "stop"),
     )
