@@ -271,3 +271,14 @@ async def test_credentials_that_only_a_wildcard_names_cannot_be_read_either(
     assert "content of" not in text
     readable = outcome(await bench.call("shell", command="cd ../person; cat id_project/readme notes.txt"))
     assert readable == (True, "content of id_project/readme\ncontent of notes.txt")
+
+
+@every_sandbox
+async def test_credentials_that_a_variable_puts_elsewhere_cannot_be_read(tmp_path: Path, kernel: Kernel) -> None:
+    for name in ("gh/hosts.yml", "google-chrome-beta/Cookies", "other/file"):
+        (tmp_path / "moved" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "moved" / name).write_text(f"content of {name}\n")
+    around = {"XDG_CONFIG_HOME": str(tmp_path / "moved")}
+    bench = open_bench(tmp_path, kernel=kernel, permissions={"allow": ["shell ro"]}, environment=around)
+    text = outcome(await bench.call("shell", command="cat ../moved/*/*"))[1]
+    assert [line for line in text.splitlines() if line.startswith("content")] == ["content of other/file"]

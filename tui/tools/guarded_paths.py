@@ -52,16 +52,26 @@ class PathList:
 
     def existing(self) -> list[Path]:
         """What is there of the paths that patterns name in the home folder or from the root."""
-        plain = [path for path, _ in self._candidates() if _identity(path) is not None]
-        return [*plain, *self._fitting_wildcards()]
+        plain = [path for path, _ in self._candidates()]
+        plain += [real / rest for real, rest in self._moved() if not _WILDCARD.search(rest)]
+        return [*(path for path in plain if _identity(path) is not None), *self._fitting_wildcards()]
+
+    def _moved(self) -> Iterator[tuple[Path, str]]:
+        """Folders that a variable puts elsewhere, and the rest of each pattern that goes on there."""
+        for real, shown in self.aliases:
+            start = f"{shown.relative_to(self.home)}/"
+            for pattern in self.patterns:
+                if pattern.removeprefix("~/").startswith(start):
+                    yield real, pattern.removeprefix("~/").removeprefix(start)
 
     def _fitting_wildcards(self) -> Iterator[Path]:
         names = cache(_names_in)
-        for pattern in self.patterns:
+        starts = [(Path("/") if one.startswith("/") else self.home, one.removeprefix("~/")) for one in self.patterns]
+        for start, pattern in (*starts, *self._moved()):
             if not _WILDCARD.search(pattern) or pattern.startswith("/proc/"):
                 continue
-            found = [Path("/") if pattern.startswith("/") else self.home]
-            for part in pattern.removeprefix("~/").strip("/").split("/"):
+            found = [start]
+            for part in pattern.strip("/").split("/"):
                 fits = re.compile(_name(part))
                 found = [path / name for path in found for name, small in names(path) if fits.fullmatch(small)]
             # `credentials*` is about files: a folder of such a name may be somebody's project.
