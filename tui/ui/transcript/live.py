@@ -46,6 +46,11 @@ def message_texts(message: Message, kind: type[TextBlock] | type[ThinkingBlock])
     return [block.text for block in message.blocks if isinstance(block, kind)]
 
 
+def is_blank(text: str) -> bool:
+    """Whether there is nothing to be seen in it; of a long text nothing is copied for it."""
+    return not text or text.isspace()
+
+
 class Live:
     """One attempt at an answer."""
 
@@ -93,13 +98,13 @@ class Live:
         """The message is whole: its own figures take the place of the running ones."""
         self._fold_thinking()
         self._true_figures(message)
-        # What says nothing is not drawn when the message is opened again, either.
-        said = [block for block in self.section.blocks if not isinstance(block, Answer) or block.text().strip()]
-        self.section.blocks[:] = [head(message), *said[1:]]
         for answer, words in zip(self._drawn(Answer), message_texts(message, TextBlock), strict=False):
             answer.share(words)
         for thinking, words in zip(self._drawn(Thinking), message_texts(message, ThinkingBlock), strict=False):
             thinking.words.share(words)
+        # What says nothing is not drawn when the message is opened again, either.
+        said = [block for block in self.section.blocks if not isinstance(block, Answer) or not is_blank(block.text())]
+        self.section.blocks[:] = [head(message), *said[1:]]
         for block in self._blocks.values():
             if isinstance(block, Answer):
                 block.close()
