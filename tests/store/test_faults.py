@@ -33,6 +33,28 @@ async def test_a_full_disk_is_told_and_what_was_there_stays(stage: Stage) -> Non
     assert (await stage.conversations.load("s")).turns == (a_turn(1), rich_turn())
 
 
+@pytest.mark.parametrize("replaced", [False, True])
+async def test_a_file_that_is_removed_or_replaced_while_it_is_open_is_told_and_what_follows_is_saved(
+    stage: Stage, tmp_path: Path, replaced: bool
+) -> None:
+    await stage.keep("s", a_turn(1))
+    assert [row.id for row in await stage.library.sessions("")] == ["s"]
+    for file in stage.database.path.parent.glob(f"{stage.database.path.name}*"):
+        file.unlink()
+    if replaced:
+        backup = open_stage(tmp_path / "backup")
+        await backup.keep("old", a_turn(7))
+        backup.database.close()
+        shutil.copy(backup.database.path, stage.database.path)
+    await stage.keep("s", a_turn(2), a_turn(3))
+    assert any("was removed or replaced while it was open" in notice for notice in stage.database.notices)
+    assert {row.id for row in await stage.library.sessions("")} == ({"s", "old"} if replaced else {"s"})
+    stage.database.close()
+    again = Stage(Database(stage.database.path))
+    assert [turn.id for turn in (await again.conversations.load("s")).turns] == ["t2", "t3"]
+    again.database.close()
+
+
 async def test_what_cannot_be_opened_for_writing_on_a_full_disk_is_a_full_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

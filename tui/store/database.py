@@ -58,6 +58,7 @@ class Database:
         self._tried = False
         """Opening for writing was tried: readers need not wait for it any more."""
         self._repairs = 0
+        self._abandoned: list[sqlite3.Connection] = []
         self._waiting = 0
         self._lock = threading.Lock()
         self._closed = False
@@ -116,6 +117,7 @@ class Database:
             raise StoreError("The session store is closed.")
 
     def _write(self, work: Work[Result]) -> Result:
+        self._look_for_another_file()
         try:
             try:
                 return _transaction(self._writable(), work, "BEGIN IMMEDIATE")
@@ -128,6 +130,20 @@ class Database:
             raise
         except Exception as fault:  # whatever it is, the conversation goes on unsaved
             raise _told(fault, self.path) from fault
+
+    def _look_for_another_file(self) -> None:
+        """What is written to a file that was removed or replaced is lost: go on with the one that is there now."""
+        if self._connection is None or _identity(self.path) == self._file:
+            return
+        # Closing it would remove the write-ahead log of the file in its place.
+        self._abandoned.append(self._connection)
+        self._connection = None
+        with suppress(RuntimeError):  # being closed: nobody reads any more
+            self._reading.submit(self._close_reader)
+        self._notice(
+            f"`{self.path}` was removed or replaced while it was open. What comes from now on is saved; what was there "
+            "before may be missing."
+        )
 
     def _writable(self) -> sqlite3.Connection:
         if self._connection is None:
@@ -151,6 +167,7 @@ class Database:
             finally:
                 self._tried = True
             self._connection = opened.connection
+            self._file = _identity(self.path)
             for notice in opened.notices:
                 self._notice(notice)
         return self._connection
@@ -178,14 +195,8 @@ class Database:
     def _written(self, _: Future[Result]) -> None:
         with self._lock:
             self._waiting -= 1
-            if self._waiting == 0 and not self._closed and self._log_size() > IDLE_WAL:
+            if self._waiting == 0 and not self._closed and _log_size(self.path) > IDLE_WAL:
                 self._writing.submit(self._truncate_log)
-
-    def _log_size(self) -> int:
-        try:
-            return self.path.with_name(self.path.name + "-wal").stat().st_size
-        except OSError:
-            return 0
 
     def _truncate_log(self) -> None:
         """Not being able to is no fault: a reader may be in the way, and the next time comes."""
@@ -252,6 +263,13 @@ def _identity(path: Path) -> int | None:
         return path.stat().st_ino
     except OSError:
         return None
+
+
+def _log_size(path: Path) -> int:
+    try:
+        return path.with_name(path.name + "-wal").stat().st_size
+    except OSError:
+        return 0
 
 
 def _transaction(connection: sqlite3.Connection, work: Work[Result], begin: str) -> Result:
