@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 import pytest
 
-from tests.fakes.backend import HANG, Batch, finish
+from tests.fakes.backend import HANG, Batch, Pause, finish
 from tests.fakes.clock import virtually
 from tests.fakes.stage import Stage, last_turn, spoken, stage
 from tui.bus.bus import Subscription
-from tui.domain.blocks import TextBlock
+from tui.domain.blocks import Block, TextBlock, ThinkingBlock, ToolCallBlock
+from tui.domain.errors import StoreError
 from tui.domain.events import RequestStarted, Stamped, Streamed, TurnFinished
+from tui.domain.messages import CRASHED, Growth, Message
 from tui.domain.stream import BlockFinished, BlockStarted, ResponseStarted, StreamEvent, TextDelta, ThinkingDelta
 from tui.domain.stream import ToolArgsDelta as ArgsDelta
 from tui.engine.attempt import PORTION
@@ -159,3 +162,49 @@ def test_deltas_that_come_together_are_kept_and_published_together() -> None:
 
     numbers = [stamped.seq for stamped in virtually(check())]
     assert max(numbers) < 40
+
+
+@pytest.mark.parametrize("fault", ["none", "not written", "forgotten"])
+@pytest.mark.parametrize("kind", ["text", "thinking", "tool_call"])
+def test_each_second_only_what_is_new_is_stored(kind: str, fault: str) -> None:
+    """Ten seconds of an answer: what is written does not grow with what came before."""
+    second = 20_000
+    delta = DELTAS[kind]
+    opened = BlockStarted(0, kind, "echo", "c1") if kind == "tool_call" else BlockStarted(0, kind)
+    script: list[object] = [ResponseStarted("m", "r"), opened]
+    for number in range(10):
+        script += [Batch((delta(0, f"{number}".ljust(second - 1, "x") + "\ud83d"),)), Pause(1.1), delta(0, "\ude00")]
+
+    async def check() -> None:
+        sizes: list[int] = []
+        async with stage([[*script, HANG]]) as s:
+            kept = s.journal.grown
+
+            async def grown(
+                session: str, turn_id: str, message: Message, growths: Sequence[Growth], *, whole: bool
+            ) -> bool:
+                sizes.append(sum(len(words_of(growth.block)) for growth in growths))
+                if len(sizes) == 4 and fault == "not written":
+                    raise StoreError("full")
+                if len(sizes) == 4 and fault == "forgotten":
+                    s.journal.messages.clear()
+                    return False
+                return await kept(session, turn_id, message, growths, whole=whole)
+
+            s.journal.grown = grown  # type: ignore[method-assign]  # a journal that counts
+            await s.session.submit((TextBlock(text="go"),))
+            await asyncio.sleep(30)
+            (block,) = next(m for m in s.journal.messages.values() if m.interrupted == CRASHED).blocks
+            assert words_of(block) == "".join(f"{number}".ljust(second - 1, "x") + "\U0001f600" for number in range(10))
+            once = 10 * second
+            assert sum(sizes) <= {"none": once, "not written": 2 * once, "forgotten": 2 * once}[fault]
+            assert len(sizes) >= 8
+
+    virtually(check())
+
+
+def words_of(block: Block) -> str:
+    if isinstance(block, ToolCallBlock):
+        return block.arguments
+    assert isinstance(block, TextBlock | ThinkingBlock)
+    return block.text
