@@ -142,6 +142,8 @@ def flooded(kind: str, piece: int, seconds: float, megabytes: float = float("inf
                 terminal.type(letter)
                 terminal.until(lambda letter=letter: letter.encode() in terminal.raw, letter)
                 took.append(time.perf_counter() - pressed)
+                if len(took) % 20 == 0:
+                    terminal.type("\x15")  # a field that scrolls paints other rows as well
                 while time.perf_counter() - pressed < 0.1:
                     terminal.pump(0.01)
             held = memory_mb(terminal.process.pid)

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
+import pytest
+
 from tests.ui.stage import type_in, until
 from tests.wiring.screen_stage import screen
 
@@ -115,7 +117,20 @@ async def test_typing_sending_and_switching_ask_the_file_system_for_nothing(tmp_
             await s.enter("/new")
             await type_in(s.pilot, "a draft")
             await s.pilot.pause(0.6)
-    import pathlib
+    assert sorted(found) == []
 
-    pathlib.Path("/tmp/w/c-tmp/found").write_text("\n".join(sorted(found)))
+
+@pytest.mark.parametrize("form", ["md", "json", "html"])
+async def test_exporting_asks_the_file_system_for_nothing_and_keeps_keys_going(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    (folder := tmp_path / "here").mkdir()
+    monkeypatch.chdir(folder)
+    async with screen(tmp_path, stored_in="file") as s:
+        await s.ask("Why is the sky blue?")
+        with watched_calls() as found:
+            await s.enter(f"/export {form} --all")
+            await s.until_it_says("Written to")
+    (written,) = folder.iterdir()
+    assert "sky blue" in written.read_text(encoding="utf-8")
     assert sorted(found) == []
