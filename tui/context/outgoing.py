@@ -241,6 +241,6 @@ def _unsealed_where(block: TextBlock | ToolCallBlock, *, at_home: bool, bare_of_
     if isinstance(block, ToolCallBlock):
         return replace(block, seal=seal)
     text = scrubbed(block.text)
-    if block.partial and text.strip():
+    if block.partial and text and not text.isspace():
         text += INTERRUPTED_MARK
     return replace(block, text=text, seal=seal, partial=False)

@@ -19,7 +19,17 @@ from tui.store.blocks import (
     stored_rows,
     write_blocks,
 )
-from tui.store.codec import UNREADABLE, Unreadable, block_from, block_object, dumps, loads, message_from, message_meta
+from tui.store.codec import (
+    UNREADABLE,
+    Json,
+    Unreadable,
+    block_from,
+    block_object,
+    dumps,
+    loads,
+    message_from,
+    message_meta,
+)
 from tui.store.words import index_turn, unindex
 
 MOST_COST = 1e12
@@ -151,7 +161,9 @@ def _same(
     return stored_rows(connection, stored.seq) == rows
 
 
-def close_turn(connection: sqlite3.Connection, session: int, turn: int) -> None:
+def close_turn(
+    connection: sqlite3.Connection, session: int, turn: int, known: Mapping[int, Sequence[Json]] | None = None
+) -> None:
     """What is not needed to keep a message safe and is done once per turn: costs, the model's name, the index."""
     (new,) = connection.execute("SELECT sum(cost) FROM message WHERE turn = ?", (turn,)).fetchone()
     (old,) = connection.execute("SELECT cost FROM turn WHERE seq = ?", (turn,)).fetchone()
@@ -164,7 +176,7 @@ def close_turn(connection: sqlite3.Connection, session: int, turn: int) -> None:
     ).fetchone()
     if last is not None:
         connection.execute("UPDATE session SET model = ? WHERE seq = ? AND model != ?", (last[0], session, last[0]))
-    index_turn(connection, turn)
+    index_turn(connection, turn, known or {})
 
 
 def _model(meta: Mapping[str, object]) -> str | None:
@@ -180,8 +192,9 @@ def _finite(cost: object) -> float | None:
 
 def settle_turn(connection: sqlite3.Connection, place: Place, turn: Turn) -> None:
     """Make a turn be exactly this: what is missing is written, checkpoints of what never came are dropped."""
+    known: dict[int, Sequence[Json]] = {}
     for message in turn.messages:
-        write_message(connection, place, message)
+        known[write_message(connection, place, message)] = [block_object(block) for block in message.blocks]
     connection.execute("UPDATE turn SET open = ? WHERE seq = ? AND open != ?", (turn.open, place.turn, turn.open))
     stored = connection.execute(
         "SELECT seq, id, open FROM message WHERE turn = ? ORDER BY position, seq", (place.turn,)
@@ -189,7 +202,7 @@ def settle_turn(connection: sqlite3.Connection, place: Place, turn: Turn) -> Non
     wanted = [message.id for message in turn.messages]
     if [identity for _, identity, _ in stored] != wanted:
         _reorder(connection, place, stored, wanted)
-    close_turn(connection, place.session, place.turn)
+    close_turn(connection, place.session, place.turn, known)
 
 
 def _reorder(

@@ -8,7 +8,7 @@ write without spaces or glue particles to words: their characters are indexed on
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from tui.domain.late_pattern import late_pattern
 from tui.store.blocks import read_blocks, words_of
@@ -60,10 +60,15 @@ def index_all(connection: sqlite3.Connection) -> None:
     _index_some(connection, connection.execute("SELECT seq, role FROM message WHERE NOT open").fetchall())
 
 
-def index_turn(connection: sqlite3.Connection, turn: int) -> None:
-    """Make the messages of a turn findable that are not."""
-    found = connection.execute("SELECT seq, role FROM message WHERE turn = ? AND NOT indexed AND NOT open", (turn,))
-    _index_some(connection, found.fetchall())
+def index_turn(connection: sqlite3.Connection, turn: int, known: Mapping[int, Sequence[Json]]) -> None:
+    """Make the messages of a turn findable that are not; of ``known`` ones the blocks need not be read."""
+    found = connection.execute(
+        "SELECT seq, role FROM message WHERE turn = ? AND NOT indexed AND NOT open", (turn,)
+    ).fetchall()
+    for seq, role in found:
+        if seq in known:
+            index(connection, seq, role, known[seq])
+    _index_some(connection, [(seq, role) for seq, role in found if seq not in known])
 
 
 def _index_some(connection: sqlite3.Connection, rows: Sequence[tuple[int, str]]) -> None:
