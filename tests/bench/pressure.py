@@ -68,12 +68,23 @@ class Flood:
 
     def _accept(self) -> None:
         while True:
-            connection, _ = self._listener.accept()
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:  # closed
+                return
             threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
+    def close(self) -> None:
+        """Take no more prompts."""
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+
     def _serve(self, connection: socket.socket) -> None:
+        with connection:
+            self._answer(connection)
+
+    def _answer(self, connection: socket.socket) -> None:
         if not connection.recv(65_536).startswith(b"POST"):
-            connection.close()
             return
         try:
             connection.sendall(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tui.ui import housekeeping
-from tui.ui.housekeeping import LONGEST_S, MUCH, STILL_S, WORTH, YOUNG, Housekeeping
+from tui.ui.housekeeping import LONGEST_S, MUCH, PAUSE_S, STILL_S, WORTH, YOUNG, Housekeeping
 
 ROUNDS = WORTH // YOUNG
 
@@ -73,10 +73,11 @@ def test_hours_of_work_are_looked_through_every_ten_minutes(collector: Collector
     assert seconds(house, LONGEST_S) == [False] * (LONGEST_S - 1) + [True]
 
 
-def test_much_is_looked_through_between_two_answers_of_whoever_never_stands_still(collector: Collector) -> None:
+def test_much_is_looked_through_in_a_pause_between_two_answers(collector: Collector) -> None:
     busy = True
     house = Housekeeping(lambda: busy)
     collector.rounds = MUCH // YOUNG
     assert seconds(house, STILL_S) == [False] * STILL_S
     busy = False
-    assert seconds(house, 3) == [True, False, False]
+    collector.young = YOUNG // 2  # somebody types
+    assert seconds(house, PAUSE_S + 1) == [False] * (PAUSE_S - 1) + [True, False]

@@ -70,6 +70,8 @@ class Departure:
     def attend(self, leave: Callable[[int], object]) -> None:
         """Someone is there to leave in order; ``leave`` is called with the exit code, from any thread."""
         self._leave = leave
+        if self._code is not None:  # a signal came before
+            leave(self._code)
 
     def _signalled(self, number: int, frame: FrameType | None) -> None:
         # Handlers interrupt each other between any two steps; a counter is the one thing that cannot be parted.

@@ -25,7 +25,9 @@ WORTH = 20_000
 """Objects that have grown old since the last time, before it is worth looking."""
 
 MUCH = 100_000
-"""The same, after which the next moment without an answer has to do: whoever goes on and on never stands still."""
+"""The same, after which a pause between two answers has to do: whoever goes on and on never stands still."""
+PAUSE_S = 3
+"""Seconds without an answer that are a pause; typing does not end it. Right after an answer one scrolls and reads."""
 
 
 def divide_without_cycles() -> None:
@@ -57,6 +59,7 @@ class Housekeeping:
     def __init__(self, is_busy: Callable[[], bool]) -> None:
         self._is_busy = is_busy
         self._still = 0
+        self._pause = 0
         self._since = 0
         self._young = 0
         self._rounds = 0
@@ -76,7 +79,8 @@ class Housekeeping:
         self._still = 0 if stirred else self._still + 1
         self._since += 1
         self._young, self._rounds = young, rounds
-        much = not busy and rounds * YOUNG >= MUCH
+        self._pause = 0 if busy else self._pause + 1
+        much = self._pause >= PAUSE_S and rounds * YOUNG >= MUCH
         due = much or self._still == STILL_S or self._since >= LONGEST_S
         if not due or rounds * YOUNG < WORTH:
             return False

@@ -95,6 +95,8 @@ def _run(
         current.start(spec, stored)
         app = _app(program, LiveDesk(current, findings, storage), question)
         app.departure, app.stray = terminal
+        # An exception while the terminal is set up would leave it half set up: a signal waits until the screen stands.
+        terminal[0].attend(lambda code: None)
         code = app.run()
         return (code if code is not None else app.return_code or 0), app.stopped_by
     finally:
