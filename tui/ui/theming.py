@@ -113,8 +113,8 @@ class Theming:
 
     def watch(self, app: PonderApp) -> None:
         """Reload while files are edited; tell what is wrong with them."""
-        for problem in self.problems:
-            app.say(problem.message, Severity.WARNING, problem.advice)
+        # A toast that is made before the first frame may be over by then: its time runs from here.
+        app.call_after_refresh(self._tell, app, self.problems)
         app.set_interval(POLL_S, lambda: app.run_worker(self._look(app), exclusive=True, group="themes"))
 
     async def _look(self, app: PonderApp) -> None:
