@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.key_canary import CANARY, OF_EVERY_TEST, OWN_KEY, files_with_keys, hear, taken
-from tui.tools.processes import Command, run_to_end
-from tui.tools.shell import child_environment
+from tui.tools.builtin.processes import Command, run_to_end
+from tui.tools.builtin.shell import child_environment
 
 
 @pytest.mark.parametrize("name", ["ponder.log", "sessions.db", "sessions.db-wal", "export.md", "crash/report.txt"])

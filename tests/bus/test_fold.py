@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tui.bus.bus import Bus
-from tui.bus.fold import LONG, fold, text_size
+from tui.bus.merge import LONG, fold, text_size
 from tui.domain.assemble import Assembler
 from tui.domain.events import AppEvent, Notice, RequestStarted, Severity, Stamped, Streamed
 from tui.domain.stream import BlockFinished, BlockStarted, TextDelta, ThinkingDelta, ToolArgsDelta

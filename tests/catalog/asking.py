@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Unpack
 
+from tui.catalog.catalog import Catalog
 from tui.catalog.facts import ModelFacts
-from tui.catalog.load import Catalog
 from tui.catalog.plan import PlanOptions, plan
 from tui.domain.thinking import Asked, ThinkingPlan
 

@@ -5,8 +5,8 @@ import pytest
 from tests.catalog.asking import CATALOG, facts_of, planned
 from tests.catalog.expected_plans import PLANS
 from tests.catalog.refusals import refused
-from tui.catalog.rows import model_file, packaged_files
-from tui.catalog.spelling import spelling, spelling_names
+from tui.catalog.model_rows import model_file, packaged_files
+from tui.catalog.spellings import spelling, spelling_names
 from tui.domain.thinking import Asked, PlanState, ThinkingLevel, ThinkingPlan
 
 LISTED = [f"{provider}/{facts.id}" for provider in CATALOG.providers() for facts in CATALOG.models(provider)]

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from tests.catalog.asking import CATALOG
+from tui.catalog.catalog import Catalog
 from tui.catalog.facts import AuthStyle, EchoRule, ModelFacts
-from tui.catalog.load import Catalog
 from tui.catalog.plan import plan
 from tui.catalog.provider_rows import effective_quirks, ollama_base_url
 from tui.catalog.quirks import Quirks

@@ -131,7 +131,7 @@ def test_models_lists_what_fits(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_plan_loads_nothing_heavy_and_only_the_makers_file() -> None:
     script = (
         "import sys; from tui.cli.main import main; main(['plan', 'openai/gpt-5.5', '--json']);"
-        "from tui.catalog.rows import model_file;"
+        "from tui.catalog.model_rows import model_file;"
         "heavy = {'textual', 'httpx', 'pydantic', 'asyncio', 'sqlite3'} & set(sys.modules);"
         "print(sorted(heavy), model_file.cache_info().currsize)"
     )
@@ -141,8 +141,8 @@ def test_a_plan_loads_nothing_heavy_and_only_the_makers_file() -> None:
 
 def test_importing_the_catalogue_reads_nothing() -> None:
     script = (
-        "import sys, tui.catalog.load, tui.catalog.plan, tui.catalog.spec;"
-        "from tui.catalog.rows import model_file; from tui.catalog.provider_rows import packaged_provider_rows as p;"
+        "import sys, tui.catalog.catalog, tui.catalog.plan, tui.catalog.model_spec;"
+        "from tui.catalog.model_rows import model_file; from tui.catalog.provider_rows import packaged_provider_rows as p;"
         "print(model_file.cache_info().currsize + p.cache_info().currsize)"
     )
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 from tests.catalog.asking import CATALOG, facts_of, planned
 from tests.catalog.refusals import refused
+from tui.catalog.model_rows import effort_rank
 from tui.catalog.plan import DynamicBudget, PlanOptions
-from tui.catalog.rows import effort_rank
 from tui.domain.thinking import Asked, PlanState, ThinkingLevel
 
 NAMES = st.sampled_from(

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.catalog.asking import CATALOG
 from tui.catalog.facts import Lifecycle
-from tui.catalog.spec import parse_asked, parse_spec, require_asked, split_asked
+from tui.catalog.model_spec import parse_asked, parse_spec, require_asked, split_asked
 from tui.domain.errors import UnknownModel, UsageError
 from tui.domain.thinking import Asked, ModelSpec, ThinkingLevel
 

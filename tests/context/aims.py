@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from tui.catalog.facts import EchoRule, ModelFacts, ThinkingControls, ThinkingCounted
 from tui.catalog.quirks import Quirks
-from tui.context.outgoing import select
+from tui.context.select import select
 from tui.context.thinking_back import Repair
 from tui.domain.blocks import Block, Seal, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.compression import CompressionView

@@ -13,8 +13,8 @@ from tests.fakes.backend import FakeBackend, Script, finish, words
 from tests.fakes.clock import FakeClock
 from tests.fakes.journal import MemoryJournal
 from tui.bus.bus import Subscription
-from tui.catalog.load import Catalog, packaged_catalog
-from tui.catalog.spec import parse_spec
+from tui.catalog.catalog import Catalog, packaged_catalog
+from tui.catalog.model_spec import parse_spec
 from tui.domain.blocks import Block, Seal, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.compression import CompressionView
 from tui.domain.errors import ErrorKind, ProviderError
@@ -24,12 +24,12 @@ from tui.domain.request import ToolSchema
 from tui.domain.stream import Finish, ResponseStarted, StreamEvent
 from tui.domain.thinking import ReasoningRules, StripPolicy, ThinkingForm
 from tui.domain.usage import MeterReading
-from tui.engine.folding import ContextCompressor
+from tui.engine.compressor import ContextCompressor
+from tui.engine.planner import CataloguePlanner
 from tui.engine.ports import NoTools, Ports, Toolbox
-from tui.engine.requests import CataloguePlanner
-from tui.engine.scales import CalibratedScales
 from tui.engine.session import Opening, Session
 from tui.engine.settings import EngineSettings
+from tui.engine.token_meter import CalibratedScales
 
 CLAUDE = "anthropic/claude-opus-5/high"
 BOUND = "anthropic/claude-opus-5-5/high"

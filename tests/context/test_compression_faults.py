@@ -14,7 +14,7 @@ from tests.context.living import OVERFLOW, TIGHT, LongReader, living, said, stor
 from tests.fakes.backend import calls
 from tests.fakes.clock import virtually
 from tests.validators import anthropic
-from tui.catalog.load import effective_quirks, packaged_catalog
+from tui.catalog.catalog import effective_quirks, packaged_catalog
 from tui.context.compress import SYSTEM
 from tui.context.estimate import block_tokens
 from tui.domain.blocks import TextBlock, ToolResultBlock

@@ -1,4 +1,4 @@
-"""Estimates beside what providers reported, on recorded exchanges; ``tests.bench.calibration`` prints the figures.
+"""Estimates beside what providers reported, on recorded exchanges; ``bench.calibration`` prints the figures.
 
 The constants were fitted on the recordings of some recorders (``FITTED_ON``) and are measured on those of the others.
 Too few of those are long, so requests inside a conversation, which depend on no fitted constant but the frames, are
@@ -9,8 +9,8 @@ import statistics
 
 import pytest
 
-from tests.bench.calibration import FITTED_ON, LONG_REQUEST, Scored, scored
-from tests.bench.recorded_outgoing import samples
+from bench.calibration import FITTED_ON, LONG_REQUEST, Scored, scored
+from bench.recorded_outgoing import samples
 
 
 @pytest.fixture(scope="module")

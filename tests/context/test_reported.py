@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from tests.app.stage import house
 from tests.context.aims import CLAUDE, GPT, answer, call, thought, turn, user
-from tests.wiring.stage import house
 from tui.context.meter import read, tally
 from tui.domain.blocks import Seal, ThinkingBlock
 from tui.domain.thinking import ThinkingForm

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.app.stage import house
 from tests.fakes.planner import PLAN
-from tests.wiring.stage import house
-from tui.catalog.load import effective_quirks, packaged_catalog
-from tui.context.unsent import unsent
+from tui.catalog.catalog import effective_quirks, packaged_catalog
+from tui.context.dropped_settings import unsent
 from tui.domain.events import Notice
 from tui.domain.request import ChatRequest, Outgoing
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from tui.commands.builtin_table import registry
+from tui.commands.docs_tables import id_table, key_table, slash_table, with_section
 from tui.commands.registry import Registry
-from tui.commands.table import registry
-from tui.commands.tables import id_table, key_table, slash_table, with_section
 
 ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"

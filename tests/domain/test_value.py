@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import pytest
 
-from tui.domain.value import BY_HAND, dataclass
+from tui.domain.fast_dataclass import BY_HAND, dataclass
 
 
 @dataclass(frozen=True, slots=True)

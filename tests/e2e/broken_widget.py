@@ -3,7 +3,7 @@
 import sys
 
 from tui.cli.main import main
-from tui.ui.screens.chat import ChatScreen
+from tui.ui.chat.screen import ChatScreen
 
 
 def _raise(self: ChatScreen) -> None:

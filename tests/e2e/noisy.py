@@ -8,7 +8,7 @@ import sys
 import threading
 
 from tui.cli.main import main
-from tui.ui.screens.chat import ChatScreen
+from tui.ui.chat.screen import ChatScreen
 
 mounted = ChatScreen.on_mount
 

@@ -4,8 +4,8 @@ import os
 import sys
 import threading
 
-from tui.ui import departure as leaving
-from tui.ui.departure import Departure
+from tui.ui.terminal import shutdown as leaving
+from tui.ui.terminal.shutdown import Departure
 
 if "patient" in sys.argv:
     leaving.GRACE_S = 600.0

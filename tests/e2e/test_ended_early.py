@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench.pressure import Flood
+from bench.pressure import Flood
 from tests.e2e.terminal import Terminal, environment
 from tests.e2e.test_living import talking
-from tui.ui.background import LAST_PATIENCE_S
+from tui.ui.terminal.background import LAST_PATIENCE_S
 
 PONDER = [sys.executable, "-m", "tui", "-m", "demo/fast"]
 READY = "enter send"

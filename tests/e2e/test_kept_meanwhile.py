@@ -15,7 +15,7 @@ import pytest
 from tests.e2e.loopback import Loopback
 from tests.e2e.terminal import PATIENCE_S, Terminal
 from tests.e2e.test_living import talking
-from tui.ui.departure import RESTORE
+from tui.ui.terminal.shutdown import RESTORE
 
 MANY = 1_500
 """More than sockets and the terminal hold."""

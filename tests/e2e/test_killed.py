@@ -13,7 +13,7 @@ import pytest
 from tests.e2e.loopback import Loopback
 from tests.e2e.terminal import Terminal, environment
 from tests.e2e.test_odd_files import PONDER, READY, asked
-from tui.ui.screens.approval import DEAF_S
+from tui.ui.dialogs.approval import DEAF_S
 
 RAN, NOT_RUN = "it may have run", "Not executed"
 

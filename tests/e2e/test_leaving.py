@@ -16,7 +16,7 @@ import pytest
 
 from tests.e2e.terminal import ALTERNATE, PATIENCE_S, Terminal, environment
 from tests.e2e.tmux import Tmux
-from tui.ui.departure import RESTORE, restore_terminal
+from tui.ui.terminal.shutdown import RESTORE, restore_terminal
 
 PONDER = [sys.executable, "-m", "tui"]
 READY = "enter send"

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from tui.catalog.load import packaged_catalog
-from tui.catalog.spec import parse_spec
+from tui.catalog.catalog import packaged_catalog
+from tui.catalog.model_spec import parse_spec
 from tui.domain.blocks import Seal, TextBlock, ThinkingBlock
 from tui.domain.messages import Message, Role, Turn
 from tui.domain.thinking import ThinkingForm
+from tui.engine.planner import CataloguePlanner
 from tui.engine.ports import Ask, Target
-from tui.engine.requests import CataloguePlanner
-from tui.engine.scales import CalibratedScales
 from tui.engine.settings import EngineSettings
-from tui.providers.auth import Keys
+from tui.engine.token_meter import CalibratedScales
+from tui.providers.keys.lookup import Keys
 
 CATALOG = packaged_catalog()
 SPEC = parse_spec("anthropic/claude-sonnet-4-5/high", CATALOG)

@@ -16,8 +16,8 @@ from tests.fakes.journal import MemoryJournal
 from tests.fakes.stage import last_turn, spoken
 from tests.fakes.toolbox import result
 from tui.bus.bus import Subscription
-from tui.catalog.load import packaged_catalog
-from tui.catalog.spec import parse_spec
+from tui.catalog.catalog import packaged_catalog
+from tui.catalog.model_spec import parse_spec
 from tui.domain.blocks import TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.events import (
     AppEvent,
@@ -33,14 +33,14 @@ from tui.domain.messages import Role, Turn
 from tui.domain.request import ToolSchema
 from tui.domain.stream import TextDelta
 from tui.domain.usage import Certainty
-from tui.engine.folding import ContextCompressor
+from tui.engine.compressor import ContextCompressor
+from tui.engine.planner import CataloguePlanner
 from tui.engine.ports import Ports, ToolRun
-from tui.engine.requests import CataloguePlanner
-from tui.engine.scales import CalibratedScales
 from tui.engine.session import Opening, Session
 from tui.engine.settings import EngineSettings
-from tui.providers.auth import Keys
-from tui.providers.opening import open_backend
+from tui.engine.token_meter import CalibratedScales
+from tui.providers.keys.lookup import Keys
+from tui.providers.open_backend import open_backend
 
 MODELS = ("demo/fast/high", "demo/responses/high", "demo/chat/high", "demo/gemini/high")
 

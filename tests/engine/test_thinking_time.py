@@ -9,7 +9,7 @@ from tests.fakes.clock import virtually
 from tests.fakes.stage import last_turn, stage
 from tui.domain.blocks import ThinkingBlock
 from tui.domain.stream import BlockFinished, BlockStarted, ResponseStarted, StreamEvent, TextDelta, ThinkingDelta
-from tui.engine.watch import ThinkingTime
+from tui.engine.timers import ThinkingTime
 
 Step = StreamEvent | Pause
 OPENED = BlockStarted(0, "thinking")

@@ -8,7 +8,7 @@ import pytest
 
 from tests.fakes.planner import PLAN
 from tui.domain.request import ChatRequest, Outgoing, ToolSchema
-from tui.engine.without import is_thinking_sent_back, without_parameter
+from tui.engine.refused_parameters import is_thinking_sent_back, without_parameter
 
 FIELDS = {
     "reasoning": {"effort": "high", "summary": "auto"},

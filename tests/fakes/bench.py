@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tui.domain.blocks import ImageBlock, TextBlock, ToolCallBlock, ToolResultBlock
-from tui.tools.box import Workbench
-from tui.tools.permissions import Policy
+from tui.tools.permissions.permissions import Policy
 from tui.tools.sandbox.sandbox import Kernel, this_kernel
-from tui.tools.workbench import Surroundings, build_workbench
+from tui.tools.toolbox.build import Surroundings, build_workbench
+from tui.tools.toolbox.toolbox import Workbench
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from tui.domain.request import ChatRequest, Outgoing, OutgoingMessage
 from tui.domain.thinking import ModelSpec, PlanState, ThinkingLevel, ThinkingPlan
 from tui.domain.usage import Certainty, MeterReading, Part, Usage
 from tui.engine.ports import Ask, Folding, Target
-from tui.engine.without import is_ours
+from tui.engine.refused_parameters import is_ours
 
 SPEC = ModelSpec(provider="fake", model="m", asked=ThinkingLevel.LOW)
 PLAN = ThinkingPlan(asked=ThinkingLevel.LOW, nominal="low", sent="low", state=PlanState.ON, summary="Thinking: low")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from tui.domain.blocks import TextBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.request import ToolSchema
-from tui.engine.gate import is_yes
+from tui.engine.approvals import is_yes
 from tui.engine.ports import ToolRun
 
 NAMES = ("echo", "add", "slow", "raises", "asks", "stubborn")

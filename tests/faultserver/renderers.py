@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+from tui.providers.demo.responses import AnthropicSpeaker, ChatSpeaker, GeminiSpeaker, ResponsesSpeaker, sse
 from tui.providers.demo.script import Bill, Break, Call, Piece, Say, Think, deltas
-from tui.providers.demo.speakers import AnthropicSpeaker, ChatSpeaker, GeminiSpeaker, ResponsesSpeaker, sse
 
 BILL = Bill(input=100, thinking=20, answer=30)
 

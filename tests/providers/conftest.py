@@ -21,10 +21,10 @@ from tui.domain.messages import Role, WireName
 from tui.domain.request import ChatRequest, Outgoing, OutgoingMessage
 from tui.domain.stream import StreamEvent
 from tui.domain.thinking import PlanState, ThinkingLevel, ThinkingPlan
-from tui.providers.auth import Keys
 from tui.providers.backend import ProviderBackend
-from tui.providers.patience import Limits
-from tui.providers.transport import Transport
+from tui.providers.http.deadlines import Limits
+from tui.providers.http.transport import Transport
+from tui.providers.keys.lookup import Keys
 
 WIRES = ("anthropic", "openai-responses", "openai-chat", "chat-openrouter", "gemini", "gemini-array", "ollama")
 BRISK = Limits(

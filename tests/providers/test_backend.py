@@ -13,8 +13,8 @@ from tests.faultserver.server import FaultServer
 from tests.key_canary import CANARY
 from tests.providers.conftest import Client, Where, request, where
 from tui.domain.errors import ErrorKind, ProviderError
-from tui.providers.address import checked, joined, proxy_for
-from tui.providers.opening import open_backend
+from tui.providers.http.address import checked, joined, proxy_for
+from tui.providers.open_backend import open_backend
 
 FULL = [{"say": "text", "text": "fine"}, {"end": 1}]
 
@@ -180,7 +180,7 @@ async def test_an_unreadable_credentials_file_is_an_error_the_engine_knows(clien
 
 
 async def test_the_demo_needs_no_key_and_no_network(client: Client) -> None:
-    from tui.catalog.load import packaged_catalog
+    from tui.catalog.catalog import packaged_catalog
 
     catalog = packaged_catalog()
     backend = open_backend(client.keys, environ={}, demo_speed=0.0)
@@ -192,7 +192,7 @@ async def test_the_demo_needs_no_key_and_no_network(client: Client) -> None:
 
 def test_nothing_heavy_is_imported_before_it_is_needed() -> None:
     heavy = "{'textual', 'rich', 'keyring', 'mcp', 'httpx', 'pydantic', 'tui.providers.demo.server'}"
-    code = f"import sys, tui.providers.opening; print(sorted({heavy} & set(sys.modules)))"
+    code = f"import sys, tui.providers.open_backend; print(sorted({heavy} & set(sys.modules)))"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
 
@@ -200,8 +200,8 @@ def test_nothing_heavy_is_imported_before_it_is_needed() -> None:
 def test_the_demo_needs_no_http_library() -> None:
     code = """
 import sys
-import tui.providers.transport, tui.providers.demo.server
-print(sorted({'httpx', 'httpcore', 'urllib.request', 'email', 'tui.providers.http_line'} & set(sys.modules)))
+import tui.providers.http.transport, tui.providers.demo.server
+print(sorted({'httpx', 'httpcore', 'urllib.request', 'email', 'tui.providers.http.httpx_connection'} & set(sys.modules)))
 """
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
@@ -210,7 +210,7 @@ print(sorted({'httpx', 'httpcore', 'urllib.request', 'email', 'tui.providers.htt
 def test_a_line_over_http_brings_no_screen_library_along() -> None:
     code = """
 import sys, asyncio
-import tui.providers.http_line
+import tui.providers.http.httpx_connection
 import httpx
 print(sorted({'textual', 'rich', 'keyring', 'mcp', 'pydantic', 'click', 'pygments'} & set(sys.modules)), httpx.main)
 """

@@ -9,10 +9,10 @@ import pytest
 
 from tests.faultserver.server import FaultServer
 from tests.providers.conftest import CANARY, Client
-from tui.catalog.load import packaged_catalog
+from tui.catalog.catalog import packaged_catalog
 from tui.domain.errors import ErrorKind, ProviderError
-from tui.providers.auth import Keys
-from tui.providers.request_head import with_version
+from tui.providers.http.request import with_version
+from tui.providers.keys.lookup import Keys
 
 
 def gateway(base_url: str = "https://gw.example/v1", **headers: str):

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.app.stage import config, house
 from tests.store.stage import Stage, a_turn
-from tests.wiring.stage import config, house
 from tui.cli.main import main
 from tui.domain.blocks import TextBlock, ToolCallBlock
 from tui.providers.configured_secrets import server_secrets
-from tui.providers.redact import Redactor, holds_secret
+from tui.providers.redaction import Redactor, holds_secret
 from tui.settings.paths import find_paths
 from tui.store.database import Database
 

@@ -12,18 +12,18 @@ import pytest
 
 from tests.providers.conftest import Outcome, Where, plan
 from tests.validators import anthropic, chat, gemini, responses
-from tui.catalog.load import packaged_catalog
+from tui.catalog.catalog import packaged_catalog
 from tui.domain.blocks import TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.messages import Origin, Role, WireName
 from tui.domain.request import ChatRequest, Outgoing, OutgoingMessage, ToolSchema
 from tui.domain.stream import Finish
-from tui.providers.auth import Keys
 from tui.providers.backend import ProviderBackend
 from tui.providers.demo.server import DEMO_HOST, DemoServer
-from tui.providers.in_process import HttpAnswer
-from tui.providers.request_head import HttpRequest
-from tui.providers.transport import Transport
+from tui.providers.http.in_process import HttpAnswer
+from tui.providers.http.request import HttpRequest
+from tui.providers.http.transport import Transport
+from tui.providers.keys.lookup import Keys
 
 CATALOG = packaged_catalog()
 MODELS = ("fast", "demo", "responses", "chat", "gemini")

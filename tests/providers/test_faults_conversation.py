@@ -22,15 +22,15 @@ from tests.providers.conftest import BRISK, Client
 from tests.providers.test_faults_engine import HastyClock, answer
 from tests.providers.test_faults_refusals import refusal
 from tests.validators import anthropic, chat, gemini, ollama, responses
-from tui.catalog.load import packaged_catalog
+from tui.catalog.catalog import packaged_catalog
 from tui.domain.blocks import TextBlock
 from tui.domain.events import TurnFailed, TurnFinished
 from tui.domain.thinking import ModelSpec
+from tui.engine.planner import CataloguePlanner
 from tui.engine.ports import Ports
-from tui.engine.requests import CataloguePlanner
-from tui.engine.scales import CalibratedScales
 from tui.engine.session import Opening, Session
 from tui.engine.settings import EngineSettings
+from tui.engine.token_meter import CalibratedScales
 
 VALIDATORS: dict[str, Callable[[dict[str, object]], list[str]]] = {
     "anthropic": lambda body: anthropic.problems(body),

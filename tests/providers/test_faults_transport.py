@@ -17,7 +17,7 @@ from tests.faultserver.server import FaultServer
 from tests.key_canary import CANARY
 from tests.providers.conftest import BRISK, WIRES, Client, request, where
 from tui.domain.errors import ErrorKind, ProviderError
-from tui.providers.patience import RESUMED, Patience
+from tui.providers.http.deadlines import RESUMED, Patience
 
 SAY = {"say": "text", "text": "one two three four five"}
 FULL = [{"say": "thinking", "text": "hm, let me see"}, SAY, {"end": 1}]

@@ -20,14 +20,14 @@ from urllib.parse import quote
 import orjson
 import pytest
 
+from tui.catalog.catalog import packaged_catalog
 from tui.catalog.facts import AuthStyle
-from tui.catalog.load import packaged_catalog
 from tui.cli.main import main
 from tui.domain.errors import ConfigError, ErrorKind, ProviderError
-from tui.providers import credentials
-from tui.providers.auth import KeyPlace, Keys, checked_key, host_of
-from tui.providers.redact import Redactor
-from tui.providers.secret import Secret
+from tui.providers.keys import storage as credentials
+from tui.providers.keys.lookup import KeyPlace, Keys, checked_key, host_of
+from tui.providers.keys.secret import Secret
+from tui.providers.redaction import Redactor
 
 KEY = "sk-canary-0123456789-ABCDEFGHIJ/+=abcd"
 OPENAI = packaged_catalog().provider("openai")
@@ -159,7 +159,7 @@ def test_asking_the_keyring_starts_no_program() -> None:
     """Its library looks for libraries of macOS with a compiler, which would see the keys of our environment."""
     source = """if True:
         import sys
-        from tui.providers.credentials import Keyring
+        from tui.providers.keys.storage import Keyring
         started = []
         names = ("subprocess.Popen", "os.exec", "os.fork", "os.posix_spawn", "os.system")
         sys.addaudithook(lambda name, about: started.append((name, about)) if name in names else None)

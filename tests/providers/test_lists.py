@@ -11,15 +11,15 @@ import pytest
 
 from tests.faultserver.server import FaultServer
 from tests.providers.conftest import Client
-from tui.catalog.load import packaged_catalog
+from tui.catalog.catalog import packaged_catalog
 from tui.domain.errors import ErrorKind, ProviderError
-from tui.providers import refresh
-from tui.providers.discovery import Discovery
-from tui.providers.laid_lists import with_lists
-from tui.providers.list_cache import ListCache, Listing
-from tui.providers.listings import MOST_MODELS, models_dev_rows, rows_from
-from tui.providers.local import LocalServer, local_servers
-from tui.providers.transport import Transport
+from tui.providers.http.transport import Transport
+from tui.providers.models import models_dev as refresh
+from tui.providers.models.discovery import Discovery
+from tui.providers.models.list_cache import ListCache, Listing
+from tui.providers.models.listings import MOST_MODELS, models_dev_rows, rows_from
+from tui.providers.models.local_servers import LocalServer, local_servers
+from tui.providers.models.merge_model_lists import with_lists
 
 CATALOG = packaged_catalog()
 CLAUDE = {

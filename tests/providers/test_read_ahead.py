@@ -10,8 +10,8 @@ import pytest
 
 from tests.providers.conftest import BRISK
 from tui.domain.errors import ErrorKind, ProviderError
-from tui.providers.patience import Limits, Over, Patience
-from tui.providers.read_ahead import MOST_AHEAD, ReadAhead
+from tui.providers.http.deadlines import Limits, Over, Patience
+from tui.providers.http.read_ahead import MOST_AHEAD, ReadAhead
 
 UNHURRIED = Limits(idle_s=60, meaning_s=60, total_s=60, after_end_s=60)
 

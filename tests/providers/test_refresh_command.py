@@ -10,13 +10,13 @@ from typing import ClassVar
 import pytest
 
 from tests.providers.strangers import Json, Stranger, serving
-from tui.catalog.load import packaged_catalog
+from tui.app.launch_options import Wishes
+from tui.app.program import build_program
+from tui.app.provider_availability import Findings
+from tui.catalog.catalog import packaged_catalog
 from tui.cli.main import main
-from tui.providers.laid_lists import with_cached_lists, with_lists
-from tui.providers.list_cache import ListCache, Listing
-from tui.wiring.findings import Findings
-from tui.wiring.program import build_program
-from tui.wiring.wishes import Wishes
+from tui.providers.models.list_cache import ListCache, Listing
+from tui.providers.models.merge_model_lists import with_cached_lists, with_lists
 
 
 class Lister(Stranger):

@@ -8,7 +8,7 @@ import pytest
 
 from tui.domain.errors import ErrorKind
 from tui.providers.refused_field import name_refused_field
-from tui.wires.classify import refused
+from tui.wires.errors.classify import refused
 from tui.wires.wire import Reply
 
 SENT = {

@@ -26,16 +26,16 @@ from tests.providers.strangers import (
     Vllm,
     serving,
 )
+from tui.app.launch_options import Wishes
+from tui.app.open_session import OpenSession, first_spec
+from tui.app.program import build_program
+from tui.app.session_storage import KeptInMemory
 from tui.cli.main import main
 from tui.domain.blocks import TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.events import AppEvent, TurnFailed, TurnFinished
 from tui.domain.messages import Role, Turn
 from tui.domain.request import ToolSchema
 from tui.engine.ports import ToolRun
-from tui.wiring.open_session import OpenSession, first_spec
-from tui.wiring.program import build_program
-from tui.wiring.storage import KeptInMemory
-from tui.wiring.wishes import Wishes
 
 PROMPTS = ("Hello.", "Look into the folder.", "Thank you.")
 

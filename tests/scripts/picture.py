@@ -11,17 +11,17 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tui.app.launch_options import Wishes
+from tui.app.open_session import OpenSession
+from tui.app.open_storage import open_storage
+from tui.app.program import build_program
+from tui.app.provider_availability import Findings
+from tui.app.services import LiveDesk
+from tui.commands.builtin_table import registry
 from tui.commands.keymap import default_keymap
-from tui.commands.table import registry
 from tui.domain.thinking import ModelSpec, ThinkingLevel
 from tui.ui.app import PonderApp
-from tui.ui.theming import Theming
-from tui.wiring.desk import LiveDesk
-from tui.wiring.findings import Findings
-from tui.wiring.open_session import OpenSession
-from tui.wiring.program import build_program
-from tui.wiring.stores import open_storage
-from tui.wiring.wishes import Wishes
+from tui.ui.theme.current_theme import Theming
 
 TARGET = Path(__file__).resolve().parents[2] / "docs" / "ponder.svg"
 QUESTION = "think hard about a puzzle"

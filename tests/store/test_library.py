@@ -9,7 +9,7 @@ import pytest
 
 from tests.store.stage import GPT, Stage, a_turn, open_stage, rich_turn
 from tui.domain.errors import UsageError
-from tui.domain.rows import SessionRow
+from tui.domain.listing import SessionRow
 from tui.store.leases import Held, this_process
 from tui.store.sessions import Beginning
 

@@ -11,19 +11,19 @@ from pathlib import Path
 
 import pytest
 
-from tests.wiring.stage import FAST, heard_until
+from tests.app.stage import FAST, heard_until
+from tui.app.launch_options import Wishes
+from tui.app.open_session import OpenSession, first_spec
+from tui.app.program import build_program
+from tui.app.provider_availability import Findings
+from tui.app.services import LiveDesk
+from tui.app.sqlite_sessions import KeptInStore
 from tui.context.estimate import text_tokens
 from tui.domain.blocks import TextBlock
 from tui.domain.errors import UsageError
 from tui.domain.events import AppEvent, CompressionFinished, Notice, TitleChanged, TurnFailed, TurnFinished
 from tui.engine.ports import NoTools
 from tui.engine.state import SessionView
-from tui.wiring.desk import LiveDesk
-from tui.wiring.findings import Findings
-from tui.wiring.kept_in_store import KeptInStore
-from tui.wiring.open_session import OpenSession, first_spec
-from tui.wiring.program import build_program
-from tui.wiring.wishes import Wishes
 
 FIRST, SECOND = (TextBlock(text="Hello"),), (TextBlock(text="Show me a table"),)
 

@@ -23,7 +23,7 @@ from tui.context.estimate import tool_tokens
 from tui.domain.blocks import TextBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.errors import UsageError
 from tui.domain.events import ApprovalAsked, Stamped, TurnFailed, TurnFinished
-from tui.domain.rows import ToolRow
+from tui.domain.listing import ToolRow
 from tui.engine.ports import Ports, Toolbox
 from tui.engine.session import Opening, Session
 from tui.engine.settings import EngineSettings
@@ -159,7 +159,7 @@ async def test_a_coding_errand_works_with_a_user_who_says_yes(bench: Bench) -> N
 
 
 async def test_a_coding_errand_works_headless_with_what_the_command_line_allows(tmp_path: Path) -> None:
-    from tui.tools.permissions import Policy
+    from tui.tools.permissions.permissions import Policy
 
     allow = ("write(*.py)", f"shell({sys.executable} -B check.py)")
     asked, results = await _errand(
@@ -170,7 +170,7 @@ async def test_a_coding_errand_works_headless_with_what_the_command_line_allows(
 
 
 async def test_a_coding_errand_headless_without_allowances_changes_nothing(tmp_path: Path) -> None:
-    from tui.tools.permissions import NOBODY, Policy
+    from tui.tools.permissions.permissions import NOBODY, Policy
 
     bench = open_bench(tmp_path, policy=Policy(interactive=False))
     asked, results = await _errand(bench, interactive=False)

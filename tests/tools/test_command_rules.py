@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tui.domain.errors import ConfigError
-from tui.tools.rules import Access, RuleBook, Verdict, Wish, read_rule
+from tui.tools.permissions.rules import Access, RuleBook, Verdict, Wish, read_rule
 from tui.tools.sandbox.strength import Strength
 
 FOLDER, HOME = "/u/ann/ws", "/u/ann"

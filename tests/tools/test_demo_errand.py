@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.app.stage import House, house
 from tests.validators import anthropic, chat, gemini, responses
-from tests.wiring.stage import House, house
 from tui.domain.blocks import DENIED, TextBlock, ToolCallBlock
 from tui.domain.events import ApprovalAsked, ToolFinished, TurnFailed, TurnFinished
 from tui.domain.messages import Message, Role, Turn
 from tui.engine.tool_round import NOT_STARTED
 from tui.providers.demo.server import DemoServer
-from tui.providers.in_process import HttpAnswer
-from tui.providers.request_head import HttpRequest
+from tui.providers.http.in_process import HttpAnswer
+from tui.providers.http.request import HttpRequest
 
 MODELS = ("fast", "responses", "chat", "gemini")
 VALIDATORS = {"/messages": anthropic, "/responses": responses, "/completions": chat, ":streamGenerateContent": gemini}

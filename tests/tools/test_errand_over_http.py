@@ -11,7 +11,7 @@ import pytest
 
 from tests.tools.sandboxes import needs_sandbox
 from tests.tools.scripted_model import ScriptedModel, Step
-from tui.tools.permissions import NOBODY
+from tui.tools.permissions.permissions import NOBODY
 
 TESTS = "python3 -B -m unittest -q"
 ERRAND: list[Step] = [

@@ -13,8 +13,8 @@ import pytest
 
 from tests.fakes.bench import Bench, open_bench, outcome, pictures, words
 from tui.domain.blocks import DENIED
-from tui.tools.addresses import Reach, reach_of
-from tui.tools.fetch_url import FetchUrl
+from tui.tools.builtin.fetch_url import FetchUrl
+from tui.tools.builtin.network_addresses import Reach, reach_of
 
 Handler = Callable[[httpx.Request], httpx.Response]
 
@@ -284,7 +284,7 @@ async def _pieces(data: bytes) -> object:
 
 
 async def test_a_server_that_never_ends_is_given_up(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tui.tools.fetch_url.MAX_SECONDS", 0.1)
+    monkeypatch.setattr("tui.tools.builtin.fetch_url.MAX_SECONDS", 0.1)
 
     async def endless() -> object:
         while True:

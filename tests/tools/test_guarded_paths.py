@@ -9,8 +9,8 @@ import pytest
 
 from tests.fakes.bench import Bench, open_bench, outcome, words
 from tui.domain.blocks import DENIED
-from tui.tools.guarded_paths import guarded_paths
-from tui.tools.read_file import ReadFile
+from tui.tools.builtin.read_file import ReadFile
+from tui.tools.permissions.guarded_paths import guarded_paths
 
 
 def listed(text: str) -> list[str]:

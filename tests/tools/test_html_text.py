@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui.tools.html_text import readable
+from tui.tools.builtin.html_text import readable
 
 
 def test_a_page_becomes_headings_paragraphs_lists_and_links() -> None:

@@ -8,12 +8,12 @@ import sys
 from tests.fakes.bench import Bench, FakeRun, words
 from tui.context.estimate import tool_tokens
 from tui.domain.blocks import ToolCallBlock
-from tui.tools.box import Workbench
-from tui.tools.late_workbench import DEFINITIONS, LateWorkbench, definitions
+from tui.tools.toolbox.lazy import DEFINITIONS, LateWorkbench, definitions
+from tui.tools.toolbox.toolbox import Workbench
 
 
 def test_the_packaged_definitions_are_those_of_the_tools() -> None:
-    # After a change to a tool's words or arguments: python -m tui.tools.late_workbench
+    # After a change to a tool's words or arguments: python -m tui.tools.toolbox.lazy
     assert DEFINITIONS.read_text(encoding="utf-8") == definitions()
 
 
@@ -49,8 +49,8 @@ def test_a_tool_switched_off_is_not_offered(bench: Bench) -> None:
 
 def test_offering_loads_neither_pydantic_nor_any_tool() -> None:
     probe = (
-        "import sys; from tui.tools.late_workbench import built_in_schemas; built_in_schemas()\n"
+        "import sys; from tui.tools.toolbox.lazy import built_in_schemas; built_in_schemas()\n"
         "print(*sorted(name for name in sys.modules if name == 'pydantic' or name.startswith('tui.tools.')))"
     )
     done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["tui.tools.late_workbench"]
+    assert done.stdout.split() == ["tui.tools.toolbox.lazy"]

@@ -17,8 +17,8 @@ import pytest
 
 from tests.fakes.bench import Bench, FakeRun, open_bench, outcome, pictures, words
 from tui.domain.blocks import DENIED, ToolCallBlock
-from tui.domain.rows import ServerRow
-from tui.tools.mcp import ENDED, SENT_TOO_MUCH
+from tui.domain.listing import ServerRow
+from tui.tools.mcp.servers import ENDED, SENT_TOO_MUCH
 
 pytest.importorskip("mcp")
 

@@ -14,7 +14,7 @@ from tests.tools.sandboxes import needs_sandbox
 from tui.context.estimate import tool_tokens
 from tui.domain.blocks import DENIED, ToolCallBlock
 from tui.domain.errors import ConfigError
-from tui.tools.permissions import NOBODY, Policy
+from tui.tools.permissions.permissions import NOBODY, Policy
 
 EDIT = {"path": "a.txt", "old_text": "one", "new_text": "two"}
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tui.domain.errors import ConfigError
-from tui.tools.rules import DEFAULTS, Access, Guard, Rule, RuleBook, Verdict, Wish, read_rule
+from tui.tools.permissions.rules import DEFAULTS, Access, Guard, Rule, RuleBook, Verdict, Wish, read_rule
 from tui.tools.sandbox.strength import Strength
 
 FOLDER, HOME = "/u/ann/ws", "/u/ann"

@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.fakes.bench import FakeRun, open_bench, outcome
 from tests.tools.sandboxes import HERE, every_sandbox, needs_sandbox
 from tui.domain.blocks import ToolCallBlock
-from tui.tools.permissions import Policy
+from tui.tools.permissions.permissions import Policy
 from tui.tools.sandbox.sandbox import Kernel
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from tests.fakes.bench import outcome
 from tests.tools.sandboxes import every_sandbox, fill, repository_bench, snapshot
+from tui.tools.permissions.shell_words import begins_with
 from tui.tools.sandbox.sandbox import Kernel
-from tui.tools.shell_words import begins_with
 
 OPTIONS_THAT_DO_MORE = [
     ("git log", "git log --output={cfg}"),

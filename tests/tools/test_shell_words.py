@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tui.tools.shell_words import begins_with, is_readable, mentions, plain_words, prefix_to_offer
+from tui.tools.permissions.shell_words import begins_with, is_readable, mentions, plain_words, prefix_to_offer
 
 BASH = shutil.which("bash")
 pieces = st.sampled_from(

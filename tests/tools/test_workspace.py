@@ -11,7 +11,7 @@ import pytest
 
 from tests.fakes.bench import Bench, outcome, words
 from tui.domain.blocks import DENIED
-from tui.tools.workspace import opened_file, opened_folder
+from tui.tools.builtin.workspace import opened_file, opened_folder
 
 PROC = "/proc/self/"
 """Its links are resolved by the kernel, whatever the program thinks of them."""

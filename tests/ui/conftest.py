@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.ui.stillness import stands_still
-from tui.ui import manners
+from tui.ui import global_keys as manners
 
 
 @pytest.fixture(autouse=True, scope="package")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 
 from tui.ui.markdown.runs import plain
+from tui.ui.theme.theme_styles import Ink
 from tui.ui.transcript.build import Showing
-from tui.ui.transcript.conversation import Conversation
-from tui.ui.transcript.ink import Ink
 from tui.ui.transcript.section import Presence, Section, Voice
 from tui.ui.transcript.summary import SUMMARY
 from tui.ui.transcript.transcript import Transcript
+from tui.ui.transcript.transcript_view import Conversation
 
 WIDTH = 80
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from tests.ui import scenes
 from tui.bus.bus import Bus, Subscription
-from tui.bus.fold import fold
-from tui.catalog.load import packaged_catalog
+from tui.bus.merge import fold
+from tui.catalog.catalog import packaged_catalog
 from tui.commands.context import Exchange
 from tui.context.bill import Bill, bill_of
 from tui.domain.blocks import Block, ThinkingBlock
@@ -17,8 +17,8 @@ from tui.domain.events import AppEvent, ApprovalSettled, HistoryChanged, Stamped
 from tui.domain.messages import Role, Turn
 from tui.domain.request import ChatRequest, Outgoing, OutgoingMessage, Reason, ToolSchema, Verdict
 from tui.domain.usage import MeterReading
-from tui.engine.outlook import Preview
 from tui.engine.ports import Target
+from tui.engine.preview import Preview
 from tui.engine.state import SessionState, SessionView
 
 BODY: dict[str, object] = {

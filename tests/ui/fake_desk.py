@@ -10,7 +10,7 @@ from typing import Literal
 from tests.ui import scenes
 from tests.ui.fake_chat import FakeChat
 from tui.commands.context import Finding, LevelRow, ModelRow, ServerRow, SessionRow, ToolRow, ToolsSent
-from tui.commands.rows import KeyCheck
+from tui.commands.listing import KeyCheck
 from tui.domain.blocks import Block, TextBlock
 from tui.domain.errors import UsageError
 from tui.domain.events import ModelChanged, SettingsChanged

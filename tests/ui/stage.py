@@ -14,11 +14,11 @@ from textual.pilot import Pilot
 
 from tests.ui.fake_chat import FakeChat
 from tests.ui.fake_desk import FakeDesk
+from tui.commands.builtin_table import registry
 from tui.commands.keymap import default_keymap
-from tui.commands.table import registry
 from tui.domain.messages import Turn
 from tui.ui.app import PonderApp
-from tui.ui.theming import Theming
+from tui.ui.theme.current_theme import Theming
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 PATIENCE_S = 30.0

@@ -10,7 +10,7 @@ from tests.ui.stage import on_stage, until
 from tui.domain.errors import PonderError
 from tui.domain.events import AppEvent, ApprovalAsked, QueueChanged, TurnFailed, TurnFinished
 from tui.domain.messages import Turn
-from tui.ui.attention import BELL, MARK, UNMARK, Attention
+from tui.ui.terminal.notifications import BELL, MARK, UNMARK, Attention
 
 TURN = Turn(id="t", messages=())
 ASKED = ApprovalAsked("t", "c1", "shell", "run rm", "", ())

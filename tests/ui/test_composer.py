@@ -11,9 +11,9 @@ from tests.ui import scenes
 from tests.ui.stage import on_stage, screen_text, type_in, until
 from tui.domain.blocks import ImageBlock, TextBlock
 from tui.domain.errors import UsageError
-from tui.ui.composer.chips import MAX_PASTE, Chips
-from tui.ui.composer.history import PromptHistory
-from tui.ui.composer.mentions import mention_at, with_mention
+from tui.ui.input.attachment_chips import MAX_PASTE, Chips
+from tui.ui.input.mentions import mention_at, with_mention
+from tui.ui.input.prompt_history import PromptHistory
 
 
 def words(text: str) -> tuple[TextBlock, ...]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tui.domain.errors import UsageError
-from tui.ui.copying import OSC52_LIMIT, put_on_clipboard
+from tui.ui.terminal.clipboard import OSC52_LIMIT, put_on_clipboard
 
 FAR = {"SSH_CONNECTION": "somewhere"}
 TEXT = "grüße " * 200

@@ -11,10 +11,10 @@ from tui.domain.compression import CompressionPreview, SummaryRun
 from tui.domain.cost import paid_in
 from tui.domain.events import CompressionFinished
 from tui.domain.usage import Usage
+from tui.ui.chat.status import status_of
+from tui.ui.dialogs.inspector_parts import parts_page
 from tui.ui.markdown.runs import plain
-from tui.ui.screens.chat_status import status_of
-from tui.ui.screens.inspector_parts import parts_page
-from tui.ui.widgets.meter_lines import bill_lines
+from tui.ui.panels.meter_lines import bill_lines
 
 RUN = SummaryRun(
     id="r1",

@@ -16,9 +16,9 @@ from tui.domain.messages import Message, Role, Turn
 from tui.domain.stream import BlockFinished, BlockStarted, StreamEvent, TextDelta, ThinkingDelta, ToolArgsDelta
 from tui.engine.state import SessionView
 from tui.ui.transcript import build, calls
-from tui.ui.transcript import conversation as room
-from tui.ui.transcript.conversation import Conversation
-from tui.ui.transcript.live import Live
+from tui.ui.transcript import transcript_view as room
+from tui.ui.transcript.live_answer import Live
+from tui.ui.transcript.transcript_view import Conversation
 
 EMPTY = SessionView(session="s", seq=0, spec=scenes.OPUS, plan=scenes.PLAN)
 

@@ -19,7 +19,7 @@ from tui.domain.events import ApprovalAsked
 from tui.domain.messages import Message, Role, Turn
 from tui.domain.stream import Finish, Stop
 from tui.ui.app import PonderApp
-from tui.ui.screens.approval import Approval
+from tui.ui.dialogs.approval import Approval
 
 PAYLOADS = {**ESCAPES, **{text: text for text in MARKUP}}
 ALL = " ".join(PAYLOADS.values())

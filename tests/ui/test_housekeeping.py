@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tui.ui import housekeeping
-from tui.ui.housekeeping import LONGEST_S, MUCH, PAUSE_S, STILL_S, WORTH, YOUNG, Housekeeping
+from tui.ui.terminal import gc_schedule as housekeeping
+from tui.ui.terminal.gc_schedule import LONGEST_S, MUCH, PAUSE_S, STILL_S, WORTH, YOUNG, Housekeeping
 
 ROUNDS = WORTH // YOUNG
 

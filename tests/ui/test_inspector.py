@@ -12,9 +12,9 @@ from tests.ui import scenes
 from tests.ui.fake_chat import BODY
 from tests.ui.stage import on_stage, screen_text, until
 from tui.commands.context import Exchange
+from tui.ui.dialogs.request_text import as_curl, diff_lines
 from tui.ui.markdown.runs import plain
-from tui.ui.screens.wire_text import as_curl, diff_lines
-from tui.ui.widgets.json_view import first_folds, nodes
+from tui.ui.panels.json_view import first_folds, nodes
 
 
 async def test_parts_say_what_goes_what_stays_and_why() -> None:

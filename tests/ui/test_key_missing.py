@@ -6,12 +6,12 @@ from dataclasses import replace
 
 from tests.ui import scenes
 from tests.ui.stage import on_stage, screen_text, type_in, until
-from tui.commands.rows import Finding
+from tui.commands.listing import Finding
 from tui.domain.blocks import TextBlock
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.events import TurnFailed
 from tui.domain.messages import Message, Role, Turn
-from tui.ui.screens.key_dialog import KeyDialog
+from tui.ui.dialogs.key_dialog import KeyDialog
 
 ASKED = Turn(id="live", messages=(Message(id="q", role=Role.USER, blocks=(TextBlock(text="Why is it dark?"),)),))
 NO_KEY = ProviderError(ErrorKind.NO_KEY, "There is no key for Anthropic.", advice="Set it with `/key anthropic`.")

@@ -6,8 +6,8 @@ import pytest
 from textual import events
 from textual.message import Message
 
-from tui.ui.background import Ground
-from tui.ui.keyboard import LOST_S, Keyboard, plain_key
+from tui.ui.terminal.background import Ground
+from tui.ui.terminal.driver import LOST_S, Keyboard, plain_key
 
 WHITE = "\x1b]11;rgb:ffff/ffff/ffff\x1b\\"
 BLACK = "\x1b]11;rgb:0000/0000/0000\x07"
@@ -93,7 +93,7 @@ def test_a_paste_is_one_paste_whatever_it_holds(size: int) -> None:
 
 def test_a_paste_whose_end_never_comes_does_not_swallow_what_is_typed_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
-    monkeypatch.setattr("tui.ui.keyboard.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("tui.ui.terminal.driver.time.monotonic", lambda: now[0])
     keyboard = Keyboard(lambda ground: None)
     assert [*keyboard.feed("\x1b[200~words"), *keyboard.tick()] == []
     now[0] += LOST_S + 1

@@ -9,12 +9,12 @@ from tests.ui import scenes
 from tests.ui.fake_chat import FakeChat
 from tests.ui.fake_desk import FakeDesk
 from tests.ui.stage import on_stage, screen_text, until
+from tui.commands.builtin_table import registry
 from tui.commands.keymap import read_keymap
 from tui.commands.registry import Place
-from tui.commands.table import registry
 from tui.ui.app import PonderApp
-from tui.ui.theming import Theming
-from tui.ui.widgets.key_line import MOST, footer_keys
+from tui.ui.chat.key_line import MOST, footer_keys
+from tui.ui.theme.current_theme import Theming
 
 OPENS = {
     "f1": "Help",

@@ -13,14 +13,14 @@ from textual.selection import Selection
 
 from tests.ui import scenes
 from tests.ui.stage import on_stage, screen_text, until
-from tui.domain.wanted import Wanted
+from tui.domain.search_terms import Wanted
+from tui.ui.markdown.chunks import Splitter
 from tui.ui.markdown.document import Document
 from tui.ui.markdown.piece_store import TOGETHER, Pieces
-from tui.ui.markdown.pieces import Splitter
 from tui.ui.markdown.runs import Line, plain
 from tui.ui.transcript.blocks import Answer, Fold, Spoken, Thinking
 from tui.ui.transcript.column import Column
-from tui.ui.transcript.hits import hits_in, reveal
+from tui.ui.transcript.search_hits import hits_in, reveal
 from tui.ui.transcript.section import Section, Voice
 
 BLOCKS = {

@@ -17,9 +17,9 @@ from tests.ui.stage import on_stage, screen_text, until
 from tui.domain.events import AppEvent, MessageCompleted, TurnFinished
 from tui.domain.messages import Turn
 from tui.ui.app import PonderApp
-from tui.ui.housekeeping import divide_without_cycles
 from tui.ui.markdown.document import Document
 from tui.ui.markdown.runs import Run
+from tui.ui.terminal.gc_schedule import divide_without_cycles
 from tui.ui.transcript.painting import MOST_PAINTED
 from tui.ui.transcript.section import MOST_STRIPS
 from tui.ui.transcript.stack import KEPT

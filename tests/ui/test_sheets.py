@@ -11,7 +11,7 @@ from textual import events
 from tests.ui import scenes
 from tests.ui.stage import on_stage, screen_text, type_in, until
 from tui.domain.events import ApprovalAsked, ApprovalSettled, ToolStarted
-from tui.ui.screens.approval import DEAF_S, Approval
+from tui.ui.dialogs.approval import DEAF_S, Approval
 
 LINES = (
     "/sessions",

@@ -12,9 +12,9 @@ from tui.domain.cost import paid_in
 from tui.domain.events import MeterChanged, ModelChanged
 from tui.domain.thinking import ThinkingLevel
 from tui.domain.usage import Certainty, MeterReading, Part
-from tui.ui.widgets.meter_lines import bill_lines, meter_lines
-from tui.ui.widgets.row_list import RowList
-from tui.ui.widgets.thinking_picker import ThinkingPicker
+from tui.ui.panels.meter_lines import bill_lines, meter_lines
+from tui.ui.panels.row_list import RowList
+from tui.ui.panels.thinking_picker import ThinkingPicker
 
 
 async def test_the_picker_marks_the_model_in_use_groups_the_rest_and_tells_why_some_cannot_be_asked() -> None:

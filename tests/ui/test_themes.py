@@ -10,13 +10,13 @@ from tests.ui import scenes
 from tests.ui.fake_chat import FakeChat
 from tests.ui.fake_desk import FakeDesk
 from tests.ui.stage import on_stage, screen_text, until
+from tui.commands.builtin_table import registry
 from tui.commands.keymap import default_keymap
-from tui.commands.table import registry
 from tui.ui.app import PonderApp
-from tui.ui.contrast import contrast
-from tui.ui.themes import read_themes, theme_variables
-from tui.ui.theming import Theming, has_light_background
-from tui.ui.widgets.row_list import RowList
+from tui.ui.panels.row_list import RowList
+from tui.ui.theme.contrast import contrast
+from tui.ui.theme.current_theme import Theming, has_light_background
+from tui.ui.theme.theme_files import read_themes, theme_variables
 
 THEMES, PROBLEMS = read_themes(None)
 MEASURED = [name for name in THEMES if name != "ansi"]

@@ -11,7 +11,7 @@ from typing import Any
 from tui.catalog.quirks import Quirks
 from tui.domain.assemble import Assembler
 from tui.domain.blocks import Block
-from tui.wires.body import BodyReader
+from tui.wires.framing.body import BodyReader
 from tui.wires.wire import Wire
 
 

@@ -11,7 +11,7 @@ from tui.domain.assemble import Assembler
 from tui.domain.blocks import Block, TextBlock, ThinkingBlock, ToolCallBlock
 from tui.domain.errors import ProviderError
 from tui.domain.stream import StreamEvent
-from tui.wires.body import BodyReader
+from tui.wires.framing.body import BodyReader
 from tui.wires.registry import wire_named
 
 STREAMS = [case for case in (*own_cases(), *recorded_cases()) if case.status < 400]

@@ -8,7 +8,7 @@ from tests.wires.cuts import byte_by_byte, in_two_everywhere
 from tui.catalog.quirks import Quirks
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.stream import ResponseFinished, StreamEvent, TextDelta, ThinkingDelta
-from tui.wires.body import BodyReader
+from tui.wires.framing.body import BodyReader
 from tui.wires.registry import wire_named
 
 BOM = b"\xef\xbb\xbf"

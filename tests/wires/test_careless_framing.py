@@ -7,7 +7,7 @@ import pytest
 from tui.catalog.quirks import Quirks
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.stream import ResponseFinished, StreamEvent, TextDelta
-from tui.wires.body import BodyReader
+from tui.wires.framing.body import BodyReader
 from tui.wires.registry import wire_named
 
 CHAT = (

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from tests.wires.error_bodies import OVERFLOWS, RATE_LIMITS
 from tui.domain.errors import ErrorKind
-from tui.wires.classify import provider_error, refused, reported_error
-from tui.wires.error_body import ErrorParts, error_parts
-from tui.wires.printable_error import CAP, printable_error
+from tui.wires.errors.body import ErrorParts, error_parts
+from tui.wires.errors.classify import provider_error, refused, reported_error
+from tui.wires.errors.message_text import CAP, printable_error
 from tui.wires.wire import Reply
 
 

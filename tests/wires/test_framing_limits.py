@@ -7,9 +7,9 @@ import time
 import pytest
 
 from tui.domain.errors import ErrorKind, ProviderError
-from tui.wires.json_array import JsonArrayFramer
-from tui.wires.ndjson import NdjsonFramer
-from tui.wires.sse import SseFramer
+from tui.wires.framing.json_array import JsonArrayFramer
+from tui.wires.framing.ndjson import NdjsonFramer
+from tui.wires.framing.sse import SseFramer
 
 MB = 1024 * 1024
 ONE_LINE = {

@@ -16,12 +16,12 @@ from tests.corpus_cases import WIRES, own_cases
 from tests.wires.cuts import at_random
 from tui.catalog.quirks import Quirks
 from tui.domain.errors import ProviderError
-from tui.wires.body import BodyReader
-from tui.wires.json_array import JsonArrayFramer
+from tui.wires.framing.body import BodyReader
+from tui.wires.framing.json_array import JsonArrayFramer
+from tui.wires.framing.ndjson import NdjsonFramer
+from tui.wires.framing.sse import SseFramer
 from tui.wires.json_text import dumps
-from tui.wires.ndjson import NdjsonFramer
 from tui.wires.registry import wire_named
-from tui.wires.sse import SseFramer
 from tui.wires.wire import Reply
 
 pytestmark = pytest.mark.timeout(1800 if os.environ.get("PONDER_LONG") else 60)

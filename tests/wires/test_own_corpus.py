@@ -9,9 +9,9 @@ import pytest
 
 from tests.corpus_cases import Case, own_cases
 from tui.catalog.quirks import Quirks
+from tui.cli.devtools.recording_report import as_recorded, decoded, report
 from tui.domain.messages import WireName
 from tui.wires.registry import wire_named
-from tui.wires.report import as_recorded, decoded, report
 
 ANY = "*"
 """Stands in ``expect.json`` for what only has to be there (the words of our own errors)."""

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.corpus_cases import OWN_CORPUS, WIRES
-from tui.cli import wire_decode
+from tui.cli.devtools import wire_decode
 
 pytestmark = pytest.mark.timeout(1800 if os.environ.get("PONDER_LONG") else 60)
 NOTHING = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"

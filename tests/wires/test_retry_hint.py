@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tui.wires.retry_hint import retry_hint
+from tui.wires.errors.retry_after import retry_hint
 
 DATE = "Wed, 18 Nov 2026 12:00:00 GMT"
 GOOGLE = {"error": {"details": [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "34.07s"}]}}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.wires.cuts import byte_by_byte, event_by_event, in_two_everywhere
-from tui.wires.sse import SseFramer
+from tui.wires.framing.sse import SseFramer
 
 BOM = b"\xef\xbb\xbf"
 

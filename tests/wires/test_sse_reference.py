@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.wires.cuts import at_random
-from tui.wires.sse import SseFramer
+from tui.wires.framing.sse import SseFramer
 
 pytestmark = pytest.mark.timeout(1800 if os.environ.get("PONDER_LONG") else 60)
 LINES = st.sampled_from(

@@ -7,9 +7,9 @@ from dataclasses import field
 from enum import StrEnum
 
 from tui.catalog.quirks import Quirks
+from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import WireName
 from tui.domain.thinking import ThinkingForm
-from tui.domain.value import dataclass
 
 
 class EchoRule(StrEnum):

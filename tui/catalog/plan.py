@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypedDict, Unpack
 
-from tui.catalog.decide import ANSWER_ROOM, LEVEL_WORDS, Bounds, Choice, Knobs, choose, knobs, word_level
 from tui.catalog.facts import Lifecycle, ModelFacts, ProviderFacts
-from tui.catalog.spelling import Fields, Spelling, at, merged, spelling
+from tui.catalog.spellings import Fields, Spelling, at, merged, spelling
+from tui.catalog.thinking_choice import ANSWER_ROOM, LEVEL_WORDS, Bounds, Choice, Knobs, choose, knobs, word_level
 from tui.domain.counting import count
+from tui.domain.fast_dataclass import dataclass
 from tui.domain.thinking import Asked, PlanState, ThinkingLevel, ThinkingPlan
-from tui.domain.value import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

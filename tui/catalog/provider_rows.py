@@ -10,8 +10,9 @@ from typing import cast
 from urllib.parse import urlsplit
 
 from tui.catalog.facts import AuthStyle, ModelFacts, ProviderFacts
+from tui.catalog.model_rows import check_quirks
 from tui.catalog.quirks import Quirks
-from tui.catalog.reading import (
+from tui.catalog.toml_values import (
     Check,
     Table,
     check_table,
@@ -25,7 +26,6 @@ from tui.catalog.reading import (
     one_of,
     read_toml,
 )
-from tui.catalog.rows import check_quirks
 from tui.domain.errors import ConfigError
 from tui.domain.messages import WireName
 

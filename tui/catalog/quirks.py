@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tui.domain.value import dataclass
+from tui.domain.fast_dataclass import dataclass
 
 WORDS: Mapping[str, tuple[str, ...]] = {
     "thinking_back": (

@@ -7,8 +7,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tui.catalog.matching import normal
-from tui.catalog.reading import read_toml
+from tui.catalog.name_matching import normal
+from tui.catalog.toml_values import read_toml
 
 _PLACES = re.compile(r"^(?:[a-z]+\.)+(?=[a-z])")
 """What Bedrock puts before a name: a region and a vendor, each with a dot."""

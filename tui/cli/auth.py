@@ -8,13 +8,13 @@ import os
 import sys
 from pathlib import Path
 
+from tui.catalog.catalog import Catalog, packaged_catalog, users_catalog
 from tui.catalog.facts import AuthStyle
-from tui.catalog.load import Catalog, packaged_catalog, users_catalog
-from tui.catalog.reading import nearest
-from tui.cli.told import tell
+from tui.catalog.toml_values import nearest
+from tui.cli.messages import tell
 from tui.cli.user_catalog import say
 from tui.domain.errors import PonderError, UsageError
-from tui.providers.auth import Keys, host_of
+from tui.providers.keys.lookup import Keys, host_of
 from tui.settings.config_file import located, read_config
 from tui.settings.paths import find_paths
 

@@ -13,8 +13,8 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from tui.catalog.catalog import Catalog
 from tui.catalog.facts import Lifecycle
-from tui.catalog.load import Catalog
 from tui.cli.user_catalog import user_catalog
 from tui.domain.errors import PonderError, UnknownModel
 from tui.domain.thinking import ThinkingLevel
@@ -56,7 +56,7 @@ def _models(typed: str) -> Iterator[str]:
 
 
 def _is_model(name: str, catalog: Catalog) -> bool:
-    from tui.catalog.spec import parse_spec
+    from tui.catalog.model_spec import parse_spec
 
     try:
         spec = parse_spec(name, catalog)
@@ -84,7 +84,7 @@ def _settings(typed: str) -> Iterator[str]:
     elif key in MODEL_SETTINGS:
         yield from (f"{key}={name}" for name in _models(value))
     elif key == "ui.theme":
-        from tui.ui.themes import read_themes  # Textual's colours come along
+        from tui.ui.theme.theme_files import read_themes  # Textual's colours come along
 
         yield from (f"{key}={name}" for name in ("auto", *read_themes(_paths().themes)[0]))
     elif key in keys():
@@ -97,11 +97,11 @@ def _sessions(_: str) -> Iterable[str]:
         return ()
     import time
 
+    from tui.app.ids import new_id
     from tui.store.database import Database
     from tui.store.leases import this_process
     from tui.store.library import StoredLibrary
-    from tui.store.surroundings import Surroundings
-    from tui.wiring.ids import new_id
+    from tui.store.store_context import Surroundings
 
     database = Database(_paths().database)
     try:

@@ -9,12 +9,18 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+from tui.app.ids import new_id
+from tui.app.launch_options import Wishes
+from tui.app.open_session import OpenSession, first_spec
+from tui.app.program import Program, build_program
+from tui.app.provider_availability import Findings
+from tui.app.session_storage import KeptInMemory, Stored
 from tui.catalog.facts import Price
-from tui.catalog.spec import parse_spec
+from tui.catalog.model_spec import parse_spec
 from tui.cli.context_report import Weighed, as_object, as_text
-from tui.cli.conversation_file import read_conversation
+from tui.cli.devtools.conversation_file import read_conversation
+from tui.cli.devtools.wire_encode import Stamps
 from tui.cli.user_catalog import say
-from tui.cli.wire_encode import Stamps
 from tui.context.bill import bill_of
 from tui.domain.errors import PonderError, StoreError, UsageError
 from tui.domain.messages import Origin, Turn
@@ -25,12 +31,6 @@ from tui.engine.ports import NoTools
 from tui.settings.layers import Layer
 from tui.settings.user_files import may_exist
 from tui.wires.json_text import dumps
-from tui.wiring.findings import Findings
-from tui.wiring.ids import new_id
-from tui.wiring.open_session import OpenSession, first_spec
-from tui.wiring.program import Program, build_program
-from tui.wiring.storage import KeptInMemory, Stored
-from tui.wiring.wishes import Wishes
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -135,12 +135,12 @@ def _spec_of(origin: Origin) -> ModelSpec:
 
 def _from_store(name: str, program: Program) -> Stored:
     """A session of the store, only looked at; its own settings stand where /set left them."""
-    from tui.store.conversations import Conversations, Loaded
+    from tui.app.sqlite_sessions import stored_from
     from tui.store.database import Database
     from tui.store.leases import this_process
     from tui.store.library import StoredLibrary
-    from tui.store.surroundings import Surroundings
-    from tui.wiring.kept_in_store import stored_from
+    from tui.store.open_sessions import Conversations, Loaded
+    from tui.store.store_context import Surroundings
 
     if not may_exist(program.paths.database):
         raise UsageError(f"There is no session `{name}`.", advice="Nothing was stored yet.")

@@ -6,15 +6,15 @@ import argparse
 import asyncio
 import os
 
+from tui.app.launch_options import Wishes
+from tui.app.open_session import OpenSession, first_spec
+from tui.app.program import build_program
+from tui.app.provider_availability import Findings
+from tui.app.services import LiveDesk
+from tui.app.session_storage import KeptInMemory
 from tui.cli.user_catalog import say
 from tui.domain.errors import PonderError
 from tui.domain.printable import printable
-from tui.wiring.desk import LiveDesk
-from tui.wiring.findings import Findings
-from tui.wiring.open_session import OpenSession, first_spec
-from tui.wiring.program import build_program
-from tui.wiring.storage import KeptInMemory
-from tui.wiring.wishes import Wishes
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tui.cli.user_catalog import UserCatalog
-from tui.providers.auth import Keys
 from tui.providers.configured_secrets import learn_all_keys, learn_configured
-from tui.providers.redact import Redactor
+from tui.providers.keys.lookup import Keys
+from tui.providers.redaction import Redactor
 from tui.settings.paths import find_paths
 
 

@@ -7,15 +7,15 @@ import json
 import os
 from collections.abc import Iterator
 
+from tui.catalog.catalog import Catalog
 from tui.catalog.facts import Lifecycle, ModelFacts
-from tui.catalog.load import Catalog
-from tui.catalog.reading import nearest
+from tui.catalog.toml_values import nearest
 from tui.cli.user_catalog import say, user_catalog
 from tui.domain.counting import count
 from tui.domain.errors import ConfigError, UnknownModel
 from tui.domain.printable import json_escaped
-from tui.providers.laid_lists import with_cached_lists
-from tui.providers.list_cache import ListCache
+from tui.providers.models.list_cache import ListCache
+from tui.providers.models.merge_model_lists import with_cached_lists
 from tui.settings.paths import find_paths
 
 EXIT_FAILURE = 1

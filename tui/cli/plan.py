@@ -8,15 +8,15 @@ import os
 from typing import NamedTuple
 
 from tui.catalog.facts import ModelFacts
+from tui.catalog.model_spec import parse_asked, parse_spec, require_asked, split_asked
 from tui.catalog.plan import plan, unsaid_level
 from tui.catalog.plan_settings import PLAN_KEYS, plan_options
-from tui.catalog.spec import parse_asked, parse_spec, require_asked, split_asked
 from tui.cli.user_catalog import UserCatalog, say, user_catalog
 from tui.domain.counting import count
 from tui.domain.errors import ConfigError, UnknownModel, UsageError
 from tui.domain.printable import json_escaped
 from tui.domain.thinking import Asked, ThinkingLevel, ThinkingPlan
-from tui.providers.shown_request import shown_url
+from tui.providers.redacted_request import shown_url
 
 
 class Planned(NamedTuple):

@@ -8,15 +8,15 @@ import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
 
+from tui.catalog.catalog import Catalog
 from tui.catalog.facts import AuthStyle, ProviderFacts
-from tui.catalog.load import Catalog
-from tui.cli.told import tell
+from tui.cli.messages import tell
 from tui.domain.errors import PonderError, ProviderError
-from tui.providers.auth import Keys
-from tui.providers.discovery import Discovery
-from tui.providers.list_cache import ListCache, Listing
-from tui.providers.opening import transport_maker
-from tui.providers.patience import Limits
+from tui.providers.http.deadlines import Limits
+from tui.providers.keys.lookup import Keys
+from tui.providers.models.discovery import Discovery
+from tui.providers.models.list_cache import ListCache, Listing
+from tui.providers.open_backend import transport_maker
 from tui.settings.paths import find_paths
 
 EVERYTHING = "all"
@@ -53,7 +53,7 @@ async def _refresh(catalog: Catalog, asked: str, limits: Limits) -> bool:
 
 
 async def _models_dev(catalog: Catalog, cache: ListCache) -> Listing | PonderError:
-    from tui.providers.refresh import refresh
+    from tui.providers.models.models_dev import refresh
 
     transport = transport_maker(environ=os.environ)()
     try:

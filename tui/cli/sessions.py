@@ -14,19 +14,19 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-from tui.cli.told import tell
+from tui.app.ids import new_id
+from tui.cli.messages import tell
 from tui.domain.cost import Cost
 from tui.domain.errors import PonderError, UsageError
+from tui.domain.listing import SessionRow
 from tui.domain.printable import json_escaped, one_line, printable
-from tui.domain.rows import SessionRow
 from tui.settings.atomic import write_atomically
 from tui.settings.paths import find_paths
 from tui.store.database import Database
 from tui.store.leases import this_process
 from tui.store.library import StoredLibrary
-from tui.store.snippets import BEGIN, END
-from tui.store.surroundings import Surroundings
-from tui.wiring.ids import new_id
+from tui.store.search_snippets import BEGIN, END
+from tui.store.store_context import Surroundings
 
 Form = Literal["md", "json", "html"]
 SHORT_ID = 8

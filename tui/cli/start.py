@@ -67,8 +67,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Start; everything the user did wrong is a sentence and exit code 2."""
     gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
+    from tui.app.launch_options import Wishes
     from tui.domain.errors import PonderError, StoreError
-    from tui.wiring.wishes import Wishes
 
     alone = [] if args.prompt is not None else [option for option, name in WITH_A_PROMPT.items() if getattr(args, name)]
     if alone:
@@ -86,10 +86,10 @@ def run(args: argparse.Namespace) -> int:
             allow=tuple(args.allow),
         )
         if args.prompt is not None:
-            from tui.wiring.headless import run_prompt
+            from tui.bootstrap.headless import run_prompt
 
             return run_prompt(os.environ, wishes, args)
-        from tui.wiring.screen import run_screen
+        from tui.bootstrap.screen import run_screen
 
         return run_screen(os.environ, wishes, resume=args.resume, latest=args.go_on)
     except StoreError as problem:
@@ -99,7 +99,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _told(problem: PonderError, code: int) -> int:
-    from tui.cli.told import tell
+    from tui.cli.messages import tell
 
     tell(f"ponder: {problem}", problem.advice)
     return code

@@ -18,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """0 with the list on stdout; broken files are told on stderr and change nothing."""
-    from tui.ui.themes import read_themes  # Textual's colours come along
+    from tui.ui.theme.theme_files import read_themes  # Textual's colours come along
 
     folder = find_paths(os.environ).themes
     themes, problems = read_themes(folder)

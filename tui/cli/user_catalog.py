@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from tui.catalog.catalog import Catalog, packaged_catalog, users_catalog
 from tui.catalog.facts import ModelFacts
-from tui.catalog.load import Catalog, packaged_catalog, users_catalog
-from tui.cli.told import tell
+from tui.cli.messages import tell
 from tui.domain.errors import ConfigError, PonderError, UsageError
 from tui.domain.thinking import ModelSpec
 from tui.settings.assign import parse
@@ -87,8 +87,8 @@ def user_catalog(environment: Mapping[str, str]) -> UserCatalog:
 def _with_lists(catalog: Catalog, folder: Path) -> Catalog:
     if not _has_lists(folder):
         return catalog
-    from tui.providers.laid_lists import with_cached_lists  # only for those who refreshed
-    from tui.providers.list_cache import ListCache
+    from tui.providers.models.list_cache import ListCache
+    from tui.providers.models.merge_model_lists import with_cached_lists  # only for those who refreshed
 
     return with_cached_lists(catalog, ListCache(folder))
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-import tui.cli.wire_decode as wire_decode
-import tui.cli.wire_encode as wire_encode
+import tui.cli.devtools.wire_decode as wire_decode
+import tui.cli.devtools.wire_encode as wire_encode
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

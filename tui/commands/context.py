@@ -1,6 +1,6 @@
 """What commands may touch: the desk (the program's business) and the screen (what is seen). Both are Protocols.
 
-The desk is written once, in ``tui.wiring``; screens and headless runs bring a screen of their own.
+The desk is written once, in ``tui.app``; screens and headless runs bring a screen of their own.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from tui.commands.desk import ChatDesk, Desk, DraftDesk, KeyDesk, Library, ModelDesk, SettingsDesk, ToolDesk
-from tui.commands.rows import Exchange, Finding, LevelRow, ModelRow
+from tui.commands.listing import Exchange, Finding, LevelRow, ModelRow
 from tui.domain.events import Severity
-from tui.domain.rows import ServerRow, SessionRow, ToolRow, ToolsSent
-from tui.domain.value import dataclass
+from tui.domain.fast_dataclass import dataclass
+from tui.domain.listing import ServerRow, SessionRow, ToolRow, ToolsSent
 
 if TYPE_CHECKING:
     from tui.commands.registry import Registry

@@ -1,4 +1,4 @@
-"""The desk: the program's business as commands and screens see it. Written once, in ``tui.wiring``."""
+"""The desk: the program's business as commands and screens see it. Written once, in ``tui.app``."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from tui.settings.layers import Layers
 
 if TYPE_CHECKING:
     from tui.context.bill import Bill
-    from tui.engine.outlook import Preview
+    from tui.engine.preview import Preview
 
 
-from tui.commands.rows import Exchange, Finding, KeyCheck, LevelRow, ModelRow
-from tui.domain.rows import ServerRow, SessionRow, ToolRow, ToolsSent
+from tui.commands.listing import Exchange, Finding, KeyCheck, LevelRow, ModelRow
+from tui.domain.listing import ServerRow, SessionRow, ToolRow, ToolsSent
 
 
 class Library(Protocol):

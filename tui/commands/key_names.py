@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
-from tui.commands.key_words import SHOWN
+from tui.commands.key_labels import SHOWN
 
 MODIFIERS = ("alt", "ctrl", "hyper", "meta", "shift", "super")
 NAMED = frozenset(

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from tui.commands.key_names import key_name
 from tui.domain.errors import ConfigError
+from tui.domain.fast_dataclass import dataclass
 from tui.domain.printable import one_line
-from tui.domain.value import dataclass
 from tui.settings.user_files import parse_user_toml
 
 if TYPE_CHECKING:

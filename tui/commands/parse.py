@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tui.commands.registry import by_need
 from tui.domain.errors import PonderError, UsageError
-from tui.domain.value import dataclass
+from tui.domain.fast_dataclass import dataclass
 
 if TYPE_CHECKING:
     from tui.commands.context import CommandContext

@@ -8,9 +8,9 @@ from math import fsum
 from tui.catalog.facts import Price
 from tui.domain.compression import SummaryRun
 from tui.domain.cost import Cost, Paid, cost_of
+from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import Origin
 from tui.domain.usage import Usage
-from tui.domain.value import dataclass
 
 MILLION = 1_000_000
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
 
 from tui.catalog.facts import ThinkingCounted
-from tui.domain.value import dataclass
+from tui.domain.fast_dataclass import dataclass
 
 KEPT = 24
 """Observations of each kind remembered per model."""

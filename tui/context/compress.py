@@ -10,17 +10,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from tui.context.estimate import text_tokens
-from tui.context.outgoing import has_open_loop
 from tui.context.readable import scrubbed
+from tui.context.select import has_open_loop
 from tui.domain.blocks import TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.compression import CompressionPreview, CompressionView
 from tui.domain.counting import count
 from tui.domain.errors import CompressionError
+from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import Message, Role, Turn
 from tui.domain.request import Outgoing, OutgoingMessage
 from tui.domain.stream import Finish, Stop
 from tui.domain.usage import MeterReading
-from tui.domain.value import dataclass
 
 KEEP_TURNS = 3
 VERBATIM_TOKENS = 2_000

@@ -20,7 +20,7 @@ from tui.domain.blocks import (
     ToolCallBlock,
     ToolResultBlock,
 )
-from tui.domain.late_pattern import late_pattern
+from tui.domain.lazy_regex import late_pattern
 from tui.domain.request import ToolSchema
 from tui.wires.json_text import dumps
 

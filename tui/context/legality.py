@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from tui.context.calls import legal_arguments, legal_name, uniquely_named
-from tui.context.draft import Draft, Item, Ledger
-from tui.context.flatten import flatten, flatten_unled_loop, loop_start
 from tui.context.readable import scrubbed
+from tui.context.selection_draft import Draft, Item, Ledger
 from tui.context.thinking_back import Aim, Repair, same_place
+from tui.context.tool_calls import legal_arguments, legal_name, uniquely_named
+from tui.context.tool_calls_as_text import flatten, flatten_unled_loop, loop_start
 from tui.context.wire_rules import takes_blank_thinking
 from tui.domain.blocks import OpaqueBlock, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.messages import Role

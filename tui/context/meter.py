@@ -15,11 +15,11 @@ from tui.context.calibration import Anchor, Calibration, ThinkingSizes, calibrat
 from tui.context.estimate import block_tokens, passing_text_tokens, text_tokens, tools_tokens
 from tui.context.token_weights import family_named
 from tui.domain.blocks import Block, ImageBlock, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
+from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import Message, Role, Turn
 from tui.domain.request import Outgoing, OutgoingMessage, Reason, ToolSchema, Verdict
 from tui.domain.thinking import ThinkingForm
 from tui.domain.usage import Certainty, MeterReading, Part
-from tui.domain.value import dataclass
 
 COMPRESS_AT = 0.85
 FRAMED_CALLS = 500

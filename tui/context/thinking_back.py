@@ -7,10 +7,11 @@ from enum import Enum, StrEnum, auto
 
 from tui.catalog.facts import EchoRule, ModelFacts
 from tui.catalog.quirks import Quirks
-from tui.context.draft import Ledger
 from tui.context.readable import scrubbed
+from tui.context.selection_draft import Ledger
 from tui.context.wire_rules import WireRules, can_carry
 from tui.domain.blocks import TextBlock, ThinkingBlock
+from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import Message, Origin
 from tui.domain.request import Reason
 from tui.domain.thinking import (
@@ -21,7 +22,6 @@ from tui.domain.thinking import (
     StripPolicy,
     ThinkingPlan,
 )
-from tui.domain.value import dataclass
 
 EARLIER_REASONING = "Earlier reasoning:\n"
 """Label of foreign thinking that goes as plain text; tags would be imitated by the model."""

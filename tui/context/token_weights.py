@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from tui.domain.value import dataclass
+from tui.domain.fast_dataclass import dataclass
 
 Weights = tuple[float, ...]
 

@@ -7,9 +7,9 @@ from typing import Literal, assert_never
 
 from tui.catalog.quirks import Quirks
 from tui.domain.blocks import ThinkingBlock
+from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import WireName
 from tui.domain.thinking import ThinkingForm
-from tui.domain.value import dataclass
 
 ThinkingNeeds = Literal["signature", "encrypted", "text_or_signature", "text", "as_quirks_say"]
 """What a thinking block must have to be spelled at all."""

@@ -11,6 +11,7 @@ from dataclasses import field
 from typing import assert_never
 
 from tui.domain.blocks import Block, ImageBlock, OpaqueBlock, Seal, TextBlock, ThinkingBlock, ToolCallBlock
+from tui.domain.fast_dataclass import dataclass
 from tui.domain.stream import (
     BlockFinished,
     BlockKind,
@@ -31,7 +32,6 @@ from tui.domain.stream import (
 )
 from tui.domain.thinking import ThinkingForm
 from tui.domain.usage import Usage
-from tui.domain.value import dataclass
 
 
 def whole_text(pieces: list[str]) -> str:

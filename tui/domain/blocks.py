@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from tui.domain.fast_dataclass import dataclass
 from tui.domain.thinking import ThinkingForm
-from tui.domain.value import dataclass
 
 DENIED = "Denied by the user. Not executed."
 """How the result of a call begins to which the user said no; their reason may follow."""

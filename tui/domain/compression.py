@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Set
 from dataclasses import field
 
+from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import Origin
 from tui.domain.usage import Usage
-from tui.domain.value import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from math import fsum
 
 from tui.domain.compression import SummaryRun
+from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import Message, Role, Turn
-from tui.domain.value import dataclass
 
 Paid = Message | SummaryRun
 """A request that a provider is paid for."""

@@ -13,11 +13,11 @@ from enum import StrEnum
 from tui.domain.blocks import ToolResultBlock
 from tui.domain.compression import CompressionView, SummaryRun
 from tui.domain.errors import PonderError
+from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import Message, Turn
 from tui.domain.stream import StreamEvent
 from tui.domain.thinking import ModelSpec, ThinkingPlan
 from tui.domain.usage import MeterReading
-from tui.domain.value import dataclass
 
 
 class Severity(StrEnum):

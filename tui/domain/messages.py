@@ -5,9 +5,9 @@ from __future__ import annotations
 from enum import StrEnum
 
 from tui.domain.blocks import Block
+from tui.domain.fast_dataclass import dataclass
 from tui.domain.stream import Stop
 from tui.domain.usage import Usage
-from tui.domain.value import dataclass
 
 
 class Role(StrEnum):

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from functools import cache
 
-from tui.domain.late_pattern import late_pattern
+from tui.domain.lazy_regex import late_pattern
 
 MAX_MARKS = 8
 """Combining marks kept in a row; more than that is drawn over the neighbours' cells."""

@@ -7,9 +7,9 @@ from dataclasses import field
 from enum import StrEnum
 
 from tui.domain.blocks import Block
+from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import Origin, Role
 from tui.domain.thinking import ThinkingPlan
-from tui.domain.value import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,9 +11,9 @@ from enum import StrEnum
 from typing import Literal
 
 from tui.domain.blocks import Seal
+from tui.domain.fast_dataclass import dataclass
 from tui.domain.thinking import ThinkingForm
 from tui.domain.usage import Usage
-from tui.domain.value import dataclass
 
 BlockKind = Literal["text", "refusal", "thinking", "tool_call", "image", "opaque"]
 

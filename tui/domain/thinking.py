@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import field
 from enum import StrEnum
 
-from tui.domain.late_pattern import late_pattern
-from tui.domain.value import dataclass
+from tui.domain.fast_dataclass import dataclass
+from tui.domain.lazy_regex import late_pattern
 
 
 class ThinkingLevel(StrEnum):

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from enum import StrEnum
 
-from tui.domain.value import dataclass
+from tui.domain.fast_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

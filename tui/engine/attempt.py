@@ -9,14 +9,15 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from dataclasses import field, replace
 
-from tui.bus.fold import DELTAS, fold_stream
-from tui.catalog.matching import same_model
+from tui.bus.merge import DELTAS, fold_stream
+from tui.catalog.name_matching import same_model
 from tui.context.estimate import TextCounter, passing_text_tokens
 from tui.context.meter import Arriving
 from tui.domain.assemble import Assembler
 from tui.domain.blocks import Block, TextBlock, ThinkingBlock, ToolCallBlock
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.events import AppEvent, Notice, Severity, Stalled, Streamed
+from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import Growth, Message, Origin, Role
 from tui.domain.request import ChatRequest
 from tui.domain.stream import (
@@ -33,12 +34,11 @@ from tui.domain.stream import (
     UsageReported,
 )
 from tui.domain.usage import Usage
-from tui.domain.value import dataclass
-from tui.engine.hops import Hops
+from tui.engine.continuation import Hops
 from tui.engine.ports import Backend, Clock, Journal, Target
 from tui.engine.repetition import RepetitionDetector
 from tui.engine.retry import MALFORMED_CALL
-from tui.engine.watch import ThinkingTime, Watch
+from tui.engine.timers import ThinkingTime, Watch
 
 PORTION = 16 * 1024
 """Characters taken in at once; a server may send megabytes in one piece."""

@@ -6,7 +6,7 @@ import threading
 from weakref import WeakKeyDictionary
 
 from tui.bus.bus import Bus, Subscription
-from tui.bus.fold import fold, text_size
+from tui.bus.merge import fold, text_size
 from tui.domain.events import AppEvent, Notice, Stamped
 from tui.engine.ports import Clock
 from tui.engine.state import SessionState, SessionView

@@ -9,15 +9,15 @@ from tui.context.meter import Arriving
 from tui.domain.blocks import Block
 from tui.domain.compression import CompressionView
 from tui.domain.events import AppEvent, MessageCompleted, MeterChanged, ModelChanged, Notice, Severity
+from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import Message, Role, Turn
 from tui.domain.request import ToolSchema
 from tui.domain.thinking import ModelSpec, ThinkingPlan
-from tui.domain.value import dataclass
-from tui.engine.gate import ApprovalDesk, RetryGate
+from tui.engine.approvals import ApprovalDesk, RetryGate
 from tui.engine.ports import Ask, Ports, Repairs, Target
+from tui.engine.refused_parameters import ANSWERS_WITHOUT_THINKING, THINKING, Habits, Place
 from tui.engine.saving import Saver
 from tui.engine.settings import EngineSettings
-from tui.engine.without import ANSWERS_WITHOUT_THINKING, THINKING, Habits, Place
 
 
 @dataclass(slots=True)

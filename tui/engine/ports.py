@@ -10,14 +10,14 @@ from tui.catalog.facts import ModelFacts, ProviderFacts
 from tui.context.meter import Arriving
 from tui.domain.blocks import Block, ToolCallBlock, ToolResultBlock
 from tui.domain.compression import CompressionPreview, CompressionView, SummaryRun
+from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import Growth, Message, Origin, Turn
 from tui.domain.request import ChatRequest, ToolSchema
 from tui.domain.stream import StreamEvent
 from tui.domain.thinking import ModelSpec, ThinkingPlan
 from tui.domain.usage import MeterReading, Usage
-from tui.domain.value import dataclass
+from tui.engine.refused_parameters import Habits
 from tui.engine.settings import EngineSettings
-from tui.engine.without import Habits
 
 
 class Clock(Protocol):

@@ -12,7 +12,7 @@ from dataclasses import replace
 from enum import StrEnum
 
 from tui.domain.errors import ErrorKind, ProviderError
-from tui.domain.value import dataclass
+from tui.domain.fast_dataclass import dataclass
 
 REQUESTS_PER_STEP = 6
 ATTEMPTS_BEFORE_FIRST_EVENT = 5

@@ -12,10 +12,10 @@ from tui.domain.blocks import Block, ImageBlock, TextBlock
 from tui.domain.counting import count
 from tui.domain.errors import PonderError
 from tui.domain.events import AppEvent, MeterChanged, Notice, QueueChanged, Severity, TurnFailed, TurnFinished
+from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import Message, Role
-from tui.domain.value import dataclass
+from tui.engine.approvals import ApprovalDesk, RetryGate
 from tui.engine.compaction import Compaction
-from tui.engine.gate import ApprovalDesk, RetryGate
 from tui.engine.open_turn import Conversation, OpenTurn
 from tui.engine.ports import Ask, Ports
 from tui.engine.saving import Saver

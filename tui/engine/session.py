@@ -18,13 +18,13 @@ from tui.domain.compression import CompressionView, SummaryRun
 from tui.domain.cost import Paid
 from tui.domain.errors import UsageError
 from tui.domain.events import FoldingChanged, HistoryChanged, Notice, SettingsChanged, Stamped, TitleChanged
+from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import Role, Turn
 from tui.domain.thinking import ModelSpec, ThinkingPlan
-from tui.domain.value import dataclass
 from tui.engine.channel import Channel
 from tui.engine.open_turn import Conversation
-from tui.engine.outlook import Outlook, Preview
 from tui.engine.ports import Ports
+from tui.engine.preview import Outlook, Preview
 from tui.engine.runner import Compress, Prompt, Queue, Runner
 from tui.engine.saving import Saver
 from tui.engine.settings import EngineSettings

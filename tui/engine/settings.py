@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import field
 
+from tui.domain.fast_dataclass import dataclass
 from tui.domain.thinking import ModelSpec, ReasoningRules
-from tui.domain.value import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

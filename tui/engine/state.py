@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import field, replace
 from enum import StrEnum
 
-from tui.bus.fold import fold_stream
+from tui.bus.merge import fold_stream
 from tui.domain.assemble import Assembler
 from tui.domain.blocks import Block
 from tui.domain.compression import CompressionView, SummaryRun
@@ -42,11 +42,11 @@ from tui.domain.events import (
     TurnFinished,
     TurnStarted,
 )
+from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import Message, Turn
 from tui.domain.stream import BlockStarted, StreamEvent, TextDelta, ThinkingDelta, ToolArgsDelta
 from tui.domain.thinking import ModelSpec, ThinkingPlan
 from tui.domain.usage import MeterReading
-from tui.domain.value import dataclass
 
 FOLD_FROM = 2_000
 """Events of a running answer that are kept before they are folded for the first time."""

@@ -17,8 +17,8 @@ from tui.engine.attempt import Attempt, Place, Voice
 from tui.engine.compaction import Compaction
 from tui.engine.open_turn import OpenTurn
 from tui.engine.ports import Ask, Repairs
+from tui.engine.refused_parameters import ANSWERS_WITHOUT_THINKING, THINKING, is_ours, is_thinking_sent_back
 from tui.engine.retry import NOT_TAKEN, GiveUp, Mend, Repair, Spent, Wait, decide
-from tui.engine.without import ANSWERS_WITHOUT_THINKING, THINKING, is_ours, is_thinking_sent_back
 
 CHECKPOINT_EVERY_S = 1.0
 """What a crash may cost of a running stream; the meter moves at the same pace."""

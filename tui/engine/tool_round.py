@@ -11,9 +11,9 @@ from dataclasses import field, replace
 from tui.domain.blocks import DENIED, TextBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.counting import count
 from tui.domain.events import ToolFinished, ToolProgressed, ToolStarted
+from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import Message, Role
-from tui.domain.value import dataclass
-from tui.engine.gate import is_yes
+from tui.engine.approvals import is_yes
 from tui.engine.open_turn import OpenTurn
 from tui.engine.ports import ToolRun
 

@@ -12,10 +12,10 @@ from tui.domain.compression import SummaryRun
 from tui.domain.cost import cost_of, paid_in
 from tui.domain.errors import ConfigError, ErrorKind, PonderError, ProviderError, UnknownModel, UsageError
 from tui.domain.events import TurnFailed, TurnFinished
+from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import Message, Role, Turn
 from tui.domain.stream import Finish
 from tui.domain.usage import Usage
-from tui.domain.value import dataclass
 
 
 class Exit(IntEnum):

@@ -20,8 +20,8 @@ from tui.bus.bus import Subscription
 from tui.domain.blocks import Block, TextBlock
 from tui.domain.errors import PonderError
 from tui.domain.events import AppEvent, SaveFailed, SaveRecovered, Stamped, Streamed, TurnFailed, TurnFinished
+from tui.domain.fast_dataclass import dataclass
 from tui.domain.stream import StreamEvent, TextDelta, ThinkingDelta
-from tui.domain.value import dataclass
 from tui.engine.session import Session
 from tui.engine.thread import EngineThread
 from tui.headless.outcome import Exit, Outcome, exit_of, outcome_of

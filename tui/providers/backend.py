@@ -15,30 +15,30 @@ from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
+from tui.catalog.catalog import effective_quirks
 from tui.catalog.facts import AuthStyle, ModelFacts, ProviderFacts
-from tui.catalog.load import effective_quirks
 from tui.catalog.quirks import Quirks
 from tui.domain.blocks import ThinkingBlock
 from tui.domain.counting import count
 from tui.domain.errors import ConfigError, ErrorKind, ProviderError
-from tui.domain.late_pattern import late_pattern
+from tui.domain.lazy_regex import late_pattern
 from tui.domain.printable import one_line
 from tui.domain.request import ChatRequest
 from tui.domain.stream import ProviderRemark, ResponseFinished, ResponseStarted, StreamEvent, UsageReported
-from tui.providers.auth import FoundKey, Keys
-from tui.providers.patience import Limits
-from tui.providers.redact import config_secrets
-from tui.providers.request_head import HttpRequest, http_request, limits_for, other_header, with_version
-from tui.providers.secret import Secret
-from tui.wires.body import BodyReader
-from tui.wires.classify import refused
-from tui.wires.error_body import page_title
+from tui.providers.http.deadlines import Limits
+from tui.providers.http.request import HttpRequest, http_request, limits_for, other_header, with_version
+from tui.providers.keys.lookup import FoundKey, Keys
+from tui.providers.keys.secret import Secret
+from tui.providers.redaction import config_secrets
+from tui.wires.errors.body import page_title
+from tui.wires.errors.classify import refused
+from tui.wires.framing.body import BodyReader
 from tui.wires.json_text import loads
 from tui.wires.registry import wire_named
 from tui.wires.wire import Encoded, Reply
 
 if TYPE_CHECKING:
-    from tui.providers.transport import HttpResponse, Transport
+    from tui.providers.http.transport import HttpResponse, Transport
 
 LOG = logging.getLogger(__name__)
 NOT_TAKEN = "thinking_not_taken"
@@ -110,7 +110,7 @@ class ProviderBackend:
 
     async def count(self, target: Place, request: ChatRequest) -> int | None:
         """Exact input tokens by the provider's own count; None where it has none."""
-        from tui.providers.counting import COUNTERS
+        from tui.providers.token_counting import COUNTERS
 
         counter = COUNTERS.get(target.facts.wire)
         if counter is None:
@@ -297,6 +297,6 @@ def _rest(reader: BodyReader, target: Place, beginning: bytes | None, received: 
             error.message = f"The answer broke off after {count(received, 'byte')}: {_cause(error.message)}"
         if beginning is None or error.kind not in (ErrorKind.TRUNCATED, ErrorKind.BAD_FRAME, ErrorKind.NOT_A_STREAM):
             raise
-        from tui.providers.other_format import in_another_format
+        from tui.providers.format_detection import in_another_format
 
         raise in_another_format(beginning, target.facts.wire) or error from None

@@ -9,8 +9,9 @@ from urllib.parse import unquote_plus
 
 from tui.catalog.facts import ProviderFacts
 from tui.domain.errors import PonderError
-from tui.providers.auth import Keys
-from tui.providers.redact import (
+from tui.providers.keys.lookup import Keys
+from tui.providers.keys.secret import Secret
+from tui.providers.redaction import (
     SHORTEST_LITERAL,
     Redactor,
     config_secrets,
@@ -18,7 +19,6 @@ from tui.providers.redact import (
     parameter_holds_secret,
     url_parts,
 )
-from tui.providers.secret import Secret
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _NAMED = re.compile(r"-{0,2}([\w.-]+)\s*[:=]\s*(.+)", re.DOTALL)

@@ -9,8 +9,8 @@ from dataclasses import field
 from pathlib import Path
 
 from tui.domain.errors import ConfigError, PonderError
-from tui.domain.late_pattern import late_pattern
-from tui.domain.value import dataclass
+from tui.domain.fast_dataclass import dataclass
+from tui.domain.lazy_regex import late_pattern
 from tui.settings.assign import checked, find_key, flat, nearest
 from tui.settings.schema import is_group, top_names
 from tui.settings.user_files import parse_user_toml, read_user_text

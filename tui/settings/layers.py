@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import field, replace
 from enum import IntEnum
 
-from tui.domain.value import dataclass
+from tui.domain.fast_dataclass import dataclass
 from tui.settings.schema import Settings, keys, validated
 
 IN_PLACE_OF_LEVELS = ("reasoning.maxTokens", "reasoning.effort")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from tui.domain.value import dataclass
+from tui.domain.fast_dataclass import dataclass
 from tui.settings.user_files import with_home
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui.domain.errors import ConfigError
-from tui.domain.value import dataclass
+from tui.domain.fast_dataclass import dataclass
 from tui.settings.assign import checked, find_key, flat, nearest
 from tui.settings.atomic import write_atomically
 from tui.settings.user_files import list_user_files, may_exist, parse_user_toml, read_user_text

@@ -11,7 +11,7 @@ from dataclasses import fields
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, get_args, get_origin, get_type_hints
 
-from tui.domain.value import dataclass
+from tui.domain.fast_dataclass import dataclass
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter

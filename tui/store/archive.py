@@ -12,8 +12,8 @@ from dataclasses import field
 
 from tui.domain.compression import SummaryRun
 from tui.domain.errors import UsageError
+from tui.domain.fast_dataclass import dataclass
 from tui.domain.thinking import ModelSpec
-from tui.domain.value import dataclass
 from tui.store import branches, sessions, summaries
 from tui.store.blocks import encodable, read_blocks
 from tui.store.codec import (

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 
-from tui.domain.value import dataclass
+from tui.domain.fast_dataclass import dataclass
 from tui.store.codec import UNREADABLE, Json, Unreadable, dumps, loads
 
 APART_FROM = 64 << 10

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from tui.domain.errors import PonderError, StoreError, StoreReadOnly
-from tui.store.faults import is_damage, is_damage_of_index, store_error
-from tui.store.opening import (
+from tui.store.fulltext import index_all
+from tui.store.open_database import (
     BUSY_TIMEOUT_S,
     Reading,
     check,
@@ -30,7 +30,7 @@ from tui.store.opening import (
     open_writer,
     salvaged,
 )
-from tui.store.words import index_all
+from tui.store.sqlite_errors import is_damage, is_damage_of_index, store_error
 
 IDLE_WAL = 1 << 20
 """Bytes: a longer write-ahead log is taken in and cut when nothing waits to be written."""

@@ -24,9 +24,9 @@ from tui.domain.blocks import (
 from tui.domain.compression import SummaryRun
 from tui.domain.cost import Paid, cost_of, paid_in, without_blocks
 from tui.domain.counting import count
+from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import Message, Role, Turn
 from tui.domain.printable import one_line, printable
-from tui.domain.value import dataclass
 
 PREVIEW_LENGTH = 2_000
 _MARKUP = re.compile(r"[*_`<>\[\]&\\|\r\0]|^[ \t#+=~-]|[ \t]$|^\d", re.MULTILINE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from tui.domain.value import dataclass
+from tui.domain.fast_dataclass import dataclass
 from tui.store.blocks import copy_blocks
 from tui.store.branches import find_turn, head_of, path_to, session_number, set_head, turn_number
 from tui.store.sessions import Beginning, ensure

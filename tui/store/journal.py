@@ -116,7 +116,7 @@ class StoredJournal:
 
     async def queued(self, session: str, prompts: Sequence[Sequence[Block]]) -> None:
         """These prompts wait behind the running turn."""
-        from tui.store.queued import set_queue
+        from tui.store.queued_prompts import set_queue
 
         await self._database.run(
             lambda connection: set_queue(connection, self._ensured(connection, session, self._now()), prompts)

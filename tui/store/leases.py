@@ -7,7 +7,7 @@ import platform
 import sqlite3
 from pathlib import Path
 
-from tui.domain.value import dataclass
+from tui.domain.fast_dataclass import dataclass
 
 STALE_AFTER_S = 120.0
 """A holder on another machine that has not been heard of for this long is gone."""

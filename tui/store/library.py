@@ -12,18 +12,18 @@ from pathlib import Path
 from typing import Literal
 
 from tui.domain.errors import UsageError
+from tui.domain.listing import SessionRow
 from tui.domain.messages import Turn
-from tui.domain.rows import SessionRow
 from tui.settings.atomic import write_atomically
 from tui.store import archive, branches, export, sessions
 from tui.store.database import Database
 from tui.store.export import Parts
-from tui.store.foreign import foreign_conversations
-from tui.store.query import parse
+from tui.store.import_foreign import foreign_conversations
 from tui.store.redaction import redacted
 from tui.store.search import found_sessions
+from tui.store.search_query import parse
+from tui.store.store_context import Surroundings
 from tui.store.summaries import paid_elsewhere, runs_of
-from tui.store.surroundings import Surroundings
 from tui.store.turns import read_turns
 
 MAX_IMPORT = 256 << 20

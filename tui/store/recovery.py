@@ -12,10 +12,10 @@ from types import NoneType
 
 from tui.domain.counting import count
 from tui.store.blocks import ROOM
+from tui.store.fulltext import index_all
 from tui.store.migrate import migrate
-from tui.store.opening import HEADER, SIDECARS, connect, open_writer, salvaged
+from tui.store.open_database import HEADER, SIDECARS, connect, open_writer, salvaged
 from tui.store.pages import Pages, Row
-from tui.store.words import index_all
 
 FARTHEST = 1 << 50
 """How far a scan looks for the other side of a damaged stretch."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import sqlite3
 from dataclasses import replace
 
-from tui.domain.rows import SessionRow
-from tui.domain.wanted import fold
+from tui.domain.listing import SessionRow
+from tui.domain.search_terms import fold
 from tui.store.blocks import OF_MESSAGE, read_blocks, words_of
-from tui.store.query import Query
+from tui.store.search_query import Query
+from tui.store.search_snippets import snippet
 from tui.store.sessions import one
-from tui.store.snippets import snippet
 
 RANKED = 5_000
 """Hits that are weighed against each other: the newest. Of a word that occurs everywhere older ones do not count."""

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 
 from tui.domain.blocks import TextBlock
+from tui.domain.fast_dataclass import dataclass
+from tui.domain.listing import SessionRow
 from tui.domain.messages import Role, Turn
-from tui.domain.rows import SessionRow
 from tui.domain.thinking import ModelSpec
-from tui.domain.value import dataclass
 from tui.store.codec import Unreadable, dumps, loads, spec_from, to_object
+from tui.store.fulltext import unindex
 from tui.store.migrate import SUMMARIES_SINCE, version
-from tui.store.words import unindex
 
 TITLE_LENGTH = 60
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from tui.domain.blocks import OpaqueBlock
+from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import CRASHED, Growth, Message, Role, Turn
-from tui.domain.value import dataclass
 from tui.store.blocks import (
     clear_blocks,
     gather_blocks,
@@ -30,7 +30,7 @@ from tui.store.codec import (
     message_from,
     message_meta,
 )
-from tui.store.words import index_turn, unindex
+from tui.store.fulltext import index_turn, unindex
 
 MOST_COST = 1e12
 """Dollars: more is no price, and NaN is not less."""

@@ -17,27 +17,27 @@ from tui.commands.registry import Place, Registry
 from tui.domain.errors import UsageError
 from tui.domain.events import Severity
 from tui.domain.printable import printable
-from tui.ui.binding import bindings_for
-from tui.ui.broken_sheet import close_broken_sheet
-from tui.ui.copying import Copying
-from tui.ui.editing import Editing
-from tui.ui.finding import Finding
+from tui.ui.chat.find_steps import Finding
+from tui.ui.chat.screen import ChatScreen
+from tui.ui.dialogs.failed_sheet import close_broken_sheet
+from tui.ui.dialogs.open_view import open_view
+from tui.ui.global_keys import Manners, own_driver
+from tui.ui.input.editing import Editing
+from tui.ui.key_bindings import bindings_for
 from tui.ui.links import Links
-from tui.ui.manners import Manners, own_driver
-from tui.ui.screens.chat import ChatScreen
-from tui.ui.screens.views import open_view
-from tui.ui.shell import AppShell
-from tui.ui.steady_rows import steady
-from tui.ui.theming import Theming
+from tui.ui.terminal.clipboard import Copying
+from tui.ui.terminal.cluster_rows import steady
+from tui.ui.theme.current_theme import Theming
 from tui.ui.transcript.transcript import Transcript
+from tui.ui.ui_services import AppShell
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from textual.screen import Screen
 
-    from tui.ui.background import BackgroundQuestion
-    from tui.ui.departure import Departure
-    from tui.ui.stray_words import StrayWords
+    from tui.ui.terminal.background import BackgroundQuestion
+    from tui.ui.terminal.shutdown import Departure
+    from tui.ui.terminal.stdio_redirect import StrayWords
 
 LOG = logging.getLogger(__name__)
 

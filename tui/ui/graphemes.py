@@ -15,7 +15,7 @@ from rich import cells
 from rich._unicode_data import load
 from rich.cells import CellTable, split_graphemes
 
-from tui.domain.late_pattern import late_pattern
+from tui.domain.lazy_regex import late_pattern
 from tui.domain.printable import CUT, one_line
 
 _UNSURE = late_pattern(

@@ -15,7 +15,7 @@ from typing import NoReturn
 import orjson
 
 from tui.domain.errors import ErrorKind, ProviderError
-from tui.domain.late_pattern import late_pattern
+from tui.domain.lazy_regex import late_pattern
 
 MAX_DEPTH = 512
 """Deeper nesting is an attack or a bug, and would exhaust the interpreter's stack."""

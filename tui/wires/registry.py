@@ -9,11 +9,11 @@ from tui.domain.messages import WireName
 from tui.wires.wire import Wire
 
 HOMES = {
-    WireName.ANTHROPIC: ("tui.wires.anthropic_messages", "ANTHROPIC"),
-    WireName.OPENAI_RESPONSES: ("tui.wires.openai_responses", "RESPONSES"),
-    WireName.OPENAI_CHAT: ("tui.wires.openai_chat", "CHAT"),
-    WireName.GEMINI: ("tui.wires.gemini_generate", "GEMINI"),
-    WireName.OLLAMA: ("tui.wires.ollama_chat", "OLLAMA"),
+    WireName.ANTHROPIC: ("tui.wires.anthropic.decode", "ANTHROPIC"),
+    WireName.OPENAI_RESPONSES: ("tui.wires.openai_responses.decode", "RESPONSES"),
+    WireName.OPENAI_CHAT: ("tui.wires.openai_chat.decode", "CHAT"),
+    WireName.GEMINI: ("tui.wires.gemini.decode", "GEMINI"),
+    WireName.OLLAMA: ("tui.wires.ollama.decode", "OLLAMA"),
 }
 
 

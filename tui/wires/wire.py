@@ -8,10 +8,10 @@ from typing import Literal, Protocol
 
 from tui.catalog.quirks import Quirks
 from tui.domain.errors import ProviderError
+from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import WireName
 from tui.domain.request import ChatRequest
 from tui.domain.stream import StreamEvent
-from tui.domain.value import dataclass
 
 Frame = tuple[str, bytes]
 """One unit of a stream: the event name ("" where the framing has none) and its data."""

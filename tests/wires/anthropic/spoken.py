@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from tui.catalog.quirks import Quirks
 from tui.domain.assemble import Assembler
 from tui.domain.stream import StreamEvent
-from tui.wires.anthropic_messages import ANTHROPIC
+from tui.wires.anthropic.decode import ANTHROPIC
 
 STOPPED = {"type": "message_stop"}
 

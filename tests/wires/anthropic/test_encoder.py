@@ -13,7 +13,7 @@ from tui.domain.blocks import ImageBlock, OpaqueBlock, Seal, TextBlock, Thinking
 from tui.domain.messages import Role
 from tui.domain.request import ChatRequest, Outgoing, OutgoingMessage, ToolSchema
 from tui.domain.thinking import PlanState, ThinkingForm, ThinkingPlan
-from tui.wires.anthropic_messages import ANTHROPIC
+from tui.wires.anthropic.decode import ANTHROPIC
 
 PLAN = ThinkingPlan(asked=0, nominal=None, sent=None, state=PlanState.ON)
 READ = ToolSchema(name="read", description="Reads.", parameters={"properties": {}})

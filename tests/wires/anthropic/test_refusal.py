@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tui.domain.errors import ErrorKind
-from tui.wires.anthropic_messages import ANTHROPIC
+from tui.wires.anthropic.decode import ANTHROPIC
 from tui.wires.wire import Reply
 
 

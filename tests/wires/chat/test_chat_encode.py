@@ -14,8 +14,8 @@ from tui.domain.blocks import ImageBlock, OpaqueBlock, Seal, TextBlock, Thinking
 from tui.domain.messages import Role
 from tui.domain.request import ChatRequest, Outgoing, OutgoingMessage
 from tui.domain.thinking import PlanState, ThinkingForm, ThinkingPlan
-from tui.wires.chat_encode import tool_id
-from tui.wires.openai_chat import CHAT
+from tui.wires.openai_chat.decode import CHAT
+from tui.wires.openai_chat.encode import tool_id
 
 THOUGHT = ThinkingBlock(text="Hm.", form=ThinkingForm.FULL, wire_field="reasoning_content")
 CALL = ToolCallBlock(call_id="call_1", name="weather", arguments='{"place":"Rome"}')

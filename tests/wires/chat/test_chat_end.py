@@ -13,7 +13,7 @@ from tui.catalog.quirks import Quirks
 from tui.domain.blocks import TextBlock
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.stream import Finish, ResponseFinished, Stop
-from tui.wires.openai_chat import CHAT
+from tui.wires.openai_chat.decode import CHAT
 from tui.wires.wire import Reply
 
 HELLO = chunk({"content": "Hello"})

@@ -10,8 +10,8 @@ from tests.conftest import SHARED_CORPUS
 from tests.wires.chat.script import DONE, chunk
 from tui.catalog.quirks import Quirks
 from tui.domain.stream import StreamEvent
-from tui.wires.openai_chat import ChatDecoder
-from tui.wires.sse import SseFramer
+from tui.wires.framing.sse import SseFramer
+from tui.wires.openai_chat.decode import ChatDecoder
 from tui.wires.wire import Frame
 
 STREAMS = sorted(SHARED_CORPUS.glob("openai-chat/**/response.sse"))

@@ -11,8 +11,8 @@ from tests.conftest import SHARED_CORPUS
 from tests.wires.chat.script import assembled, assistant, messages_of
 from tui.catalog.quirks import Quirks
 from tui.domain.assemble import Assembler
-from tui.wires.body import BodyReader
-from tui.wires.openai_chat import CHAT
+from tui.wires.framing.body import BodyReader
+from tui.wires.openai_chat.decode import CHAT
 
 DETAILS = Quirks(thinking_back="reasoning_details")
 CONTENT = Quirks(thinking_back="reasoning_content")

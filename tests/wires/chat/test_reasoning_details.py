@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from tui.wires.reasoning_details import ReasoningDetails, details_of
+from tui.wires.openai_chat.reasoning_details import ReasoningDetails, details_of
 
 
 def merged(*deltas: list) -> list[dict]:

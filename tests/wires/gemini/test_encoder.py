@@ -13,7 +13,7 @@ from tui.domain.blocks import ImageBlock, OpaqueBlock, Seal, TextBlock, Thinking
 from tui.domain.messages import Role
 from tui.domain.request import ChatRequest, Outgoing, OutgoingMessage, ToolSchema
 from tui.domain.thinking import PlanState, ThinkingForm, ThinkingPlan
-from tui.wires.gemini_generate import GEMINI
+from tui.wires.gemini.decode import GEMINI
 
 PLAN = ThinkingPlan(asked=0, nominal=None, sent=None, state=PlanState.ON)
 HELLO = TextBlock(text="hello")

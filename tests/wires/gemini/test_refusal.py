@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tui.domain.errors import ErrorKind
-from tui.wires.gemini_generate import GEMINI
+from tui.wires.gemini.decode import GEMINI
 from tui.wires.wire import Reply
 
 

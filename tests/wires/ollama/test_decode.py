@@ -23,7 +23,7 @@ from tui.domain.stream import (
 )
 from tui.domain.thinking import ThinkingForm
 from tui.domain.usage import Usage
-from tui.wires.ollama_chat import OLLAMA, OllamaDecoder
+from tui.wires.ollama.decode import OLLAMA, OllamaDecoder
 from tui.wires.wire import Reply
 
 

@@ -8,13 +8,13 @@ import pytest
 
 from tests.validators.ollama import problems
 from tui.catalog.quirks import Quirks
+from tui.cli.devtools.recording_report import decoded
 from tui.domain.assemble import Assembler
 from tui.domain.blocks import ImageBlock, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.messages import Role
 from tui.domain.request import ChatRequest, Outgoing, OutgoingMessage, ToolSchema
 from tui.domain.thinking import PlanState, ThinkingForm, ThinkingLevel, ThinkingPlan
-from tui.wires.ollama_chat import OLLAMA
-from tui.wires.report import decoded
+from tui.wires.ollama.decode import OLLAMA
 
 PLAN = ThinkingPlan(
     asked=ThinkingLevel.MED, nominal="on", sent="on", state=PlanState.ON, fields={"think": True}, max_output=100

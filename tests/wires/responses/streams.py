@@ -8,7 +8,7 @@ from tui.catalog.quirks import Quirks
 from tui.domain.assemble import Assembler
 from tui.domain.blocks import Block
 from tui.domain.stream import StreamEvent
-from tui.wires.openai_responses import RESPONSES, ResponsesDecoder
+from tui.wires.openai_responses.decode import RESPONSES, ResponsesDecoder
 
 
 def event(kind: str, **fields: object) -> dict[str, object]:

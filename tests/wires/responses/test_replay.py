@@ -10,13 +10,13 @@ import pytest
 
 from tests.validators.responses import problems
 from tui.catalog.quirks import Quirks
+from tui.cli.devtools.recording_report import decoded
 from tui.domain.assemble import Assembler
 from tui.domain.blocks import Block, TextBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.messages import Role
 from tui.domain.request import ChatRequest, Outgoing, OutgoingMessage
 from tui.domain.thinking import PlanState, ThinkingLevel, ThinkingPlan
-from tui.wires.openai_responses import RESPONSES
-from tui.wires.report import decoded
+from tui.wires.openai_responses.decode import RESPONSES
 
 PLAN = ThinkingPlan(asked=ThinkingLevel.MED, nominal="medium", sent="medium", state=PlanState.ON)
 

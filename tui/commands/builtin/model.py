@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tui.catalog.spec import parse_asked, require_asked, split_asked
+from tui.catalog.model_spec import parse_asked, require_asked, split_asked
 from tui.commands.context import CommandContext, View
 from tui.commands.registry import Argument, Command, Group, Place
 from tui.domain.counting import count

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from tui.domain.late_pattern import late_pattern
-from tui.providers.demo.hearing import Heard
+from tui.domain.lazy_regex import late_pattern
+from tui.providers.demo.requests import Heard
 from tui.providers.demo.script import Call, Piece, Say, Think
 from tui.wires.json_text import dumps
 

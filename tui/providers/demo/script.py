@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import field
 from typing import Literal
 
-from tui.domain.value import dataclass
+from tui.domain.fast_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ from functools import cache
 from pathlib import Path
 
 from tui.domain.counting import count
-from tui.domain.late_pattern import late_pattern
+from tui.domain.lazy_regex import late_pattern
 from tui.providers.demo.errand import errand
-from tui.providers.demo.hearing import Heard
+from tui.providers.demo.requests import Heard
 from tui.providers.demo.script import Break, Call, Piece, Refusal, Say, Script, Think
 from tui.wires.json_text import dumps
 from tui.wires.read import child

@@ -9,13 +9,13 @@ from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from urllib.parse import urlsplit
 
 from tui.domain.errors import ProviderError
-from tui.domain.value import dataclass
-from tui.providers.demo.hearing import Heard, hear_anthropic, hear_chat, hear_gemini, hear_responses
+from tui.domain.fast_dataclass import dataclass
+from tui.providers.demo.requests import Heard, hear_anthropic, hear_chat, hear_gemini, hear_responses
+from tui.providers.demo.responses import AnthropicSpeaker, ChatSpeaker, GeminiSpeaker, ResponsesSpeaker, Speaker
 from tui.providers.demo.script import Bill, Break, Call, Piece, Refusal, Say, Script, Think, tokens
 from tui.providers.demo.scripts import counted_as, script_for
-from tui.providers.demo.speakers import AnthropicSpeaker, ChatSpeaker, GeminiSpeaker, ResponsesSpeaker, Speaker
-from tui.providers.in_process import HttpAnswer
-from tui.providers.request_head import HttpRequest
+from tui.providers.http.in_process import HttpAnswer
+from tui.providers.http.request import HttpRequest
 from tui.wires.json_text import dumps, loads
 from tui.wires.read import text
 

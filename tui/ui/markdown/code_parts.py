@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import field
 
-from tui.domain.value import dataclass
+from tui.domain.fast_dataclass import dataclass
+from tui.ui.markdown.chunks import Piece
 from tui.ui.markdown.highlight import highlight_from
 from tui.ui.markdown.layout import code_head, code_lines
 from tui.ui.markdown.lexing import START, Place
-from tui.ui.markdown.pieces import Piece
 from tui.ui.markdown.runs import Line
 
 FRESH_PARTS = 8

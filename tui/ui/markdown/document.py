@@ -12,16 +12,16 @@ import weakref
 from collections.abc import Callable, Sequence
 
 from tui.domain.printable import printable
-from tui.domain.wanted import Wanted
+from tui.domain.search_terms import Wanted
+from tui.ui.markdown.chunks import Piece, Splitter
 from tui.ui.markdown.code_parts import CodeParts
 from tui.ui.markdown.found import Found, count_in_markdown, occurrences
 from tui.ui.markdown.growing_table import GrowingTable
 from tui.ui.markdown.layout import lay, lay_code
+from tui.ui.markdown.lazy_blocks import Reading
+from tui.ui.markdown.lazy_lines import Mark, Stretches
 from tui.ui.markdown.piece_store import Pieces
-from tui.ui.markdown.pieces import Piece, Splitter
-from tui.ui.markdown.reading import Reading
 from tui.ui.markdown.runs import Line
-from tui.ui.markdown.stretches import Mark, Stretches
 from tui.ui.markdown.tables import lay_table
 from tui.ui.markdown.tokens import Table
 

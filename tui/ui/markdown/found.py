@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from tui.domain.wanted import Wanted
+from tui.domain.search_terms import Wanted
 from tui.ui.markdown.runs import Line, plain, width_of, wrapped_after
 
 BEFORE_TEXT = " ▎┊"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from tui.ui.markdown.pieces import NO_ROW, Piece
+from tui.ui.markdown.chunks import NO_ROW, Piece
 from tui.ui.markdown.runs import Line, Run
 from tui.ui.markdown.tables import TableLayout
 from tui.ui.markdown.tokens import Table, parse

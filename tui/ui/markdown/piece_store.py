@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 from typing import overload
 
-from tui.domain.value import dataclass
-from tui.ui.markdown.pieces import Piece
+from tui.domain.fast_dataclass import dataclass
+from tui.ui.markdown.chunks import Piece
 
 TOGETHER = 256
 """Pieces in one string."""

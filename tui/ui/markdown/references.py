@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tui.ui.markdown.pieces import Piece
+from tui.ui.markdown.chunks import Piece
 
 MOST_PIECES = 16
 """Pieces looked into for definitions; a text with more of them is data, and reading it all would hold up the screen."""

@@ -7,7 +7,7 @@ from dataclasses import field
 from functools import cache
 from typing import TYPE_CHECKING, Literal
 
-from tui.domain.value import dataclass
+from tui.domain.fast_dataclass import dataclass
 from tui.ui.markdown.formulas import GROWING, add_formulas, hide_bars, show_bars
 from tui.ui.markdown.runs import Line, Look, Run
 

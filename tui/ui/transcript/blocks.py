@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from tui.domain.cost import money
 from tui.domain.counting import count
 from tui.domain.printable import one_line, printable
-from tui.domain.wanted import Wanted
+from tui.domain.search_terms import Wanted
+from tui.ui.format_numbers import duration, tokens
 from tui.ui.graphemes import line_within
 from tui.ui.markdown.found import Found
+from tui.ui.markdown.lazy_lines import Mark, Stretches
 from tui.ui.markdown.runs import Line, Look, Run, plain, wrap
-from tui.ui.markdown.stretches import Mark, Stretches
-from tui.ui.transcript.drawn import Drawn, Fold, estimated_lines
-from tui.ui.transcript.figures import duration, tokens
+from tui.ui.transcript.renderable import Drawn, Fold, estimated_lines
 from tui.ui.transcript.tool_call import ToolCall, ToolState
 
 if TYPE_CHECKING:

@@ -16,15 +16,15 @@ from tui.domain.blocks import (
     ToolResultBlock,
 )
 from tui.domain.cost import cost_of
+from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import CRASHED, Message, Role, Turn
 from tui.domain.printable import one_line
 from tui.domain.stream import Finish
-from tui.domain.value import dataclass
+from tui.ui.format_numbers import duration, tokens
 from tui.ui.markdown.runs import Look, Run
 from tui.ui.transcript.blocks import Answer, Caption, Drawn, Fold, Spoken, Thinking, ToolCall, ToolState
-from tui.ui.transcript.figures import duration, tokens
+from tui.ui.transcript.plain_fallback import Raw
 from tui.ui.transcript.section import Section, Voice
-from tui.ui.transcript.shelter import Raw
 from tui.ui.transcript.summary import Folded
 
 LOG = logging.getLogger(__name__)

@@ -10,10 +10,10 @@ from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
 
-from tui.domain.wanted import Wanted
+from tui.domain.search_terms import Wanted
 from tui.ui.markdown.runs import Look, plain, width_of, wrapped_after
+from tui.ui.theme.theme_styles import Ink
 from tui.ui.transcript.column import Column
-from tui.ui.transcript.ink import Ink
 from tui.ui.transcript.section import MARGIN, Section
 
 NEVER = (None, 0, Strip([]))

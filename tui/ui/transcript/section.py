@@ -10,11 +10,11 @@ from typing import TypeVar
 
 from textual.strip import Strip
 
+from tui.ui.markdown.lazy_lines import Mark
 from tui.ui.markdown.runs import Line, Run
-from tui.ui.markdown.stretches import Mark
-from tui.ui.transcript.drawn import Drawn
-from tui.ui.transcript.ink import Ink
-from tui.ui.transcript.shelter import Raw
+from tui.ui.theme.theme_styles import Ink
+from tui.ui.transcript.plain_fallback import Raw
+from tui.ui.transcript.renderable import Drawn
 
 LOG = logging.getLogger(__name__)
 T = TypeVar("T")

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from tui.domain.compression import CompressionView
 from tui.domain.counting import count, noun
 from tui.domain.printable import one_line
+from tui.ui.format_numbers import tokens
 from tui.ui.graphemes import line_within
 from tui.ui.markdown.document import lay_markdown
 from tui.ui.markdown.runs import Line, Look, Run, width_of
 from tui.ui.transcript.blocks import Drawn
-from tui.ui.transcript.figures import tokens
 from tui.ui.transcript.section import Presence, Section, Voice
 
 SUMMARY = "summary:"

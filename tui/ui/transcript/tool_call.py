@@ -6,13 +6,13 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from tui.domain.printable import one_line
-from tui.domain.wanted import Wanted
+from tui.domain.search_terms import Wanted
+from tui.ui.format_numbers import duration
 from tui.ui.graphemes import line_within
 from tui.ui.markdown.found import Found, occurrences
+from tui.ui.markdown.lazy_lines import Mark
 from tui.ui.markdown.runs import Line, Look, Run, width_of
-from tui.ui.markdown.stretches import Mark
-from tui.ui.transcript.drawn import Drawn
-from tui.ui.transcript.figures import duration
+from tui.ui.transcript.renderable import Drawn
 
 if TYPE_CHECKING:
     from tui.ui.markdown.document import Document

@@ -10,7 +10,7 @@ from textual.geometry import Offset, Size
 from textual.message import Message
 from textual.widget import Widget
 
-from tui.ui.transcript.ink import Ink
+from tui.ui.theme.theme_styles import Ink
 from tui.ui.transcript.painting import Painted
 from tui.ui.transcript.section import Presence, Section
 

@@ -1,0 +1,62 @@
+"""The real application over the real desk, without a terminal: what is typed, and what its screen says."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from textual.pilot import Pilot
+
+from tests.app.stage import House, house
+from tests.ui.stage import Sizes, screen_text, type_in, until
+from tui.commands.builtin_table import registry
+from tui.commands.keymap import default_keymap
+from tui.ui.app import PonderApp
+from tui.ui.theme.current_theme import Theming
+
+
+@dataclass
+class Screen:
+    """A running program and the keys to it."""
+
+    house: House
+    app: PonderApp
+    pilot: Pilot[int]
+
+    def text(self) -> str:
+        return screen_text(self.app)
+
+    async def enter(self, line: str) -> None:
+        """Type a line into the composer and press enter."""
+        self.app.chat.composer.focus()
+        await type_in(self.pilot, line)
+        await self.pilot.press("enter")
+        await until(self.pilot, lambda: not self.app.chat.composer.text)
+
+    async def until_it_says(self, words: str) -> None:
+        await until(self.pilot, lambda: words in self.text())
+
+    async def until_it_no_longer_says(self, words: str) -> None:
+        await until(self.pilot, lambda: words not in self.text())
+
+    async def ask(self, words: str) -> None:
+        """Send a prompt and wait for the end of its turn."""
+        turns = len(self.house.view().turns)
+        await self.enter(words)
+        await until(self.pilot, lambda: len(self.house.view().turns) > turns)
+        await until(self.pilot, lambda: len(self.app.chat.view().turns) > turns and not self.app.chat.is_busy())
+
+
+@asynccontextmanager
+async def screen(home: Path, *, size: Sizes = (120, 40), **wishes: object) -> AsyncIterator[Screen]:
+    """``ponder`` as it starts, with its sidebar furnished."""
+    async with house(home, **wishes) as h:
+        layers = h.desk.settings.layers()
+        theming = Theming(h.program.paths.themes, str(layers.value("ui.theme")), {"COLORTERM": "truecolor"})
+        app = PonderApp(h.desk, registry(), default_keymap(registry()), theming)
+        async with app.run_test(size=size, tooltips=False, notifications=True) as pilot:
+            app.chat.composer.cursor_blink = False
+            await pilot.pause()
+            yield Screen(h, app, pilot)

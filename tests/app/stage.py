@@ -1,0 +1,110 @@
+"""The whole program around the embedded demo, in a folder of its own, without a screen."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from tui.app.launch_options import Wishes
+from tui.app.open_session import DEMO, OpenSession, first_spec, named_model
+from tui.app.open_storage import open_storage
+from tui.app.program import Program, build_program
+from tui.app.provider_availability import Findings
+from tui.app.services import LiveDesk
+from tui.app.session_storage import KeptInMemory, Storage, Stored
+from tui.domain.blocks import TextBlock
+from tui.domain.events import AppEvent, TurnFailed, TurnFinished
+from tui.domain.messages import Turn
+from tui.domain.usage import MeterReading
+from tui.engine.ports import NoTools
+from tui.engine.state import SessionView
+
+FAST = "demo/fast/low"
+
+
+@dataclass
+class House:
+    """The desk, and what stands behind it."""
+
+    program: Program
+    current: OpenSession
+    findings: Findings
+    desk: LiveDesk
+
+    def view(self) -> SessionView:
+        view, subscription = self.desk.chat.attach()
+        subscription.close()
+        return view
+
+    async def meter(self, draft: str = "") -> MeterReading:
+        return await self.desk.chat.weigh(draft)
+
+    async def say(self, text: str) -> list[AppEvent]:
+        """Submit a prompt; all that was heard until the turn's end."""
+        _, subscription = self.desk.chat.attach()
+        await self.desk.chat.submit((TextBlock(text=text),))
+        return await heard_until(subscription, TurnFinished, TurnFailed)
+
+
+async def heard_until(subscription: object, *kinds: type) -> list[AppEvent]:
+    heard: list[AppEvent] = []
+    async with asyncio.timeout(20):
+        async for batch in subscription.batches(0):
+            heard += [stamped.event for stamped in batch]
+            if any(isinstance(event, kinds) for event in heard):
+                break
+    subscription.close()
+    return heard
+
+
+def config(home: Path, text: str) -> None:
+    (home / "config").mkdir(parents=True, exist_ok=True)
+    (home / "config" / "config.toml").write_text(text, encoding="utf-8")
+
+
+@asynccontextmanager
+async def house(
+    home: Path,
+    *,
+    environment: Mapping[str, str] | None = None,
+    model: str | None = FAST,
+    stored: Sequence[Turn] = (),
+    tools: bool = False,
+    stored_in: Literal["memory", "file"] = "memory",
+    reopen: str = "",
+    **wishes: object,
+) -> AsyncIterator[House]:
+    """The program as ``ponder`` starts it, with a session open."""
+    around = {"PONDER_HOME": str(home), **(environment or {})}
+    program = build_program(around, Wishes(**{"model": model, "folder": home, "demo_speed": 0.0, **wishes}))
+    if not tools:
+        program.toolbox = NoTools()
+    findings = Findings(program)
+    findings.look_for_keys(stored=False)
+    storage: Storage = open_storage(program) if stored_in == "file" else KeptInMemory()
+    program.engine.start()
+    try:
+        current = OpenSession(program, storage, interactive=True)
+        left = Stored(id="left", title="", spec=None, turns=tuple(stored)) if stored else None
+        left = await storage.load(reopen) if reopen else left
+        spec = first_spec(program, findings.ready())
+        current.chosen_by_default = spec == DEMO and not named_model(program)
+        current.start(spec, left)
+        yield House(program, current, findings, LiveDesk(current, findings, storage))
+        await current.close()
+    finally:
+        await storage.aclose()
+        await asyncio.to_thread(program.close)
+
+
+async def exported(storage: Storage, session: str, form: Literal["md", "json", "html"], parts: str) -> str:
+    """What an export of a session writes."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "export"
+        await storage.export_to(path, session, form, parts)
+        return path.read_text(encoding="utf-8")

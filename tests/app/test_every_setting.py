@@ -1,0 +1,376 @@
+"""Every setting does something when it is set in the running program, and taking it back undoes that."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+from textual.widgets import OptionList
+
+from tests.app.screen_stage import Screen, screen
+from tests.app.stage import config
+from tests.catalog.asking import CATALOG
+from tests.faultserver.player import Step
+from tests.faultserver.server import FaultServer
+from tests.ui.stage import until
+from tui.domain.blocks import Seal, TextBlock, ThinkingBlock
+from tui.domain.events import (
+    AppEvent,
+    ApprovalAsked,
+    Notice,
+    RetryScheduled,
+    ToolFinished,
+    ToolStarted,
+    TurnFailed,
+    TurnFinished,
+)
+from tui.domain.messages import Message, Origin, Role, Turn, WireName
+from tui.domain.thinking import ThinkingForm
+from tui.settings.schema import keys
+
+THOUGHT = "moonshot", "kimi-k2-thinking"
+FULL = "full"
+KEY = "sk-test-0123456789abcdef0123456789"
+ANSWER: list[Step] = [
+    {"say": "thinking", "text": "Let me see."},
+    {"say": "text", "text": "Because " + "of the light " * 30},
+    {"end": True},
+]
+LONG = "word " * 4_000
+WIRES = {"anthropic": "anthropic", "openai": "openai-responses", "deepseek": "openai-chat", "moonshot": "openai-chat"}
+
+
+@dataclass
+class Ran:
+    """The running program and the server it asks."""
+
+    screen: Screen
+    server: FaultServer
+
+    def body(self) -> dict[str, object]:
+        return self.server.seen[-1].json
+
+    async def asked(self) -> dict[str, object]:
+        """The body of one more request."""
+        await self.screen.ask("Why?")
+        return self.body()
+
+    async def events(self, words: str, within: float = 20.0) -> list[AppEvent]:
+        """What happens until the turn ends, or waits to be tried again."""
+        chat = self.screen.house.desk.chat
+        _, subscription = chat.attach()
+        heard: list[AppEvent] = []
+        await chat.submit((TextBlock(text=words),))
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                async for batch in subscription.batches(0):
+                    heard += [stamped.event for stamped in batch]
+                    for event in heard:
+                        if isinstance(event, ApprovalAsked):
+                            await chat.answer_approval(event.call_id, "yes")
+                    if any(isinstance(event, TurnFinished | TurnFailed | RetryScheduled) for event in heard):
+                        break
+        subscription.close()
+        await chat.cancel()
+        await until(self.screen.pilot, lambda: not self.screen.app.chat.is_busy())
+        await self.screen.pilot.pause()
+        self.screen.app.chat.composer.put("")  # a prompt that failed comes back as a draft
+        return heard
+
+
+Observe = Callable[[Ran], Awaitable[object]]
+
+
+@dataclass
+class Probe:
+    """A value that differs from the default, and what shows it."""
+
+    value: str
+    observe: Observe
+    model: str = "anthropic/claude-sonnet-4-5/high"
+    script: list[Step] = field(default_factory=lambda: ANSWER)
+    first: tuple[str, ...] = ()
+    """Commands beforehand."""
+    stored: tuple[Turn, ...] = ()
+    config: str = ""
+    tools: bool = False
+    taken_back: bool = True
+    base: str = ""
+
+
+def sent(*path: str) -> Observe:
+    """A part of the request body."""
+
+    async def observe(ran: Ran) -> object:
+        found: object = await ran.asked()
+        for name in path:
+            found = found.get(name) if isinstance(found, Mapping) else None
+        return found
+
+    return observe
+
+
+def sees(words: str) -> Observe:
+    """Whether the screen says something after an answer."""
+
+    async def observe(ran: Ran) -> object:
+        await ran.screen.pilot.pause()
+        await ran.screen.pilot.pause()
+        return words in ran.screen.text()
+
+    return observe
+
+
+async def panel(ran: Ran) -> object:
+    """The meter in the sidebar."""
+    await ran.screen.pilot.pause()
+    await ran.screen.pilot.pause()
+    return ran.screen.text().partition("CONTEXT")[2].partition("SESSION")[0]
+
+
+async def thinking_sent(ran: Ran) -> object:
+    return "SCATTERED" in json.dumps(await ran.asked())
+
+
+async def preview(ran: Ran) -> object:
+    would = (await ran.screen.house.desk.chat.preview("")).compression
+    return None if would is None else (would.turns, would.writer)
+
+
+async def compressed(ran: Ran) -> object:
+    before = len(ran.screen.house.view().summaries)
+    await ran.events(LONG)
+    return len(ran.screen.house.view().summaries) > before
+
+
+def failure(words: str) -> Observe:
+    """Whether a request fails with these words."""
+
+    async def observe(ran: Ran) -> object:
+        heard = await ran.events("Why?", within=2.0)
+        errors = [event.error for event in heard if isinstance(event, RetryScheduled | TurnFailed)]
+        return any(words in error.message for error in errors)
+
+    return observe
+
+
+async def order_of_calls(ran: Ran) -> object:
+    heard = await ran.events("Look.")
+    return [type(event).__name__ for event in heard if isinstance(event, ToolStarted | ToolFinished)][:3]
+
+
+async def calls_made(ran: Ran) -> object:
+    heard = await ran.events("Look.")
+    return any(isinstance(event, Notice) and "1 tool call in one turn" in event.text for event in heard)
+
+
+async def call_timed_out(ran: Ran) -> object:
+    heard = await ran.events("Wait.")
+    results = [event.result for event in heard if isinstance(event, ToolFinished)]
+    return [result.failed for result in results][:1]
+
+
+async def rung(ran: Ran) -> object:
+    """What the terminal is told when an answer ends out of sight."""
+    written: list[str] = []
+    ran.screen.app.shell.attention = type(ran.screen.app.shell.attention)(written.append)
+    ran.screen.app.shell.attention.looks(here=False)
+    await ran.screen.ask("Why?")
+    return [text for text in written if "\x07" in text and "]0;" not in text and "]2;" not in text]
+
+
+async def step_by_key(ran: Ran) -> object:
+    before = ran.screen.house.view().plan.level
+    ran.screen.app.chat.composer.focus()
+    await ran.screen.pilot.press("shift+tab")
+    await ran.screen.pilot.pause()
+    moved = ran.screen.house.view().plan.level != before
+    await ran.screen.house.desk.models.set_model("high")
+    return moved
+
+
+async def stillness(ran: Ran) -> object:
+    app = ran.screen.app
+    return app.animation_level, app.chat.status.still
+
+
+async def unfolded(ran: Ran) -> object:
+    if not ran.screen.house.view().turns:
+        await ran.screen.ask("Why?")
+    await ran.screen.pilot.pause()
+    return "┊ Let me see." in ran.screen.text()
+
+
+async def marks(ran: Ran) -> object:
+    await ran.screen.pilot.pause()
+    return "▱" in ran.screen.text(), "│ MODEL" in ran.screen.text()
+
+
+async def sidebar(ran: Ran) -> object:
+    await ran.screen.pilot.pause()
+    return "CONTEXT" in ran.screen.text()
+
+
+async def favourites(ran: Ran) -> object:
+    await ran.screen.pilot.pause()
+    shown = ran.screen.app.chat.sidebar.picker.query_one(OptionList)
+    return str(shown.get_option_at_index(0).prompt)
+
+
+async def theme(ran: Ran) -> object:
+    await ran.screen.pilot.pause()
+    return ran.screen.app.theme
+
+
+async def model(ran: Ran) -> object:
+    await ran.screen.pilot.pause()
+    return ran.screen.text().splitlines()[-2].split()[0]
+
+
+def thought(provider: str = "anthropic", model_: str = "claude-sonnet-4-5") -> Turn:
+    wire = WireName.ANTHROPIC if provider == "anthropic" else WireName.OPENAI_CHAT
+    family = CATALOG.find(provider, model_).family
+    origin = Origin(provider=provider, wire=wire, host="HOST", model=model_, family=family, level="high")
+    seal = Seal(signature="c2VhbA==") if provider == "anthropic" else None
+    block = ThinkingBlock(text="SCATTERED", form=ThinkingForm.FULL, wire_field="reasoning_content", seal=seal)
+    prompt = Message(id=f"u-{provider}", role=Role.USER, blocks=(TextBlock(text="Why?"),))
+    answer = Message(id=f"a-{provider}", role=Role.ASSISTANT, blocks=(block, TextBlock(text="So.")), origin=origin)
+    return Turn(id=f"t-{provider}", messages=(prompt, answer))
+
+
+def talked(count: int, words: str = "Why?") -> tuple[Turn, ...]:
+    def turn(number: int) -> Turn:
+        prompt = Message(id=f"u{number}", role=Role.USER, blocks=(TextBlock(text=words),))
+        answer = Message(id=f"a{number}", role=Role.ASSISTANT, blocks=(TextBlock(text="Because."),))
+        return Turn(id=f"t{number}", messages=(prompt, answer))
+
+    return tuple(turn(number) for number in range(count))
+
+
+OPENAI, DEEPSEEK, KIMI = "openai/gpt-5.5/high", "deepseek/deepseek-v4-pro/high", "moonshot/kimi-k2-thinking"
+LOOK: list[Step] = [{"call": "list_dir", "args": {"path": "."}}, {"end": True}]
+LOOK_TWICE: list[Step] = [
+    {"call": "list_dir", "args": {"path": "."}},
+    {"call": "list_dir", "args": {"path": "./"}},
+    {"end": True},
+]
+ALLOWED = '[permissions]\nallow = ["list_dir", "shell(*)"]\n'
+SLEEP: list[Step] = [{"call": "shell", "args": {"command": "sleep 1"}}, {"end": True}]
+
+PROBES: dict[str, Probe] = {
+    "model": Probe("openai/gpt-5.5/low", model, taken_back=False),
+    "favourites": Probe("anthropic/claude-haiku-4-5", favourites),
+    "reasoning.enabled": Probe("false", sent("thinking")),
+    "reasoning.includeInContext": Probe("false", thinking_sent, KIMI, stored=(thought(*THOUGHT),)),
+    "reasoning.includeInResponse": Probe("false", sees("Let me see."), first=("ask",)),
+    "reasoning.effort": Probe("low", sent("reasoning", "effort"), OPENAI),
+    "reasoning.maxTokens": Probe("2000", sent("thinking", "budget_tokens")),
+    "reasoning.format": Probe("field", thinking_sent, DEEPSEEK, stored=(thought("zai", "glm-4.7"),)),
+    "reasoning.stripFromContext": Probe("all", thinking_sent, KIMI, stored=(thought(*THOUGHT),)),
+    "reasoning.dynamicBudget": Probe("true", sent("thinking"), first=("/set reasoning.dynamicBudgetAbove 1",)),
+    "reasoning.dynamicBudgetAbove": Probe("1", sent("thinking"), first=("/set reasoning.dynamicBudget true",)),
+    "reasoning.summary": Probe("detailed", sent("reasoning", "summary"), OPENAI),
+    "generation.system": Probe("Be terse.", sent("system")),
+    "generation.temperature": Probe("0.3", sent("temperature"), "deepseek/deepseek-v4-pro/none"),
+    "generation.topP": Probe("0.96", sent("top_p"), "deepseek/deepseek-v4-pro/none"),
+    "generation.maxOutput": Probe("9000", sent("max_tokens")),
+    "context.limit": Probe("50k", panel, first=("ask",)),
+    "context.compressAt": Probe("0.5", panel, first=("ask",)),
+    "context.compress": Probe(
+        "false",
+        compressed,
+        first=("/set context.limit 12k", "/set context.reserve 1k"),
+        stored=talked(8, "word " * 900),
+        taken_back=False,
+    ),
+    "context.keepTurns": Probe("1", preview, stored=talked(6, "word " * 400)),
+    "context.reserve": Probe("9k", panel, first=("ask",)),
+    "context.compressionModel": Probe("openai/gpt-5.5", preview, stored=talked(6, "word " * 400)),
+    "tools.enabled": Probe("false", sent("tools"), tools=True),
+    "tools.maxParallel": Probe("1", order_of_calls, script=LOOK_TWICE, tools=True, config=ALLOWED),
+    "tools.maxCalls": Probe("1", calls_made, script=LOOK, tools=True, config=ALLOWED),
+    "tools.timeout": Probe("0.1", call_timed_out, script=SLEEP, tools=True, config=ALLOWED),
+    "ui.theme": Probe("moss", theme),
+    "ui.motion": Probe("false", stillness),
+    "ui.plain": Probe("true", marks),
+    "ui.sidebar": Probe("hidden", sidebar),
+    "ui.thinking": Probe("full", unfolded),
+    "ui.bell": Probe("off", rung),
+    "ui.levelKey": Probe("false", step_by_key),
+    "network.connectTimeout": Probe("0.2", failure("in time"), base=FULL),
+    "network.headerTimeout": Probe("0.1", failure("0.1 s"), script=[{"hold": True}]),
+    "network.idleTimeout": Probe("0.1", failure("0.1 s"), script=[{"say": "text", "text": "So"}, {"hold": True}]),
+    "network.allowHttp": Probe("true", failure("without encryption"), base="http://ponder.invalid"),
+}
+
+
+@asynccontextmanager
+async def running(home: Path, probe: Probe) -> AsyncIterator[Ran]:
+    provider = probe.model.partition("/")[0]
+    around = contextlib.ExitStack()
+    async with FaultServer([probe.script], wire=WIRES[provider], honest=True, own_ids=True) as server:
+        base = around.enter_context(full_listener()) if probe.base == FULL else probe.base or server.url
+        config(home, f'{probe.config}[providers.{provider}]\nbase_url = "{base}"\n')
+        environment = {f"{name.upper()}_API_KEY": KEY for name in WIRES}
+        host = base.partition("//")[2]
+        turns = tuple(_at(turn, host) for turn in probe.stored)
+        async with screen(home, model=probe.model, environment=environment, stored=turns, tools=probe.tools) as s:
+            ran = Ran(s, server)
+            await until(s.pilot, lambda: s.app.chat.sidebar.picker.filled)
+            for command in probe.first:
+                await (s.ask("Why?") if command == "ask" else s.enter(command))
+            yield ran
+    around.close()
+
+
+@contextlib.contextmanager
+def full_listener() -> Iterator[str]:
+    """An address on this machine where a connection is neither accepted nor refused: its queue is full."""
+    listener = socket.socket()
+    listener.bind(("127.0.0.1", 0))
+    listener.listen(0)
+    waiting = [socket.socket() for _ in range(4)]
+    for client in waiting:
+        client.setblocking(False)
+        client.connect_ex(listener.getsockname())
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+    finally:
+        for used in (*waiting, listener):
+            used.close()
+
+
+def _at(turn: Turn, host: str) -> Turn:
+    """A stored turn that came from the server of this test."""
+    messages = tuple(
+        replace(m, origin=replace(m.origin, host=host)) if m.origin and m.origin.provider != "zai" else m
+        for m in turn.messages
+    )
+    return replace(turn, messages=messages)
+
+
+def test_no_setting_is_without_a_probe() -> None:
+    assert set(PROBES) == set(keys())
+
+
+@pytest.mark.parametrize("key", PROBES)
+async def test_setting_it_shows_and_taking_it_back_undoes_it(tmp_path: Path, key: str) -> None:
+    probe = PROBES[key]
+    async with running(tmp_path, probe) as ran:
+        before = await probe.observe(ran)
+        await ran.screen.enter(f"/set {key} {probe.value}")
+        await until(ran.screen.pilot, lambda: ran.screen.house.desk.settings.layers().value(key) != keys()[key].default)
+        await ran.screen.pilot.pause()
+        after = await probe.observe(ran)
+        assert after != before, (before, after)
+        if probe.taken_back:
+            await ran.screen.enter(f"/unset {key}")
+            await ran.screen.pilot.pause()
+            assert await probe.observe(ran) == before

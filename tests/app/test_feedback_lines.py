@@ -1,0 +1,70 @@
+"""Model, level and profile changes leave a sentence in the conversation; headless runs say what the plan warns of."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.app.conftest import Run
+from tests.app.screen_stage import Screen, screen
+from tests.app.stage import config
+from tui.ui.transcript.section import words_of
+
+CANNOT = "This model cannot switch thinking off"
+
+
+def lines(s: Screen) -> str:
+    """Everything that the conversation says, without toasts."""
+    sections = s.app.chat.transcript.column.sections
+    return "\n".join(words_of(block) for section in sections for block in section.blocks)
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("/model anthropic/claude-sonnet-4-5/high", ("Anthropic · claude-sonnet-4-5 · anthropic", "64,000", "59,904")),
+        ("/model openai/gpt-5/none", ("OpenAI · gpt-5 · openai-responses", "minimal", CANNOT)),
+        ("/model moonshot/kimi-k2-thinking/low", ("kimi-k2-thinking · openai-chat", "no key")),
+        ("/thinking 12345", ("claude-opus-4-5 · anthropic", "12,345")),
+        ("/thinking none", ("claude-opus-4-5 · anthropic", "off")),
+        ("/profile load terse", ("Profile terse", "claude-opus-4-5 · anthropic", "off")),
+        ("/profile load gpt", ("Profile gpt", "OpenAI · ", "openai-responses")),
+    ],
+)
+async def test_the_sentence_stays_in_the_conversation(tmp_path: Path, command: str, said: tuple[str, ...]) -> None:
+    folder = tmp_path / "config" / "profiles"
+    folder.mkdir(parents=True)
+    (folder / "terse.toml").write_text("[reasoning]\nenabled = false\n")
+    keys = {"OPENAI_API_KEY": "sk-test-0123456789abcdef"}
+    async with screen(tmp_path, model="demo/fast/low", environment=keys) as s:
+        await s.ask("Hello")
+        await s.enter("/model anthropic/claude-opus-4-5/med")
+        await s.enter(command)
+        for words in said:
+            await s.until_it_says(words.split(" · ")[0])
+        assert all(words in lines(s) for words in said), lines(s)
+
+
+async def test_stepping_with_a_key_leaves_no_lines(tmp_path: Path) -> None:
+    async with screen(tmp_path, model="anthropic/claude-opus-4-5/low") as s:
+        for _ in range(3):
+            await s.pilot.press("shift+tab")
+        await s.until_it_says("claude-opus-4-5/none")
+        assert "claude-opus-4-5" not in lines(s)
+
+
+def run(ponder: Run, *how: str) -> tuple[str, str]:
+    asked = ("-p", "Hello", "-m", "demo/fast/none", "--set", "generation.temperature=0.3")
+    code, out, err = ponder(*asked, *how)
+    assert code == 0, err
+    return out, err
+
+
+@pytest.mark.parametrize("how", [(), ("--json",), ("--jsonl",)])
+def test_headless_runs_say_the_warnings_of_the_plan(ponder: Run, tmp_path: Path, how: tuple[str, ...]) -> None:
+    config(tmp_path, '[models."demo/fast"]\nbudget = [1024, 64000]\ncan_disable = false\n')
+    out, err = run(ponder, *how)
+    said = err if not how else "\n".join(json.loads(out.splitlines()[-1])["warnings"])
+    assert CANNOT in said

@@ -1,0 +1,1 @@
+"""What the program does for its user: services that commands, screens and headless runs call."""

@@ -1,0 +1,44 @@
+"""The user's settings as the engine takes them."""
+
+from __future__ import annotations
+
+from tui.catalog.catalog import Catalog
+from tui.catalog.model_spec import parse_spec
+from tui.domain.thinking import IncludeInContext, ReasoningFormat, ReasoningRules, StripPolicy
+from tui.engine.settings import EngineSettings
+from tui.settings.layers import Layers
+
+
+def engine_settings(layers: Layers, catalog: Catalog) -> EngineSettings:
+    """One value of frozen plain fields; raises UnknownModel for a compression model that is not one."""
+    settings = layers.settings()
+    reasoning, generation, context, tools = settings.reasoning, settings.generation, settings.context, settings.tools
+    writer = context.compressionModel
+    return EngineSettings(
+        rules=ReasoningRules(
+            include_in_context=IncludeInContext(reasoning.includeInContext),
+            strip=StripPolicy(reasoning.stripFromContext),
+            format=ReasoningFormat(reasoning.format),
+        ),
+        thinking=reasoning.enabled,
+        effort=reasoning.effort if layers.for_plan("reasoning.effort") is not None else None,
+        thinking_tokens=reasoning.maxTokens if layers.for_plan("reasoning.maxTokens") is not None else None,
+        overruler=layers.overruler(),
+        dynamic_budget=reasoning.dynamicBudget,
+        dynamic_budget_above=reasoning.dynamicBudgetAbove,
+        summary=reasoning.summary,
+        system=generation.system,
+        temperature=generation.temperature,
+        top_p=generation.topP,
+        max_output=generation.maxOutput,
+        context_limit=context.limit,
+        compress=context.compress,
+        compress_at=context.compressAt,
+        keep_turns=context.keepTurns,
+        reserve=context.reserve,
+        compression_model=parse_spec(writer, catalog) if writer else None,
+        tools=tools.enabled,
+        parallel_calls=tools.maxParallel,
+        calls_per_turn=tools.maxCalls,
+        call_timeout_s=tools.timeout,
+    )

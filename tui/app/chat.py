@@ -1,0 +1,142 @@
+"""The desk's chat part: what is done with the session that is open."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tui.app.next_request import LiveOutlook
+from tui.app.session_storage import Stored
+from tui.catalog.model_spec import parse_asked, parse_spec, split_asked
+from tui.domain.blocks import Block, TextBlock
+from tui.domain.errors import UsageError
+from tui.domain.messages import Role
+from tui.domain.thinking import ModelSpec
+
+
+class LiveChat(LiveOutlook):
+    """Implements ``ChatDesk``."""
+
+    async def submit(self, blocks: tuple[Block, ...]) -> None:
+        """Send a prompt."""
+        state = self._current.program.user_state
+        state.asked("\n".join(block.text for block in blocks if isinstance(block, TextBlock)))
+        state.used(str(self._current.spec))
+        await self._current.call(self._current.session.submit(blocks))
+
+    async def cancel(self) -> None:
+        """Stop what runs and hold the queue."""
+        await self._current.call(self._current.session.cancel())
+
+    async def resume_queue(self) -> None:
+        """Send the held queue."""
+        await self._current.call(self._current.session.queue.resume())
+
+    async def take_back(self) -> tuple[Block, ...]:
+        """Remove the last queued prompt and return it; () if nothing is queued."""
+        return await self._current.call(self._current.session.queue.take_back())
+
+    async def skip_wait(self) -> None:
+        """Retry now."""
+        await self._current.call(self._current.session.skip_wait())
+
+    async def consent(self, *, agree: bool) -> None:
+        """The user's word on a long wait."""
+        await self._current.call(self._current.session.consent(agree=agree))
+
+    async def answer_approval(self, call_id: str, answer: str) -> bool:
+        """The user's word on a tool call."""
+        return await self._current.call(self._current.session.answer_approval(call_id, answer))
+
+    async def retry(self, turn_id: str, name: str = "") -> None:
+        """Ask again, of another model or level if ``name`` says so."""
+        spec = self._named(name) if name else None
+        await self._mind_level(name)
+        with self._current.changed_to(spec or self._current.spec):
+            await self._current.call(self._current.session.retry(turn_id, spec))
+
+    async def edit(self, turn_id: str, blocks: tuple[Block, ...]) -> None:
+        """Say something else there."""
+        await self._current.call(self._current.session.edit(turn_id, blocks))
+
+    async def fork(self, turn_id: str) -> str:
+        """A new session that goes on from there."""
+        return await self._current.storage.fork(self._current.session_id, turn_id, keep=True)
+
+    async def flip(self, turn_id: str, step: int) -> str:
+        """Over to the branch beside this turn, round and round; a sentence for the user."""
+        current = self._current
+        names = await current.storage.siblings(current.session_id, turn_id)
+        if len(names) < 2:
+            raise UsageError("There is no other branch here.", advice="Editing a prompt or asking again makes one.")
+        place = (names.index(turn_id) + step) % len(names)
+        spec, session = current.spec, current.session_id
+        view = current.session.view()
+        stored = Stored(
+            id=session,
+            title=view.title,
+            spec=spec,
+            turns=view.turns,
+            view=view.folding,
+            summaries=view.summaries,
+            elsewhere=view.elsewhere,
+            settings=current.kept_settings(),
+        )
+        await current.close()
+        try:
+            active = await current.storage.activate(session, names[place])
+            stored = replace(active, spec=spec, settings=stored.settings)
+        finally:  # where it cannot be read, the path that was open stays open
+            current.start(spec, stored)
+        return f"Branch {place + 1} of {len(names)}."
+
+    async def replay(self, turn_id: str, name: str) -> str:
+        """The same prompt to another model, in a fork that becomes the open session; the session that was open."""
+        current = self._current
+        spec = self._named(name)
+        await self._mind_level(name)
+        view = current.session.view()
+        turn = next((turn for turn in view.turns if turn.id == turn_id), None)
+        if turn is None:
+            raise UsageError("That turn is gone.")
+        prompt = next((message.blocks for message in turn.messages if message.role is Role.USER), ())
+        before = current.session_id
+        forked = await current.storage.fork(before, turn_id, keep=False)
+        stored = replace(await current.storage.load(forked), spec=spec, settings=current.kept_settings())
+        await current.close()
+        current.start(spec, stored)
+        await self.submit(prompt)
+        return before
+
+    async def compress(self, instruction: str) -> None:
+        """Fold finished turns."""
+        await self._current.call(self._current.session.compress_now(instruction))
+
+    async def uncompress(self) -> bool:
+        """Take the folding back."""
+        return await self._current.call(self._current.session.uncompress())
+
+    async def new_session(self) -> None:
+        """Leave this one for a new one."""
+        spec = self._current.spec
+        await self._current.close()
+        self._current.start(spec)
+
+    async def open_session(self, session: str, turn_id: str = "") -> None:
+        """Leave this one for a stored one, on the branch of a turn."""
+        stored = await self._current.storage.load(session)
+        if turn_id and all(turn.id != turn_id for turn in stored.turns):
+            stored = await self._current.storage.activate(session, turn_id)
+        await self._current.close()
+        self._current.start(self._current.spec, stored)
+
+    async def _mind_level(self, name: str) -> None:
+        """A level said now goes before what was set in place of levels till now."""
+        if split_asked(f"model/{name}")[1] is not None:
+            await self._current.level_said()
+
+    def _named(self, name: str) -> ModelSpec:
+        asked = parse_asked(name)
+        if asked is not None:
+            return replace(self._current.spec, asked=asked)
+        spec = parse_spec(name, self._current.program.catalog)
+        return spec if spec.asked is not None else replace(spec, asked=self._current.spec.asked)

@@ -1,0 +1,39 @@
+"""What the command line asked of the program. Apart from the program, so that reading it loads nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import field
+from pathlib import Path
+
+from tui.domain.errors import UsageError
+from tui.domain.fast_dataclass import dataclass
+
+
+def _working_folder() -> Path:
+    try:
+        return Path.cwd()
+    except OSError as error:
+        raise UsageError(
+            f"The working folder cannot be used: {error.strerror}.", advice="Change to another one."
+        ) from None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wishes:
+    """What the command line said."""
+
+    model: str | None = None
+    asked: str | None = None
+    """A level or budget instead of the one in the model's name."""
+    profile: str | None = None
+    assignments: Sequence[str] = ()
+    """KEY=VALUE words."""
+    no_tools: bool = False
+    allow: Sequence[str] = ()
+    """Tools a headless run may use without asking."""
+    folder: Path = field(default_factory=_working_folder)
+    """The working folder: what tools see."""
+    headless: bool = False
+    """Nobody is there to be asked."""
+    demo_speed: float = 1.0

@@ -1,0 +1,306 @@
+"""The session that is open: started, replaced, closed; and the settings it runs under."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import contextlib
+from collections.abc import Coroutine, Iterator, Mapping
+from dataclasses import replace
+from typing import TypeVar
+
+from tui.app.applied_settings import engine_settings
+from tui.app.ids import new_id
+from tui.app.program import Program
+from tui.app.session_storage import Storage, Stored
+from tui.catalog.facts import ModelFacts
+from tui.catalog.model_spec import parse_spec, require_asked
+from tui.catalog.plan import unsaid_level
+from tui.context.estimate import forget_texts
+from tui.domain.errors import PonderError, ProviderError, StoreError
+from tui.domain.events import Notice, Severity, TitleChanged
+from tui.domain.thinking import ModelSpec, ThinkingPlan
+from tui.engine.ports import Target
+from tui.engine.session import Opening, Session
+from tui.settings.layers import IN_PLACE_OF_LEVELS, Layer, Layers
+from tui.settings.schema import keys
+
+T = TypeVar("T")
+
+DEMO = ModelSpec(provider="demo", model="demo")
+"""Who answers when nothing was found and nobody was asked for."""
+CLOSE_WITHIN_S = 2.0
+OF_THE_CONVERSATION = ("reasoning", "generation", "context", "tools")
+"""Settings that are kept with a session. How things look and how long the network is waited for is the user's, not the
+conversation's: what is set there holds until the program ends."""
+
+
+class OpenSession:
+    """One session at a time, with its layers of settings."""
+
+    def __init__(self, program: Program, storage: Storage, *, interactive: bool) -> None:
+        self.program = program
+        self.storage = storage
+        self.session_id = ""
+        self.spec = DEMO
+        self.chosen_by_default = False
+        """Nobody asked for this model; it was what there was."""
+        self._interactive = interactive
+        self._started = False
+        self._told: set[str] = set()
+        program.backend.choices = self._key_choices
+        storage.listen(self)
+        self._session: Session | None = None
+        self._life: concurrent.futures.Future[None] | None = None
+
+    @property
+    def layers(self) -> Layers:
+        """The settings in force."""
+        return self.program.in_force.layers
+
+    @layers.setter
+    def layers(self, layers: Layers) -> None:
+        self.program.in_force.layers = layers
+
+    @property
+    def session(self) -> Session:
+        """The one that is open."""
+        assert self._session is not None
+        return self._session
+
+    async def call(self, work: Coroutine[object, object, T]) -> T:
+        """Have the engine do something, and wait for it."""
+        return await asyncio.wrap_future(self.program.engine.call(work))
+
+    def _key_choices(self, target: Target, error: ProviderError) -> str:
+        from tui.app.missing_key import key_choices  # wanted where a key is
+
+        return key_choices(self.program, target, error, on_screen=self._interactive)
+
+    def start(self, spec: ModelSpec, stored: Stored | None = None) -> None:
+        """Open a new session, or a stored one. A headless run gives it life by itself."""
+        if stored is not None and not self._started:
+            stored = commanded(self.program, stored)
+        self._started = True
+        self.spec = stored.spec if stored is not None and stored.spec is not None else spec
+        layers = self.layers.with_layer(Layer.MODEL, self.facts.recommended, self.facts.id)
+        said, lost = self._remembered(stored.settings if stored is not None else {})
+        of_the_run = {name: value for name, value in layers.values.get(Layer.SESSION, {}).items() if not _kept(name)}
+        self.layers = layers.with_layer(Layer.SESSION, {**of_the_run, **said})
+        self._find_level(stored)
+        self.session_id = stored.id if stored is not None else new_id()
+        opening = Opening(
+            session=self.session_id,
+            spec=self.spec,
+            settings=engine_settings(self.layers, self.program.catalog),
+            turns=stored.turns if stored is not None else (),
+            view=stored.view if stored is not None else None,
+            summaries=stored.summaries if stored is not None else (),
+            elsewhere=stored.elsewhere if stored is not None else (),
+            title=stored.title if stored is not None else "",
+            queue=stored.queue if stored is not None else (),
+            values={name: self.layers.value(name) for name in keys()},
+            notices=self._untold(stored.notice if stored is not None else "", lost),
+        )
+        journal = self.storage.journal(self.session_id, str(self.spec))
+        self._session = Session(self.program.ports(journal, interactive=self._interactive), opening)
+        for notice in self._untold():  # said by the storage meanwhile
+            self._session.announce(notice)
+        if self._interactive:
+            self._life = self.program.engine.call(self._session.run())
+
+    def told(self, sentence: str) -> None:
+        """The storage says something; before there is a session, the first one will."""
+        if self._session is not None and sentence not in self._told:
+            self._told.add(sentence)
+            self._session.announce(Notice(Severity.WARNING, sentence))
+
+    def renamed(self, session: str, title: str) -> None:
+        """The title on the screen follows."""
+        if self._session is not None and session == self.session_id:
+            self._session.announce(TitleChanged(title))
+
+    async def close(self) -> None:
+        """End it; what it did is kept."""
+        if self._session is None or self._life is None:
+            return
+        await self.call(self._session.close())
+        try:
+            await asyncio.wait_for(asyncio.wrap_future(self._life), CLOSE_WITHIN_S)
+        except TimeoutError:
+            self._life.cancel()
+        self._session = self._life = None
+        forget_texts()
+        with contextlib.suppress(StoreError):  # nobody waits for a place that cannot be written
+            await self.storage.leave(self.session_id)
+
+    @property
+    def facts(self) -> ModelFacts:
+        """What is known of the model in use."""
+        return self.program.catalog.find(self.spec.provider, self.spec.model)
+
+    def _find_level(self, stored: Stored | None) -> None:
+        """The level where the name had none; that of a session goes before config.toml, not before this run's words."""
+        unsaid = unsaid_level({name: self.layers.value(name) for name in ("reasoning.enabled", *IN_PLACE_OF_LEVELS)})
+        left = stored is not None and stored.spec is not None
+        if left and self.spec.asked not in (None, unsaid):
+            self.layers = replace(self.layers, level_at=max(self.layers.level_at, Layer.PROFILE))
+        elif self.spec.asked is None:
+            self.spec = replace(self.spec, asked=unsaid)
+
+    async def apply(self, layers: Layers, changed: Mapping[str, object]) -> ThinkingPlan:
+        """Run under other settings from the next turn on; how thinking is controlled then."""
+        settings = engine_settings(layers, self.program.catalog)
+        with self.changed_to(self.spec, layers):
+            return await self.call(self.session.assign(settings, changed))
+
+    @contextlib.contextmanager
+    def changed_to(self, spec: ModelSpec, layers: Layers | None = None) -> Iterator[None]:
+        """Set model and settings; set them back if the session refuses.
+
+        The session publishes the change inside: a follower that reads them when it gets the event finds the new ones.
+        """
+        before = self.spec, self.layers
+        self.spec, self.layers = spec, layers if layers is not None else self.layers
+        try:
+            yield
+        except BaseException:
+            self.spec, self.layers = before
+            raise
+
+    async def use(self, spec: ModelSpec, *, remember: bool = True, of_profile: bool = False) -> str:
+        """Ask another model or at another level; the sentence for the user."""
+        before = self.layers
+        level_said = spec.asked is not None and not of_profile and before.overruler()
+        layers = _with_level_said(before) if level_said else before
+        spec = spec if spec.asked is not None else replace(spec, asked=self.spec.asked)
+        facts = self.program.catalog.find(spec.provider, spec.model)
+        layers = layers.with_layer(Layer.MODEL, facts.recommended, facts.id)
+        settings = engine_settings(layers, self.program.catalog)
+        with self.changed_to(spec, layers):
+            plan = await self.call(self.session.set_model(spec, settings, changes(before, layers)))
+        aside = [
+            f"`{name}` is set aside: the level was said later"
+            for name in IN_PLACE_OF_LEVELS
+            if before.for_plan(name) is not None and layers.for_plan(name) is None
+        ]
+        if remember:
+            self.chosen_by_default = False
+            self.program.user_state.used(str(spec))
+            await self.keep()
+        return sentence_about(self, plan, *aside)
+
+    async def level_said(self) -> None:
+        """A level chosen here and now goes before what was set in place of levels till then."""
+        layers = _with_level_said(self.layers)
+        await self.apply(layers, changes(self.layers, layers))
+
+    def kept_settings(self) -> dict[str, object]:
+        """What was set here and belongs to the conversation."""
+        said = self.layers.values.get(Layer.SESSION, {})
+        return {name: value for name, value in said.items() if _kept(name)}
+
+    async def keep(self) -> None:
+        """Write model, level and settings down, for when the session is opened again."""
+        try:
+            await self.storage.remember(self.session_id, self.spec, self.kept_settings())
+        except StoreError as error:
+            self.told(f"The model and settings of this session are not kept: {error.message}")
+
+    def _remembered(self, settings: Mapping[str, object]) -> tuple[dict[str, object], str]:
+        """What was set in a stored session, but for what the command line says now; and what cannot be any more."""
+        if not settings:
+            return {}, ""
+        from tui.settings.assign import checked
+
+        overruled = self.layers.values.get(Layer.COMMAND_LINE, {})
+        found: dict[str, object] = {}
+        lost: list[str] = []
+        for name, value in settings.items():
+            try:
+                if name not in overruled and _kept(name):
+                    found[name] = checked(keys()[name], value)
+                    if name == "context.compressionModel" and isinstance(value, str):
+                        parse_spec(value, self.program.catalog)
+            except (PonderError, KeyError):  # kept by a version that took other values, or when there was that model
+                found.pop(name, None)
+                lost.append(name)
+        return found, f"What this session had set cannot be any more: {', '.join(lost)}." if lost else ""
+
+    def _untold(self, *notices: str) -> tuple[Notice, ...]:
+        """What the storage said before anybody could hear it, and what is to be said of this session."""
+        sentences = [sentence for sentence in self.storage.notices if sentence not in self._told]
+        self._told.update(sentences)
+        return tuple(Notice(Severity.WARNING, sentence) for sentence in (*sentences, *notices) if sentence)
+
+
+def sentence_about(current: OpenSession, plan: ThinkingPlan, *more: str) -> str:
+    """The model in use, its API, the thinking in force, and every warning."""
+    provider = current.program.catalog.provider(current.spec.provider)
+    head = f"{provider.title} · {current.facts.id} · {current.facts.wire}"
+    return " — ".join((head, plan.summary, *plan.warnings, *more))
+
+
+def leave_line(session: Session, sentence: str) -> None:
+    """Leave a sentence about model and thinking in the conversation, where it can be read later."""
+    warned = session.view().plan.warnings
+    session.announce(Notice(Severity.WARNING if warned else Severity.INFO, sentence))
+
+
+def changes(before: Layers, after: Layers) -> Mapping[str, object]:
+    """Settings that have another value now."""
+    return {name: after.value(name) for name in keys() if after.value(name) != before.value(name)}
+
+
+def _with_level_said(layers: Layers) -> Layers:
+    """The settings once a level was chosen in the session."""
+    for name in IN_PLACE_OF_LEVELS:
+        layers = layers.without(Layer.SESSION, name)
+    return replace(layers, level_at=Layer.SESSION)
+
+
+def _kept(name: str) -> bool:
+    return name.partition(".")[0] in OF_THE_CONVERSATION
+
+
+def commanded(program: Program, stored: Stored) -> Stored:
+    """What the command line says of model, level and profile goes before what the session was left with."""
+    wishes = program.wishes
+    spec = stored.spec
+    if wishes.model:
+        named = parse_spec(wishes.model, program.catalog)
+        spec = named if named.asked is not None or spec is None else replace(named, asked=spec.asked)
+        if wishes.asked is not None:
+            spec = replace(spec, asked=require_asked(wishes.asked))
+    elif program.profile_model:
+        spec = None
+    elif wishes.asked is not None and spec is not None:
+        spec = replace(spec, asked=require_asked(wishes.asked))
+    profile = program.layers.values.get(Layer.PROFILE, {}) if wishes.profile is not None else {}
+    settings = {name: value for name, value in stored.settings.items() if name not in profile}
+    return replace(stored, spec=spec, settings=settings)
+
+
+def first_spec(program: Program, ready: list[ModelSpec]) -> ModelSpec:
+    """The model to begin with: asked for, configured, used last, found; else the demo. At the level asked for."""
+    spec, asked = _first_model(program, ready), program.wishes.asked
+    return spec if asked is None else replace(spec, asked=require_asked(asked))
+
+
+def named_model(program: Program) -> str:
+    """The model the user asked for, on the command line, in a profile or in config.toml; "" where nowhere."""
+    return program.wishes.model or program.profile_model or program.layers.settings().model or ""
+
+
+def _first_model(program: Program, ready: list[ModelSpec]) -> ModelSpec:
+    name = named_model(program)
+    if name:
+        return parse_spec(name, program.catalog)
+    for name in program.user_state.recent:
+        try:
+            spec = parse_spec(name, program.catalog)
+        except PonderError:
+            continue
+        if any(spec.provider == other.provider for other in ready):
+            return spec
+    return ready[0] if ready else DEMO

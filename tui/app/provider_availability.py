@@ -1,0 +1,177 @@
+"""What was found: keys in the environment and keyring, servers on this machine, and what follows for the pickers."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tui.app.program import Program, network_limits
+from tui.catalog.facts import AuthStyle, Lifecycle, ProviderFacts
+from tui.domain.counting import count
+from tui.domain.errors import PonderError
+from tui.domain.thinking import ModelSpec
+
+if TYPE_CHECKING:
+    from tui.commands.listing import Finding
+
+FIRST = ("anthropic", "openai", "google", "openrouter")
+"""Providers that are named on the first screen even where nothing was found."""
+
+
+class Findings:
+    """Looks once at the start; told again when a key is saved or a server answers."""
+
+    def __init__(self, program: Program, *, key_command: str = "/key") -> None:
+        """``key_command`` is what is said to set a key with."""
+        self._program = program
+        self._key_command = key_command
+        self._sources: dict[str, str] = {}
+        self._problems: dict[str, str] = {}
+        self._servers: dict[str, tuple[str, ...]] = {}
+
+    def look_for_keys(self, *, stored: bool) -> None:
+        """Keys of the environment; with ``stored`` also of keyring and file (slow: in a thread)."""
+        for provider in self._program.catalog.providers().values():
+            if provider.auth is AuthStyle.NONE or provider.id == "demo":
+                continue
+            if not stored and not any(self._program.environment.get(name) for name in provider.key_env):
+                continue
+            self.look_for_key(provider)
+
+    def look_for_saved_keys(self) -> None:
+        """Keys that are remembered to be kept; the keyring is not loaded for those it may hold beside."""
+        try:
+            rows = self._program.keys.saved()
+        except PonderError:
+            return  # said where a key is needed
+        providers = self._program.catalog.providers()
+        for row in rows:
+            if row.provider in providers:
+                self.look_for_key(providers[row.provider])
+
+    def look_for_key(self, provider: ProviderFacts) -> None:
+        """The key of one provider, wherever it is kept: in a thread."""
+        try:
+            found = self._program.keys.find(provider)
+        except PonderError as problem:
+            self._problems[provider.id] = problem.message
+            return
+        if found is not None:
+            self._sources[provider.id] = found.source
+
+    async def look_for_servers(self) -> None:
+        """Model servers on this machine."""
+        from tui.providers.models.local_servers import local_servers
+        from tui.providers.models.merge_model_lists import with_local_rows
+
+        providers = self._program.catalog.providers().values()
+        for server in await local_servers(providers):
+            self._servers[server.provider] = server.models
+            self._program.planner.catalog = with_local_rows(self._program.catalog, server.provider, server.rows)
+
+    async def look_deeper(self) -> None:
+        """What takes time: keyring, file and local servers; called beside the screen."""
+        await asyncio.to_thread(self.lay_cached_lists)
+        await asyncio.gather(asyncio.to_thread(self.look_for_keys, stored=True), self.look_for_servers())
+
+    def reason(self, provider: ProviderFacts) -> str:
+        """Why nothing can be asked there; "" where it can."""
+        if provider.id == "demo" or provider.id in self._sources or provider.id in self._servers:
+            return ""
+        if provider.id in self._problems:
+            return self._problems[provider.id]
+        if provider.local:
+            return "not running"
+        if provider.auth is AuthStyle.NONE or provider.key_optional:
+            return ""
+        return f"no key: {self._key_command} {provider.id}"
+
+    def with_keys(self) -> list[ProviderFacts]:
+        """Providers that a key was found for."""
+        return [self._program.catalog.provider(provider) for provider in self._sources]
+
+    def ready(self) -> list[ModelSpec]:
+        """Models to begin with, one a provider, keys before local servers."""
+        found: list[ModelSpec] = []
+        for provider in self._sources:
+            model = self._first_model(provider)
+            if model:
+                found.append(ModelSpec(provider=provider, model=model))
+        for provider, models in self._servers.items():
+            if models:
+                start = self._program.catalog.provider(provider).start
+                found.append(ModelSpec(provider=provider, model=start if start in models else models[0]))
+        return found
+
+    def without_models(self) -> list[str]:
+        """Providers that have a key and no model that is known."""
+        return [provider for provider in self._sources if not self._first_model(provider)]
+
+    def _first_model(self, provider: str) -> str:
+        """The model to begin with there; "" where none is known."""
+        start = self._program.catalog.provider(provider).start
+        if start:
+            return start
+        listed = self._program.catalog.models(provider)
+        return next((facts.id for facts in listed if facts.lifecycle is not Lifecycle.RETIRED), "")
+
+    def rows(self) -> Sequence[Finding]:
+        """For the first screen."""
+        ready = {spec.provider: spec for spec in self.ready()}
+        found: list[Finding] = []
+        for provider in self._program.catalog.providers().values():
+            spec = ready.get(provider.id)
+            if provider.id in self._sources:
+                detail = f"{self._sources[provider.id].removeprefix('environment ')} found"
+                found.append(_finding(provider, detail, spec))
+            elif provider.id in self._servers:
+                from tui.providers.redacted_request import shown_url
+
+                where = f"{count(len(self._servers[provider.id]), 'model')} at {shown_url(provider.base_url)}"
+                found.append(_finding(provider, where, spec))
+            elif provider.id in self._problems:
+                detail = self._problems[provider.id]
+                if all(row.detail != detail for row in found):  # a file that cannot be read is one problem, not twenty
+                    found.append(_finding(provider, detail, None))
+            elif provider.id in FIRST:
+                found.append(_finding(provider, f"no key: {self._key_command} {provider.id}", None))
+        return sorted(found, key=lambda row: not row.ready)
+
+    def others(self) -> dict[str, list[str]]:
+        """Providers that ``rows`` does not name, by why nothing can be asked there; "" is those that can be."""
+        named = {row.provider for row in self.rows()}
+        found: dict[str, list[str]] = {}
+        for provider in self._program.catalog.providers().values():
+            if provider.id not in {*named, *self._problems, "demo"}:
+                found.setdefault(self.reason(provider).partition(":")[0], []).append(provider.title)
+        return found
+
+    def lay_cached_lists(self, *providers: str) -> None:
+        """Lists from the last refresh, all or some. Reads files: called beside the screen, never before it."""
+        from tui.providers.models.list_cache import ListCache
+        from tui.providers.models.merge_model_lists import with_cached_lists
+
+        self._program.planner.catalog = with_cached_lists(
+            self._program.catalog, ListCache(self._program.paths.cache), providers or None
+        )
+
+    async def refresh(self, provider: ProviderFacts) -> int:
+        """Ask a provider which models it has now."""
+        from tui.providers.models.discovery import Discovery
+        from tui.providers.models.list_cache import ListCache
+        from tui.providers.models.merge_model_lists import with_lists
+        from tui.providers.open_backend import transport_maker
+
+        transport = transport_maker(limits=network_limits(self._program.layers), environ=self._program.environment)
+        discovery = Discovery(self._program.keys, transport, ListCache(self._program.paths.cache), time.time)
+        listing = await asyncio.wrap_future(self._program.engine.call(discovery.ask(provider)))
+        self._program.planner.catalog = with_lists(self._program.catalog, [listing])
+        return sum(len(models) for models in listing.rows.values())
+
+
+def _finding(provider: ProviderFacts, detail: str, spec: ModelSpec | None) -> Finding:
+    from tui.commands.listing import Finding
+
+    return Finding(provider=provider.id, title=provider.title, ready=spec is not None, detail=detail, spec=spec)

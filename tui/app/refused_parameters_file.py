@@ -1,0 +1,75 @@
+"""What servers showed not to take, kept between starts, so that a second run does not pay for the same refusal.
+
+A server may be updated, so what was learned of one is forgotten after a week. Deleting the file forgets all of it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from tui.engine.refused_parameters import REFUSED_FILE, Place, Refused
+from tui.settings.atomic import write_atomically
+from tui.settings.user_files import read_user_text
+
+KEPT_S = 7 * 24 * 3600.0
+LARGEST_FILE = 1024 * 1024
+MOST_PLACES = 500
+MOST_TOLD = 5
+
+
+class HabitsFile:
+    """One file for all servers: it is small, and few servers refuse anything."""
+
+    def __init__(self, folder: Path, now: Callable[[], float] = time.time) -> None:
+        self._path = folder / REFUSED_FILE
+        self._now = now
+
+    def read(self) -> dict[Place, Refused]:
+        """What is known of each place; a file with anything wrong is no file."""
+        return {place: refused for place, (_, refused) in self._entries().items()}
+
+    def keep(self, place: Place, refused: Refused) -> None:
+        """What is known of one place now; what others wrote meanwhile stays."""
+        entries = {**self._entries(), place: (self._now(), refused)}
+        latest = sorted(entries.items(), key=lambda entry: entry[1][0])[-MOST_PLACES:]
+        rows = [{"place": list(one), "at": at, "refused": dict(names)} for one, (at, names) in latest]
+        with contextlib.suppress(OSError):
+            write_atomically(self._path, json.dumps({"format": 1, "servers": rows}, indent=1))
+
+    def told(self) -> str:
+        """The file in one sentence."""
+        places = self.read()
+        if not places:
+            return "no server has refused anything"
+        words = [f"{model} at {provider} ({', '.join(refused)})" for (provider, _, model), refused in places.items()]
+        more = f", and {len(words) - MOST_TOLD} more" if len(words) > MOST_TOLD else ""
+        return f"left out for {', '.join(words[:MOST_TOLD])}{more}; delete {self._path} to forget it"
+
+    def _entries(self) -> dict[Place, tuple[float, Refused]]:
+        try:
+            content = json.loads(read_user_text(self._path, LARGEST_FILE) or "{}")
+        except (OSError, ValueError, RecursionError):
+            return {}
+        rows = content.get("servers") if isinstance(content, dict) else None
+        found: dict[Place, tuple[float, Refused]] = {}
+        for row in rows if isinstance(rows, list) else ():
+            entry = _entry(row)
+            if entry is not None and 0 <= self._now() - entry[1] < KEPT_S:
+                found[entry[0]] = entry[1:]
+        return found
+
+
+def _entry(row: object) -> tuple[Place, float, Refused] | None:
+    if not isinstance(row, Mapping):
+        return None
+    place, at, refused = row.get("place"), row.get("at"), row.get("refused")
+    if not (isinstance(place, list) and len(place) == 3 and all(isinstance(part, str) for part in place)):
+        return None
+    if not isinstance(at, int | float) or not isinstance(refused, Mapping):
+        return None
+    names = {str(name): str(wish) for name, wish in refused.items() if len(str(name)) <= 200}
+    return (place[0], place[1], place[2]), float(at), names

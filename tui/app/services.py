@@ -1,0 +1,243 @@
+"""The desk: everything a screen or a headless run may ask of the program, put together."""
+
+from __future__ import annotations
+
+import asyncio
+import platform
+import sys
+from collections.abc import Sequence
+
+from tui.app.attachments import complete_path, read_attachment
+from tui.app.chat import LiveChat
+from tui.app.diagnostics import database_health, reachability
+from tui.app.models import LiveModels
+from tui.app.open_session import OpenSession
+from tui.app.provider_availability import Findings
+from tui.app.session_storage import Storage
+from tui.app.settings import LiveSettings
+from tui.catalog.facts import ModelFacts
+from tui.commands.context import ServerRow, ToolRow, ToolsSent
+from tui.commands.listing import KeyCheck
+from tui.context.estimate import tool_tokens
+from tui.domain.blocks import Block
+from tui.domain.thinking import ModelSpec
+from tui.domain.usage import MeterReading, Part
+from tui.settings.user_files import may_exist
+from tui.version import __version__
+
+
+async def begin_with_found(current: OpenSession, ready: Sequence[ModelSpec]) -> bool:
+    """A model that is found takes the place of a demo that nobody asked for and nobody talked to; says whether."""
+    view = current.session.view()
+    untouched = not view.turns and view.open_turn is None
+    if not (ready and untouched and current.chosen_by_default and current.spec.provider == "demo"):
+        return False
+    await current.use(ready[0], remember=False)
+    return True
+
+
+class LiveKeys:
+    """Implements ``KeyDesk``."""
+
+    def __init__(self, current: OpenSession, findings: Findings) -> None:
+        self._current = current
+        self._findings = findings
+        self.findings = findings.rows
+
+    async def check_key(self, provider: str, key: str) -> KeyCheck:
+        """Look at its shape, and ask the provider for its models with it."""
+        from tui.app.key_check import check_key
+
+        facts = self._current.program.catalog.provider(provider)
+        return await check_key(self._current.program, facts, key)
+
+    async def save_key(self, provider: str, key: str, *, keep: bool) -> str:
+        """Use a key from now on, and keep it if the user wants that."""
+        facts = self._current.program.catalog.provider(provider)
+        keys = self._current.program.keys
+        if keep:
+            place = await asyncio.to_thread(keys.save, facts, key)
+            said = f"The key for {facts.title} is kept in the {place.value}."
+        else:
+            keys.lend(facts, key)
+            said = f"The key for {facts.title} is used until the program ends."
+        await asyncio.to_thread(self._findings.look_for_keys, stored=True)
+        ready = [spec for spec in self._findings.ready() if spec.provider == provider]
+        if await begin_with_found(self._current, ready):
+            said += f" {facts.title} answers from now on."
+        return said
+
+    def key_hint(self, provider: str) -> str:
+        """Which variable it would be in, and where a key is made."""
+        from tui.providers.redacted_request import shown_url
+
+        facts = self._current.program.catalog.provider(provider)
+        ways = [f"{facts.title}: kept for {shown_url(facts.base_url)} only."]
+        if facts.key_env:
+            ways.append(f"The variable {facts.key_env[0]} works too.")
+        if facts.key_url:
+            ways.append(f"Keys are made at {facts.key_url}.")
+        return " ".join(ways)
+
+
+async def _sandbox() -> str:
+    from tui.tools.sandbox.sandbox import this_kernel
+
+    return (await asyncio.to_thread(this_kernel)).words()
+
+
+class LiveTools:
+    """Implements ``ToolDesk``."""
+
+    def __init__(self, current: OpenSession) -> None:
+        self._current = current
+
+    def tools(self) -> Sequence[ToolRow]:
+        """All tools, each with the tokens that the meter counts for it."""
+        facts, scale = self._facts(), self._meter().scale
+        return self._current.program.workbench.rows(lambda schema: round(tool_tokens(schema, facts.tokenizer) * scale))
+
+    def tools_sent(self) -> ToolsSent:
+        """What the definitions add to the next request, as the meter counts."""
+        meter, facts = self._meter(), self._facts()
+        count = meter.parts.get(Part.TOOLS, 0)
+        if not count:
+            offered = self._current.program.layers.settings().tools.enabled
+            why = "tools.enabled is false" if not offered else "" if facts.tools else "this model takes no tools"
+            return ToolsSent(tokens=0, why_none=why)
+        single = sum(row.tokens for row in self.tools() if row.enabled)
+        return ToolsSent(tokens=count, shared=max(0, count - single))
+
+    async def notes(self) -> Sequence[str]:
+        """The sandbox of commands, and what is wrong with the rules."""
+        problems = self._current.program.workbench.problems
+        return [f"Sandbox for commands: {await _sandbox()}", *(problem.message for problem in problems)]
+
+    def _meter(self) -> MeterReading:
+        view = self._current.session.view()
+        assert view.meter is not None
+        return view.meter
+
+    def _facts(self) -> ModelFacts:
+        program = self._current.program
+        return program.planner.target(self._current.spec).facts
+
+    async def enable_tool(self, name: str, *, enabled: bool) -> None:
+        """Offer it to models, or not."""
+        self._current.program.workbench.enable(name, enabled=enabled)
+        await self._current.call(self._current.session.outlook.tell_again())
+
+    def servers(self) -> Sequence[ServerRow]:
+        """MCP servers."""
+        return self._current.program.workbench.servers()
+
+
+class LiveDrafts:
+    """Implements ``DraftDesk``."""
+
+    def __init__(self, current: OpenSession) -> None:
+        self._state = current.program.user_state
+        self._folder = current.program.wishes.folder
+
+    def prompt_history(self) -> Sequence[str]:
+        """What the user typed before, newest last."""
+        return self._state.prompts
+
+    def keep_draft(self, session: str, text: str) -> None:
+        """Keep the draft of a session."""
+        self._state.drafted(session, text)
+
+    def kept_draft(self, session: str) -> str:
+        """The draft of a session."""
+        return self._state.draft(session)
+
+    def remember_prompt(self, text: str) -> None:
+        """Make a draft that has no session the newest of the prompt history."""
+        self._state.asked(text)
+
+    def complete_path(self, start: str) -> Sequence[str]:
+        """Files of the working folder."""
+        return complete_path(self._folder, start)
+
+    def read_attachment(self, path: str) -> Block:
+        """A file or image for the prompt."""
+        return read_attachment(self._folder, path)
+
+
+class LiveDesk:
+    """Implements ``Desk``."""
+
+    def __init__(self, current: OpenSession, findings: Findings, library: Storage) -> None:
+        self._current = current
+        self._findings = findings
+        self.chat = LiveChat(current)
+        self.models = LiveModels(current, findings)
+        self.settings = LiveSettings(current)
+        self.keys = LiveKeys(current, findings)
+        self.tools = LiveTools(current)
+        self.drafts = LiveDrafts(current)
+        self.library = library
+
+    async def look_deeper(self) -> None:
+        """Keyring and servers on this machine; a model that is found takes the demo's place until it was used."""
+        await self._findings.look_deeper()
+        await begin_with_found(self._current, self._findings.ready())
+        await self._current.apply(self._current.layers, {})
+
+    def status(self) -> str:
+        """What is going on."""
+        from tui.app.proxy_description import proxy_words
+        from tui.providers.http.address import without_user
+
+        current = self._current
+        provider = current.program.catalog.provider(current.spec.provider)
+        url = provider.base_url_for(current.facts.wire)
+        rows = [
+            f"- model: {current.spec}",
+            f"- {self._plan_words()}",
+            f"- route: {provider.title}, {without_user(url)}, {current.facts.wire}",
+            f"- proxy: {proxy_words(url, current.program.environment)}",
+            f"- session: {current.session_id}",
+            f"- saved in: {current.program.paths.database}",
+            f"- settings: {current.program.paths.config_file}",
+        ]
+        return "\n".join(rows)
+
+    def _plan_words(self) -> str:
+        """What the level comes to."""
+        view = self.chat.view()
+        return view.plan.summary
+
+    async def doctor(self) -> str:
+        """What was found."""
+        from importlib import metadata
+
+        from tui.app.refused_parameters_file import HabitsFile
+
+        await self._findings.look_deeper()
+        program = self._current.program
+        health = await asyncio.to_thread(database_health, program.paths.database)
+        reached = await reachability(self._findings.with_keys(), program.environment)
+        terminal = f"{program.environment.get('TERM', 'none')} {program.environment.get('COLORTERM', '')}".strip()
+        rows = [
+            f"- ponder {__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}",
+            *(f"- {name} {metadata.version(name)}" for name in ("textual", "httpx", "pydantic", "orjson")),
+            f"- terminal: {terminal}, {'a terminal' if sys.stdout.isatty() else 'not a terminal'}",
+            f"- config: {program.paths.config_file} ({'there' if may_exist(program.paths.config_file) else 'none'})",
+            f"- sessions: {program.paths.database} ({health})",
+            f"- log: {program.paths.log_file}",
+            f"- sandbox for commands: {await _sandbox()}",
+            f"- refused parameters: {HabitsFile(program.paths.cache).told()}",
+            *(
+                f"- {row.title}: {', '.join(filter(None, (row.detail, reached.get(row.provider))))}"
+                for row in self._findings.rows()
+            ),
+            *(f"- {why or 'needs no key'}: {', '.join(titles)}" for why, titles in self._findings.others().items()),
+            *(f"- problem: {sentence} {advice}" for sentence, advice in self.problems()),
+        ]
+        return "\n".join(rows)
+
+    def problems(self) -> Sequence[tuple[str, str]]:
+        """What was wrong at the start."""
+        told = [(problem.message, problem.advice) for problem in self._current.program.problems]
+        return [*told, *((notice, "") for notice in self._current.storage.notices)]

@@ -1,0 +1,178 @@
+"""The desk's settings and profiles."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tui.app.open_session import OpenSession, changes, leave_line, sentence_about
+from tui.catalog.model_spec import parse_spec
+from tui.catalog.plan_settings import PLAN_KEYS
+from tui.domain.counting import count
+from tui.domain.errors import ConfigError, UsageError
+from tui.domain.thinking import ThinkingPlan
+from tui.settings.assign import find_key, nearest, parse
+from tui.settings.layers import Layer, Layers
+from tui.settings.profiles import (
+    SECTIONS,
+    Profile,
+    delete_profile,
+    load_profile,
+    profile_names,
+    profile_toml,
+    save_profile,
+)
+from tui.settings.remembered import is_remembered
+from tui.settings.schema import keys
+
+
+class LiveSettings:
+    """Implements ``SettingsDesk``."""
+
+    def __init__(self, current: OpenSession) -> None:
+        self._current = current
+        self._folder = current.program.paths.profiles
+
+    def layers(self) -> Layers:
+        """All settings, with where they are from."""
+        return self._current.layers
+
+    async def assign(self, key: str, words: str) -> str:
+        """``/set``."""
+        name, value = parse(key, words)
+        if name == "model" and isinstance(value, str):
+            parse_spec(value, self._current.program.catalog)
+        if name == "ui.theme":
+            await asyncio.to_thread(self._require_theme, str(value))
+        if is_remembered(name):
+            return await self._remember(name, value)
+        layers = self._current.layers.with_value(Layer.SESSION, name, value)
+        plan = await self._current.apply(layers, {name: value})
+        if name == "model" and isinstance(value, str):
+            said = await self._current.use(parse_spec(value, self._current.program.catalog))
+            leave_line(self._current.session, said)
+            return f"{name} = {value} — {said}"
+        await self._current.keep()
+        return " — ".join([_with_plan(f"{name} = {_shown(value)}", name, plan), *await self._unsent(name)])
+
+    async def _remember(self, name: str, value: object) -> str:
+        """Set a value now and for the next start."""
+        remembered = self._current.program.remembered
+        layers = self._current.layers.without(Layer.SESSION, name).with_value(Layer.SAVED, name, value)
+        overruler = layers.provenance(name)
+        if overruler.layer is not Layer.SAVED:
+            layers = layers.with_value(Layer.SESSION, name, value)
+        await self._current.apply(layers, {name: value})
+        if remembered is not None:
+            remembered.keep(name, value)
+        said = f"{name} = {_shown(value)}"
+        if overruler.layer is not Layer.CONFIG:  # --set is not there at the next start
+            return f"{said} — saved"
+        return f"{said} — for this session; {overruler.source} sets {_shown(overruler.value)} at the next start"
+
+    async def set_saved(self, key: str, *, saved: bool) -> str:
+        """Keep the value in force for the next start, or only for this session."""
+        name = find_key(key).name
+        value = self._current.layers.value(name)
+        if not is_remembered(name):
+            raise UsageError(f"`{name}` is never saved by the program.", advice="Write it into config.toml.")
+        if saved:
+            return await self._remember(name, value)
+        layers = self._current.layers.without(Layer.SAVED, name).with_value(Layer.SESSION, name, value)
+        await self._current.apply(layers, {name: value})
+        if self._current.program.remembered is not None:
+            self._current.program.remembered.forget(name)
+        return f"{name} = {_shown(value)} — for this session only"
+
+    async def _unsent(self, name: str) -> list[str]:
+        """Where the model in use will not be told of it, that."""
+        if not name.startswith("generation."):
+            return []
+        preview = await self._current.call(self._current.session.preview(""))
+        return [warning for warning in preview.request.outgoing.warnings if warning.startswith(f"`{name}`")]
+
+    async def unassign(self, key: str) -> str:
+        """``/unset``."""
+        name = find_key(key).name
+        layers = self._current.layers.without(Layer.SESSION, name)
+        if is_remembered(name):
+            layers = layers.without(Layer.SAVED, name)
+            if self._current.program.remembered is not None:
+                self._current.program.remembered.forget(name)
+        plan = await self._current.apply(layers, {name: layers.value(name)})
+        await self._current.keep()
+        now = layers.provenance(name)
+        return _with_plan(f"{name} = {_shown(now.value)} ({now.source})", name, plan)
+
+    def _require_theme(self, name: str) -> None:
+        from tui.ui.theme.theme_files import read_themes  # whoever chooses a theme has the screen loaded
+
+        known = ["auto", *read_themes(self._current.program.paths.themes)[0]]
+        if name not in known:
+            raise ConfigError(f"There is no theme `{name}`.", key="ui.theme", nearest=nearest(name, known))
+
+    def profiles(self) -> Sequence[tuple[str, str]]:
+        """Names and descriptions; of one that cannot be used, what is wrong with it."""
+        return [(name, self._description(name)) for name in profile_names(self._folder)]
+
+    def _description(self, name: str) -> str:
+        try:
+            return load_profile(self._folder, name).description
+        except ConfigError as error:
+            return f"✗ {error.message}"
+
+    async def load_profile(self, name: str) -> str:
+        """All of it or nothing."""
+        profile = await asyncio.to_thread(load_profile, self._folder, name)
+        spec = parse_spec(profile.model, self._current.program.catalog) if profile.model else None
+        before = self._current.layers
+        layers = before.with_layer(Layer.PROFILE, profile.values, profile.name)
+        if spec is not None and spec.asked is not None:
+            layers = replace(layers, level_at=Layer.PROFILE)
+        plan = await self._current.apply(layers, changes(before, layers))
+        if spec is not None:
+            said = await self._current.use(spec, of_profile=True)
+        else:
+            said = sentence_about(self._current, plan)
+            await self._current.keep()
+        said = f"Profile {name}: {said}"
+        leave_line(self._current.session, said)
+        return said
+
+    async def save_profile(self, name: str) -> str:
+        """The model, level and settings in force."""
+        layers = self._current.layers
+        values = {
+            key: layers.value(key)
+            for key in keys()
+            if key.partition(".")[0] in SECTIONS
+            and layers.provenance(key).layer not in (Layer.DEFAULT, Layer.MODEL)
+            and not layers.yields(key)
+        }
+        profile = Profile(name=name, model=str(self._current.spec), values=values)
+        await asyncio.to_thread(save_profile, self._folder, profile)
+        return f"Profile {name} saved: {self._current.spec} and {count(len(values), 'setting')}."
+
+    async def delete_profile(self, name: str) -> str:
+        """One of the user's."""
+        await asyncio.to_thread(delete_profile, self._folder, name)
+        return f"Profile {name} deleted."
+
+    def show_profile(self, name: str) -> str:
+        """Its TOML."""
+        return profile_toml(load_profile(self._folder, name))
+
+    def keys_file(self) -> str:
+        """Where keys are changed."""
+        return str(self._current.program.paths.keys_file)
+
+
+def _with_plan(said: str, name: str, plan: ThinkingPlan) -> str:
+    """A setting of the plan is answered with the plan."""
+    return f"{said} — {plan.summary}" if name in PLAN_KEYS and name.startswith("reasoning.") else said
+
+
+def _shown(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value)

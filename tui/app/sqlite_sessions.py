@@ -1,0 +1,112 @@
+"""Sessions kept in the database, as the rest of the wiring sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tui.app.ids import new_id
+from tui.app.session_library import KeptLibrary
+from tui.app.session_storage import Listener, Stored
+from tui.domain.errors import StoreError
+from tui.domain.thinking import ModelSpec
+from tui.engine.ports import Journal
+from tui.store.database import Database
+from tui.store.journal import StoredJournal
+from tui.store.leases import this_process
+from tui.store.open_sessions import Loaded
+from tui.store.sessions import Beginning
+from tui.store.store_context import Surroundings
+
+if TYPE_CHECKING:
+    from tui.domain.messages import Turn
+
+
+class KeptInStore(KeptLibrary):
+    """Implements ``Storage``. The file is opened with the first call that needs it."""
+
+    def __init__(self, path: Path, now: Callable[[], float], conceal: Callable[[str], str]) -> None:
+        holder = this_process(new_id())
+        super().__init__(Database(path), Surroundings(holder=holder, now=now, new_id=new_id, conceal=conceal))
+        self._journal = StoredJournal(self._database, holder, now)
+
+    def open_soon(self) -> None:
+        """Open the file beside the caller, who will write before long; what is wrong with it is told then."""
+        self._database.submit(lambda _: None)
+
+    def listen(self, listener: Listener) -> None:
+        """Tell this one what happens to the database and to titles."""
+        self._listener = listener
+        self._database.tell = listener.told
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What the user should hear about the database."""
+        return self._database.notices
+
+    def journal(self, session: str, model: str) -> Journal:
+        """Where a session that is open writes."""
+        return self._journal
+
+    async def load(self, session: str) -> Stored:
+        """A session as it was left; one that is open elsewhere comes as a fork of itself."""
+        name = await self._library.resolve(session)
+        loaded = await self._conversations.load(name)
+        notice = ""
+        if loaded.held is not None:
+            where = "in another window" if loaded.held.here else f"on {loaded.held.host}"
+            name = await self._conversations.fork(name)
+            loaded = await self._conversations.load(name)
+            notice = f"That session is open {where}, so this is a fork of it."
+        return stored_from(loaded, notice)
+
+    async def turns(self, session: str) -> tuple[Turn, ...]:
+        """Its turns, only looked at."""
+        return await self._conversations.turns(await self._library.resolve(session))
+
+    async def remember(self, session: str, spec: ModelSpec, settings: Mapping[str, object]) -> None:
+        """The model it is used with, and what was set in it; a session is stored with its first prompt."""
+        self._journal.beginnings[session] = Beginning(id=session, spec=spec, settings=settings)
+        if self._database.can_write:
+            await self._conversations.remember(session, spec, settings)
+
+    async def leave(self, session: str) -> None:
+        """Not open here any more."""
+        await self._conversations.leave(session)
+
+    async def fork(self, session: str, turn_id: str, *, keep: bool) -> str:
+        """A new session with the turns up to this one."""
+        return await self._conversations.fork(session, turn_id, keep=keep)
+
+    async def siblings(self, session: str, turn_id: str) -> Sequence[str]:
+        """The turns at the same place, oldest first."""
+        return await self._conversations.siblings(session, turn_id)
+
+    async def activate(self, session: str, turn_id: str) -> Stored:
+        """Over to the branch of this turn, to where it was left."""
+        return stored_from(await self._conversations.activate(session, turn_id))
+
+    async def aclose(self) -> None:
+        """All is written, nothing is held any more, the log is taken in."""
+        if self._database.can_write:
+            with suppress(StoreError):
+                await self._conversations.leave_all()
+        self._database.close()
+
+
+def stored_from(loaded: Loaded, notice: str = "") -> Stored:
+    """What the store gave, as the rest of the program knows it."""
+    return Stored(
+        id=loaded.id,
+        title=loaded.title,
+        spec=loaded.spec,
+        turns=loaded.turns,
+        view=loaded.view,
+        summaries=loaded.summaries,
+        elsewhere=loaded.elsewhere,
+        settings=loaded.settings,
+        queue=loaded.queue,
+        notice=notice,
+    )

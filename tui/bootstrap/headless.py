@@ -1,0 +1,110 @@
+"""``ponder -p``: one question, one answer, no screen."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from tui.app.launch_options import Wishes
+from tui.app.open_session import DEMO, OpenSession, first_spec, named_model
+from tui.app.open_storage import open_storage
+from tui.app.program import Program, build_program
+from tui.app.provider_availability import Findings
+from tui.app.session_storage import Storage, Stored
+from tui.domain.blocks import Block
+from tui.domain.thinking import ModelSpec
+from tui.headless.run import HeadlessOptions, Output, piped_text, run_headless
+from tui.providers.log_file import open_log
+
+SWITCH_S = 0.001
+"""How long the engine may hold Python while this thread has words to write; usually it is 5 ms."""
+
+
+def run_prompt(environment: Mapping[str, str], wishes: Wishes, args: argparse.Namespace) -> int:
+    """Ask, write the answer, return the exit code."""
+    sys.setswitchinterval(SWITCH_S)
+    program = build_program(environment, wishes)
+    open_log(program.paths.log_file, program.keys.redactor, environment, screen=False)
+    for problem in program.problems if sys.stderr is not None else ():
+        sys.stderr.write(f"ponder: {problem.message} {problem.advice}".rstrip() + "\n")
+    findings = Findings(program)
+    spec = _spec(program, findings)
+    options = _options(wishes, args)
+    # The disk takes its time, and that is when the rest is loaded: nothing goes out before the prompt is kept.
+    storage: Storage = open_storage(program, soon=True)
+    try:
+        program.engine.start()
+        program.engine.call(program.workbench.ready()).result()
+        current = OpenSession(program, storage, interactive=False)
+        stored = _stored(storage, args)
+        current.start(spec, stored)
+        if spec == DEMO and not named_model(program) and stored is None and sys.stderr is not None:
+            sys.stderr.write(f"ponder: {_why_demo(findings)}\n")
+        program.backend.get_ready(program.planner.target(current.spec))
+        shown = args.show_thinking or current.layers.value("reasoning.includeInResponse")
+        options = replace(options, hide_thinking=not shown, level_said=current.layers.level_said)
+        return run_headless(program.engine, current.session, options)
+    finally:
+        asyncio.run(storage.aclose())
+        program.close()
+
+
+def _options(wishes: Wishes, args: argparse.Namespace) -> HeadlessOptions:
+    return HeadlessOptions(
+        # Under a locale without UTF-8, Python leaves bytes it could not read in the argument; they were UTF-8.
+        prompt=os.fsencode(args.prompt).decode("utf-8", "replace"),
+        context=piped_text(sys.stdin.buffer if sys.stdin is not None else None),
+        attachments=_attachments(wishes, args.attach),
+        output=Output.JSON if args.json else Output.JSONL if args.jsonl else Output.TEXT,
+        show_thinking=args.show_thinking,
+    )
+
+
+def _spec(program: Program, findings: Findings) -> ModelSpec:
+    if not named_model(program):
+        findings.look_for_keys(stored=False)
+        if not findings.ready():
+            findings.look_for_saved_keys()
+        if not findings.ready():
+            findings.lay_cached_lists()
+            asyncio.run(findings.look_for_servers())
+    spec = first_spec(program, findings.ready())
+    if not program.catalog.find(spec.provider, spec.model).known:
+        findings.lay_cached_lists(spec.provider)  # only who asks for the unknown pays for reading
+    return spec
+
+
+def _why_demo(findings: Findings) -> str:
+    """Nobody named a model, and there was none: nobody shall take the demo's words for one's."""
+    unlisted = findings.without_models()
+    if unlisted:
+        names = ", ".join(unlisted)
+        how = f"name one (-m {unlisted[0]}/MODEL) or fetch its list (ponder models --refresh {unlisted[0]})"
+        return f"the demo answers: no model of {names} is known. To ask one, {how}."
+    how = "keep a key (ponder auth set PROVIDER), start a model server, or name a model (-m PROVIDER/MODEL)"
+    return f"the demo answers: no key and no model server was found. To ask a model, {how}."
+
+
+def _stored(storage: Storage, args: argparse.Namespace) -> Stored | None:
+    """The session to go on with: by its id, or the last one."""
+    named = args.resume if args.session is None else args.session
+    if named is None and not args.go_on:
+        return None
+
+    async def find() -> Stored | None:
+        session = await storage.latest() if named is None else named
+        return None if session is None else await storage.load(session)
+
+    return asyncio.run(find())
+
+
+def _attachments(wishes: Wishes, names: Sequence[str]) -> tuple[Block, ...]:
+    if not names:
+        return ()
+    from tui.app.attachments import read_attachment
+
+    return tuple(read_attachment(wishes.folder, name) for name in names)

@@ -1,0 +1,150 @@
+"""Starting the screen: terminal first, everything else while the terminal answers.
+
+The heavy imports stand where they are used, so that signals are in hand and the terminal has been asked for its
+colours before anything is loaded.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from tui.app.launch_options import Wishes
+from tui.domain.errors import PonderError, StoreError, UsageError
+from tui.ui.terminal.background import BackgroundQuestion
+from tui.ui.terminal.shutdown import Departure
+from tui.ui.terminal.stdio_redirect import StrayWords
+
+if TYPE_CHECKING:
+    from tui.app.open_session import OpenSession
+    from tui.app.program import Program
+    from tui.app.services import LiveDesk
+    from tui.app.session_storage import Storage, Stored
+    from tui.ui.app import PonderApp
+
+
+PAINTS_A_SECOND = "120"
+"""How often Textual may paint. A key pressed just after something else was painted waits for the next time but one:
+with Textual's 60 up to 33 ms, which is felt while an answer streams."""
+
+
+def run_screen(environment: Mapping[str, str], wishes: Wishes, *, resume: str | None, latest: bool) -> int:
+    """``ponder``: the full-screen program, until it ends."""
+    _refuse_what_cannot_draw(environment)
+    # Loading makes a hundred thousand objects that all stay: looking for garbage among them is a tenth of the start.
+    # The screen turns collecting on again once it stands (`Manners.begin`).
+    gc.disable()
+    os.environ.setdefault("TEXTUAL_FPS", PAINTS_A_SECOND)  # read when Textual is loaded
+    question = BackgroundQuestion(environment)
+    # Signals are in hand before the terminal's modes are changed.
+    with Departure() as departure:
+        try:
+            question.ask()
+            from tui.app.program import build_program
+
+            program = build_program(environment, wishes)
+            departure.last = program.engine.stop
+            with StrayWords(program.paths.log_file) as stray:
+                code, failure = _run(program, question, (departure, stray), resume, latest=latest)
+        finally:
+            question.give_up()
+    if failure is not None:
+        said = f"ponder stopped: {type(failure).__name__}. What happened stands in {stray.log_file}"
+        sys.stderr.write(said + "\n")
+    return code
+
+
+def _refuse_what_cannot_draw(environment: Mapping[str, str]) -> None:
+    if environment.get("TEXTUAL_DRIVER"):
+        return  # a browser draws
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError("The screen needs a terminal.", advice='`ponder -p "question"` works without one.')
+    if environment.get("TERM", "dumb") in ("dumb", ""):
+        raise UsageError("This terminal cannot draw a screen.", advice='`ponder -p "question"` works here.')
+
+
+def _run(
+    program: Program,
+    question: BackgroundQuestion,
+    terminal: tuple[Departure, StrayWords],
+    resume: str | None,
+    *,
+    latest: bool,
+) -> tuple[int, Exception | None]:
+    from tui.app.open_session import DEMO, OpenSession, first_spec, named_model
+    from tui.app.open_storage import open_storage
+    from tui.app.provider_availability import Findings
+    from tui.app.services import LiveDesk
+    from tui.providers.log_file import open_log
+
+    open_log(program.paths.log_file, program.keys.redactor, program.environment, screen=True)
+    findings = Findings(program)
+    findings.look_for_keys(stored=False)
+    storage: Storage = open_storage(program)
+    program.engine.start()
+    program.engine.call(program.workbench.ready())
+    current = OpenSession(program, storage, interactive=True)
+    try:
+        stored = asyncio.run(_stored(program, storage, resume, latest=latest))
+        spec = first_spec(program, findings.ready())
+        current.chosen_by_default = spec == DEMO and not named_model(program)
+        current.start(spec, stored)
+        app = _app(program, LiveDesk(current, findings, storage), question)
+        app.departure, app.stray = terminal
+        # An exception while the terminal is set up would leave it half set up: a signal waits until the screen stands.
+        terminal[0].attend(lambda code: None)
+        code = app.run()
+        return (code if code is not None else app.return_code or 0), app.stopped_by
+    finally:
+        try:
+            asyncio.run(_end(current, storage))
+        finally:
+            program.close()
+
+
+async def _end(current: OpenSession, storage: Storage) -> None:
+    """What was said is kept before the engine goes."""
+    await current.close()
+    await storage.aclose()
+
+
+async def _stored(program: Program, storage: Storage, resume: str | None, *, latest: bool) -> Stored | None:
+    if resume is not None:
+        return await storage.load(resume)
+    if not latest:
+        return None
+    try:
+        session = await storage.latest()
+        return await storage.load(session) if session is not None else None
+    except StoreError as error:  # a new session can still be talked in
+        program.problems.append(error)
+        return None
+
+
+def _app(program: Program, desk: LiveDesk, question: BackgroundQuestion) -> PonderApp:
+    from tui.commands.builtin_table import registry
+    from tui.commands.keymap import read_keymap
+    from tui.ui.app import PonderApp
+    from tui.ui.theme.current_theme import Theming
+
+    keymap = read_keymap(registry(), _keys_text(program))
+    program.problems.extend(keymap.problems)
+    wish = str(desk.settings.layers().value("ui.theme"))
+    theming = Theming(program.paths.themes, wish, program.environment, light=question.light())
+    app = PonderApp(desk, registry(), keymap, theming)
+    app.question = question
+    return app
+
+
+def _keys_text(program: Program) -> str:
+    from tui.settings.user_files import read_user_text
+
+    try:
+        return read_user_text(program.paths.keys_file) or ""
+    except OSError as error:
+        program.problems.append(PonderError(f"`keys.toml` cannot be read: {error.strerror}."))
+        return ""

@@ -1,0 +1,64 @@
+"""The tools of a run: put together late where only the built-in ones are wanted, at once where rules ask for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tui.app.launch_options import Wishes
+from tui.settings.config_file import ConfigFile
+from tui.settings.paths import Paths
+from tui.settings.user_files import may_exist
+from tui.tools.toolbox.lazy import LateWorkbench
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from tui.tools.toolbox.toolbox import Workbench
+
+
+def open_tools(
+    paths: Paths,
+    config: ConfigFile,
+    wishes: Wishes,
+    environment: Mapping[str, str],
+    redact: Callable[[str], str],
+    call_limit_s: Callable[[], float | None],
+) -> LateWorkbench | Workbench:
+    """Raises ConfigError for a wrong ``--allow``."""
+
+    def build() -> Workbench:
+        from tui.tools.permissions.permissions import Policy
+        from tui.tools.toolbox.build import Surroundings, build_workbench
+
+        return build_workbench(
+            Surroundings(
+                folder=wishes.folder,
+                home=Path(environment.get("HOME") or "/"),
+                environment=environment,
+                permissions_file=paths.permissions_file,
+                protected=(paths.config, paths.data, paths.state, paths.cache),
+                permissions=config.tables.get("permissions", {}),
+                mcp=config.tables.get("mcp", {}),
+                policy=Policy(interactive=not wishes.headless, allow=tuple(wishes.allow)),
+                call_limit_s=call_limit_s,
+                redact=redact,
+                proxy_for=lambda url: proxy_of(url, environment),
+                outputs=paths.state / "tool-output",
+            )
+        )
+
+    at_once = (
+        wishes.allow or "permissions" in config.tables or "mcp" in config.tables or may_exist(paths.permissions_file)
+    )
+    return build() if at_once else LateWorkbench(build)
+
+
+def proxy_of(url: str, environment: Mapping[str, str]) -> str | None:
+    """The same proxy that a provider at this URL would be asked through."""
+    from urllib.parse import urlsplit
+
+    from tui.providers.http.address import checked, proxy_for
+
+    proxy = proxy_for(checked(url, plain_http=(urlsplit(url).hostname or "",)), environment)
+    return proxy.geturl() if proxy is not None else None

@@ -1,0 +1,236 @@
+"""The catalogue: packaged rows, cached lists, providers' own lists and the user's words, laid over each other.
+
+Nothing is read before it is asked for, and of the packaged files only those that can hold the answer.
+"""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Iterator, Mapping
+from dataclasses import field, replace
+from pathlib import Path
+from typing import cast
+
+from tui.catalog.facts import ModelFacts, ProviderFacts
+from tui.catalog.model_rows import CONTROL_KEYS, Layered, ModelFile, check_row, facts_from, model_file, packaged_files
+from tui.catalog.name_matching import best_match, normal
+from tui.catalog.provider_rows import effective_quirks, ollama_base_url, packaged_providers, user_provider
+from tui.catalog.spellings import spelling_names
+from tui.catalog.tokenizers import tokenizer_of
+from tui.catalog.toml_values import Table, check_table, is_table, nearest, read_toml
+from tui.domain.errors import ConfigError, PonderError, UnknownModel
+from tui.domain.fast_dataclass import dataclass
+from tui.domain.messages import WireName
+
+__all__ = ["Catalog", "Layer", "effective_quirks", "packaged_catalog", "users_catalog"]
+
+_SPELLING_BY_WIRE: Mapping[WireName, str] = {
+    WireName.ANTHROPIC: "anthropic-adaptive",
+    WireName.OPENAI_RESPONSES: "openai-responses",
+    WireName.OPENAI_CHAT: "chat-effort",
+    WireName.GEMINI: "gemini-level",
+    WireName.OLLAMA: "ollama-think",
+}
+_UNKNOWN = "assumed: nothing is known of this model"
+_ASSUMED: Mapping[WireName, Table] = {WireName.ANTHROPIC: {"max_output": 8_192}}
+"""What an unknown model must have because its wire cannot do without; Anthropic's refuses a missing output limit."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layer:
+    """Rows from one place: provider → model id → row."""
+
+    source: str
+    rows: Mapping[str, Mapping[str, Table]]
+
+    def match(self, provider: str, model: str) -> Table | None:
+        """What this layer says of the model; an exact name goes before a prefix."""
+        rows = self.rows.get(provider, {})
+        exact = next((id_ for id_ in rows if normal(id_) == normal(model)), None)
+        found = exact or best_match(model, rows)
+        return rows[found] if found is not None else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Catalog:
+    """What is known about providers and models. Immutable: a new layer makes a new catalogue."""
+
+    layers: tuple[Layer, ...] = ()
+    own_providers: Mapping[str, ProviderFacts] = field(default_factory=dict)
+
+    def providers(self) -> Mapping[str, ProviderFacts]:
+        """All providers by id, packaged ones first."""
+        return ChainMap(dict(self.own_providers), cast("dict[str, ProviderFacts]", packaged_providers()))
+
+    def provider(self, id_: str) -> ProviderFacts:
+        """The provider of that id."""
+        known = self.providers()
+        if id_ not in known:
+            raise UnknownModel(f"There is no provider `{id_}`.", nearest=nearest(id_, known))
+        return known[id_]
+
+    def find(self, provider: str, model: str) -> ModelFacts:
+        """Facts about a model at a provider; one that is not known gets conservative ones."""
+        place = self.provider(provider)
+        layered, known, id_ = _packaged(place, model)
+        for layer in self.layers:
+            row = layer.match(provider, model)
+            if row is not None:
+                known = known or bool(CONTROL_KEYS & row.keys())
+                layered = layered.under(row, layer.source)
+        if "spelling" not in layered.row:
+            layered = layered.under({"spelling": place.spelling or _SPELLING_BY_WIRE[place.wire]}, place.source)
+        wire = WireName(str(layered.row.get("wire", place.wire)))
+        facts = facts_from(layered, provider=provider, model=id_, wire=wire, known=known)
+        return facts if facts.tokenizer else replace(facts, tokenizer=tokenizer_of(id_))
+
+    def models(self, provider: str) -> Iterator[ModelFacts]:
+        """Every model that is listed for a provider, packaged ones in the order of their file."""
+        place = self.provider(provider)
+        file = _file_of(place)
+        listed = list(file.listed()) if file is not None and not place.models else []
+        for layer in self.layers:
+            listed += [id_ for id_ in layer.rows.get(provider, {}) if id_ not in listed]
+        return (self.find(provider, id_) for id_ in listed)
+
+    def makers(self) -> Iterator[ModelFile]:
+        """The packaged files of those who make models."""
+        return (file for file in map(model_file, packaged_files()) if file.maker)
+
+    def with_layer(self, source: str, rows: Mapping[str, Mapping[str, object]]) -> Catalog:
+        """The same with rows (provider → model → row) from ``source`` laid over all that came before."""
+        checked = {
+            provider: {id_: check_row(row, f"{provider}/{id_}", source) for id_, row in models.items()}
+            for provider, models in rows.items()
+        }
+        return replace(self, layers=(*self.layers, Layer(source=source, rows=checked)))
+
+    def with_base_url(self, provider: str, base_url: str) -> Catalog:
+        """The same with a provider somewhere else (``OLLAMA_HOST``)."""
+        moved = replace(self.provider(provider), base_url=base_url.rstrip("/"))
+        return replace(self, own_providers={**self.own_providers, provider: moved})
+
+    def with_overrides(self, overrides: Path | Mapping[str, object], *, file: str = "config.toml") -> Catalog:
+        """The same with the user's ``[providers.NAME]`` and ``[models."provider/model"]`` tables on top."""
+        if isinstance(overrides, Path):
+            file, overrides = overrides.name, read_toml(overrides)
+        table = check_table(overrides, {"providers": is_table, "models": is_table}, where="catalogue", file=file)
+        own = dict(self.own_providers)
+        for name, row in _tables(table, "providers"):
+            own[name] = user_provider(name, row, file)
+            _check_spelling(own[name].spelling, f"providers.{name}", file)
+        catalog = replace(self, own_providers=own)
+        rows: dict[str, dict[str, object]] = {}
+        for name, row in _tables(table, "models"):
+            provider, slash, model = name.partition("/")
+            if not slash or provider not in catalog.providers():
+                raise ConfigError(
+                    f"{file}: `models.{name}` must be named provider/model",
+                    file=file,
+                    key=f"models.{name}",
+                    nearest=nearest(provider, catalog.providers()),
+                )
+            checked = check_row(row, f"models.{name}", file)
+            _check_spelling(checked.get("spelling"), f"models.{name}", file)
+            rows.setdefault(provider, {})[model] = checked
+        return catalog.with_layer(file, rows) if rows else catalog
+
+
+def users_catalog(
+    catalog: Catalog, tables: Mapping[str, Mapping[str, object]], environment: Mapping[str, str], *, file: str
+) -> tuple[Catalog, list[PonderError]]:
+    """The catalogue with what the user's file and environment say; a row that is wrong costs itself alone, and is told.
+
+    ``tables`` are those of the file: ``providers`` and ``models`` are ours.
+    """
+    problems: list[PonderError] = []
+    for table in ("providers", "models"):
+        for name, row in tables.get(table, {}).items():
+            try:
+                catalog = catalog.with_overrides({table: {name: row}}, file=file)
+            except PonderError as problem:
+                problems.append(problem)
+    host = environment.get("OLLAMA_HOST")
+    if host and "ollama" not in catalog.own_providers:
+        try:
+            catalog = catalog.with_base_url("ollama", ollama_base_url(host))
+        except PonderError as problem:
+            problems.append(problem)
+    return catalog, problems
+
+
+def packaged_catalog() -> Catalog:
+    """What comes with the program."""
+    return Catalog()
+
+
+def _tables(table: Table, key: str) -> Iterator[tuple[str, object]]:
+    value = table.get(key, {})
+    return iter(value.items()) if isinstance(value, Mapping) else iter(())
+
+
+def _check_spelling(name: object, where: str, file: str) -> None:
+    if name is not None and name not in spelling_names():
+        raise ConfigError(
+            f"{file}: `{where}.spelling` cannot be `{name}`",
+            file=file,
+            key=f"{where}.spelling",
+            nearest=nearest(str(name), spelling_names()),
+        )
+
+
+def _packaged(place: ProviderFacts, model: str) -> tuple[Layered, bool, str]:
+    file = _file_of(place)
+    names = [model, model.rpartition("/")[2]] if place.models and "/" in model else [model]
+    for name in names if file is not None else ():
+        assert file is not None
+        found = file.match(name)
+        if found is not None:
+            row = _maker_row(file, found)
+            return row, True, model if place.models else file.sent_as(model)
+    if file is None and place.resells:
+        return _resold(place, model)
+    rule = file.rule_for(model) if file is not None and file.maker else None
+    source = _UNKNOWN if rule is None or file is None else file.source
+    assumed = Layered().under(_ASSUMED.get(place.wire, {}), _UNKNOWN)
+    return assumed.under(rule if rule is not None else {}, source), False, model
+
+
+def _resold(place: ProviderFacts, model: str) -> tuple[Layered, bool, str]:
+    """A maker's model through somebody else: the maker's facts, this place's spelling and wire."""
+    vendor, slash, rest = model.partition("/")
+    for name in packaged_files():
+        file = model_file(name)
+        if not file.maker or (slash and vendor.lower() not in file.vendors):
+            continue
+        plain = rest if slash else model
+        found = file.match(plain)
+        rule = file.rule_for(plain) if found is None and slash else None
+        if found is None and rule is None:
+            continue
+        known = _maker_row(file, found) if found is not None else Layered().under(rule or {}, file.source)
+        return _elsewhere(known, place, file), found is not None, model
+    return Layered().under(_ASSUMED.get(place.wire, {}), _UNKNOWN), False, model
+
+
+def _elsewhere(known: Layered, place: ProviderFacts, file: ModelFile) -> Layered:
+    home = packaged_providers()[file.name]
+    changes = known.row.get("resold", {})
+    layered = known.under(changes if isinstance(changes, Mapping) else {}, file.source)
+    same_wire = str(known.row.get("wire", home.wire)) == place.wire
+    row = {key: value for key, value in layered.row.items() if key not in ("quirks", "wire")}
+    if place.spelling is not None:
+        row["spelling"] = place.spelling
+    elif not same_wire:
+        row["spelling"] = _SPELLING_BY_WIRE[place.wire]
+    sources = {**layered.sources, **({"spelling": place.source} if row.get("spelling") == place.spelling else {})}
+    return Layered(row=row, sources={key: sources[key] for key in row})
+
+
+def _maker_row(file: ModelFile, id_: str) -> Layered:
+    return Layered().under(file.rows[id_], file.source)
+
+
+def _file_of(place: ProviderFacts) -> ModelFile | None:
+    name = place.models or place.id
+    return model_file(name) if name in packaged_files() else None

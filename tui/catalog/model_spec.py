@@ -1,0 +1,153 @@
+"""Model names as users write them: ``NAME``, ``PROVIDER/NAME``, either with ``/LEVEL`` or ``/BUDGET`` behind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tui.catalog.catalog import Catalog
+from tui.catalog.facts import ModelFacts
+from tui.catalog.model_rows import ModelFile, model_file, packaged_files
+from tui.catalog.name_matching import best_match, normal, same_model
+from tui.catalog.provider_rows import packaged_providers
+from tui.catalog.toml_values import nearest
+from tui.domain.errors import UnknownModel, UsageError
+from tui.domain.thinking import Asked, ModelSpec, ThinkingLevel, number_in
+
+_LEVELS = {**{level.value: level for level in ThinkingLevel}, "medium": ThinkingLevel.MED}
+MOST_TOKENS = 100_000_000
+"""Larger budgets are typing errors."""
+
+
+def parse_asked(text: str) -> Asked | None:
+    """A level or a budget (``16000``, ``16k``, ``1.5k``); None where the text is neither. 0 is ``none``."""
+    level = _LEVELS.get(text.lower())
+    if level is not None:
+        return level
+    tokens = number_in(text)
+    if not isinstance(tokens, int) or tokens > MOST_TOKENS:
+        return None
+    return tokens or ThinkingLevel.NONE
+
+
+def require_asked(text: str) -> Asked:
+    """A level or a budget; anything else is a UsageError."""
+    asked = parse_asked(text)
+    if asked is None:
+        raise UsageError(f"`{text}` is neither a level nor a budget.", advice="Levels: none, low, med, high; or 16k.")
+    return asked
+
+
+def split_asked(text: str) -> tuple[str, Asked | None]:
+    """A name and what stands behind it: the last segment, if it is a level or a budget and something is left."""
+    name, slash, last = text.strip().rpartition("/")
+    asked = parse_asked(last) if slash and name else None
+    return (name, asked) if asked is not None else (text.strip(), None)
+
+
+def parse_spec(text: str, catalog: Catalog) -> ModelSpec:
+    """The model that ``text`` names. A name that fits nothing, or several, is an UnknownModel with the nearest."""
+    name, asked = split_asked(text)
+    provider, slash, model = name.partition("/")
+    known = catalog.providers()
+    if slash and provider not in known and provider.lower() in known:
+        provider = provider.lower()
+    if slash and provider in known:
+        if not model.strip("/") or model != model.strip():
+            raise UnknownModel(f"`{text}` names a provider but no model.", nearest=_examples(catalog, provider))
+        head, _, last = model.rpartition("/")
+        # On servers of one's own a name may hold anything; elsewhere nothing but a level stands behind a model.
+        if head and not known[provider].local and catalog.find(provider, head).known:
+            raise _no_level(last, f"{provider}/{head}", catalog.find(provider, head))
+        found = catalog.find(provider, model)
+        if known[provider].complete and not found.known:
+            raise UnknownModel(
+                f"There is no model `{provider}/{model}`.", nearest=_listed_like(model, provider, catalog)
+            )
+        return ModelSpec(provider=provider, model=found.id, asked=asked)
+    return _bare(name, asked, catalog)
+
+
+def _bare(name: str, asked: Asked | None, catalog: Catalog) -> ModelSpec:
+    """A name without a provider: the maker's own API first, then whoever else has it, if it is one."""
+    found = sorted(_at_makers(name)) or sorted({*_in_layers(name, catalog), *_at_servers(name)})
+    if len(found) == 1:
+        provider, model = found[0]
+        return ModelSpec(provider=provider, model=model, asked=asked)
+    names = tuple(f"{provider}/{model}" for provider, model in found)
+    if found:
+        raise UnknownModel(f"`{name}` is found at several providers.", nearest=names)
+    head, slash, last = name.rpartition("/")
+    places = [*_at_makers(head), *_at_servers(head)] if slash and head else []
+    if places:
+        raise _no_level(last, head, catalog.find(*places[0]))
+    from tui.catalog.similar_models import nearest_models
+
+    similar = (*_at_ones_own(name, catalog), *nearest_models(name, catalog))
+    problem = UnknownModel(f"There is no model `{name}`.", nearest=tuple(dict.fromkeys(similar))[:3])
+    problem.advice = problem.advice or "`ponder models` lists those that are known, `/model` those that can be asked."
+    raise problem
+
+
+def _at_ones_own(name: str, catalog: Catalog) -> Iterator[str]:
+    """The same model at a provider of the user's whose name is nearly this one."""
+    provider, slash, model = name.partition("/")
+    return (f"{found}/{model}" for found in nearest(provider, catalog.own_providers)) if slash and model else iter(())
+
+
+def _no_level(word: str, model: str, facts: ModelFacts) -> UnknownModel:
+    """A model that is known, and behind it something that is not a level."""
+    problem = UnknownModel(
+        f"`{word}` behind `{model}` is neither a level nor a budget.",
+        nearest=tuple(f"{model}/{asked}" for asked in ("med", "high", "16k")),
+    )
+    effort = word.lower()
+    if effort in map(str.lower, facts.controls.efforts):
+        how = f"`/set reasoning.effort {effort}`, or `--set reasoning.effort={effort}`"
+        problem.advice = f"This model has it as an effort: {how}."
+    return problem
+
+
+def _at_makers(name: str) -> Iterator[tuple[str, str]]:
+    for file in _files(maker=True):
+        found = best_match(name, file.names(), file.different)
+        is_line = found is not None and file.names()[found] not in file.listed()
+        if found is not None and not is_line and same_model(name, found):
+            yield file.name, file.sent_as(name)
+
+
+def _at_servers(name: str) -> Iterator[tuple[str, str]]:
+    """Rows of servers of others' models: as listed there, behind a vendor's name, or with a ``:tag``.
+
+    A provider that says what exists may call it as others' models are called (``gemini``): only its own name is bare.
+    """
+    known = packaged_providers()
+    for file in _files(maker=False):
+        if file.name in known and known[file.name].complete and normal(name) != file.name:
+            continue
+        for id_ in file.rows:
+            if normal(id_.rpartition("/")[2]) == normal(name) or normal(id_) == normal(name):
+                yield file.name, id_
+            elif normal(name).startswith(f"{normal(id_)}:"):
+                yield file.name, name
+
+
+def _in_layers(name: str, catalog: Catalog) -> Iterator[tuple[str, str]]:
+    for layer in catalog.layers:
+        for provider, rows in layer.rows.items():
+            yield from ((provider, id_) for id_ in rows if normal(id_) == normal(name))
+
+
+def _listed_like(model: str, provider: str, catalog: Catalog) -> tuple[str, ...]:
+    listed = [facts.id for facts in catalog.models(provider)]
+    return tuple(f"{provider}/{name}" for name in nearest(model, listed) or listed[:3])
+
+
+def _examples(catalog: Catalog, provider: str) -> tuple[str, ...]:
+    return tuple(f"{provider}/{facts.id}" for facts, _ in zip(catalog.models(provider), range(3), strict=False))
+
+
+def _files(*, maker: bool) -> Iterator[ModelFile]:
+    for name in packaged_files():
+        file = model_file(name)
+        if file.maker is maker and name != "open_weights":
+            yield file

@@ -1,0 +1,32 @@
+"""The table of providers in ``docs/providers.md``, made from the rows themselves."""
+
+from __future__ import annotations
+
+from tui.catalog.catalog import Catalog
+from tui.catalog.facts import AuthStyle, ProviderFacts
+
+BEGIN, END = "<!-- providers: begin -->", "<!-- providers: end -->"
+
+
+def provider_table(catalog: Catalog) -> str:
+    """A markdown table of every provider."""
+    lines = ["| provider | what it is | wire | key | address |", "|---|---|---|---|---|"]
+    lines += [_line(provider) for provider in catalog.providers().values()]
+    return "\n".join(lines)
+
+
+def with_table(page: str, catalog: Catalog) -> str:
+    """The page with the table between its marks made anew."""
+    head, _, rest = page.partition(BEGIN)
+    _, _, tail = rest.partition(END)
+    return f"{head}{BEGIN}\n{provider_table(catalog)}\n{END}{tail}"
+
+
+def _line(provider: ProviderFacts) -> str:
+    key = " or ".join(f"`{name}`" for name in provider.key_env)
+    if provider.auth is AuthStyle.NONE or not key:
+        key = "none"
+    elif provider.key_optional:
+        key += " if the server asks"
+    address = "inside the program" if provider.base_url.endswith(".invalid") else provider.base_url
+    return f"| `{provider.id}` | {provider.title} | {provider.wire} | {key} | {address} |"

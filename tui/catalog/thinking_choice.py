@@ -1,0 +1,232 @@
+"""What to turn, and how far: a wish about thinking against the knobs a model has. No wire fields, no sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from tui.catalog.facts import BudgetRange, ThinkingControls
+from tui.catalog.model_rows import effort_rank
+from tui.catalog.spellings import Spelling
+from tui.domain.counting import count
+from tui.domain.fast_dataclass import dataclass
+from tui.domain.thinking import Asked, PlanState, ThinkingLevel
+
+ANSWER_ROOM = 4_096
+"""Tokens of the output limit that thinking may not take. More makes the highest budgets smaller."""
+SMALLEST_BUDGET = 1_024
+"""No budget is cut below this to make room: Anthropic refuses less."""
+
+LEVEL_WORDS: Mapping[ThinkingLevel, str] = {
+    ThinkingLevel.NONE: "none",
+    ThinkingLevel.LOW: "low",
+    ThinkingLevel.MED: "medium",
+    ThinkingLevel.HIGH: "high",
+}
+_WORD_LEVELS: Mapping[str, ThinkingLevel] = {
+    "none": ThinkingLevel.NONE,
+    "minimal": ThinkingLevel.LOW,
+    "low": ThinkingLevel.LOW,
+    "medium": ThinkingLevel.MED,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Knobs:
+    """What a model takes, as far as its spelling can say it."""
+
+    thinks: bool
+    efforts: tuple[str, ...]
+    budget: BudgetRange | None
+    switch: bool
+    """Thinking can be switched off by fields of its own."""
+    levels: Mapping[str, str]
+    cuts: Mapping[str, int]
+    levels_by: str
+
+    @property
+    def none(self) -> bool:
+        """There is nothing to turn."""
+        return not (self.efforts or self.budget or self.switch)
+
+
+def knobs(controls: ThinkingControls, spelled: Spelling) -> Knobs:
+    """The knobs that both the model has and the wire can name."""
+    efforts = tuple(word for word in controls.efforts if word.lower() not in spelled.refuses)
+    efforts = efforts if spelled.effort_at else ()
+    budget = controls.budget if spelled.budget_at else None
+    by = controls.levels_by
+    if by == "auto" or (by == "budget" and budget is None) or (by == "effort" and not efforts):
+        by = "effort" if efforts else "budget" if budget else "toggle"
+    return Knobs(
+        thinks=controls.thinks,
+        efforts=efforts,
+        budget=budget,
+        switch=controls.can_disable and spelled.off is not None,
+        levels=controls.levels,
+        cuts=controls.cuts,
+        levels_by=by,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """What limits a budget from outside the model."""
+
+    output: int | None = None
+    """The output limit the request goes with."""
+    cap: int | None = None
+    """The dynamic budget's cap, where it is active."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """What will be turned."""
+
+    state: PlanState
+    effort: str | None = None
+    nominal_budget: int | None = None
+    budget: int | None = None
+    switched: bool = False
+    """By the switch alone, off or on."""
+    unlimited: bool = False
+    """On, with no budget: this is the model's most."""
+    remarks: tuple[str, ...] = ()
+
+
+def choose(wish: Asked | str, turned: Knobs, bounds: Bounds) -> Choice:
+    """The choice for a level, a budget in tokens or an effort word."""
+    if not turned.thinks:
+        return Choice(state=PlanState.UNSUPPORTED)
+    if turned.none:
+        return Choice(state=PlanState.UNCONTROLLED)
+    if wish in (ThinkingLevel.NONE, 0, "none"):
+        return _off(turned)
+    if isinstance(wish, ThinkingLevel):
+        return _level(wish, turned, bounds)
+    if isinstance(wish, int):
+        return _tokens(wish, turned, bounds)
+    return _word(wish, turned, bounds)
+
+
+def word_level(word: str) -> ThinkingLevel:
+    """The unified level an effort word is nearest to."""
+    return _WORD_LEVELS.get(word, ThinkingLevel.HIGH)
+
+
+def level_budget(span: BudgetRange, level: ThinkingLevel) -> int:
+    """The level's budget: its third of the range above the least."""
+    return span.min + level.rank * (span.max - span.min) // 3
+
+
+def nearest_effort(word: str, efforts: tuple[str, ...]) -> str:
+    """The accepted effort at the asked one, or the next above, or else the highest. Never "none"."""
+    real = [effort for effort in efforts if effort.lower() != "none"]
+    return next((effort for effort in real if effort_rank(effort) >= effort_rank(word)), real[-1])
+
+
+def _off(turned: Knobs) -> Choice:
+    none = next((word for word in turned.efforts if word.lower() == "none"), None)
+    if none is not None:
+        return Choice(state=PlanState.OFF, effort=none)
+    if turned.switch:
+        least = turned.budget.min if turned.budget and turned.levels_by == "budget" else None
+        return Choice(state=PlanState.OFF, switched=True, nominal_budget=least)
+    if turned.budget and turned.levels_by == "budget":
+        least = turned.budget.min
+        remark = f"This model cannot switch thinking off: using {count(least, 'token')}"
+        return Choice(state=PlanState.CANNOT_DISABLE, nominal_budget=least, budget=least, remarks=(remark,))
+    word = turned.levels.get("none", turned.efforts[0])
+    remark = f"This model cannot switch thinking off: using {word.upper()}"
+    return Choice(state=PlanState.CANNOT_DISABLE, effort=word, remarks=(remark,))
+
+
+def _level(level: ThinkingLevel, turned: Knobs, bounds: Bounds) -> Choice:
+    if turned.levels_by == "effort":
+        return _effort_for(level, turned)
+    if turned.levels_by == "budget" and turned.budget is not None:
+        nominal = level_budget(turned.budget, level)
+        if turned.budget.open_top and level is ThinkingLevel.HIGH and bounds.cap is None:
+            return Choice(state=PlanState.ON, switched=True, unlimited=True)
+        return _budget(nominal, turned, bounds)
+    return Choice(state=PlanState.ON, switched=True)
+
+
+def _effort_for(level: ThinkingLevel, turned: Knobs) -> Choice:
+    asked = LEVEL_WORDS[level]
+    words = {word.lower(): word for word in turned.efforts}
+    if level.value in turned.levels:
+        word = turned.levels[level.value]
+    elif level is ThinkingLevel.HIGH and "max" in words and "medium" not in words:
+        # low/high/max: three steps stay three steps, instead of med and high both meaning high.
+        word = words["max"]
+    else:
+        word = nearest_effort(asked, turned.efforts)
+    remarks = () if asked in words else (f"This model has no effort `{asked}`: using {word.upper()}",)
+    return Choice(state=PlanState.ON, effort=word, remarks=remarks)
+
+
+def _tokens(tokens: int, turned: Knobs, bounds: Bounds) -> Choice:
+    if turned.budget is not None:
+        return _budget(tokens, turned, bounds)
+    if not turned.efforts:
+        return Choice(state=PlanState.ON, switched=True, remarks=("This model takes no budgets: thinking is just on",))
+    remarks: tuple[str, ...] = ()
+    if bounds.cap is not None and tokens > bounds.cap:
+        tokens = bounds.cap
+        remarks = (f"The dynamic budget is active: cut to {count(tokens, 'token')}",)
+    word = next((word for word, below in turned.cuts.items() if tokens < below), "high").lower()
+    if word == "minimal":
+        return Choice(state=PlanState.ON, effort=nearest_effort(word, turned.efforts), remarks=remarks)
+    return replace(_effort_for(word_level(word), turned), remarks=remarks)
+
+
+def _word(word: str, turned: Knobs, bounds: Bounds) -> Choice:
+    level = word_level(word)
+    if not turned.efforts:
+        choice = _level(level, turned, bounds)
+        if word == LEVEL_WORDS[level]:
+            return choice
+        remark = f"This model has no efforts: `{word}` counts as {LEVEL_WORDS[level]}"
+        return replace(choice, remarks=(*choice.remarks, remark))
+    effort = nearest_effort(word, turned.efforts)
+    remarks = () if effort.lower() == word else (f"This model has no effort `{word}`: using {effort.upper()}",)
+    if turned.levels_by == "budget":
+        return replace(_level(level, turned, bounds), effort=effort, remarks=remarks)
+    return Choice(state=PlanState.ON, effort=effort, remarks=remarks)
+
+
+def _budget(nominal: int, turned: Knobs, bounds: Bounds) -> Choice:
+    """A nominal budget made legal: in the model's range, under the cap, leaving room for the answer."""
+    span = turned.budget
+    assert span is not None
+    remarks: list[str] = []
+    sent = min(max(nominal, span.min), span.max)
+    if sent != nominal:
+        remarks.append(f"This model takes budgets of {span.min:,} to {count(span.max, 'token')}")
+    if bounds.cap is not None and sent > bounds.cap:
+        sent = max(bounds.cap, span.min)
+        remarks.append(f"The dynamic budget is active: cut to {count(sent, 'token')}")
+    if bounds.output is not None:
+        sent = min(sent, max(SMALLEST_BUDGET, span.min, bounds.output - ANSWER_ROOM))
+        if sent >= bounds.output:
+            return _no_room(turned, bounds.output, nominal)
+        if bounds.output - sent < ANSWER_ROOM:
+            left = f"The output limit of {count(bounds.output, 'token')} leaves {bounds.output - sent:,} for the answer"
+            remarks.append(f"{left}: this model thinks with {max(SMALLEST_BUDGET, span.min):,} or more")
+    return Choice(state=PlanState.ON, nominal_budget=nominal, budget=sent, remarks=tuple(remarks))
+
+
+def _no_room(turned: Knobs, output: int, nominal: int) -> Choice:
+    remark = f"An output limit of {count(output, 'token')} leaves no room to think"
+    if turned.switch:
+        return Choice(
+            state=PlanState.OFF, switched=True, nominal_budget=nominal, remarks=(f"{remark}: thinking is off",)
+        )
+    least = turned.budget.min if turned.budget else nominal
+    return Choice(
+        state=PlanState.CANNOT_DISABLE,
+        nominal_budget=nominal,
+        budget=least,
+        remarks=(f"{remark}, and this model cannot switch thinking off: using {count(least, 'token')}",),
+    )

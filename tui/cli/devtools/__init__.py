@@ -1,0 +1,1 @@
+"""Commands for bug reports and tests: recorded responses decoded, requests encoded."""

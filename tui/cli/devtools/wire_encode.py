@@ -1,0 +1,246 @@
+"""``ponder wire encode``: the request that a conversation file would become, keys masked."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from tui.app.applied_settings import engine_settings
+from tui.catalog.catalog import Catalog, effective_quirks
+from tui.catalog.facts import AuthStyle, ModelFacts, ProviderFacts
+from tui.catalog.model_spec import parse_spec, split_asked
+from tui.catalog.plan import unsaid_level
+from tui.catalog.plan_settings import PLAN_KEYS
+from tui.catalog.provider_rows import user_provider
+from tui.catalog.quirks import Quirks
+from tui.cli.devtools.conversation_file import Conversation, ResponsePlace, read_conversation
+from tui.cli.known_keys import known_keys
+from tui.cli.messages import tell
+from tui.cli.user_catalog import say, user_catalog
+from tui.domain.blocks import ThinkingBlock, ToolCallBlock, ToolResultBlock
+from tui.domain.errors import PonderError
+from tui.domain.messages import Message, Origin, Turn, WireName
+from tui.domain.printable import json_escaped
+from tui.domain.request import ChatRequest
+from tui.domain.thinking import ModelSpec
+from tui.engine.planner import CataloguePlanner
+from tui.engine.ports import Ask, Target
+from tui.engine.settings import EngineSettings
+from tui.engine.token_meter import CalibratedScales
+from tui.providers.http.address import joined
+from tui.providers.http.request import public_headers
+from tui.providers.keys.lookup import Keys
+from tui.providers.redacted_request import shown_request
+from tui.settings.layers import Layer
+from tui.settings.paths import find_paths
+from tui.wires.json_text import dumps, loads
+from tui.wires.read import children, text
+from tui.wires.registry import wire_named
+from tui.wires.wire import Encoded
+
+OF_THE_TRANSPORT = ("user-agent", "accept")
+"""Headers that are the same for every request."""
+
+SPELLING_ON = {WireName.OPENAI_CHAT: "openai-chat", WireName.OPENAI_RESPONSES: "openai-responses"}
+"""How thinking is asked for on a wire that is not the model's usual one; only OpenAI's two have that."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare arguments and options."""
+    parser.description = "Print the request that a conversation file would become, as JSON, keys masked."
+    parser.add_argument("file", type=Path, metavar="FILE", help="a conversation file (JSON)")
+    parser.add_argument("--model", required=True, metavar="NAME[/LEVEL]", help="the model to send to")
+    parser.add_argument("--provider", metavar="P", help="its provider, where the name does not say it")
+    parser.add_argument(
+        "--set", action="append", default=[], dest="assignments", metavar="KEY=VALUE", help="a setting, as with /set"
+    )
+    parser.add_argument("--max-output", type=int, metavar="N", help="limit for the answer, thinking included")
+
+
+def run(args: argparse.Namespace) -> int:
+    """0 with the request on stdout, 2 with the reason on stderr."""
+    try:
+        print(json_escaped(encoded_request(args)))
+    except PonderError as error:
+        say(error)
+        return 2
+    return 0
+
+
+def encoded_request(args: argparse.Namespace) -> str:
+    """The JSON line of the request."""
+    user = user_catalog(os.environ).assigned(args.assignments)
+    stamps = Stamps(user.catalog, args.provider)
+    conversation = read_conversation(args.file, stamps.of)
+    goal = _goal(args.model, stamps, conversation)
+    user.require_right_rows(goal.spec)
+    layers = user.layers_for(goal.facts, level_said=goal.spec.asked is not None)
+    if args.max_output is not None:
+        layers = layers.with_value(Layer.COMMAND_LINE, "generation.maxOutput", args.max_output)
+    if goal.spec.asked is None:
+        values = {name: layers.for_plan(name) for name in PLAN_KEYS}
+        goal = replace(goal, spec=replace(goal.spec, asked=unsaid_level(values)))
+    settings = engine_settings(layers, stamps.catalog)
+    request = _request(conversation, goal, settings, args.file.name)
+    for warning in (
+        *stamps.remarks,
+        *_unanswering(conversation.turns),
+        *request.plan.warnings,
+        *request.outgoing.warnings,
+    ):
+        tell(f"ponder: {warning}")
+    spelled = wire_named(goal.facts.wire).encode(request, goal.quirks)
+    return dumps(
+        shown_request(
+            _as_asked(goal.provider),
+            method=spelled.method,
+            url=joined(goal.provider.base_url_for(goal.facts.wire), goal.provider.paths.get("chat", spelled.path)),
+            headers=_headers(goal.provider, spelled),
+            body=spelled.body,
+            redactor=known_keys(user, os.environ),
+        )
+    )
+
+
+@dataclass(slots=True)
+class Stamps:
+    """Where recorded responses came from, as the catalogue knows it.
+
+    A recording may come from a place that has no row. It then is a place of its own, unless the user names the
+    provider to continue at: then that is taken at its word, because nothing else is known of the place.
+    """
+
+    catalog: Catalog
+    asked_provider: str | None
+    remarks: list[str] = field(default_factory=list)
+
+    def of(self, place: ResponsePlace) -> tuple[Origin, Quirks]:
+        """The stamp of a response, and how its server differs."""
+        provider = self._provider(place)
+        facts = facts_on(self.catalog.find(provider.id, place.model), place.wire)
+        return stamp(provider, facts), effective_quirks(provider, facts)
+
+    def _provider(self, place: ResponsePlace) -> ProviderFacts:
+        known = self.catalog.providers()
+        if place.provider in known:
+            return known[place.provider]
+        asked = known.get(self.asked_provider or "")
+        if asked is not None:
+            self._remark(f"`{place.provider}` has no row: its responses are taken for `{asked.id}`'s.")
+            return asked
+        self._remark(f"`{place.provider}` has no row: it is taken for a server of the {place.wire} wire.")
+        row = {"wire": place.wire.value, "base_url": f"https://{place.provider or 'unknown'}.invalid"}
+        new = user_provider(place.provider or "unknown", row, "the conversation file")
+        self.catalog = replace(self.catalog, own_providers={**self.catalog.own_providers, new.id: new})
+        return new
+
+    def _remark(self, sentence: str) -> None:
+        if sentence not in self.remarks:
+            self.remarks.append(sentence)
+
+
+def facts_on(facts: ModelFacts, wire: WireName) -> ModelFacts:
+    """The facts of a model that was spoken to on another wire than ours would be."""
+    if facts.wire is wire:
+        return facts
+    return replace(facts, wire=wire, spelling=SPELLING_ON.get(wire, facts.spelling))
+
+
+def stamp(provider: ProviderFacts, facts: ModelFacts) -> Origin:
+    """What answers from there carry."""
+    host = urlsplit(provider.base_url_for(facts.wire)).netloc.rpartition("@")[2].lower()
+    return Origin(provider=provider.id, wire=facts.wire, host=host, model=facts.id, family=facts.family)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Goal:
+    """The model to send to."""
+
+    spec: ModelSpec
+    provider: ProviderFacts
+    facts: ModelFacts
+    quirks: Quirks
+
+
+def _goal(name: str, stamps: Stamps, conversation: Conversation) -> Goal:
+    if stamps.asked_provider is None:
+        spec = parse_spec(name, stamps.catalog)
+    else:
+        model, asked = split_asked(name.removeprefix(f"{stamps.asked_provider}/"))
+        spec = ModelSpec(provider=stamps.catalog.provider(stamps.asked_provider).id, model=model, asked=asked)
+    provider = stamps.catalog.provider(spec.provider)
+    facts = _on_the_recorded_wire(stamps.catalog.find(spec.provider, spec.model), conversation.turns)
+    quirks = effective_quirks(provider, facts)
+    described = provider.source.startswith("packaged") and facts.wire in (provider.wire, *provider.wire_quirks)
+    if facts.wire is WireName.OPENAI_CHAT and not described:
+        quirks = replace(quirks, thinking_back=_field_for(conversation.turns))
+    return Goal(spec=spec, provider=provider, facts=facts, quirks=quirks)
+
+
+def _answers(turns: Sequence[Turn]) -> Iterable[Message]:
+    return (message for turn in reversed(turns) for message in reversed(turn.messages) if message.origin)
+
+
+def _on_the_recorded_wire(facts: ModelFacts, turns: Sequence[Turn]) -> ModelFacts:
+    """A conversation goes on where it was: on the wire of its last answer, if that came from the same model."""
+    last = next((message.origin for message in _answers(turns)), None)
+    if last is None or (last.provider, last.model) != (facts.provider, facts.id):
+        return facts
+    return facts_on(facts, last.wire)
+
+
+def _field_for(turns: Sequence[Turn]) -> str:
+    """Where a server nobody has described gets its thinking back: details if they are sealed, else the usual field."""
+    thoughts = (block for message in _answers(turns) for block in message.blocks if isinstance(block, ThinkingBlock))
+    details = (loads(block.seal.raw) for block in thoughts if block.seal is not None and block.seal.raw)
+    entries = (entry for array in details for entry in children({"details": array}, "details"))
+    sealed = any(text(entry, "format") not in ("", "unknown") or text(entry, "signature") for entry in entries)
+    return "reasoning_details" if sealed else "reasoning_content"
+
+
+def _request(conversation: Conversation, goal: Goal, settings: EngineSettings, name: str) -> ChatRequest:
+    """The request as the engine makes it; ``name`` stands for the session."""
+    place = replace(goal.provider, wire=goal.facts.wire, quirks=goal.quirks, wire_quirks={})
+    facts = replace(goal.facts, quirks={})
+    ask = Ask(
+        session=name,
+        turns=conversation.turns,
+        target=Target(provider=place, facts=facts, origin=stamp(place, facts)),
+        spec=goal.spec,
+        settings=replace(settings, system=conversation.system or settings.system),
+        tools=conversation.tools if settings.tools and facts.tools else (),
+    )
+    return CataloguePlanner(Catalog(), CalibratedScales()).request(ask)
+
+
+def _unanswering(turns: Sequence[Turn]) -> Iterable[str]:
+    """Results that no call asked for cannot be sent."""
+    called: set[str] = set()
+    for message in (message for turn in turns for message in turn.messages):
+        for block in message.blocks:
+            if isinstance(block, ToolCallBlock):
+                called.add(block.call_id)
+            elif isinstance(block, ToolResultBlock) and block.call_id not in called:
+                yield f"The result for `{block.call_id}` is left out: no call before it has that id"
+
+
+def _headers(provider: ProviderFacts, spelled: Encoded) -> dict[str, str]:
+    """All but the key's and those that are the same for every request."""
+    headers = public_headers(provider, spelled)
+    return {name: value for name, value in headers.items() if name not in OF_THE_TRANSPORT}
+
+
+def _as_asked(provider: ProviderFacts) -> ProviderFacts:
+    """The provider as this user asks it: a key that it does not need only goes where there is one."""
+    return replace(provider, auth=AuthStyle.NONE) if provider.key_optional and not _has_key(provider) else provider
+
+
+def _has_key(provider: ProviderFacts) -> bool:
+    try:
+        return Keys(find_paths(os.environ).credentials_file).find(provider) is not None
+    except PonderError:
+        return False

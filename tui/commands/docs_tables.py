@@ -1,0 +1,54 @@
+"""The command table as markdown, for the README and ``docs/keys.md``; a test keeps the files in step."""
+
+from __future__ import annotations
+
+from tui.commands.key_labels import key_words
+from tui.commands.registry import Group, Registry
+
+BEGIN, END = "<!-- {name}: made from the command table -->", "<!-- end of {name} -->"
+
+
+def slash_table(registry: Registry) -> str:
+    """Slash commands, chapter by chapter."""
+    rows = ["| command | what it does |", "|---|---|"]
+    for group in Group:
+        for command in registry:
+            if command.group is group and command.slash:
+                words = f" {command.argument.words}" if command.argument else ""
+                rows.append(f"| `/{command.slash}{_cell(words)}` | {_cell(command.help)} |")
+    return "\n".join(rows)
+
+
+def key_table(registry: Registry) -> str:
+    """Keys, chapter by chapter."""
+    rows = ["| key | where | what it does |", "|---|---|---|"]
+    for group in Group:
+        for command in registry:
+            if command.group is group and command.keys:
+                keys = " ".join(f"`{key_words(key)}`" for key in command.keys)
+                rows.append(f"| {keys} | {command.place.value} | {_cell(command.help)} |")
+    return "\n".join(rows)
+
+
+def id_table(registry: Registry) -> str:
+    """Every command with the id that ``keys.toml`` names it by, chapter by chapter."""
+    rows = ["| id | what it is | key | where |", "|---|---|---|---|"]
+    for group in Group:
+        for command in registry:
+            if command.group is group:
+                keys = " ".join(f"`{key_words(key)}`" for key in command.keys)
+                rows.append(f"| `{command.id}` | {_cell(command.title)} | {keys} | {command.place.value} |")
+    return "\n".join(rows)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def with_section(document: str, name: str, content: str) -> str:
+    """The document with what stands between the marks of ``name`` replaced."""
+    begin, end = BEGIN.format(name=name), END.format(name=name)
+    head, found, rest = document.partition(begin)
+    if not found:
+        raise ValueError(f"no marks for {name}")
+    return f"{head}{begin}\n{content}\n{end}{rest.partition(end)[2]}"

@@ -1,0 +1,246 @@
+"""What will really be sent: the one function that decides it, with a reason for every stored block.
+
+Encoder, meter and inspector read its result; none of them has an opinion of its own. Nothing is changed in the
+store: this is a view. The stages, in order: compressed and superseded parts, strip policy and echo rule, seals
+(``thinking_back``), what the model takes as input, and what the wire demands of a history (``legality``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tui.catalog.facts import ModelFacts
+from tui.catalog.quirks import Quirks
+from tui.context.legality import make_legal
+from tui.context.readable import scrubbed
+from tui.context.selection_draft import Draft, Item, Ledger
+from tui.context.thinking_back import Aim, Place, Repair, ThinkingJudge, same_place
+from tui.context.wire_rules import RULES
+from tui.domain.blocks import (
+    Block,
+    ImageBlock,
+    OpaqueBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolCallBlock,
+    ToolResultBlock,
+)
+from tui.domain.compression import CompressionView
+from tui.domain.fast_dataclass import dataclass
+from tui.domain.messages import Message, Origin, Role, Turn
+from tui.domain.request import Outgoing, OutgoingMessage, Reason
+from tui.domain.thinking import ReasoningRules, ThinkingPlan
+from tui.wires.json_text import NotJSON, loads
+from tui.wires.read import text
+
+IMAGE_OMITTED = "[image omitted]"
+INTERRUPTED_MARK = " [interrupted]"
+
+
+def has_open_loop(turn: Turn) -> bool:
+    """Whether the tool loop of a conversation's last turn is unfinished."""
+    if turn.open:
+        return True
+    last = next((message for message in reversed(turn.messages) if not message.superseded), None)
+    if last is None:
+        return False
+    if last.role is Role.ASSISTANT:
+        return any(isinstance(block, ToolCallBlock) and not block.partial for block in last.blocks)
+    return last.role is Role.TOOL
+
+
+def _has_answer(turn: Turn) -> bool:
+    return any(message.role is Role.ASSISTANT and not message.superseded for message in turn.messages)
+
+
+def select(  # noqa: PLR0913 - each is an independent fact about the next request, all but the first by name
+    turns: Sequence[Turn],
+    *,
+    rules: ReasoningRules,
+    target: Origin,
+    facts: ModelFacts,
+    quirks: Quirks,
+    plan: ThinkingPlan,
+    has_tools: bool,
+    compression: CompressionView | None = None,
+    repair: frozenset[Repair] | None = None,
+) -> Outgoing:
+    """What goes of a conversation, in which shape, and why; pure and linear."""
+    view = compression or CompressionView()
+    aim = Aim(
+        rules=rules,
+        target=target,
+        facts=facts,
+        quirks=quirks,
+        plan=plan,
+        wire=RULES[target.wire],
+        has_tools=has_tools and facts.tools,
+        folded=bool(view.folded or view.shortened),
+        repair=repair or frozenset(),
+    )
+    ledger = Ledger()
+    drafts = _Selection(aim, ledger, view).drafts(turns)
+    legal = make_legal(drafts, aim, ledger) if turns else []
+    return Outgoing(
+        messages=tuple(_finished(draft) for draft in legal),
+        verdicts=tuple(ledger.verdicts),
+        warnings=tuple(ledger.warnings),
+    )
+
+
+def _finished(draft: Draft) -> OutgoingMessage:
+    return OutgoingMessage(
+        role=draft.role,
+        blocks=tuple(item.block for item in draft.items),
+        origin=None if draft.lost_call else draft.origin,
+        source_id=draft.source.id if draft.source else None,
+        in_open_loop=draft.in_open_loop,
+        joined=draft.joined,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Selection:
+    """The stages that look at one block at a time."""
+
+    aim: Aim
+    ledger: Ledger
+    view: CompressionView
+
+    def drafts(self, turns: Sequence[Turn]) -> list[Draft]:
+        """The messages that go, block by block as they go."""
+        drafts: list[Draft] = []
+        places = self._places(turns)
+        told = False
+        for turn in turns:
+            if turn.id in self.view.folded:
+                self._stay(turn.messages, Reason.COMPRESSED)
+                if not told:
+                    drafts.append(Draft(Role.USER, [Item(TextBlock(text=scrubbed(self.view.as_message())))]))
+                    told = True
+                continue
+            drafts.extend(self._turn(turn, places[turn.id]))
+        return drafts
+
+    def _places(self, turns: Sequence[Turn]) -> dict[str, Place]:
+        """Where each turn stands; a prompt still waiting for its answer is not the last finished turn."""
+        places = {turn.id: Place.OLDER for turn in turns}
+        if turns and has_open_loop(turns[-1]):
+            places[turns[-1].id] = Place.OPEN_LOOP
+        answered = (turn.id for turn in reversed(turns) if _has_answer(turn))
+        last = next((turn_id for turn_id in answered if places[turn_id] is Place.OLDER), None)
+        if last is not None:
+            places[last] = Place.LAST_FINISHED
+        return places
+
+    def _turn(self, turn: Turn, place: Place) -> list[Draft]:
+        live = [message for message in turn.messages if not message.superseded]
+        used_tools = any(isinstance(block, ToolCallBlock) for message in live for block in message.blocks)
+        drafts = []
+        for message in turn.messages:
+            if message.superseded:
+                self._stay((message,), Reason.SUPERSEDED)
+            else:
+                drafts.append(self._message(message, place, turn_used_tools=used_tools))
+        return drafts
+
+    def _stay(self, messages: Sequence[Message], reason: Reason) -> None:
+        for message in messages:
+            for index in range(len(message.blocks)):
+                self.ledger.note(message, index, reason, sent=False)
+
+    def _message(self, message: Message, place: Place, *, turn_used_tools: bool) -> Draft:
+        draft = Draft(message.role, [], source=message, in_open_loop=place is Place.OPEN_LOOP)
+        judge = ThinkingJudge(self.aim, self.ledger)
+        at_home = same_place(message.origin, self.aim.target) and Repair.DROP_THINKING not in self.aim.repair
+        for index, stored in enumerate(message.blocks):
+            block: Block | None
+            if isinstance(stored, ThinkingBlock):
+                block, reason = judge.judge(stored, message, place, turn_used_tools=turn_used_tools)
+                draft.lost_thinking = draft.lost_thinking or not isinstance(block, ThinkingBlock)
+            else:
+                bare = self.aim.wire.ids_need_thinking and draft.lost_thinking
+                block, reason = self._other(stored, message, at_home=at_home, bare_of_ids=bare)
+            key = self.ledger.note(message, index, reason, sent=block is not None)
+            if block is not None:
+                draft.items.append(Item(block, key))
+        return draft
+
+    def _other(
+        self, stored: Block, message: Message, *, at_home: bool, bare_of_ids: bool
+    ) -> tuple[Block | None, Reason]:
+        """Anything but thinking: the block as it goes, or None, and why."""
+        match stored:
+            case TextBlock() | ToolCallBlock():
+                return _unsealed_where(stored, at_home=at_home, bare_of_ids=bare_of_ids), Reason.SENT
+            case ImageBlock():
+                return self._image(stored, message, at_home=at_home)
+            case ToolResultBlock():
+                return self._result(stored, message), Reason.SENT
+            case _:
+                if message.interrupted:
+                    return None, Reason.INTERRUPTED  # half of a pair, most likely: a call without its answer
+                return self._opaque(stored, at_home=at_home, bare_of_ids=bare_of_ids)
+
+    def _opaque(self, stored: Block, *, at_home: bool, bare_of_ids: bool) -> tuple[Block | None, Reason]:
+        if isinstance(stored, OpaqueBlock) and stored.unread:
+            return None, Reason.UNREAD  # no provider said it, so none would understand it
+        if not (at_home and self.aim.wire.opaque):
+            return None, Reason.FOREIGN
+        if isinstance(stored, OpaqueBlock) and not _taken_back(stored, self.aim.wire.opaque_refused):
+            return None, Reason.UNSUPPORTED_INPUT
+        # Its id is inside the raw item, and the thinking that led to it is not there any more.
+        if bare_of_ids and isinstance(stored, OpaqueBlock):
+            return None, Reason.POLICY
+        return stored, Reason.SENT
+
+    def _takes(self, image: ImageBlock) -> bool:
+        there = image.data or (image.url and self.aim.wire.image_urls)
+        return bool(there) and "image" in self.aim.facts.inputs and Repair.DROP_IMAGES not in self.aim.repair
+
+    def _image(self, image: ImageBlock, message: Message, *, at_home: bool) -> tuple[Block, Reason]:
+        if self._takes(image) and (message.role is Role.USER or self.aim.wire.assistant_images):
+            return image if at_home or image.seal is None else replace(image, seal=None), Reason.SENT
+        return TextBlock(text=IMAGE_OMITTED), Reason.UNSUPPORTED_INPUT
+
+    def _result(self, result: ToolResultBlock, message: Message) -> ToolResultBlock:
+        short = self.view.shortened.get((message.id, result.call_id))
+        if short is not None:
+            return replace(result, content=(TextBlock(text=scrubbed(short)),))
+        wire = self.aim.wire
+        images = (wire.result_images or self.aim.quirks.tool_images) and (
+            not result.failed or wire.failed_result_images
+        )
+        content: list[TextBlock | ImageBlock] = []
+        for part in result.content:
+            if isinstance(part, TextBlock):
+                if part.text:
+                    content.append(TextBlock(text=scrubbed(part.text)))
+            elif images and self._takes(part):
+                content.append(part)
+            else:
+                content.append(TextBlock(text=IMAGE_OMITTED))
+        return replace(result, content=tuple(content))
+
+
+def _taken_back(item: OpaqueBlock, refused: frozenset[str]) -> bool:
+    if not refused or item.label in refused:
+        return not refused
+    try:
+        return text(loads(item.raw), "name") not in refused
+    except NotJSON:
+        return True
+
+
+def _unsealed_where(block: TextBlock | ToolCallBlock, *, at_home: bool, bare_of_ids: bool) -> TextBlock | ToolCallBlock:
+    """The block with the seals that are still valid; partial words say that they are."""
+    seal = block.seal if at_home and not block.partial else None
+    if seal is not None and bare_of_ids:
+        seal = replace(seal, id=None)
+    if isinstance(block, ToolCallBlock):
+        return replace(block, seal=seal)
+    text = scrubbed(block.text)
+    if block.partial and text and not text.isspace():
+        text += INTERRUPTED_MARK
+    return replace(block, text=text, seal=seal, partial=False)

@@ -1,0 +1,107 @@
+"""Tool calls as servers want them: arguments that are a JSON object, ids that occur once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tui.context.selection_draft import Draft
+from tui.domain.blocks import ToolCallBlock, ToolResultBlock
+from tui.domain.lazy_regex import late_pattern
+from tui.domain.messages import Role
+from tui.wires.json_text import NotJSON, dumps, loads
+
+LEGAL_NAME = late_pattern(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
+"""A tool's name that every server takes."""
+FOREIGN = late_pattern(r"[^A-Za-z0-9_-]")
+LONGEST_NAME = 64
+UNREADABLE = "unreadable_arguments"
+"""Key under which arguments go back that were no JSON object."""
+
+
+def legal_name(name: str) -> str:
+    """The name unchanged where every server takes it.
+
+    Models call tools that do not exist by names no tool can have (``functions.list_dir``), and servers refuse a history
+    with one.
+    """
+    if LEGAL_NAME.fullmatch(name):
+        return name
+    spelled = FOREIGN.sub("_", name)
+    return (spelled if LEGAL_NAME.match(spelled) else f"_{spelled}")[:LONGEST_NAME]
+
+
+def legal_arguments(arguments: str) -> str:
+    """The arguments unchanged where they are a JSON object every server can read, else as close as can be."""
+    if not arguments.strip():
+        return "{}"
+    try:
+        parsed = loads(arguments)
+    except NotJSON:
+        return dumps({UNREADABLE: _readable(arguments)})
+    if not isinstance(parsed, dict):
+        return dumps({UNREADABLE: arguments})
+    return _readable(arguments) if _escapes_surrogates(arguments) or not _encodable(arguments) else arguments
+
+
+def _readable(text: str) -> str:
+    """Lone surrogates, plain or escaped, out of a text that may be JSON."""
+    plain = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    try:
+        parsed = loads(plain)
+    except NotJSON:
+        return plain
+    return dumps(_mended(parsed))
+
+
+def _mended(value: object) -> object:
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, list):
+        return [_mended(item) for item in value]
+    if isinstance(value, dict):
+        return {str(_mended(key)): _mended(item) for key, item in value.items()}
+    return value
+
+
+def _escapes_surrogates(text: str) -> bool:
+    return "\\ud" in text or "\\uD" in text
+
+
+def _encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def uniquely_named(drafts: Sequence[Draft]) -> None:
+    """Give a call id that occurs again a new name, in the call and in its result, which stands right behind."""
+    used: set[str] = set()
+    for place, draft in enumerate(drafts):
+        if draft.role is not Role.ASSISTANT:
+            continue
+        names = [_fresh(call.call_id or "call", used) for call in draft.calls()]
+        if not names:
+            continue
+        _rename(draft, names)
+        _rename(drafts[place + 1], names)
+
+
+def _fresh(wanted: str, used: set[str]) -> str:
+    name, count = wanted, 1
+    while name in used:
+        count += 1
+        name = f"{wanted}_{count}"
+    used.add(name)
+    return name
+
+
+def _rename(draft: Draft, names: Sequence[str]) -> None:
+    at_hand = iter(names)
+    for item in draft.items:
+        if isinstance(item.block, ToolCallBlock | ToolResultBlock):
+            name = next(at_hand)
+            if name != item.block.call_id:
+                item.block = replace(item.block, call_id=name)

@@ -1,0 +1,114 @@
+"""The engine's compressor over the context room: whom to ask for a summary, how much to give, what to make of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tui.context import compress
+from tui.domain.blocks import TextBlock
+from tui.domain.compression import CompressionPreview, CompressionView
+from tui.domain.fast_dataclass import dataclass
+from tui.domain.messages import Message
+from tui.domain.request import ChatRequest
+from tui.engine.planner import CataloguePlanner
+from tui.engine.ports import Ask, Folding, Target
+
+SHARE_FOR_READING = 0.6
+"""Of the summariser's window; the rest is its answer, its thinking and our errors of estimation."""
+LEAST_TO_READ = 500
+"""Tokens below which a smaller portion is not worth a request."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Notes:
+    """What a folding was made from."""
+
+    made: compress.CompressionPlan
+    ask: Ask
+    writer: Target
+    instruction: str
+    limit: int | None
+
+
+class ContextCompressor:
+    """Folds finished turns by the context room's rules."""
+
+    def __init__(self, planner: CataloguePlanner) -> None:
+        self._planner = planner
+
+    def fold(self, ask: Ask, writer: Target, instruction: str) -> Folding | None:
+        """What to ask ``writer`` for a summary; None when there is nothing that could be folded."""
+        made = self._plan(ask)
+        if made is None:
+            return None
+        window = writer.facts.context_window
+        limit = None if window is None else int(window * SHARE_FOR_READING)
+        return self._folding(_Notes(made=made, ask=ask, writer=writer, instruction=instruction, limit=limit))
+
+    def preview(self, ask: Ask, writer: Target) -> CompressionPreview | None:
+        """What folding now would come to; None when there is nothing that could be folded."""
+        made = self._plan(ask)
+        if made is None:
+            return None
+        name = f"{writer.provider.id}/{writer.facts.id}"
+        return compress.preview(made, ask.turns, self._planner.meter(ask), name)
+
+    def smaller(self, folding: Folding) -> Folding | None:
+        """The same with half as much to read."""
+        notes = _notes(folding)
+        limit = min(notes.made.folded_tokens, notes.limit or notes.made.folded_tokens) // 2
+        return self._folding(replace(notes, limit=limit)) if limit >= LEAST_TO_READ else None
+
+    def apply(self, ask: Ask, folding: Folding, answer: Message) -> CompressionView:
+        """The view with the summary in it; raises CompressionError when the summary is useless."""
+        summary = "".join(block.text for block in answer.blocks if isinstance(block, TextBlock))
+        return compress.apply(_notes(folding).made, summary, answer.stop, family=ask.target.facts.tokenizer)
+
+    def shorten(self, ask: Ask, *, newest_first: bool) -> CompressionView | None:
+        """The view with large tool results cut; None when none is large."""
+        reading = self._planner.meter(ask)
+        over = reading.effective - reading.trigger if reading.trigger is not None else 0
+        return compress.shorten_results(
+            ask.turns,
+            ask.view,
+            need=max(over, reading.effective // 4),
+            newest_first=newest_first,
+            family=ask.target.facts.tokenizer,
+        )
+
+    def _plan(self, ask: Ask) -> compress.CompressionPlan | None:
+        return compress.plan(
+            ask.turns,
+            self._planner.request(ask).outgoing,
+            self._planner.meter(ask),
+            keep_turns=ask.settings.keep_turns,
+            earlier=ask.view,
+            family=ask.target.facts.tokenizer,
+        )
+
+    def _folding(self, notes: _Notes) -> Folding:
+        outgoing = compress.prompt(
+            notes.made,
+            notes.ask.turns,
+            self._planner.request(notes.ask).outgoing,
+            instruction=notes.instruction,
+            limit=notes.limit,
+            family=notes.ask.target.facts.tokenizer,
+        )
+        plan = self._planner.quiet_plan(notes.writer)
+        request = ChatRequest(
+            model=notes.writer.facts.id,
+            outgoing=outgoing,
+            plan=plan,
+            system=compress.SYSTEM,
+            max_output=plan.max_output,
+            num_ctx=notes.ask.settings.context_limit or notes.writer.facts.context_window,
+            extra_body=notes.writer.provider.extra_body,
+        )
+        return Folding(request=request, turns=len(notes.made.turns), before=notes.made.before, plan=notes)
+
+
+def _notes(folding: Folding) -> _Notes:
+    if not isinstance(folding.plan, _Notes):
+        raise AssertionError("a folding of another compressor")
+    return folding.plan

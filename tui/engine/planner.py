@@ -1,0 +1,237 @@
+"""Turns and settings to a request: the catalogue's plan and the context room's selection, put together in one place."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Protocol
+from urllib.parse import urlsplit
+
+from tui.catalog.catalog import Catalog, effective_quirks
+from tui.catalog.facts import ModelFacts, Price
+from tui.catalog.plan import DynamicBudget, plan
+from tui.context.bill import priced
+from tui.context.select import select
+from tui.context.thinking_back import Repair
+from tui.domain.messages import Origin, Role, Turn
+from tui.domain.request import ChatRequest
+from tui.domain.thinking import ModelSpec, ThinkingLevel, ThinkingPlan
+from tui.domain.usage import MeterReading, Usage
+from tui.engine.context_window import opened_window
+from tui.engine.ports import Ask, Repairs, Target
+from tui.engine.refused_parameters import without_parameter
+
+DEFAULT_LEVEL = ThinkingLevel.MED
+"""Where nobody says a level."""
+
+
+class Scales(Protocol):
+    """Weighs requests in tokens, and learns from what providers report."""
+
+    def reading(self, ask: Ask, request: ChatRequest) -> MeterReading:
+        """What a request, and the draft in the ask, would weigh."""
+        ...
+
+    def learn(self, ask: Ask, request: ChatRequest, usage: Usage) -> None:
+        """What it really weighed."""
+        ...
+
+    def resume(self, ask: Ask, request: ChatRequest, usage: Usage) -> None:
+        """What it really weighed when this conversation was last open: nothing new is learned from it."""
+        ...
+
+
+KEPT_REQUESTS = 3
+"""Requests remembered: the one being typed for, the one running, the one being compressed."""
+
+
+def _nowhere(facts: ModelFacts) -> Price | None:
+    return None
+
+
+def _unknown(provider: str, base_url: str) -> str:
+    return ""
+
+
+class CataloguePlanner:
+    """The engine's planner over the real catalogue and the real selection."""
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        scales: Scales,
+        account: Callable[[str, str], str] = _unknown,
+        price_elsewhere: Callable[[ModelFacts], Price | None] = _nowhere,
+    ) -> None:
+        """``account`` names the account at (provider, base URL) without saying the key; "" while it is not known.
+
+        ``price_elsewhere`` is asked for prices that the catalogue does not have.
+        """
+        self.catalog = catalog
+        """May be replaced by a newer one; it holds from the next request on."""
+        self._scales = scales
+        self._account = account
+        self._price_elsewhere = price_elsewhere
+        self._made: deque[tuple[Ask, ChatRequest]] = deque(maxlen=KEPT_REQUESTS)
+
+    def target(self, spec: ModelSpec) -> Target:
+        """Where a name leads; raises UnknownModel."""
+        provider = self.catalog.provider(spec.provider)
+        facts = self.catalog.find(spec.provider, spec.model)
+        host = urlsplit(provider.base_url_for(facts.wire)).netloc.rpartition("@")[2].lower()
+        origin = Origin(provider=provider.id, wire=facts.wire, host=host, model=facts.id, family=facts.family)
+        return Target(provider=provider, facts=facts, origin=origin)
+
+    def stamp(self, target: Target) -> Origin:
+        """The origin of what comes from there now; its account is known once its key was looked for."""
+        base_url = target.provider.base_url_for(target.facts.wire)
+        return replace(target.origin, account=self._account(target.provider.id, base_url))
+
+    def plan(self, ask: Ask) -> ThinkingPlan:
+        """How the thinking will be controlled."""
+        made = self._plan(ask, None)
+        if not ask.settings.dynamic_budget:
+            return made
+        weight = self._scales.reading(ask, self._request(ask, made)).effective
+        return self._plan(ask, weight)
+
+    def request(self, ask: Ask) -> ChatRequest:
+        """The request itself."""
+        for made, request in self._made:
+            if _same_but_for_the_draft(made, ask):
+                return request
+        request = self._request(ask, self.plan(ask))
+        for name in ask.repairs.without:
+            request = without_parameter(request, name)
+        self._made.append((ask, request))
+        return request
+
+    def meter(self, ask: Ask) -> MeterReading:
+        """What that request would weigh."""
+        return self._scales.reading(ask, self.request(ask))
+
+    def learn(self, ask: Ask, usage: Usage) -> None:
+        """The provider reported what this request really weighed."""
+        self._scales.learn(ask, self.request(ask), usage)
+
+    def resume(self, ask: Ask) -> None:
+        """A stored conversation goes on: its last reported count anchors the meter again."""
+        found = as_last_asked(ask)
+        if found is not None:
+            self._scales.resume(found[0], self.request(found[0]), found[1])
+
+    def nearest(self, spec: ModelSpec) -> tuple[str, ...]:
+        """Names of models the user may have meant."""
+        from tui.catalog.similar_models import nearest_models  # only wanted where a name was wrong
+
+        name = f"{spec.provider}/{spec.model}"
+        return tuple(found for found in nearest_models(name, self.catalog) if found != name)
+
+    def cost(self, target: Target, usage: Usage) -> float | None:
+        """Dollars: the provider's own word, else by the catalogue's prices; None where something is unknown."""
+        if usage.cost is not None:
+            return usage.cost
+        price = target.facts.price or self._price_elsewhere(target.facts)
+        return None if price is None else priced(usage, price)
+
+    def quiet_plan(self, target: Target) -> ThinkingPlan:
+        """As little thinking as a model can do, for chores such as summaries."""
+        return plan(target.facts, target.provider, ThinkingLevel.NONE, with_tools=False)
+
+    def _plan(self, ask: Ask, context_tokens: int | None) -> ThinkingPlan:
+        settings, asked = ask.settings, ask.spec.asked
+        dynamic = DynamicBudget(threshold=settings.dynamic_budget_above) if settings.dynamic_budget else None
+        return plan(
+            ask.target.facts,
+            ask.target.provider,
+            asked if asked is not None else DEFAULT_LEVEL,
+            max_output=_smaller(settings.max_output, ask.repairs.max_output),
+            context_tokens=context_tokens,
+            dynamic_budget=dynamic,
+            with_tools=bool(ask.tools),
+            effort_override=settings.effort,
+            max_tokens_override=settings.thinking_tokens,
+            overruler=settings.overruler,
+            enabled=settings.thinking,
+            summary=settings.summary,
+        )
+
+    def _request(self, ask: Ask, made: ThinkingPlan) -> ChatRequest:
+        target, settings = ask.target, ask.settings
+        tools = ask.tools if target.facts.tools else ()
+        outgoing = select(
+            ask.turns,
+            rules=settings.rules,
+            target=self.stamp(target),
+            facts=target.facts,
+            quirks=effective_quirks(target.provider, target.facts),
+            plan=made,
+            has_tools=bool(tools),
+            compression=ask.view,
+            repair=_repairs(ask.repairs),
+        )
+        request = ChatRequest(
+            model=target.facts.id,
+            outgoing=outgoing,
+            plan=made,
+            system="\n\n".join(part for part in (settings.system, ask.repairs.nudge) if part),
+            tools=tools,
+            max_output=made.max_output,
+            temperature=settings.temperature,
+            top_p=settings.top_p,
+            num_ctx=opened_window(ask),
+            continuation=ask.continuation,
+            cache_key=ask.session,
+            extra_body=target.provider.extra_body,
+        )
+        if settings.temperature is None and settings.top_p is None:
+            return request
+        from tui.context.dropped_settings import unsent  # most set nothing of this
+
+        left_out = unsent(request, target.facts.wire, effective_quirks(target.provider, target.facts))
+        return replace(request, outgoing=replace(outgoing, warnings=(*outgoing.warnings, *left_out)))
+
+
+def _smaller(one: int | None, other: int | None) -> int | None:
+    return min((number for number in (one, other) if number is not None), default=None)
+
+
+def _repairs(repairs: Repairs) -> frozenset[Repair]:
+    chosen = (
+        (Repair.DROP_THINKING, repairs.without_thinking),
+        (Repair.BLANK_THINKING, repairs.blank_thinking),
+    )
+    return frozenset(repair for repair, wanted in chosen if wanted)
+
+
+def _same_but_for_the_draft(one: Ask, other: Ask) -> bool:
+    """Typing changes nothing about the request; big parts are compared by identity, so it costs nothing either."""
+    return (
+        one.turns is other.turns
+        and one.view is other.view
+        and one.target is other.target
+        and one.settings is other.settings
+        and one.tools is other.tools
+        and (one.session, one.spec, one.repairs, one.continuation)
+        == (other.session, other.spec, other.repairs, other.continuation)
+    )
+
+
+def as_last_asked(ask: Ask) -> tuple[Ask, Usage] | None:
+    """What this conversation's last counted answer was made from, and its count; None where that is not known."""
+    if ask.view is not None:
+        return None  # the answer may be older than the summary, and was then asked for without it
+    origin = ask.target.origin
+    for number in range(len(ask.turns) - 1, -1, -1):
+        turn = ask.turns[number]
+        for place in range(len(turn.messages) - 1, -1, -1):
+            message = turn.messages[place]
+            if message.role is not Role.ASSISTANT or message.usage is None or message.usage.input is None:
+                continue
+            made = message.origin
+            if made is None or (made.provider, made.model) != (origin.provider, origin.model):
+                return None
+            before = Turn(id=turn.id, messages=turn.messages[:place], open=True)
+            return replace(ask, turns=(*ask.turns[:number], before), draft=""), message.usage
+    return None

@@ -1,0 +1,95 @@
+"""Weighs requests with the context room's meter, and remembers what providers reported."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import replace
+
+from tui.catalog.facts import ModelFacts
+from tui.context.calibration import Anchor, Calibration, calibration_key, can_be_right
+from tui.context.calibration_learning import learn
+from tui.context.meter import Room, Tally, reading, tally, with_arriving
+from tui.domain.request import ChatRequest
+from tui.domain.usage import MeterReading, Part, Usage
+from tui.engine.context_window import opened_window
+from tui.engine.ports import Ask
+
+KEPT_TALLIES = 3
+"""Requests whose count is remembered; as many as the planner remembers requests."""
+BELIEVED = (0.5, 2.0)
+"""A stored count this far from the estimate was made under other settings."""
+BELIEVED_KNOWN = (0.75, 1.33)
+"""The same for a model whose way of counting was learned."""
+
+
+class CalibratedScales:
+    """Counts a request once, however often the draft beside it changes."""
+
+    def __init__(
+        self, calibration: Calibration | None = None, keep: Callable[[Calibration], None] | None = None
+    ) -> None:
+        """``keep`` gets everything that was learned, so that it survives the program."""
+        self.calibration = calibration or Calibration()
+        self._keep = keep
+        self._anchors: dict[tuple[str, str], Anchor] = {}
+        self._counted: deque[tuple[ChatRequest, ModelFacts, bool, Tally]] = deque(maxlen=KEPT_TALLIES)
+
+    def reading(self, ask: Ask, request: ChatRequest) -> MeterReading:
+        """What a request, and the draft in the ask, would weigh."""
+        counted, settings = self._tally(ask, request), ask.settings
+        if ask.arriving is not None:
+            counted = with_arriving(counted, request.outgoing, ask.arriving)
+        return reading(
+            counted,
+            ask.target.facts,
+            draft=ask.draft,
+            room=Room(limit=opened_window(ask), reserved=settings.reserve, compress_at=settings.compress_at),
+            calibration=self.calibration,
+            anchor=self._anchors.get((ask.session, counted.key)),
+        )
+
+    def learn(self, ask: Ask, request: ChatRequest, usage: Usage) -> None:
+        """Take in the reported count of a request; one that cannot be right says nothing."""
+        counted = self._tally(ask, request)
+        guessed = counted.pictures + counted.parts[Part.THINKING_SENT] + counted.parts[Part.TOOLS]
+        if usage.input is None or not can_be_right(counted.estimate, usage.input, guessed=guessed):
+            return
+        before = self._anchors.get((ask.session, counted.key))
+        self.calibration = learn(self.calibration, counted, usage.input, before, ask.target.facts.counted)
+        self._anchors[ask.session, counted.key] = self._tally(ask, request).anchor(usage.input)
+        if self._keep is not None:
+            self._keep(self.calibration)
+
+    def resume(self, ask: Ask, request: ChatRequest, usage: Usage) -> None:
+        """Anchor a stored conversation at its last reported count, unless that was made under other settings."""
+        counted = self._tally(ask, request)
+        if usage.input is None or counted.estimate <= 0:
+            return
+        known = self.calibration.of(counted.key)
+        learned = known.openings_with_tools if counted.tools else known.openings
+        expected = self.calibration.predict(counted.key, counted.estimate, tools=counted.tools)
+        lowest, highest = BELIEVED_KNOWN if learned else BELIEVED
+        if (counted.estimate, usage.input) in learned or lowest <= usage.input / expected <= highest:
+            self._anchors[ask.session, counted.key] = counted.anchor(usage.input)
+
+    def _tally(self, ask: Ask, request: ChatRequest) -> Tally:
+        facts = ask.target.facts
+        key = calibration_key(facts.provider, facts.id)
+        counts = self.calibration.counted(key, facts.counted)
+        if counts is not facts.counted:
+            facts = replace(facts, counted=counts)
+        with_tools = self.calibration.of(key).counts_tools
+        for known, under, tools_counted, counted in self._counted:
+            if known is request and under.counted is counts and tools_counted is with_tools:
+                return counted
+        made = tally(
+            request.outgoing,
+            ask.turns,
+            facts,
+            system=request.system,
+            tools=request.tools if with_tools else (),
+            thinks=request.plan.thinks,
+        )
+        self._counted.append((request, facts, with_tools, made))
+        return made

@@ -1,0 +1,1 @@
+"""One HTTP request and its streamed response: connections, limits, faults."""

@@ -1,0 +1,138 @@
+"""Where a request goes: joining URLs, which hosts are our own network, which proxy stands in between."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Collection, Mapping
+from urllib.parse import SplitResult, urlsplit
+
+from tui.domain.errors import ErrorKind, ProviderError
+from tui.domain.fast_dataclass import dataclass
+from tui.domain.printable import one_line
+
+LOCAL_SUFFIXES = (".localhost", ".local", ".lan", ".internal", ".home.arpa")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Address:
+    """A checked URL."""
+
+    url: str
+    host: str
+    port: int
+    secure: bool
+    loopback: bool
+    private: bool
+    """Loopback or our own network: may be slow to load a model, may speak plain HTTP."""
+
+    @property
+    def name(self) -> str:
+        """Host, with its port where that says something."""
+        return self.host if self.port == (443 if self.secure else 80) else f"{self.host}:{self.port}"
+
+
+def joined(base_url: str, path: str) -> str:
+    """The URL of a path at a base URL, forgiving about ``/v1`` given twice and whole endpoints given as a base.
+
+    A query of the base URL (``?api-version=1``) stays behind the path, before that of the path itself.
+    """
+    base, _, always = base_url.strip().partition("#")[0].partition("?")
+    base = base.rstrip("/")
+    route, _, asked = ("/" + path.lstrip("/")).partition("?")
+    last = base.rpartition("/")[2]
+    if base.endswith(route):
+        route = ""
+    elif last.startswith("v1") and route.startswith(f"/{last}/"):
+        route = route[len(last) + 1 :]
+    query = "&".join(filter(None, (always, asked)))
+    return f"{base}{route}?{query}" if query else base + route
+
+
+def checked(url: str, *, plain_http: Collection[str] = (), allow_http: bool = False) -> Address:
+    """The URL taken apart; what is no web address, or would send a key in the clear, is a ProviderError."""
+    try:
+        parts = urlsplit(url)
+        port, host = parts.port, (parts.hostname or "").lower()
+        host.encode("ascii" if host.isascii() else "idna")
+    except ValueError:
+        raise _invalid(url, "it cannot be read as a web address") from None
+    if parts.scheme not in ("http", "https") or not host or any(letter.isspace() for letter in url):
+        raise _invalid(url, "it does not look like https://host/path")
+    if port is not None and not 0 < port < 65536:
+        raise _invalid(url, "the port number is out of range")
+    loopback, private = _neighbourhood(host)
+    secure = parts.scheme == "https"
+    if not (secure or private or allow_http or host in plain_http):
+        raise ProviderError(
+            ErrorKind.INVALID_REQUEST,
+            f"`{host}` would get key and prompt without encryption: its base URL begins with http://.",
+            advice="Use https://. Plain http is for this machine and private networks; "
+            "`/set network.allowHttp true` allows it everywhere.",
+        )
+    return Address(
+        url=url, host=host, port=port or (443 if secure else 80), secure=secure, loopback=loopback, private=private
+    )
+
+
+def _invalid(url: str, why: str) -> ProviderError:
+    return ProviderError(
+        ErrorKind.INVALID_REQUEST,
+        f"The base URL `{one_line(without_user(url), 80)}` is wrong: {why}.",
+        advice="Correct `base_url` of this provider in `config.toml`.",
+    )
+
+
+def without_user(url: str) -> str:
+    """A URL without user and password, query and fragment: fit to be shown."""
+    scheme, mark, rest = url.partition("://")
+    place, slash, path = rest.partition("/")
+    return scheme + mark + place.rpartition("@")[2] + slash + path.partition("?")[0].partition("#")[0]
+
+
+def _neighbourhood(host: str) -> tuple[bool, bool]:
+    """(loopback, private or loopback) by the name alone; nothing is resolved."""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True, True
+    try:
+        address = ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return False, "." not in host or host.endswith(LOCAL_SUFFIXES)
+    return address.is_loopback, address.is_loopback or address.is_private or address.is_link_local
+
+
+def proxy_for(address: Address, environ: Mapping[str, str] | None = None) -> SplitResult | None:
+    """The proxy a request would go through: environment, then the system's setting; never for this machine."""
+    if address.loopback:
+        return None
+    import urllib.request  # brings a second HTTP client along, which the first screen need not wait for
+
+    proxies = _from(environ) if environ is not None else urllib.request.getproxies()
+    without = proxies.get("no", "")
+    bypassed = _excepted(address, without) or (environ is None and bool(urllib.request.proxy_bypass(address.host)))
+    url = proxies.get("https" if address.secure else "http") or proxies.get("all")
+    if not url or bypassed:
+        return None
+    return urlsplit(url if "://" in url else f"http://{url}")
+
+
+def _excepted(address: Address, without: str) -> bool:
+    """Whether NO_PROXY names the host: ``*``, a name with all below it, with or without port."""
+    names = [name.strip().lower().removeprefix("*").lstrip(".") for name in without.split(",")]
+    hosts = (address.host, f"{address.host}:{address.port}")
+    return without.strip() == "*" or any(
+        name and (host == name or host.endswith(f".{name}")) for name in names for host in hosts
+    )
+
+
+def _from(environ: Mapping[str, str]) -> dict[str, str]:
+    """``*_proxy`` variables; lower case wins, as everywhere."""
+    found: dict[str, str] = {}
+    for name in sorted(environ):
+        if name.lower().endswith("_proxy") and (name.islower() or f"{name.lower()}" not in environ):
+            found[name.lower().removesuffix("_proxy")] = environ[name]
+    return found
+
+
+def proxy_name(proxy: SplitResult) -> str:
+    """Host and port of a proxy, without user and password."""
+    return proxy.netloc.rpartition("@")[2]

@@ -1,0 +1,143 @@
+"""How long one answer may take: without a byte, without meaning, in all, and when the machine was asleep meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+
+from tui.domain.errors import ErrorKind, ProviderError
+from tui.domain.fast_dataclass import dataclass
+
+SLEEP_JUMP_S = 30.0
+"""Wall clock ahead of the monotonic one by this much: the machine slept, and the connection is dead."""
+RESUMED = "resumed"
+"""Code of the error for it: worth another try at once."""
+LOOK_EVERY_S = 5.0
+"""How often the two clocks are compared while nothing comes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How long and how much; 0 seconds is no limit."""
+
+    connect_s: float = 10.0
+    write_s: float = 30.0
+    pool_s: float = 5.0
+    header_s: float = 120.0
+    private_header_s: float = 600.0
+    """On our own network: a local server may load a model first."""
+    idle_s: float = 120.0
+    """Without a byte."""
+    meaning_s: float = 300.0
+    """Without an event other than pings."""
+    total_s: float = 3600.0
+    after_end_s: float = 3.0
+    """How long the end of bytes may take after the wire's own end."""
+    stream_bytes: int = 64 * 1024 * 1024
+    error_bytes: int = 64 * 1024
+    allow_http: bool = False
+    """``network.allowHttp``: plain http is spoken with hosts outside this machine and private networks, too."""
+
+
+Waiting = asyncio.Future[Exception | None]
+"""A wait for bytes: ends with None when they came, with the exception to raise when a deadline did."""
+
+
+class Over(Exception):
+    """The wire's own end was seen and nothing more came: the answer is complete."""
+
+
+class Patience:
+    """The deadlines of one attempt, from the moment its head has come.
+
+    One timer serves all waits: bytes and meaning only ever move a deadline later, so a timer set for the nearest one
+    is never late, and looks again when it was early. Nothing is set or cancelled when bytes come.
+    """
+
+    def __init__(
+        self, limits: Limits, server: str, *, wall: Callable[[], float] = time.time, look_every_s: float = LOOK_EVERY_S
+    ) -> None:
+        self._limits = limits
+        self._server = server
+        self._wall = wall
+        self._look_every_s = look_every_s
+        self._loop = asyncio.get_running_loop()
+        self._began = self._meant = self._since = self._looked = self._loop.time()
+        self._drift = wall() - self._began
+        self._closing_s: float | None = None
+        self._waiting: Waiting | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    def meaning_came(self) -> None:
+        """An event came that was no ping."""
+        self._meant = self._loop.time()
+
+    def end_came(self, within_s: float) -> None:
+        """The wire's own end came: what may follow it is waited for no longer than this."""
+        self._closing_s = within_s
+        self.rest()  # the one deadline that may be nearer than the timer
+
+    def watch(self, waiting: Waiting) -> None:
+        """From now on ``waiting`` is waited for: the nearest deadline ends it with a ProviderError (or Over)."""
+        self._waiting, self._since = waiting, self._loop.time()
+        if self._timer is None:
+            self._set_timer()
+
+    def rest(self) -> None:
+        """Watch nothing until the next wait."""
+        self._waiting = None
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _set_timer(self) -> None:
+        self._timer = self._loop.call_at(self._nearest()[0], self._look)
+
+    def _nearest(self) -> tuple[float, str]:
+        limits = self._limits
+        deadlines = [(max(self._since, self._looked) + self._look_every_s, "look")]
+        if self._closing_s is not None:
+            deadlines.append((self._since + self._closing_s, "end"))
+            return min(deadlines)
+        if limits.idle_s:
+            deadlines.append((self._since + limits.idle_s, "idle"))
+        if limits.meaning_s:
+            deadlines.append((self._meant + limits.meaning_s, "meaning"))
+        if limits.total_s:
+            deadlines.append((self._began + limits.total_s, "total"))
+        return min(deadlines)
+
+    def _look(self) -> None:
+        self._timer = None
+        if self._waiting is None or self._waiting.done():
+            return  # the next wait sets the timer
+        now = self._loop.time()
+        deadline, why = self._nearest()
+        if now < deadline:
+            self._set_timer()
+        elif why != "look":
+            self._waiting.set_result(self._fault(why))
+        elif self._wall() - now - self._drift > SLEEP_JUMP_S:
+            self._waiting.set_result(self._fault("slept"))
+        else:
+            self._looked = now
+            self._set_timer()
+
+    def _fault(self, why: str) -> Exception:
+        limits = self._limits
+        if why == "slept":
+            return ProviderError(
+                ErrorKind.NETWORK, f"This machine slept: the connection to {self._server} is gone.", code=RESUMED
+            )
+        if why == "end":
+            return Over()
+        if why == "total":
+            return ProviderError(
+                ErrorKind.TIMEOUT, f"{self._server} was not done after {limits.total_s / 60:g} min.", retryable=False
+            )
+        if why == "meaning":
+            return ProviderError(
+                ErrorKind.STALLED, f"{self._server} keeps the line open but said nothing for {limits.meaning_s:g} s."
+            )
+        return ProviderError(ErrorKind.STALLED, f"Nothing came from {self._server} for {limits.idle_s:g} s.")

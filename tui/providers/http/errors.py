@@ -1,0 +1,98 @@
+"""What can go wrong on the way to a server, in our own words: no sentence here quotes a library's exception."""
+
+from __future__ import annotations
+
+import errno
+import socket
+import ssl
+from collections.abc import Iterator
+
+from tui.domain.errors import ErrorKind, ProviderError
+from tui.providers.http.connection import Way
+from tui.providers.http.httpx_import import httpx
+
+_UNREACHABLE = {errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN, errno.EHOSTDOWN}
+
+
+def translated(fault: BaseException, way: Way, *, progress: str) -> ProviderError:
+    """A ProviderError for any of ``foreign()``; ``progress`` says how far it had come."""
+    if isinstance(fault, httpx.RemoteProtocolError):
+        return _not_http(fault, way, progress)
+    if isinstance(fault, httpx.ConnectError | httpx.ConnectTimeout | httpx.ProxyError):
+        return _not_connected(fault, way)
+    for known, kind, sentence in _BROKEN:
+        if isinstance(fault, known):
+            return ProviderError(kind, sentence.format(server=way.server, progress=progress))
+    if isinstance(fault, ImportError):
+        return _not_sendable(way, "this kind of proxy is not supported; use an http:// proxy")
+    if isinstance(fault, ExceptionGroup | OSError):
+        return _not_connected(fault, way)
+    return _not_sendable(way, "address or headers have something that HTTP cannot carry")
+
+
+_BROKEN: tuple[tuple[type[BaseException], ErrorKind, str], ...] = (
+    (httpx.PoolTimeout, ErrorKind.NETWORK, "There is no free connection to {server}."),
+    (httpx.WriteTimeout, ErrorKind.TIMEOUT, "{server} stopped taking the request in."),
+    (httpx.ReadTimeout, ErrorKind.TIMEOUT, "{server} did not answer in time."),
+    (httpx.NetworkError, ErrorKind.NETWORK, "The connection to {server} was reset {progress}."),
+)
+
+
+def _not_sendable(way: Way, why: str) -> ProviderError:
+    return ProviderError(
+        ErrorKind.INVALID_REQUEST,
+        f"The request to {way.server} could not be sent: {why}.",
+        advice="Check `base_url`, `headers` and the proxy of this provider.",
+    )
+
+
+def _not_http(fault: BaseException, way: Way, progress: str) -> ProviderError:
+    if "buffer" in str(fault).lower() or "too long" in str(fault).lower():
+        return ProviderError(ErrorKind.TOO_LARGE, f"{way.server} sent headers of an absurd size.")
+    return ProviderError(ErrorKind.NETWORK, f"{way.server} broke off {progress}.")
+
+
+def _not_connected(fault: BaseException, way: Way) -> ProviderError:
+    for cause in _causes(fault):
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return _not_trusted(cause, way)
+    return ProviderError(ErrorKind.CONNECT, _why_not(fault, way), advice=way.advice)
+
+
+def _why_not(fault: BaseException, way: Way) -> str:
+    if isinstance(fault, httpx.ConnectTimeout):
+        return f"No connection to {way.server} in time."
+    for cause in _causes(fault):
+        if isinstance(cause, ssl.SSLError):
+            return f"{way.server} does not agree on a secure connection."
+        if isinstance(cause, socket.gaierror):
+            return f"No address is known for `{way.proxy or way.address.host}`."
+        if isinstance(cause, ConnectionRefusedError):
+            return f"{way.server} refused the connection."
+        if isinstance(cause, OSError) and cause.errno in _UNREACHABLE:
+            return f"There is no route to {way.server}."
+    return f"No connection to {way.server}."
+
+
+def _not_trusted(fault: ssl.SSLCertVerificationError, way: Way) -> ProviderError:
+    # OpenSSL's own short phrase, such as "certificate has expired"; it holds nothing of ours.
+    reason = fault.verify_message or "its certificate is not trusted"
+    return ProviderError(
+        ErrorKind.TLS,
+        f"No trusted connection to {way.server}: {reason}.",
+        advice="If your company or network puts its own certificate in between, point SSL_CERT_FILE to its CA bundle.",
+    )
+
+
+def _causes(fault: BaseException) -> Iterator[BaseException]:
+    """An exception and all that led to it, groups included."""
+    waiting, seen = [fault], set[int]()
+    while waiting:
+        cause = waiting.pop(0)
+        if id(cause) in seen:
+            continue
+        seen.add(id(cause))
+        yield cause
+        waiting += [before for before in (cause.__cause__, cause.__context__) if before is not None]
+        if isinstance(cause, BaseExceptionGroup):
+            waiting += cause.exceptions

@@ -1,0 +1,70 @@
+"""A line over HTTP: the one place that speaks to the HTTP library.
+
+One stream per client: a client that is shared and cancelled while connecting leaks its slots.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Mapping
+from pathlib import Path
+from urllib.parse import SplitResult
+
+from tui.providers.http.connection import Head
+from tui.providers.http.deadlines import Limits
+from tui.providers.http.httpx_import import httpx
+from tui.providers.http.request import HttpRequest
+
+
+class HttpLine:
+    """Implements ``Line``."""
+
+    def __init__(self, limits: Limits, proxy: SplitResult | None, tls: ssl.SSLContext | None) -> None:
+        """Without ``tls``, for plain HTTP. Raises one of ``foreign()`` for a proxy that cannot be used."""
+        self._client = httpx.AsyncClient(
+            proxy=None if proxy is None else proxy.geturl(),
+            verify=False if tls is None else tls,
+            timeout=httpx.Timeout(
+                connect=limits.connect_s or None, write=limits.write_s or None, pool=limits.pool_s or None, read=None
+            ),
+            follow_redirects=False,
+            trust_env=False,
+            limits=httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=30.0),
+        )
+
+    async def send(self, request: HttpRequest) -> Head:
+        """Send a request and wait for the head of its answer."""
+        outgoing = self._client.build_request(
+            request.method, request.url, headers=request.headers, content=request.body
+        )
+        outgoing.headers["accept-encoding"] = "identity"
+        response = await self._client.send(outgoing, stream=True)
+        headers: Mapping[str, str] = {name.lower(): value for name, value in response.headers.items()}
+        return Head(status=response.status_code, headers=headers, body=_stream_of(response), aclose=response.aclose)
+
+    def had_been_closed(self, fault: Exception) -> bool:
+        """A reset or a silent end before the head came."""
+        return isinstance(fault, httpx.RemoteProtocolError | httpx.NetworkError)
+
+    async def aclose(self) -> None:
+        """Hang up."""
+        await self._client.aclose()
+
+
+def _stream_of(response: httpx.Response) -> httpx.AsyncByteStream:
+    """The bytes as they come; what ``aiter_raw`` lays over them costs as much per piece as our own reading."""
+    stream = response.stream
+    assert isinstance(stream, httpx.AsyncByteStream)  # the client is an asynchronous one
+    return stream
+
+
+def system_trust() -> ssl.SSLContext:
+    """The system's certificates (or SSL_CERT_FILE and SSL_CERT_DIR); certifi's where the system has none."""
+    paths = ssl.get_default_verify_paths()
+    context = ssl.create_default_context()
+    places = [place for place in (paths.cafile, paths.capath) if place]
+    if not any(Path(place).exists() for place in places) and not context.cert_store_stats()["x509_ca"]:
+        import certifi
+
+        context.load_verify_locations(certifi.where())
+    return context

@@ -1,0 +1,121 @@
+"""From an encoded request to an HTTP one: address, headers, key, and the limits of the provider it goes to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import field, replace
+
+from tui.catalog.facts import AuthStyle, ProviderFacts
+from tui.domain.assemble import whole_text
+from tui.domain.errors import ErrorKind, ProviderError
+from tui.domain.fast_dataclass import dataclass
+from tui.domain.messages import WireName
+from tui.providers.http.address import joined
+from tui.providers.http.deadlines import Limits
+from tui.providers.keys.lookup import FoundKey
+from tui.version import __version__
+from tui.wires.json_text import dumps
+from tui.wires.wire import Encoded
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpRequest:
+    """What goes out."""
+
+    url: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes | None = None
+    method: str = "POST"
+
+
+def http_request(provider: ProviderFacts, encoded: Encoded, key: FoundKey | None, *, path: str = "chat") -> HttpRequest:
+    """The request with its address and key; ``path`` names the entry of ``paths`` that replaces the wire's own."""
+    return HttpRequest(
+        url=joined(provider.base_url, provider.paths.get(path, encoded.path)),
+        headers={**public_headers(provider, encoded), **_key_header(provider, key)},
+        body=_body(encoded.body),
+        method=encoded.method,
+    )
+
+
+def public_headers(provider: ProviderFacts, encoded: Encoded | None = None) -> dict[str, str]:
+    """All headers but the key's; the provider's own and the wire's beta lists are joined."""
+    headers = {
+        "user-agent": f"ponder/{__version__}",
+        "accept": "text/event-stream, application/json",
+        "content-type": "application/json",
+    }
+    for source in (encoded.headers if encoded else {}, provider.headers):
+        for name, value in source.items():
+            _put(headers, name.lower(), value)
+    return headers
+
+
+def _put(headers: dict[str, str], name: str, value: str) -> None:
+    if not name.isascii() or not value.isascii() or not (name + value).isprintable():
+        raise ProviderError(
+            ErrorKind.INVALID_REQUEST,
+            f"The header `{name[:60]}` has a character that no header can carry.",
+            advice="Correct `headers` of this provider in `config.toml`.",
+        )
+    if name == "anthropic-beta" and headers.get(name):
+        value = ",".join(dict.fromkeys([*headers[name].split(","), *value.split(",")]))
+    headers[name] = value
+
+
+def _key_header(provider: ProviderFacts, key: FoundKey | None) -> dict[str, str]:
+    if key is None:
+        return {}
+    match provider.auth:
+        case AuthStyle.BEARER:
+            return {"authorization": f"Bearer {key.secret.reveal()}"}
+        case AuthStyle.X_API_KEY | AuthStyle.X_GOOG_API_KEY:
+            return {provider.auth.value: key.secret.reveal()}
+        case AuthStyle.NONE:
+            return {}
+
+
+def _body(body: Mapping[str, object]) -> bytes:
+    """JSON as bytes; half a character becomes U+FFFD, what JSON cannot say is an error."""
+    try:
+        return whole_text([dumps(body)]).encode()
+    except (ValueError, TypeError, RecursionError):
+        raise ProviderError(
+            ErrorKind.INVALID_REQUEST,
+            "The request cannot be written as JSON: a number is not finite, or a value is of no JSON type.",
+            advice="Check temperature, top_p and `extra_body` of this provider.",
+        ) from None
+
+
+_VERSIONS = {WireName.OPENAI_CHAT: "/v1", WireName.OPENAI_RESPONSES: "/v1", WireName.GEMINI: "/v1beta"}
+"""What base URLs of these wires usually end with, and what is easily forgotten."""
+
+
+def with_version(provider: ProviderFacts) -> ProviderFacts | None:
+    """The provider with the version its base URL lacks; None where it lacks none."""
+    version = _VERSIONS.get(provider.wire)
+    if version is None or re.search(r"/v\d", provider.base_url) or "chat" in provider.paths:
+        return None
+    return replace(provider, base_url=joined(provider.base_url, version))
+
+
+def other_header(provider: ProviderFacts) -> ProviderFacts | None:
+    """The same with the key where gateways also want it; None for packaged providers, whose header is known."""
+    if provider.source.startswith("packaged"):
+        return None
+    if provider.auth is AuthStyle.BEARER:
+        own = {WireName.ANTHROPIC: AuthStyle.X_API_KEY, WireName.GEMINI: AuthStyle.X_GOOG_API_KEY}.get(provider.wire)
+        return None if own is None else replace(provider, auth=own)
+    return None if provider.auth is AuthStyle.NONE else replace(provider, auth=AuthStyle.BEARER)
+
+
+def limits_for(provider: ProviderFacts, limits: Limits) -> Limits:
+    """The limits in force at a provider: its own, where it is known to be slow."""
+    if provider.idle_timeout_s is not None:
+        limits = replace(
+            limits, idle_s=provider.idle_timeout_s, meaning_s=max(limits.meaning_s, provider.idle_timeout_s)
+        )
+    if provider.header_timeout_s is not None:
+        limits = replace(limits, header_s=provider.header_timeout_s, private_header_s=provider.header_timeout_s)
+    return limits

@@ -1,0 +1,268 @@
+"""HTTP as far as it is needed: open, time out, cap, yield bytes. Every fault leaves as a ProviderError.
+
+One line per stream. A line that ended cleanly is kept for the next request to the same server; any other is thrown
+away, which is cheap because the TLS context is built once. The HTTP library is loaded for the first server that is not
+in this process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Mapping
+from contextlib import aclosing, asynccontextmanager, suppress
+from typing import TYPE_CHECKING
+from urllib.parse import SplitResult, urljoin, urlsplit
+
+from tui.domain.counting import count
+from tui.domain.errors import ErrorKind, ProviderError
+from tui.domain.printable import one_line
+from tui.providers.http.address import Address, checked, proxy_for, proxy_name
+from tui.providers.http.connection import Head, Line, Way, foreign
+from tui.providers.http.deadlines import Limits, Over, Patience
+from tui.providers.http.in_process import InProcess, InProcessLine
+from tui.providers.http.read_ahead import ReadAhead
+from tui.providers.http.request import HttpRequest
+from tui.providers.redaction import quiet_http_loggers
+
+if TYPE_CHECKING:
+    from tui.providers.http.inflate import Inflate
+
+
+class HttpResponse:
+    """An answer whose head has come."""
+
+    def __init__(self, head: Head, way: Way, limits: Limits) -> None:
+        self.status = head.status
+        self.headers = head.headers
+        self.ended = False
+        """The body came to its end: the connection is clean."""
+        self.patience = Patience(limits, way.server)
+        self._ahead = ReadAhead(head.body, self.patience)
+        self._way = way
+        self._limits = limits
+        self.received = 0
+        """Bytes of the body so far, inflated."""
+
+    async def chunks(self, *, cap: int | None = None) -> AsyncGenerator[bytes, None]:
+        """The body as it comes, inflated where the server compressed it; more than ``cap`` bytes is an error."""
+        cap = self._limits.stream_bytes if cap is None else cap
+        encoding = self.headers.get("content-encoding", "identity").strip().lower()
+        inflate = None if encoding in ("", "identity") else _inflate(encoding)
+        while (raw := await self._next_raw()) is not None:
+            for chunk in (raw,) if inflate is None else inflate.feed(raw):
+                room = cap - self.received
+                self.received += len(chunk)
+                if len(chunk) <= room:
+                    yield chunk
+                    continue
+                if room:
+                    yield chunk[:room]
+                raise ProviderError(
+                    ErrorKind.TOO_LARGE, f"{self._way.server} sent more than {cap // 1024:,} KB: too much to be true."
+                )
+
+    async def _next_raw(self) -> bytes | None:
+        try:
+            raw = await self._ahead.take()
+        except Over:
+            return None
+        except foreign() as fault:
+            progress = f"after {count(self.received, 'byte')}" if self.received else "before the answer began"
+            raise _translated(fault, self._way, progress=progress) from None
+        self.ended = raw is None
+        return raw
+
+    async def hang_up(self) -> None:
+        """Read no further."""
+        await self._ahead.aclose()
+
+    async def whole(self, cap: int) -> bytes:
+        """The whole body; more than ``cap`` bytes is an error."""
+        return b"".join([chunk async for chunk in self.chunks(cap=cap)])
+
+    async def head(self, cap: int) -> bytes:
+        """The first ``cap`` bytes of the body, however it ends: for reading an error, which nobody waits for long."""
+        self.patience.end_came(self._limits.after_end_s)
+        pieces, size = [], 0
+        with suppress(ProviderError):
+            async with aclosing(self.chunks()) as chunks:
+                async for chunk in chunks:
+                    pieces.append(chunk)
+                    size += len(chunk)
+                    if size >= cap:
+                        break
+        return b"".join(pieces)[:cap]
+
+
+class Transport:
+    """The way out. Lives on one event loop."""
+
+    def __init__(
+        self,
+        *,
+        limits: Limits | None = None,
+        environ: Mapping[str, str] | None = None,
+        plain_http: Collection[str] = (),
+        in_process: Mapping[str, InProcess] | None = None,
+    ) -> None:
+        quiet_http_loggers()
+        self._limits = limits or Limits()
+        self._environ = environ
+        self._in_process = dict(in_process or {})
+        self._plain_http = frozenset({*plain_http, *self._in_process})
+        self._idle: dict[str, Line] = {}
+        self._tls: ssl.SSLContext | None = None
+
+    def get_ready(self, url: str) -> None:
+        """Load what a request to this address needs."""
+        if urlsplit(url).hostname not in self._in_process:
+            import tui.providers.http.httpx_connection  # noqa: F401  # loading it is all that is wanted
+
+    @asynccontextmanager
+    async def open(self, request: HttpRequest, *, limits: Limits | None = None) -> AsyncIterator[HttpResponse]:
+        """Send, and wait for the head of the answer. Redirects are errors: the key goes nowhere else."""
+        limits = limits or self._limits
+        address = checked(request.url, plain_http=self._plain_http, allow_http=limits.allow_http)
+        proxy = self._proxy(address)
+        way = Way(address=address, proxy=proxy_name(proxy) if proxy else None)
+        place = f"{address.secure}:{address.name}:{way.proxy}"
+        line, head = await self._send_once_or_twice(place, request, way, limits)
+        answer = HttpResponse(head, way, limits)
+        clean = False
+        try:
+            _refuse_redirect(answer, way)
+            yield answer
+            clean = answer.ended
+        finally:
+            try:
+                await answer.hang_up()
+            finally:
+                await self._put_back(place, line, head, clean=clean)
+
+    async def _send_once_or_twice(
+        self, place: str, request: HttpRequest, way: Way, limits: Limits
+    ) -> tuple[Line, Head]:
+        """A kept connection may have been closed just now: then, and only then, once more on a fresh one."""
+        kept = self._idle.pop(place, None)
+        if kept is not None:
+            with suppress(_KeptConnectionGone):
+                return kept, await self._send(kept, request, way, limits, kept=True)
+        fresh = await self._line(way, limits)
+        return fresh, await self._send(fresh, request, way, limits, kept=False)
+
+    async def _send(self, line: Line, request: HttpRequest, way: Way, limits: Limits, *, kept: bool) -> Head:
+        header_s = limits.private_header_s if way.address.private else limits.header_s
+        sent = False
+        try:
+            async with asyncio.timeout(header_s or None):
+                head = await line.send(request)
+                sent = True
+                return head
+        except TimeoutError:
+            raise ProviderError(ErrorKind.TIMEOUT, f"No response from {way.server} in {header_s:g} s.") from None
+        except foreign() as fault:
+            if kept and line.had_been_closed(fault):
+                raise _KeptConnectionGone from None
+            error = _translated(fault, way, progress="before the answer began")
+            if error.kind is ErrorKind.TLS:
+                await _name_issuer(error, way)
+            raise error from None
+        finally:
+            if not sent:
+                await _closed(line)
+
+    def _proxy(self, address: Address) -> SplitResult | None:
+        return None if address.host in self._in_process else proxy_for(address, self._environ)
+
+    async def _line(self, way: Way, limits: Limits) -> Line:
+        server = self._in_process.get(way.address.host)
+        if server is not None:
+            return InProcessLine(server)
+        try:
+            from tui.providers.http.httpx_connection import HttpLine
+
+            tls = await self._context() if way.address.secure else None
+            return HttpLine(limits, self._proxy(way.address), tls)
+        except foreign() as fault:
+            raise _translated(fault, way, progress="before the answer began") from None
+
+    async def _context(self) -> ssl.SSLContext:
+        if self._tls is None:
+            from tui.providers.http.httpx_connection import system_trust
+
+            try:
+                self._tls = await asyncio.to_thread(system_trust)
+            except (OSError, ValueError):
+                raise ProviderError(
+                    ErrorKind.TLS,
+                    "The certificates in SSL_CERT_FILE or SSL_CERT_DIR cannot be read.",
+                    advice="Point SSL_CERT_FILE to a file of certificates in PEM form, or unset it.",
+                ) from None
+        return self._tls
+
+    async def _put_back(self, place: str, line: Line, head: Head, *, clean: bool) -> None:
+        try:
+            await head.aclose()
+        except foreign():
+            clean = False
+        if clean and place not in self._idle:
+            self._idle[place] = line
+        else:
+            await _closed(line)
+
+    async def aclose(self) -> None:
+        """Close what is kept."""
+        while self._idle:
+            await _closed(self._idle.popitem()[1])
+
+
+class _KeptConnectionGone(Exception):
+    """The server had closed the connection we kept."""
+
+
+async def _name_issuer(error: ProviderError, way: Way) -> None:
+    """Say whose certificate it was, so that a company's own inspection is recognised."""
+    from tui.providers.http.certificate_issuer import issuer_of
+
+    issuer = None if way.proxy else await issuer_of(way.address.host, way.address.port)
+    if issuer is not None:
+        error.message += f' It was issued by "{issuer}".'
+        error.args = (error.message,)
+
+
+async def _closed(line: Line) -> None:
+    try:
+        await line.aclose()
+    except foreign():
+        return
+
+
+def _inflate(encoding: str) -> Inflate:
+    from tui.providers.http.inflate import Inflate  # servers are asked not to compress
+
+    return Inflate(encoding)
+
+
+def _translated(fault: Exception, way: Way, *, progress: str) -> ProviderError:
+    from tui.providers.http.errors import translated
+
+    return translated(fault, way, progress=progress)
+
+
+def _refuse_redirect(answer: HttpResponse, way: Way) -> None:
+    if not 300 <= answer.status < 400:
+        return
+    target = answer.headers.get("location", "")
+    try:
+        # A path alone is one at the same server: a slash at the end, as often as not. A query is nobody's business.
+        place = urlsplit(urljoin(way.address.url, target))
+        wanted = one_line(place.netloc.rpartition("@")[2] + place.path, 100) if target else ""
+    except ValueError:
+        wanted = ""
+    raise ProviderError(
+        ErrorKind.REDIRECT,
+        f"{way.server} wants the request sent to `{wanted or 'another place'}` instead. It was not followed.",
+        status=answer.status,
+        advice="If that is right, set the new address as `base_url` of this provider.",
+    )

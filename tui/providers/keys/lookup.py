@@ -1,0 +1,203 @@
+"""Which key goes to a provider: environment, then keyring, then credentials file. A saved key only goes to its host."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import replace
+from enum import StrEnum
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from tui.catalog.facts import AuthStyle, ProviderFacts
+from tui.domain.errors import ConfigError, ErrorKind, ProviderError
+from tui.domain.fast_dataclass import dataclass
+from tui.domain.lazy_regex import late_pattern
+from tui.providers.keys.secret import Secret
+from tui.providers.keys.storage import CredentialsFile, Keyring, Saved
+from tui.providers.redaction import Redactor
+
+_VARIABLE = late_pattern(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+
+
+class KeyPlace(StrEnum):
+    """Where a key was found."""
+
+    ENVIRONMENT = "environment"
+    KEYRING = "keyring"
+    FILE = "credentials file"
+    LENT = "memory"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundKey:
+    """A key and where it came from; ``source`` is fit to be shown."""
+
+    secret: Secret
+    place: KeyPlace
+    source: str
+
+
+def checked_key(text: str) -> Secret:
+    """A key as typed or pasted, stripped; anything but visible ASCII in it is an error that does not quote it."""
+    stripped = text.strip().strip("\"'").strip()
+    if not stripped:
+        raise ConfigError("The key is empty.")
+    for position, letter in enumerate(stripped, 1):
+        if not "\x21" <= letter <= "\x7e":
+            name = unicodedata.name(letter, "control character").lower()
+            raise ConfigError(
+                f"The key cannot be right: character U+{ord(letter):04X} ({name}) at position {position} is in no key."
+            )
+    return Secret(stripped)
+
+
+def host_of(base_url: str) -> str:
+    """Host and (unusual) port of a base URL: what a key is bound to."""
+    try:
+        parts = urlsplit(base_url)
+        host, port = (parts.hostname or "").lower(), parts.port
+    except ValueError:
+        return ""
+    return host if port in (None, 443, 80) else f"{host}:{port}"
+
+
+class Keys:
+    """Finds, keeps and forgets keys. Blocking (keyring, file): off the loop, call it in a thread."""
+
+    def __init__(
+        self,
+        credentials: Path,
+        *,
+        environ: Mapping[str, str] | None = None,
+        redactor: Redactor | None = None,
+        use_keyring: bool = True,
+    ) -> None:
+        self._file = CredentialsFile(credentials)
+        self._environ = os.environ if environ is None else environ
+        self._keyring = Keyring() if use_keyring else None
+        self._found: dict[tuple[str, str], FoundKey | None] = {}
+        self.redactor = Redactor() if redactor is None else redactor
+
+    def find(self, provider: ProviderFacts) -> FoundKey | None:
+        """The key for a provider, None where there is none or none is needed. Asked once, then remembered."""
+        if provider.auth is AuthStyle.NONE:
+            return None
+        place = (provider.id, host_of(provider.base_url))
+        if place not in self._found:
+            found = self._from_environment(provider) or self._saved(provider)
+            if found is not None:
+                self.redactor.remember(found.secret)
+            self._found[place] = found
+        return self._found[place]
+
+    def account(self, provider_id: str, base_url: str) -> str:
+        """A word for the account whose key goes there, from which the key cannot be told; "" if none was looked for."""
+        found = self._found.get((provider_id, host_of(base_url)))
+        if found is None:
+            return ""
+        return hashlib.sha256(b"ponder account " + found.secret.reveal().encode()).hexdigest()[:8]
+
+    def reread(self, provider: ProviderFacts) -> FoundKey | None:
+        """Ask the sources again: the key may have been replaced while the program ran."""
+        self._found.pop((provider.id, host_of(provider.base_url)), None)
+        return self.find(provider)
+
+    def with_variables(self, provider: ProviderFacts) -> ProviderFacts:
+        """The provider with ``${NAME}`` in its headers replaced; what the environment brings in is kept secret."""
+        if not any("${" in value for value in provider.headers.values()):
+            return provider
+
+        def value(found: re.Match[str]) -> str:
+            meant = self._environ.get(found[1], "")
+            if not meant:
+                raise ProviderError(
+                    ErrorKind.INVALID_REQUEST,
+                    f"A header of {provider.title} takes the variable `{found[1]}`, which is not set.",
+                    advice=f"Set `{found[1]}`, or correct `headers` of `[providers.{provider.id}]` in `config.toml`.",
+                )
+            self.redactor.remember(Secret(meant))
+            return meant
+
+        return replace(provider, headers={name: _VARIABLE.sub(value, text) for name, text in provider.headers.items()})
+
+    def needed(self, provider: ProviderFacts) -> FoundKey | None:
+        """The key, or ProviderError(NO_KEY) saying what to do where one is needed."""
+        found = self.find(provider)
+        if found is None and provider.auth is not AuthStyle.NONE and not provider.key_optional:
+            found = self.reread(provider)  # it may have been kept meanwhile, from another terminal
+            if found is None:
+                raise self._missing(provider)
+        return found
+
+    def _from_environment(self, provider: ProviderFacts) -> FoundKey | None:
+        for name in provider.key_env:
+            if value := self._environ.get(name, "").strip():
+                try:
+                    secret = checked_key(value)
+                except ConfigError as error:
+                    raise ProviderError(
+                        ErrorKind.NO_KEY, f"`{name}` does not hold a usable key. {error.message}"
+                    ) from None
+                return FoundKey(secret=secret, place=KeyPlace.ENVIRONMENT, source=f"environment {name}")
+        return None
+
+    def _saved(self, provider: ProviderFacts) -> FoundKey | None:
+        host = host_of(provider.base_url)
+        row = self._file.rows().get(provider.id)
+        # A server that needs no key is not worth a slow keyring, unless a key was saved for it.
+        if self._keyring is not None and (row is not None or not provider.key_optional):
+            secret = self._keyring.get(provider.id, host)
+            if secret is not None:
+                return FoundKey(secret=secret, place=KeyPlace.KEYRING, source="keyring")
+        if row is None or row.host != host or row.key is None:
+            return None
+        return FoundKey(secret=checked_key(row.key.reveal()), place=KeyPlace.FILE, source=str(self._file.path))
+
+    def _missing(self, provider: ProviderFacts) -> ProviderError:
+        row = self._file.rows().get(provider.id)
+        host = host_of(provider.base_url)
+        message = f"There is no key for {provider.title}."
+        if row is not None and row.host != host:
+            message = f"The key of {provider.title} was saved for {row.host}, so it is not sent to {host}."
+        ways = [f"set `{provider.key_env[0]}`"] if provider.key_env else []
+        ways.append(f"run `ponder auth set {provider.id}`")
+        advice = " or ".join(ways)
+        advice = advice[0].upper() + advice[1:] + "."
+        if provider.key_url:
+            advice += f" Keys are made at {provider.key_url}."
+        return ProviderError(ErrorKind.NO_KEY, message, advice=advice)
+
+    def save(self, provider: ProviderFacts, text: str) -> KeyPlace:
+        """Keep a key for this provider at its present host: in the keyring, or the file where there is none."""
+        secret, host = checked_key(text), host_of(provider.base_url)
+        self.redactor.remember(secret)
+        in_keyring = self._keyring is not None and self._keyring.put(provider.id, host, secret)
+        self._file.put(Saved(provider=provider.id, host=host, key=None if in_keyring else secret))
+        self._found.pop((provider.id, host), None)
+        return KeyPlace.KEYRING if in_keyring else KeyPlace.FILE
+
+    def lend(self, provider: ProviderFacts, text: str) -> None:
+        """Use a key until the program ends, without keeping it."""
+        secret = checked_key(text)
+        self.redactor.remember(secret)
+        place = (provider.id, host_of(provider.base_url))
+        self._found[place] = FoundKey(secret=secret, place=KeyPlace.LENT, source="typed in, not kept")
+
+    def forget(self, provider_id: str) -> bool:
+        """Remove what was saved for a provider; says whether there was anything."""
+        row = self._file.rows().get(provider_id)
+        if row is None:
+            return False
+        if row.key is None and self._keyring is not None:
+            self._keyring.remove(provider_id, row.host)
+        self._file.remove(provider_id)
+        self._found.pop((provider_id, row.host), None)
+        return True
+
+    def saved(self) -> tuple[Saved, ...]:
+        """What is saved, keys masked."""
+        return tuple(self._file.rows().values())

@@ -1,0 +1,185 @@
+"""Asks providers which models they have. Answers are kept on disk; nothing waits for them, nothing needs them."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tui.catalog.facts import ProviderFacts
+from tui.domain.errors import ConfigError, ErrorKind, PonderError, ProviderError
+from tui.providers.http.deadlines import Limits
+from tui.providers.http.request import HttpRequest, http_request, other_header, with_version
+from tui.providers.keys.lookup import FoundKey, Keys
+from tui.providers.models.list_cache import ListCache, Listing
+from tui.providers.models.listings import Rows, ollama_row, rows_from
+from tui.wires.errors.classify import refused
+from tui.wires.json_text import loads
+from tui.wires.read import text
+from tui.wires.wire import Encoded, Reply
+
+if TYPE_CHECKING:
+    from tui.providers.http.transport import Transport
+
+LARGEST_LIST = 16 * 1024 * 1024
+MOST_SHOWN = 64
+"""Ollama models asked about one by one."""
+MOST_PAGES = 20
+_PATHS = {
+    "anthropic": "/v1/models?limit=1000",
+    "openai": "/models",
+    "openrouter": "/models",
+    "gemini": "/models?pageSize=1000",
+    "ollama": "/api/tags",
+}
+_LIMITS = Limits(header_s=20.0, private_header_s=5.0, idle_s=20.0, total_s=60.0, stream_bytes=LARGEST_LIST)
+
+
+class Discovery:
+    """The providers' own lists."""
+
+    def __init__(
+        self, keys: Keys, make_transport: Callable[[], Transport], cache: ListCache, now: Callable[[], float]
+    ) -> None:
+        self._keys = keys
+        self._make_transport = make_transport
+        self._cache = cache
+        self._now = now
+
+    def cached(self, provider: ProviderFacts) -> Listing | None:
+        """What is on disk, however old. Reads a file: off the loop, call it in a thread."""
+        return self._cache.read(provider.id)
+
+    async def ask(self, provider: ProviderFacts) -> Listing:
+        """Fetch a provider's list and keep it; raises ProviderError where it has none or does not answer."""
+        if provider.discovery is None:
+            raise ProviderError(ErrorKind.NOT_FOUND, f"{provider.title} has no list of models to ask for.")
+        transport = self._make_transport()
+        try:
+            provider = self._keys.with_variables(provider)
+            key = await asyncio.to_thread(self._keys.needed, provider)
+            rows = await self._rows_or_versioned(transport, provider, key)
+        except ProviderError as error:
+            self._keys.redactor.clean_error(error)
+            raise
+        except ConfigError as error:
+            raise ProviderError(ErrorKind.NO_KEY, error.message, advice=error.advice) from None
+        finally:
+            await transport.aclose()
+        listing = Listing(source=provider.id, at=self._now(), rows={provider.id: rows})
+        await asyncio.to_thread(self._cache.keep, listing)
+        return listing
+
+    async def try_key(self, provider: ProviderFacts) -> tuple[int, bool]:
+        """How many models the key lists, and whether the list needs a key; nothing is kept. Raises ProviderError."""
+        transport = self._make_transport()
+        try:
+            provider = self._keys.with_variables(provider)
+            rows = await self._rows_or_versioned(
+                transport, provider, await asyncio.to_thread(self._keys.find, provider)
+            )
+            try:
+                await self._rows_or_versioned(transport, provider, None)
+            except ProviderError:
+                return len(rows), True
+            return len(rows), False
+        except ProviderError as error:
+            self._keys.redactor.clean_error(error)
+            raise
+        finally:
+            await transport.aclose()
+
+    async def ask_all(self, providers: Iterable[ProviderFacts]) -> dict[str, Listing | PonderError]:
+        """Ask many at once; what failed is in the answer too."""
+
+        async def one(provider: ProviderFacts) -> Listing | PonderError:
+            try:
+                return await self.ask(provider)
+            except ProviderError as error:
+                return error
+
+        asked = [provider for provider in providers if provider.discovery is not None]
+        answers = await asyncio.gather(*(one(provider) for provider in asked))
+        return {provider.id: answer for provider, answer in zip(asked, answers, strict=True)}
+
+    async def _rows_or_versioned(self, transport: Transport, provider: ProviderFacts, key: FoundKey | None) -> Rows:
+        """The list; where there is nothing at the address, the next one where it may be."""
+        asked = [provider, *_elsewhere(provider)]
+        status = None
+        while asked:
+            place = asked.pop(0)
+            try:
+                return await self._rows(transport, place, key)
+            except ProviderError as error:
+                other = other_header(place) if error.kind is ErrorKind.AUTH and place.auth is provider.auth else None
+                if other is not None:
+                    asked.insert(0, other)
+                elif error.status not in (404, 405):
+                    raise
+                status = error.status
+        sentence = f"{provider.title} has no list of models where one was looked for."
+        raise ProviderError(ErrorKind.NOT_FOUND, sentence, status=status)
+
+    async def _rows(self, transport: Transport, provider: ProviderFacts, key: FoundKey | None) -> Rows:
+        kind = provider.discovery or "openai"
+        path = provider.paths.get("models", _PATHS[kind])
+        rows: Rows = {}
+        mark = ""
+        for _ in range(MOST_PAGES):
+            body = await self._get(transport, provider, key, path + mark)
+            rows |= rows_from(kind, body)
+            mark = _next_page(kind, body)
+            if not mark:
+                break
+        if kind == "ollama":
+            for id_ in list(rows)[:MOST_SHOWN]:
+                shown = await self._get(transport, provider, key, "/api/show", {"model": id_})
+                rows[id_] = ollama_row(shown)
+        return rows
+
+    async def _get(
+        self,
+        transport: Transport,
+        provider: ProviderFacts,
+        key: FoundKey | None,
+        path: str,
+        body: dict[str, object] | None = None,
+    ) -> object:
+        plain = replace(provider, paths={})
+        request = http_request(plain, Encoded(path=path, body=body or {}, method="POST" if body else "GET"), key)
+        if body is None:
+            request = HttpRequest(url=request.url, headers=_versioned(request.headers, provider), method="GET")
+        async with transport.open(request, limits=_LIMITS) as answer:
+            content = await answer.whole(LARGEST_LIST)
+            if not 200 <= answer.status < 300:
+                raise refused(Reply(status=answer.status, headers=answer.headers, body=content))
+        return loads(content)
+
+
+def _elsewhere(provider: ProviderFacts) -> Iterator[ProviderFacts]:
+    """Below the version the base URL lacks; and gateways that speak several wires list all models as OpenAI does."""
+    versioned = with_version(provider)
+    if versioned is not None:
+        yield versioned
+    if provider.discovery != "openai" and provider.resells and "models" not in provider.paths:
+        bare = re.sub(r"/v\d\w*$", "", provider.base_url.rstrip("/"))
+        yield replace(provider, base_url=f"{bare}/v1", discovery="openai")
+
+
+def _versioned(headers: object, provider: ProviderFacts) -> dict[str, str]:
+    given = dict(headers) if isinstance(headers, dict) else {}
+    if provider.discovery == "anthropic":
+        given.setdefault("anthropic-version", provider.quirks.version)
+    return given
+
+
+def _next_page(kind: str, body: object) -> str:
+    """What to add to the path for the next page; "" on the last one."""
+    if kind == "gemini" and (token := text(body, "nextPageToken")) and token.isalnum():
+        return f"&pageToken={token}"
+    if kind == "anthropic" and isinstance(body, dict) and body.get("has_more") is True:
+        last = text(body, "last_id")
+        return f"&after_id={last}" if last and last.replace("-", "").isalnum() else ""
+    return ""

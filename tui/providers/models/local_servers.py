@@ -1,0 +1,131 @@
+"""Which model servers answer on this machine: asks their usual ports, all at once, and waits no longer than a blink."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from urllib.parse import SplitResult, urlsplit
+
+from tui.catalog.facts import ProviderFacts
+from tui.domain.errors import ProviderError
+from tui.providers.http.address import checked, joined
+from tui.providers.models.listings import Rows, ollama_row, props_window, rows_from
+from tui.wires.json_text import dumps, loads
+
+LIMIT_S = 0.3
+DETAILS_S = 1.0
+"""For what a server that answered tells beside its list."""
+MOST_SHOWN = 32
+"""Ollama models asked about one by one."""
+LARGEST = 4 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalServer:
+    """A server that answered like a model server, and what it serves."""
+
+    provider: str
+    models: tuple[str, ...]
+    rows: Rows = field(default_factory=dict)
+    """What it tells of each model, its window first of all."""
+
+
+async def local_servers(providers: Iterable[ProviderFacts], *, limit_s: float = LIMIT_S) -> tuple[LocalServer, ...]:
+    """The local ones among these that answer."""
+    asked = [provider for provider in providers if provider.local or _is_own_server(provider)]
+    answers = await asyncio.gather(*(_ask(provider, limit_s) for provider in asked))
+    return tuple(answer for answer in answers if answer is not None)
+
+
+def _is_own_server(provider: ProviderFacts) -> bool:
+    """Whether this is a provider of the user's at a loopback address, whose list can be read without a key."""
+    from tui.catalog.provider_rows import packaged_providers
+
+    if provider.id in packaged_providers() or provider.discovery not in ("openai", "ollama"):
+        return False
+    try:
+        address = checked(provider.base_url)
+    except ProviderError:
+        return False
+    return address.loopback and not address.secure
+
+
+async def _ask(provider: ProviderFacts, limit_s: float) -> LocalServer | None:
+    kind = "ollama" if provider.discovery == "ollama" else "openai"
+    url = urlsplit(joined(provider.base_url, "/api/tags" if kind == "ollama" else "/v1/models"))
+    try:
+        async with asyncio.timeout(limit_s):
+            body = await _get(url.hostname or "localhost", url.port or 80, url.path)
+        rows = rows_from(kind, body)
+    except (OSError, TimeoutError, ValueError, ProviderError):
+        return None
+    named = isinstance(body, dict) and isinstance(body.get("data" if kind == "openai" else "models"), list)
+    if not named:
+        return None
+    with suppress(OSError, TimeoutError, ValueError, ProviderError):
+        async with asyncio.timeout(DETAILS_S):
+            rows = await (_with_ollamas_facts if kind == "ollama" else _with_windows)(url, rows)
+    return LocalServer(provider=provider.id, models=tuple(rows), rows=rows)
+
+
+async def _with_windows(url: SplitResult, rows: Rows) -> Rows:
+    """The rows with the windows that the list lacks: LM Studio and llama.cpp tell them elsewhere."""
+    if all("context_window" in row for row in rows.values()):
+        return rows
+    where = url.hostname or "localhost", url.port or 80
+    with suppress(ValueError):
+        told = rows_from("openai", await _get(*where, "/api/v0/models"))
+        rows = {model: {**told.get(model, {}), **row} for model, row in rows.items()}
+    if len(rows) == 1:
+        with suppress(ValueError):
+            window = props_window(await _get(*where, "/props"))
+            rows = {model: {**({"context_window": window} if window else {}), **row} for model, row in rows.items()}
+    return rows
+
+
+async def _with_ollamas_facts(url: SplitResult, rows: Rows) -> Rows:
+    """The rows with what ``/api/show`` says; a model it says nothing of keeps its row."""
+    where = url.hostname or "localhost", url.port or 80
+
+    async def shown(model: str) -> tuple[str, dict[str, object]]:
+        try:
+            return model, ollama_row(await _get(*where, "/api/show", {"model": model}))
+        except ValueError:
+            return model, {}
+
+    asked = list(rows)[:MOST_SHOWN]
+    return rows | dict(await asyncio.gather(*map(shown, asked)))
+
+
+async def _get(host: str, port: int, path: str, body: dict[str, object] | None = None) -> object:
+    """A plain HTTP/1.0 GET, or a POST with a body: no key is sent, and nothing heavy is imported for it."""
+    reader, writer = await asyncio.open_connection(host, port, limit=LARGEST)
+    data = b"" if body is None else dumps(body).encode()
+    method = "GET" if body is None else "POST"
+    extra = f"Content-Type: application/json\r\nContent-Length: {len(data)}\r\n" if data else ""
+    try:
+        asking = f"{method} {path} HTTP/1.0\r\nHost: {host}:{port}\r\nConnection: close\r\n{extra}\r\n"
+        writer.write(asking.encode() + data)
+        await writer.drain()
+        head = (await reader.readuntil(b"\r\n\r\n")).lower()
+        if b" 200 " not in head.partition(b"\r\n")[0] + b" ":
+            raise ValueError("no list")
+        return loads(await _body(reader, head))
+    except (asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+        raise ValueError("not HTTP") from None
+    finally:
+        writer.close()
+        with suppress(OSError):
+            await writer.wait_closed()
+
+
+async def _body(reader: asyncio.StreamReader, head: bytes) -> bytes:
+    if found := re.search(rb"\ncontent-length: *(\d{1,9})\r", head):
+        return await reader.readexactly(min(int(found[1]), LARGEST))
+    body = b""
+    while len(body) < LARGEST and (piece := await reader.read(65536)):
+        body += piece
+    return b"".join(body.split(b"\r\n")[1::2]) if b"\ntransfer-encoding: chunked" in head else body

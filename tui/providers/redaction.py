@@ -1,0 +1,214 @@
+"""Takes keys out of text: by the name of the field, by the value of every key we loaded, by the shape of known keys."""
+
+from __future__ import annotations
+
+import base64
+import json
+import logging
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
+from urllib.parse import quote, quote_plus, unquote_plus
+
+from tui.domain.errors import PonderError
+from tui.domain.lazy_regex import late_pattern
+from tui.providers.keys.secret import Secret, masked
+
+if TYPE_CHECKING:
+    from tui.catalog.facts import ProviderFacts
+
+SHORTEST_LITERAL = 6
+"""Shorter values would take ordinary words out of ordinary text."""
+
+_WORD = late_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_SECRETIVE = frozenset(
+    (
+        "key", "keys", "apikey", "token", "secret", "secrets", "auth", "authorization", "authentication", "password",
+        "passwd", "passphrase", "passcode", "pass", "pwd", "pw", "psk", "cookie", "cookies", "credential",
+        "credentials", "signature", "sig", "sas", "jwt", "bearer", "otp", "sid", "sessid", "assertion",
+    )
+)  # fmt: skip
+"""Last words of names of what holds a secret."""
+_SECRETIVE_ENDS = (
+    "apikey", "accesskey", "authkey", "privatekey", "secretkey", "subscriptionkey",
+    "accesstoken", "authtoken", "idtoken", "refreshtoken", "sessiontoken", "clientsecret", "password", "passwd",
+)  # fmt: skip
+_SECRETIVE_PARAMETERS = frozenset({"code", "ticket"})
+"""Names that hold a secret in an address; in an error's JSON a ``code`` says what is wrong."""
+_JSON_FIELD = late_pattern(r'("([\w.$-]{1,80})"\s*:\s*")((?:[^"\\]|\\.)+)(")')
+_JSON_FIELD_IN_TEXT = late_pattern(r'(\\{1,7}"([\w.$-]{1,80})\\{1,7}"\s*:\s*\\{1,7}")([^"\\]+)')
+_HEADER_LINE = late_pattern(
+    r"""(?<![\w-])(((?:[a-z0-9]+-)+[a-z0-9]+|authorization\w*|cookie|apikey|api_key)['"]?\s*[:=]\s*(?:b(?=['"]))?['"]?)"""
+    r"""((?:digest|hawk|signature|negotiate|aws4-hmac-sha256|sharedaccesssignature)\s[^\r\n]+"""
+    r"""|(?:(?:basic|bearer|token|apikey)\s+|[a-z]+\s(?=\S{16}))?[^\s'",]+)""",
+    re.IGNORECASE,
+)
+_COOKIES = late_pattern(r"""((cookie)['"]?\s*[:=]\s*(?:b(?=['"]))?['"]?)([^\r\n'"]+)""", re.IGNORECASE)
+_VARIABLE_SET = late_pattern(r"""(?<![\w])(([A-Za-z]\w{0,80})=['"]?)([^\s'"&]+)""")
+_PARAMETER = late_pattern(r"""([?&;]([\w.%$~-]{1,80})=)([^&#\s"']+)""")
+_SHAPES = late_pattern(
+    r"sk-[A-Za-z0-9_-]{20,}|AIza[0-9A-Za-z_-]{35}|AKIA[0-9A-Z]{16}|gh[pousr]_[A-Za-z0-9]{16,}"
+    r"|xox[abpr]-[A-Za-z0-9-]{10,}|-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"
+)
+_BEARER = late_pattern(r"(Bearer )(\S{16,})")
+_USER_PASSWORD = late_pattern(r"(://)([^/\s:@]+:[^/\s@]+)(@)")
+
+
+def holds_secret(name: str) -> bool:
+    """Whether a header, field or variable of this name holds a secret: ``X-Proxy-Token``, ``subscriptionKey``."""
+    words = [word.lower() for word in _WORD.findall(name)]
+    if not words:
+        return False
+    return (
+        words[-1] in _SECRETIVE
+        or words[-1].endswith(_SECRETIVE_ENDS)
+        or words[-2:] == ["session", "id"]
+        or any(word.startswith("authoriz") for word in words)
+    )
+
+
+def parameter_holds_secret(name: str) -> bool:
+    """The same for a parameter of an address."""
+    return name.lower() in _SECRETIVE_PARAMETERS or holds_secret(unquote_plus(name))
+
+
+def config_secrets(provider: ProviderFacts) -> set[str]:
+    """What a provider's row holds of secrets: in headers, in its addresses, in extra fields of the body."""
+    found = {
+        word for name, value in provider.headers.items() if holds_secret(name) for word in (value, value.split(" ")[-1])
+    }
+    for url in (provider.base_url, *provider.bases.values()):
+        _, user, _, query = url_parts(url)
+        found.update((user, user.partition(":")[2]))
+        for parameter in query.split("&"):
+            name, _, value = parameter.partition("=")
+            if parameter_holds_secret(name):
+                found.update((value, unquote_plus(value)))
+    found.update(_secrets_in("", provider.extra_body))
+    return {value for value in found if len(value) >= SHORTEST_LITERAL}
+
+
+def _secrets_in(name: str, value: object) -> Iterator[str]:
+    if isinstance(value, str) and holds_secret(name):
+        yield value
+    elif isinstance(value, Mapping):
+        for inner, item in value.items():
+            yield from _secrets_in(str(inner), item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _secrets_in(name, item)
+
+
+def url_parts(url: str) -> tuple[str, str, str, str]:
+    """Scheme with its slashes, user and password, host with path, query; the fragment is dropped."""
+    scheme, mark, rest = url.partition("#")[0].partition("://")
+    if not mark:
+        scheme, rest = "", scheme
+    rest, _, query = rest.partition("?")
+    place, slash, path = rest.partition("/")
+    user, _, host = place.rpartition("@")
+    return scheme + mark, user, host + slash + path, query
+
+
+class Redactor:
+    """Knows the keys in use and cleans text of them."""
+
+    def __init__(self, secrets: Iterable[Secret] = ()) -> None:
+        self._spellings: dict[str, str] = {}
+        self._literals: re.Pattern[str] | None = None
+        for secret in secrets:
+            self.remember(secret)
+
+    def remember(self, secret: Secret) -> None:
+        """From now on this value never gets through, however it is spelled."""
+        value = secret.reveal()
+        if len(value) < SHORTEST_LITERAL or value in self._spellings:
+            return
+        coded = base64.b64encode(value.encode()).decode()
+        url_coded = base64.urlsafe_b64encode(value.encode()).decode()
+        plain = (value, quote(value, safe=""), quote_plus(value), _as_in_html(value))
+        for spelling in (*plain, coded, coded.rstrip("="), url_coded):
+            # Servers repeat what they got as JSON, and as JSON within JSON.
+            shown = masked(value)
+            for _ in range(3):
+                self._spellings[spelling] = shown
+                spelling, shown = _as_in_json(spelling), _as_in_json(shown)
+        longest_first = sorted(self._spellings, key=len, reverse=True)
+        self._literals = re.compile("|".join(map(re.escape, longest_first)))
+
+    def clean(self, text: str) -> str:
+        """Text without keys: loaded values first, then by name, then by shape."""
+        text = self.clean_known(text)
+        for pattern in (_JSON_FIELD, _JSON_FIELD_IN_TEXT, _COOKIES, _HEADER_LINE, _VARIABLE_SET):
+            text = pattern.sub(_masked_if_named_so, text)
+        text = _PARAMETER.sub(_masked_parameter, text)
+        for pattern in (_BEARER, _USER_PASSWORD):
+            text = pattern.sub(_masked_middle, text)
+        return _SHAPES.sub("***", text)
+
+    def clean_known(self, text: str) -> str:
+        """Text without the values that are known."""
+        if self._literals is None:
+            return text
+        return self._literals.sub(lambda match: self._spellings[match[0]], text)
+
+    def clean_content(self, text: str) -> str:
+        """A file or a page without keys, by value and by shape.
+
+        Not by name: every ``"key": "…"`` of the user's own data would come to the model as stars, and go back into
+        the file as such.
+        """
+        return _SHAPES.sub("***", _BEARER.sub(_masked_middle, self.clean_known(text)))
+
+    def clean_fields(self, value: object) -> object:
+        """A JSON value without keys, by field name and by value."""
+        if isinstance(value, str):
+            return self.clean(value)
+        if isinstance(value, Mapping):
+            return {
+                name: masked(item) if isinstance(item, str) and holds_secret(str(name)) else self.clean_fields(item)
+                for name, item in value.items()
+            }
+        if isinstance(value, list | tuple):
+            return [self.clean_fields(item) for item in value]
+        return value
+
+    def clean_error(self, error: PonderError) -> None:
+        """Clean an error's sentences in place."""
+        error.message, error.advice = self.clean(error.message), self.clean(error.advice)
+        error.args = (error.message,)
+
+
+def _as_in_html(text: str) -> str:
+    for sign, name in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("'", "&#x27;")):
+        text = text.replace(sign, name)
+    return text
+
+
+def _as_in_json(text: str) -> str:
+    return json.dumps(text)[1:-1]
+
+
+def _masked_if_named_so(match: re.Match[str]) -> str:
+    """Start, name within it, value, and what else was matched."""
+    if match[3].startswith("***") or not holds_secret(match[2]):
+        return match[0]
+    return match[1] + masked(match[3]) + (match[4] if match.re.groups > 3 else "")
+
+
+def _masked_parameter(match: re.Match[str]) -> str:
+    if match[3].startswith("***") or not parameter_holds_secret(match[2]):
+        return match[0]
+    return match[1] + masked(match[3])
+
+
+def _masked_middle(match: re.Match[str]) -> str:
+    if match[2].startswith("***"):
+        return match[0]
+    return match[1] + masked(match[2]) + (match[3] if match.re.groups > 2 else "")
+
+
+def quiet_http_loggers() -> None:
+    """The HTTP libraries print whole URLs and headers below WARNING."""
+    for name in ("httpx", "httpcore", "httpx2", "httpcore2"):
+        logging.getLogger(name).setLevel(logging.WARNING)

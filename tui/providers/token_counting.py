@@ -1,0 +1,51 @@
+"""How the providers that can count tokens are asked to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from tui.domain.fast_dataclass import dataclass
+from tui.domain.messages import WireName
+from tui.wires.read import whole
+from tui.wires.wire import Encoded
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counter:
+    """One provider's way: a request made from the real one, and where the number stands in the answer."""
+
+    request: Callable[[Encoded], Encoded]
+    answer: str
+
+    def tokens(self, answer: object) -> int | None:
+        """The number; None where the answer has none."""
+        return whole(answer, self.answer)
+
+
+def _without(encoded: Encoded, path: str, *names: str) -> Encoded:
+    body = {name: value for name, value in encoded.body.items() if name not in names}
+    return Encoded(path=path, body=body, headers=encoded.headers)
+
+
+def _anthropic(encoded: Encoded) -> Encoded:
+    unknown = ("max_tokens", "stream", "temperature", "top_p", "top_k", "metadata", "stop_sequences")
+    return _without(encoded, "/v1/messages/count_tokens", *unknown)
+
+
+def _responses(encoded: Encoded) -> Encoded:
+    unknown = ("stream", "store", "include", "max_output_tokens", "temperature", "top_p", "prompt_cache_key")
+    return _without(encoded, "/responses/input_tokens", *unknown)
+
+
+def _gemini(encoded: Encoded) -> Encoded:
+    model, _, _ = encoded.path.lstrip("/").partition(":")
+    body: Mapping[str, object] = {"generateContentRequest": {**encoded.body, "model": model}}
+    return Encoded(path=f"/{model}:countTokens", body=body, headers=encoded.headers)
+
+
+COUNTERS = {
+    WireName.ANTHROPIC: Counter(request=_anthropic, answer="input_tokens"),
+    WireName.OPENAI_RESPONSES: Counter(request=_responses, answer="input_tokens"),
+    WireName.GEMINI: Counter(request=_gemini, answer="totalTokens"),
+}
+"""By wire; the others have none."""

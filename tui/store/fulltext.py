@@ -1,0 +1,79 @@
+"""The full-text index: what goes in and how a row is taken out again.
+
+The index keeps no text of its own, so a row is taken out by naming the same words again; ``spaced`` must therefore
+never change without a migration that builds the index anew. Chinese, Japanese, Korean, Thai and their neighbours
+write without spaces or glue particles to words: their characters are indexed one by one and searched as phrases.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+
+from tui.domain.lazy_regex import late_pattern
+from tui.store.blocks import read_blocks, words_of
+from tui.store.codec import Json
+
+_WITHOUT_SPACES = late_pattern(
+    "([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3100-\u312f\u31a0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff])"
+)
+_NOT_WORDS = late_pattern("[\0\ud800-\udfff]")
+
+
+def spaced(text: str) -> str:
+    """Text as the index sees it."""
+    if text.isascii():
+        return text.replace("\0", " ")
+    return _NOT_WORDS.sub(" ", _WITHOUT_SPACES.sub(r" \1 ", text))
+
+
+def index(connection: sqlite3.Connection, message: int, role: str, blocks: Sequence[Json]) -> None:
+    """Make a message findable."""
+    columns = words_of(role, blocks)
+    if any(columns):
+        connection.execute(
+            "INSERT INTO words (rowid, prompts, answers, thinking, tools) VALUES (?, ?, ?, ?, ?)",
+            (message, *map(spaced, columns)),
+        )
+    connection.execute("UPDATE message SET indexed = 1 WHERE seq = ?", (message,))
+
+
+def unindex(connection: sqlite3.Connection, messages: Iterable[int]) -> None:
+    """Take messages out, while their blocks are still there."""
+    for message in messages:
+        row = connection.execute("SELECT role FROM message WHERE seq = ? AND indexed", (message,)).fetchone()
+        if row is None:
+            continue
+        columns = words_of(row[0], read_blocks(connection, [message])[message])
+        if any(columns):
+            connection.execute(
+                "INSERT INTO words (words, rowid, prompts, answers, thinking, tools) VALUES ('delete', ?, ?, ?, ?, ?)",
+                (message, *map(spaced, columns)),
+            )
+        connection.execute("UPDATE message SET indexed = 0 WHERE seq = ?", (message,))
+
+
+def index_all(connection: sqlite3.Connection) -> None:
+    """Build the index anew."""
+    connection.execute("INSERT INTO words (words) VALUES ('delete-all')")
+    _index_some(connection, connection.execute("SELECT seq, role FROM message WHERE NOT open").fetchall())
+
+
+def index_turn(connection: sqlite3.Connection, turn: int, known: Mapping[int, Sequence[Json]]) -> None:
+    """Make the messages of a turn findable that are not; of ``known`` ones the blocks need not be read."""
+    found = connection.execute(
+        "SELECT seq, role FROM message WHERE turn = ? AND NOT indexed AND NOT open", (turn,)
+    ).fetchall()
+    for seq, role in found:
+        if seq in known:
+            index(connection, seq, role, known[seq])
+    _index_some(connection, [(seq, role) for seq, role in found if seq not in known])
+
+
+def _index_some(connection: sqlite3.Connection, rows: Sequence[tuple[int, str]]) -> None:
+    for start in range(0, len(rows), 500):
+        some = rows[start : start + 500]
+        blocks = read_blocks(connection, [seq for seq, _ in some])
+        for seq, role in some:
+            index(connection, seq, role, blocks[seq])

@@ -1,0 +1,251 @@
+"""Opens the database file: private, durable, checked; or read-only, where that is all there is."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sqlite3
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tui.domain.errors import StoreReadOnly
+from tui.domain.fast_dataclass import dataclass
+from tui.settings.user_files import make_private_folder, refuse_irregular
+from tui.store.migrate import migrate, migrations, refuse_newer, version
+from tui.store.sqlite_errors import store_error
+
+if TYPE_CHECKING:
+    import tempfile
+
+BUSY_TIMEOUT_S = 5.0
+CHECKED_UP_TO = 4 << 20
+"""Bytes: a database up to this size is checked at every opening; it costs milliseconds."""
+CHECKED_AFTER_A_CRASH = 64 << 20
+"""Bytes: up to this size it is also checked when its last user did not close it."""
+HEADER = b"SQLite format 3\0"
+HEADER_SIZE = 100
+NETWORK_FILE_SYSTEMS = frozenset(
+    {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ncpfs", "fuse.sshfs", "lustre", "ceph", "glusterfs"}
+)
+SIDECARS = ("-wal", "-shm", "-journal")
+
+
+def salvaged(path: Path) -> Path:
+    """Where a repair puts the new database until it takes the place of the damaged one."""
+    return path.with_name(f"{path.name}.salvaged")
+
+
+class Damaged(sqlite3.DatabaseError):
+    """The file is not a whole database; the same code SQLite gives."""
+
+    sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opened:
+    """The writer's connection and what the user should hear about how it was opened."""
+
+    connection: sqlite3.Connection
+    notices: tuple[str, ...] = ()
+
+
+def file_system_of(path: Path) -> str:
+    """The type of the file system a path is on, as the kernel names it; "" where nobody can say."""
+    try:
+        mounts = Path("/proc/self/mounts").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return ""
+    place = path.resolve()
+    best = ("", "")
+    for line in mounts:
+        _, point, kind, *_ = line.split(" ")
+        point = point.replace("\\040", " ")
+        if len(point) >= len(best[0]) and place.is_relative_to(point):
+            best = (point, kind)
+    return best[1]
+
+
+@contextmanager
+def one_at_a_time(path: Path) -> Iterator[None]:
+    """Processes open and repair a database one after the other. Where that cannot be had, they go on without."""
+    try:
+        import fcntl
+
+        handle = os.open(path.with_name(path.name + ".lock"), os.O_CREAT | os.O_RDWR, 0o600)
+    except (ImportError, OSError):
+        yield
+        return
+    try:
+        with suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def open_writer(path: Path, file_system: Callable[[Path], str] = file_system_of) -> Opened:
+    """Open for writing, made if need be, at the newest schema.
+
+    Raises StoreReadOnly where it cannot be written, sqlite3.Error (``is_damage``) where it cannot be read.
+    """
+    make_private(path)
+    unclean = _size(path.with_name(path.name + "-wal")) > 0
+    _check_header(path)
+    connection = connect(path)
+    try:
+        notices = _set_up(connection, path, file_system)
+        size = _size(path)
+        if size <= CHECKED_UP_TO or (unclean and size <= CHECKED_AFTER_A_CRASH):
+            check(connection)
+        refuse_newer(connection, path)
+        backup = migrate(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+    if backup is not None:
+        notices.append(f"Sessions were brought to a newer format; `{backup}` is the copy from before.")
+    return Opened(connection=connection, notices=tuple(notices))
+
+
+def connect(path: Path, mode: str = "rw") -> sqlite3.Connection:
+    """A bare connection in autocommit: transactions are begun by name."""
+    address = f"{path.absolute().as_uri()}?mode={mode}"
+    connection = sqlite3.connect(
+        address, uri=True, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False, cached_statements=256
+    )
+    connection.text_factory = lambda text: text.decode("utf-8", "replace")  # a flipped bit must not hide a session
+    return connection
+
+
+def check(connection: sqlite3.Connection) -> None:
+    """Raises Damaged when pages or indexes are wrong."""
+    said = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+    if said != "ok":
+        raise Damaged(said)
+
+
+@dataclass(slots=True)
+class Reading:
+    """A connection that can only read, and the copy it reads where the file itself cannot be opened."""
+
+    connection: sqlite3.Connection
+    copy: tempfile.TemporaryDirectory[str] | None = None
+
+    def close(self) -> None:
+        """Let go of both."""
+        self.connection.close()
+        if self.copy is not None:
+            self.copy.cleanup()
+
+
+def open_reader(path: Path) -> Reading:
+    """Open for reading whatever is there; without anything, an empty database in memory."""
+    if _size(path) == 0 and not _size(path.with_name(path.name + "-wal")):
+        return Reading(_empty())
+    _check_header(path)
+    try:
+        return _usable(Reading(connect(path, "ro")))
+    except sqlite3.OperationalError:
+        # A write-ahead log needs a shared-memory file beside it, which nobody can make in a read-only folder.
+        return _usable(_open_copy(path))
+
+
+def _usable(reading: Reading) -> Reading:
+    try:
+        reading.connection.execute("PRAGMA query_only = 1")
+        found = version(reading.connection)
+    except sqlite3.Error:
+        reading.close()
+        raise
+    if found:
+        return reading
+    reading.close()
+    return Reading(_empty())
+
+
+def _open_copy(path: Path) -> Reading:
+    import shutil
+    import tempfile
+
+    folder = tempfile.TemporaryDirectory(prefix="ponder-read-", ignore_cleanup_errors=True)
+    for suffix in ("", "-wal"):
+        source = path.with_name(path.name + suffix)
+        if source.exists():
+            shutil.copyfile(source, Path(folder.name) / source.name)
+    return Reading(connect(Path(folder.name) / path.name), folder)
+
+
+def _empty() -> sqlite3.Connection:
+    connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    migrate(connection, Path(":memory:"))
+    assert version(connection) == len(migrations())
+    return connection
+
+
+def _set_up(connection: sqlite3.Connection, path: Path, file_system: Callable[[Path], str]) -> list[str]:
+    notices = []
+    connection.execute(f"PRAGMA busy_timeout = {int(BUSY_TIMEOUT_S * 1000)}")
+    connection.execute("PRAGMA foreign_keys = ON")
+    connection.execute("PRAGMA mmap_size = 0")
+    kind = file_system(path)
+    if kind in NETWORK_FILE_SYSTEMS:
+        connection.execute("PRAGMA journal_mode = DELETE")
+        notices.append(
+            f"`{path}` is on a network file system ({kind}): sessions are saved the slow way, and only one ponder "
+            "at a time should use them. PONDER_HOME can name a local folder."
+        )
+    else:
+        connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA journal_size_limit = 1048576")
+    connection.execute("BEGIN IMMEDIATE")  # the one sure way to learn whether it can be written
+    connection.execute("ROLLBACK")
+    return notices
+
+
+def make_private(path: Path) -> None:
+    """The folder and the file, for their owner only. SQLite gives its other files the mode of this one."""
+    try:
+        make_private_folder(path.parent, tighten=True)
+        if path.exists():
+            if stat.S_IMODE(path.stat().st_mode) & 0o077 and os.access(path, os.W_OK):
+                path.chmod(0o600)
+            return
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        _sync_folder(path.parent)
+    except OSError as fault:
+        if fault.errno == errno.ENOSPC:
+            raise store_error(fault, path) from fault
+        raise StoreReadOnly(
+            f"`{path}` cannot be written: {fault.strerror}.",
+            advice="Nothing of this conversation is saved. Set PONDER_HOME to a folder of yours.",
+        ) from fault
+
+
+def _sync_folder(folder: Path) -> None:
+    if os.name != "posix":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _check_header(path: Path) -> None:
+    for suffix in ("", *SIDECARS):
+        refuse_irregular(path.with_name(path.name + suffix))
+    with path.open("rb") as file:
+        start = file.read(HEADER_SIZE)
+    if start and (len(start) < HEADER_SIZE or not start.startswith(HEADER)):
+        raise Damaged("file is not a database")
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0

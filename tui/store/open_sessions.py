@@ -1,0 +1,190 @@
+"""Stored sessions that are being worked in: opened, paged, forked, flipped between branches, left again."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import field
+
+from tui.domain.blocks import Block
+from tui.domain.compression import CompressionView, SummaryRun
+from tui.domain.cost import Paid
+from tui.domain.errors import StoreFull, StoreReadOnly
+from tui.domain.fast_dataclass import dataclass
+from tui.domain.messages import Turn
+from tui.domain.thinking import Asked, ModelSpec, ThinkingLevel
+from tui.store import branches, forks, leases, sessions
+from tui.store.database import Database
+from tui.store.sessions import Beginning
+from tui.store.store_context import Surroundings
+from tui.store.turns import finish_crashed, read_turns
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loaded:
+    """A stored session, or its end."""
+
+    id: str
+    title: str
+    turns: tuple[Turn, ...]
+    view: CompressionView | None = None
+    summaries: tuple[SummaryRun, ...] = ()
+    elsewhere: tuple[Paid, ...] = ()
+    """What was paid on other branches; () for the end of a session, whose cost the list knows."""
+    spec: ModelSpec | None = None
+    settings: Mapping[str, object] = field(default_factory=dict)
+    earlier: bool = False
+    """There are turns before these: ``load_before``."""
+    queue: tuple[tuple[Block, ...], ...] = ()
+    """Prompts that waited behind a turn when it was last open."""
+    held: leases.Held | None = None
+    """Somebody else has it open: offer to read it, or a fork."""
+
+
+class Conversations:
+    """Opens and changes whole sessions; single messages are the journal's."""
+
+    def __init__(self, database: Database, surroundings: Surroundings) -> None:
+        self._database = database
+        self._around = surroundings
+
+    async def create(self, beginning: Beginning) -> None:
+        """Store a session before its first turn."""
+        await self._database.run(lambda connection: sessions.ensure(connection, beginning, self._around.now()))
+
+    async def is_stored(self, session: str) -> bool:
+        """Whether anything of it was ever kept."""
+        return await self._database.read(lambda connection: sessions.find(connection, session) is not None)
+
+    async def remember(self, session: str, spec: ModelSpec | None, settings: Mapping[str, object]) -> None:
+        """Model and settings in use, for the next time; nothing happens for a session that is not stored."""
+        await self._database.run(lambda connection: sessions.remember(connection, session, spec, settings))
+
+    async def load(self, session: str) -> Loaded:
+        """All of it, taken for this process unless somebody else has it."""
+        return await self._open(session, None)
+
+    async def open_tail(self, session: str, turns: int = 50) -> Loaded:
+        """Its last turns, taken as ``load`` does."""
+        return await self._open(session, turns)
+
+    async def load_before(self, session: str, turn_id: str, turns: int = 50) -> tuple[Turn, ...]:
+        """The turns that lead to this one, without it."""
+
+        def read(connection: sqlite3.Connection) -> tuple[Turn, ...]:
+            number = branches.session_number(connection, session)
+            turn = branches.turn_number(connection, number, turn_id)
+            return read_turns(connection, branches.path_to(connection, turn, turns + 1)[:-1])
+
+        return await self._database.read(read)
+
+    async def look(self, session: str) -> Loaded:
+        """All of it, only looked at: nothing is taken or finished."""
+        return await self._database.read(lambda connection: _loaded(connection, session, None, None))
+
+    async def turns(self, session: str) -> tuple[Turn, ...]:
+        """All of its active path, only looked at."""
+        return (await self.look(session)).turns
+
+    async def leave(self, session: str) -> None:
+        """Not open here any more."""
+
+        def write(connection: sqlite3.Connection) -> None:
+            number = sessions.find(connection, session)
+            if number is not None:
+                leases.release(connection, number, self._around.holder)
+
+        await self._database.run(write)
+
+    async def leave_all(self) -> None:
+        """Nothing is open here any more."""
+        await self._database.run(lambda connection: leases.release_all(connection, self._around.holder))
+
+    async def siblings(self, session: str, turn_id: str) -> tuple[str, ...]:
+        """The turns at the same place, this one included, oldest first."""
+        return await self._database.read(
+            lambda connection: branches.siblings(connection, branches.session_number(connection, session), turn_id)
+        )
+
+    async def activate(self, session: str, turn_id: str) -> Loaded:
+        """Go over to the branch of this turn, to where it was left."""
+        from tui.store import summaries
+
+        def write(connection: sqlite3.Connection) -> None:
+            number = branches.session_number(connection, session)
+            path = branches.activate(connection, number, turn_id)
+            summaries.drop_view_of_others(connection, number, path)
+            sessions.touch(connection, number, self._around.now())
+
+        await self._database.run(write)
+        return await self._open(session, None)
+
+    async def fork(self, session: str, until: str | None = None, *, keep: bool = True) -> str:
+        """A new session with all up to and including a turn or message; its id.
+
+        Without ``keep`` it ends with the turn before that one, ready for another prompt.
+        """
+        into = Beginning(id=self._around.new_id())
+
+        def write(connection: sqlite3.Connection) -> None:
+            now = self._around.now()
+            number = forks.fork(connection, session, into, forks.Cut(until, keep=keep), now)
+            sessions.touch(connection, number, now)
+
+        await self._database.run(write)
+        return into.id
+
+    async def _open(self, session: str, last: int | None) -> Loaded:
+        held: leases.Held | None = None
+        with suppress(StoreReadOnly, StoreFull):  # it can be looked at all the same
+            held = await self._database.run(lambda connection: self._take(connection, session))
+        return await self._database.read(lambda connection: _loaded(connection, session, last, held))
+
+    def _take(self, connection: sqlite3.Connection, session: str) -> leases.Held | None:
+        number = branches.session_number(connection, session)
+        held = leases.acquire(connection, number, self._around.holder, self._around.now())
+        if held is None:
+            finish_crashed(connection, number)
+        return held
+
+
+def _loaded(connection: sqlite3.Connection, session: str, last: int | None, held: leases.Held | None) -> Loaded:
+    from tui.store import queued_prompts as queued
+    from tui.store import summaries
+
+    number = branches.session_number(connection, session)
+    head = branches.head_of(connection, number)
+    path = branches.path_to(connection, head, branches.EVER if last is None else last + 1)
+    shown = path if last is None else path[-last:]
+    spec, settings = sessions.settings_of(connection, number)
+    turns = read_turns(connection, shown)
+    return Loaded(
+        id=session,
+        title=sessions.one(connection, number).title,
+        turns=turns,
+        view=summaries.view_of(connection, number),
+        summaries=summaries.runs_of(connection, number, path),
+        elsewhere=summaries.paid_elsewhere(connection, number, path) if last is None else (),
+        spec=spec or _asked_last(turns),
+        settings=settings,
+        queue=queued.queue_of(connection, number),
+        earlier=len(path) > len(shown),
+        held=held,
+    )
+
+
+def _asked_last(turns: tuple[Turn, ...]) -> ModelSpec | None:
+    """The model and level of the last answer."""
+    for turn in reversed(turns):
+        for message in reversed(turn.messages):
+            origin = message.origin
+            if origin is None:
+                continue
+            asked: Asked | None = int(origin.level) if origin.level.isdecimal() else None
+            if origin.level == "off":
+                asked = ThinkingLevel.NONE
+            elif origin.level in set(ThinkingLevel):
+                asked = ThinkingLevel(origin.level)
+            return ModelSpec(provider=origin.provider, model=origin.model, asked=asked)
+    return None

@@ -1,0 +1,179 @@
+"""grep: a regular expression over files, by ripgrep where it is installed, else by a worker with an end.
+
+Never in this process: a pattern of a model's making may take for ever, and only a process can be killed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tui.domain.counting import count
+from tui.domain.errors import ToolError
+from tui.domain.printable import printable
+from tui.tools.builtin.file_intents import read_intent
+from tui.tools.builtin.list_dir import SKIPPED
+from tui.tools.builtin.processes import Command, run_to_end
+from tui.tools.builtin.workspace import Place, Workspace
+from tui.tools.permissions.path_patterns import alternatives
+from tui.tools.permissions.rules import Access, Guard
+from tui.tools.tool import Job, Outcome, Prepared, said
+
+MAX_MATCHES = 1_000
+MAX_LINE = 500
+MAX_SECONDS = 10.0
+MAX_OUTPUT = 2 * 1024 * 1024
+MAX_SHOWN = 64 * 1024
+
+
+class GrepArguments(BaseModel):
+    """What grep takes."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    pattern: Annotated[str, Field(min_length=1, max_length=2000, description="Regular expression, line by line.")]
+    path: Annotated[str, Field(description="File or folder to search.")] = "."
+    glob: Annotated[str, Field(max_length=1000, description="Only files whose path fits, for example `**/*.py`.")] = ""
+    ignore_case: Annotated[bool, Field(description="Ignore upper and lower case.")] = False
+    max_matches: Annotated[int, Field(ge=1, le=MAX_MATCHES, description="Stop after so many lines.")] = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Grep:
+    """Searches files."""
+
+    workspace: Workspace
+    environment: Mapping[str, str]
+    ripgrep: str | None
+    """The program; None uses the worker."""
+    name: str = "grep"
+    description: str = (
+        "Search file contents with a regular expression; lines come as `path:line: text`. Leaves out binary files,"
+        " caches, .git, and files that may hold secrets."
+    )
+    access: Access = Access.READ
+    arguments: type[BaseModel] = GrepArguments
+
+    async def prepare(self, arguments: BaseModel) -> Prepared:
+        """Look at the path."""
+        if not isinstance(arguments, GrepArguments):
+            raise TypeError
+        place = await asyncio.to_thread(self.workspace.place, arguments.path)
+
+        async def perform(_: Job) -> Outcome:
+            return await self._search(place, arguments)
+
+        return Prepared(intents=(read_intent(self.name, place),), perform=perform)
+
+    async def _search(self, place: Place, arguments: GrepArguments) -> Outcome:
+        real = place.real
+        if not await asyncio.to_thread(real.exists):
+            raise ToolError(f"`{arguments.path}` does not exist.")
+        # A place that was asked for by name, and permitted as such, is searched whatever it holds.
+        is_named = place.read_guard is Guard.SECRET or await asyncio.to_thread(real.is_file)
+        build = self._by_ripgrep if self.ripgrep else self._by_worker
+        ended = await run_to_end(build(real, arguments, is_named=is_named))
+        hidden = _nothing if is_named else self.workspace.holds_secrets
+        rows = list(_rows(ended.output.beginning(), real, self.workspace.root, hidden))
+        if ended.why_killed and not rows:
+            raise ToolError(f"The search was stopped: {ended.why_killed}. Use a simpler pattern or a smaller path.")
+        if not rows and ended.code not in (0, 1):
+            raise ToolError(f"The search failed: {printable(ended.output.text()[:500])}")
+        return said(_listed(rows, arguments.max_matches, ended.why_killed))
+
+    def _by_ripgrep(self, real: Path, arguments: GrepArguments, *, is_named: bool) -> Command:
+        argv = [self.ripgrep or "rg", "--no-config", "--json", "--no-messages"]
+        argv += ["--max-columns", "4000", "--max-filesize", "16M", "--max-count", str(arguments.max_matches)]
+        argv += ["--ignore-case"] if arguments.ignore_case else []
+        argv += ["--glob", arguments.glob] if arguments.glob else []
+        if not is_named:
+            # Only spares the reading: what else is on the list is left out of the matches.
+            patterns = [pattern for pattern in self.workspace.guarded.secret.patterns if pattern[0] not in "/~"]
+            argv += [part for pattern in patterns for part in ("--iglob", f"!**/{pattern}")]
+        argv += ["--regexp", arguments.pattern, "--", str(real)]
+        return self._command(argv, None)
+
+    def _by_worker(self, real: Path, arguments: GrepArguments, *, is_named: bool) -> Command:
+        try:
+            re.compile(arguments.pattern)
+        except (re.error, OverflowError, RecursionError) as error:
+            raise ToolError(f"`pattern` is no regular expression: {error}.") from None
+        glob = arguments.glob
+        order = {
+            "path": str(real),
+            "pattern": arguments.pattern,
+            "ignore_case": arguments.ignore_case,
+            "globs": [one if "/" in one else f"**/{one}" for one in alternatives(glob)] if glob else [],
+            "max_matches": arguments.max_matches,
+            "skipped": sorted(SKIPPED),
+            "secret": "" if is_named else self.workspace.guarded.secret.expression.pattern,
+        }
+        worker = Path(__file__).with_name("grep_worker.py")
+        return self._command([sys.executable, "-I", "-S", str(worker)], json.dumps(order).encode())
+
+    def _command(self, argv: list[str], stdin: bytes | None) -> Command:
+        return Command(
+            argv=argv,
+            folder=self.workspace.root,
+            environment=self.environment,
+            timeout_s=MAX_SECONDS,
+            stdin=stdin,
+            head=MAX_OUTPUT,
+            tail=0,
+        )
+
+
+def find_ripgrep(environment: Mapping[str, str]) -> str | None:
+    """Where ripgrep is; never one that lies in a relative folder of PATH."""
+    found = shutil.which("rg", path=environment.get("PATH", ""))
+    return found if found and Path(found).is_absolute() else None
+
+
+def _nothing(_: Path) -> bool:
+    return False
+
+
+def _rows(output: bytes, real: Path, root: Path, hidden: Callable[[Path], bool]) -> Iterator[str]:
+    """Lines of ripgrep's JSON; the worker writes the same. Files that are ``hidden`` are left out."""
+    is_hidden = cache(hidden)
+    for line in output.splitlines():
+        try:
+            message = json.loads(line)
+            if message["type"] != "match":
+                continue
+            data = message["data"]
+            path = Path(data["path"]["text"])
+            text = str(data["lines"].get("text", "")).rstrip("\r\n")
+            number = int(data["line_number"])
+        except (ValueError, KeyError, TypeError, AttributeError):
+            continue
+        if is_hidden(path):
+            continue
+        shown = path.relative_to(root) if path.is_relative_to(root) else path
+        cut = text if len(text) <= MAX_LINE else f"{text[:MAX_LINE]}… ({len(text) - MAX_LINE:,} more characters)"
+        yield f"{printable(str(shown), keep_newlines=False)}:{number}: {cut}"
+
+
+def _listed(rows: list[str], limit: int, why_killed: str) -> str:
+    kept: list[str] = []
+    size = 0
+    for row in rows[:limit]:
+        size += len(row) + 1
+        if size > MAX_SHOWN:
+            break
+        kept.append(row)
+    if len(kept) < len(rows) or len(rows) >= limit:
+        kept.append(f"(cut after {count(len(kept), 'line')}; there may be more: narrow the pattern or the path)")
+    if why_killed:
+        kept.append(f"(the search was stopped: {why_killed})")
+    return "\n".join(kept) or "No line matches."

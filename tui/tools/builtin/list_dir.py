@@ -1,0 +1,179 @@
+"""list_dir and glob: what is there, without following links out of a folder."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tui.domain.counting import count
+from tui.domain.errors import ToolError
+from tui.domain.printable import printable
+from tui.tools.builtin.file_intents import read_intent
+from tui.tools.builtin.workspace import Place, Workspace, opened_folder
+from tui.tools.permissions.path_patterns import alternatives, segments_match
+from tui.tools.permissions.rules import Access
+from tui.tools.tool import Job, Outcome, Prepared, said
+
+MAX_ENTRIES = 1_000
+MAX_WALKED = 200_000
+"""Entries looked at before a search is cut."""
+MAX_SECONDS = 10.0
+SKIPPED = frozenset({".git", ".hg", ".svn", "node_modules", ".venv", "__pycache__", ".mypy_cache", ".ruff_cache"})
+"""Folders a search leaves out unless its pattern names them."""
+
+
+class ListDirArguments(BaseModel):
+    """What list_dir takes."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    path: Annotated[str, Field(description="Folder, relative to the working folder or absolute.")] = "."
+
+
+class GlobArguments(BaseModel):
+    """What glob takes."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    pattern: Annotated[str, Field(min_length=1, max_length=1000, description="For example `src/**/*.{ts,tsx}`.")]
+    path: Annotated[str, Field(description="Folder to search.")] = "."
+
+
+@dataclass(frozen=True, slots=True)
+class ListDir:
+    """Lists a folder."""
+
+    workspace: Workspace
+    name: str = "list_dir"
+    description: str = "List a folder: folders end with `/`, files with their size, links with their target."
+    access: Access = Access.READ
+    arguments: type[BaseModel] = ListDirArguments
+
+    async def prepare(self, arguments: BaseModel) -> Prepared:
+        """Look at the path."""
+        if not isinstance(arguments, ListDirArguments):
+            raise TypeError
+        place = await asyncio.to_thread(self.workspace.place, arguments.path)
+
+        async def perform(_: Job) -> Outcome:
+            return await asyncio.to_thread(_listing, place)
+
+        return Prepared(intents=(read_intent(self.name, place),), perform=perform)
+
+
+@dataclass(frozen=True, slots=True)
+class Glob:
+    """Finds files by name."""
+
+    workspace: Workspace
+    name: str = "glob"
+    description: str = (
+        "Find files by a pattern over their path (`*` within a name, `**` over folders, `{a,b}`). Leaves out .git,"
+        " node_modules, .venv and caches unless named. At most 1,000 paths."
+    )
+    access: Access = Access.READ
+    arguments: type[BaseModel] = GlobArguments
+
+    async def prepare(self, arguments: BaseModel) -> Prepared:
+        """Look at the path."""
+        if not isinstance(arguments, GlobArguments):
+            raise TypeError
+        if ".." in arguments.pattern.split("/") or arguments.pattern.startswith(("/", "~")):
+            raise ToolError("`pattern` is relative to `path` and has no `..`: give the folder as `path`.")
+        place = await asyncio.to_thread(self.workspace.place, arguments.path)
+
+        async def perform(_: Job) -> Outcome:
+            return await asyncio.to_thread(_found, place, arguments.pattern)
+
+        return Prepared(intents=(read_intent(self.name, place),), perform=perform)
+
+
+def _listing(place: Place) -> Outcome:
+    with opened_folder(place.real) as folder:
+        with os.scandir(folder) as entries:
+            names = sorted(entry.name for entry in entries)
+        rows = [_row(name, folder) for name in names[:MAX_ENTRIES]]
+    if len(names) > MAX_ENTRIES:
+        rows.append(f"({len(names) - MAX_ENTRIES:,} more entries; use glob)")
+    return said("\n".join(rows) or "(empty)")
+
+
+def _row(name: str, folder: int) -> str:
+    shown = printable(name, keep_newlines=False)
+    try:
+        status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except OSError:
+        return shown
+    if stat.S_ISDIR(status.st_mode):
+        return f"{shown}/"
+    if stat.S_ISLNK(status.st_mode):
+        return f"{shown} -> {printable(os.readlink(name, dir_fd=folder), keep_newlines=False)}"
+    return f"{shown}  {status.st_size:,}" if stat.S_ISREG(status.st_mode) else f"{shown}  (special file)"
+
+
+def _found(place: Place, pattern: str) -> Outcome:
+    patterns = [one.strip("/").split("/") for one in alternatives(pattern)]
+    named = {part for one in patterns for part in one}
+    found: list[str] = []
+    walk = Walk(place.real, skipped=SKIPPED - named)
+    for parts in walk:
+        if any(segments_match(parts, one) for one in patterns):
+            found.append(printable("/".join(parts), keep_newlines=False))
+            if len(found) >= MAX_ENTRIES:
+                walk.why_cut = f"more than {MAX_ENTRIES:,} matches"
+                break
+    found.sort()
+    if walk.why_cut:
+        found.append(f"(cut: {walk.why_cut}; narrow the pattern or the path)")
+    return said("\n".join(found) or "No file matches.")
+
+
+class Walk:
+    """Relative paths of the regular files below a folder; links are not followed. ``why_cut`` says why it stopped."""
+
+    def __init__(self, root: Path, *, skipped: frozenset[str]) -> None:
+        self._root = root
+        self._skipped = skipped
+        self._until = monotonic() + MAX_SECONDS
+        self._walked = 0
+        self.why_cut = ""
+
+    def __iter__(self) -> Iterator[tuple[str, ...]]:
+        """Path segments, folder by folder."""
+        waiting: list[tuple[str, ...]] = [()]
+        while waiting and not self.why_cut:
+            parts = waiting.pop()
+            folders: list[tuple[str, ...]] = []
+            for name, is_folder in self._entries(parts):
+                if is_folder:
+                    folders.append((*parts, name))
+                else:
+                    yield (*parts, name)
+            waiting += reversed(folders)
+
+    def _entries(self, parts: tuple[str, ...]) -> list[tuple[str, bool]]:
+        entries: list[tuple[str, bool]] = []
+        try:
+            with os.scandir(self._root.joinpath(*parts)) as listed:
+                for entry in listed:
+                    self._walked += 1
+                    if self._walked > MAX_WALKED or monotonic() > self._until:
+                        self.why_cut = f"{count(self._walked, 'entry', 'entries')} looked at"
+                        break
+                    if entry.is_dir(follow_symlinks=False):
+                        if entry.name not in self._skipped:
+                            entries.append((entry.name, True))
+                    elif entry.is_file(follow_symlinks=False):
+                        entries.append((entry.name, False))
+        except OSError as error:
+            if not parts:
+                raise ToolError(f"`{self._root}`: {error.strerror}.") from None
+        return sorted(entries)

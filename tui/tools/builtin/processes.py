@@ -1,0 +1,281 @@
+"""Runs a program in its own session, without a terminal, and leaves nothing of it behind.
+
+Output goes through a pipe of ours that is read while it comes and dropped when the program is dead, so a grandchild
+that keeps the other end open cannot make anybody wait. Dead means: the process group, the session, all descendants,
+and (where /proc tells) every process that carries the mark put into the environment.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import secrets
+import signal
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tui.domain.errors import ToolError
+from tui.tools.builtin.output_ends import OutputEnds
+from tui.tools.builtin.output_file import KeptOutput
+
+MARK = "PONDER_TOOL_CALL"
+TERM_GRACE_S = 0.5
+DRAIN_S = 0.5
+POLL_S = 0.02
+MAX_PRODUCED = 256 * 1024 * 1024
+"""Bytes after which a program is killed; they are read and dropped, so memory stays flat."""
+PROGRESS_EVERY_S = 0.25
+_CHUNK = 256 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """A program to run."""
+
+    argv: Sequence[str]
+    folder: Path
+    environment: Mapping[str, str]
+    timeout_s: float
+    stdin: bytes | None = None
+    """Small enough for a pipe buffer; None is /dev/null."""
+    head: int = 32 * 1024
+    tail: int = 32 * 1024
+    """Bytes of the output kept from each end."""
+    outputs: Path | None = None
+    """The folder for outputs longer than that; None keeps only the ends."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """How a program ended."""
+
+    code: int | None
+    """None when it had to be killed."""
+    output: OutputEnds
+    why_killed: str = ""
+    kept: str = ""
+    """Where the whole output is, in words."""
+
+
+async def run_to_end(command: Command, progress: Callable[[str], None] | None = None) -> Ended:
+    """Run it; whatever happens, cancellation included, nothing of it is alive afterwards."""
+    mark = secrets.token_hex(16)
+    reading, writing = os.pipe()
+    kept = KeptOutput(command.outputs, command.head + command.tail)
+    output = _Output(reading, OutputEnds(command.head, command.tail), kept, progress)
+    try:
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *command.argv,
+                stdin=asyncio.subprocess.DEVNULL if command.stdin is None else asyncio.subprocess.PIPE,
+                stdout=writing,
+                stderr=writing,
+                cwd=command.folder,
+                env={**command.environment, MARK: mark},
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            raise ToolError(f"`{command.argv[0]}` cannot be started: {_words(error)}.") from None
+        finally:
+            os.close(writing)
+        tree = ProcessTree(process.pid, mark, f"pipe:[{os.fstat(reading).st_ino}]")
+        try:
+            if process.stdin is not None and command.stdin is not None:
+                process.stdin.write(command.stdin)
+                process.stdin.close()
+            output.start()
+            why = await _until_over(process, output, command.timeout_s)
+            await tree.end(process)
+            await output.drain()
+        except asyncio.CancelledError:
+            await tree.end(process)
+            raise
+        finally:
+            tree.kill()
+        return Ended(code=None if why else process.returncode, output=output.ends, why_killed=why, kept=kept.words())
+    finally:
+        output.close()
+
+
+async def _until_over(process: asyncio.subprocess.Process, output: _Output, timeout_s: float) -> str:
+    """Wait for the end; why it must be killed, or nothing."""
+    try:
+        async with asyncio.timeout(timeout_s):
+            while process.returncode is None:
+                if output.ends.produced > MAX_PRODUCED:
+                    return f"it wrote more than {MAX_PRODUCED // 1024 // 1024} MB"
+                await asyncio.sleep(POLL_S)
+    except TimeoutError:
+        return f"it ran longer than {timeout_s:g} s"
+    return ""
+
+
+@dataclass(slots=True)
+class _Output:
+    """The reading end of the pipe."""
+
+    handle: int
+    ends: OutputEnds
+    kept: KeptOutput
+    progress: Callable[[str], None] | None
+    _eof: asyncio.Event = field(default_factory=asyncio.Event)
+    _told: float = 0.0
+    _listening: bool = False
+
+    def start(self) -> None:
+        os.set_blocking(self.handle, False)
+        asyncio.get_running_loop().add_reader(self.handle, self._readable)
+        self._listening = True
+
+    async def drain(self) -> None:
+        """What is still in the pipe; not longer than DRAIN_S, whoever holds the other end."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(DRAIN_S):
+                await self._eof.wait()
+
+    def close(self) -> None:
+        self._stop()
+        self.kept.close()
+        os.close(self.handle)
+
+    def _readable(self) -> None:
+        try:
+            data = os.read(self.handle, _CHUNK)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self._stop()
+            self._eof.set()
+            return
+        self.ends.add(data)
+        self.kept.add(data)
+        now = asyncio.get_running_loop().time()
+        if self.progress is not None and now - self._told >= PROGRESS_EVERY_S:
+            self._told = now
+            self.progress(self.ends.last_line())
+
+    def _stop(self) -> None:
+        if self._listening:
+            asyncio.get_running_loop().remove_reader(self.handle)
+            self._listening = False
+
+
+@dataclass(slots=True)
+class ProcessTree:
+    """A session leader and everything that came of it."""
+
+    leader: int | None
+    """None: only the mark is known."""
+    mark: str
+    pipe: str = ""
+    """The pipe its output goes to, as /proc names it: who holds it belongs here, mark or not."""
+
+    async def end(self, process: asyncio.subprocess.Process) -> None:
+        """TERM to what is left, KILL half a second later."""
+        if not self.alive() and process.returncode is not None:
+            return
+        self._signal(signal.SIGTERM)
+        if not await _within(TERM_GRACE_S, lambda: process.returncode is not None and not self.alive()):
+            self.kill()
+            await _within(TERM_GRACE_S / 2, lambda: process.returncode is not None)
+
+    def kill(self) -> None:
+        """KILL to whatever is left; twice, for what was born in between."""
+        for _ in range(3):
+            if not self.alive():
+                return
+            self._signal(signal.SIGKILL)
+
+    def _signal(self, number: signal.Signals) -> None:
+        if self.leader is not None:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.leader, number)
+        for pid in self._members():
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, number)
+
+    def alive(self) -> bool:
+        """Whether anything of it lives."""
+        if proc_is_there():
+            return bool(self._members())
+        if self.leader is None:
+            return False
+        try:
+            os.killpg(self.leader, 0)
+        except (ProcessLookupError, PermissionError):
+            return False
+        return True
+
+    def _members(self) -> set[int]:
+        """Living processes of this tree; zombies are dead."""
+        table = _process_table()
+        members = {pid for pid, row in table.items() if self.leader in (pid, row.group, row.session)}
+        ours = os.getpid()
+        members |= {pid for pid in table if pid not in members and pid != ours and self._belongs(pid)}
+        grown = True
+        while grown:
+            children = {pid for pid, row in table.items() if row.parent in members and pid not in members}
+            members |= children
+            grown = bool(children)
+        return members
+
+    def _belongs(self, pid: int) -> bool:
+        if _carries(pid, self.mark):
+            return True
+        return bool(self.pipe) and any(_link(f"/proc/{pid}/fd/{number}") == self.pipe for number in (1, 2))
+
+
+async def _within(seconds: float, claim: Callable[[], bool]) -> bool:
+    """Whether a claim comes true in time."""
+    until = asyncio.get_running_loop().time() + seconds
+    while not claim():
+        if asyncio.get_running_loop().time() > until:
+            return False
+        await asyncio.sleep(POLL_S)
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    parent: int
+    group: int
+    session: int
+
+
+def _process_table() -> dict[int, _Row]:
+    table: dict[int, _Row] = {}
+    for folder in Path("/proc").iterdir() if proc_is_there() else ():
+        if not folder.name.isdigit():
+            continue
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            state, parent, group, session = (folder / "stat").read_text().rpartition(")")[2].split()[:4]
+            if state not in "ZX":
+                table[int(folder.name)] = _Row(int(parent), int(group), int(session))
+    return table
+
+
+def _carries(pid: int, mark: str) -> bool:
+    try:
+        return f"{MARK}={mark}".encode() in Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:
+        return False
+
+
+def proc_is_there() -> bool:
+    """Whether processes can be looked at (Linux)."""
+    return Path("/proc/self/stat").exists()
+
+
+def _link(path: str) -> str:
+    try:
+        return str(Path(path).readlink())
+    except OSError:
+        return ""
+
+
+def _words(error: Exception) -> str:
+    return error.strerror if isinstance(error, OSError) and error.strerror else type(error).__name__

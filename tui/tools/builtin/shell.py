@@ -1,0 +1,186 @@
+"""shell: a command in the working folder, without a terminal, without the program's own environment, with an end."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tui.domain.counting import count
+from tui.domain.errors import ToolError
+from tui.tools.builtin.processes import Command, Ended, run_to_end
+from tui.tools.builtin.workspace import Workspace
+from tui.tools.permissions.rules import Access, Wish
+from tui.tools.permissions.shell_words import prefix_to_offer, works_while_writing
+from tui.tools.sandbox.bubblewrap import SYSTEM_FOLDERS
+from tui.tools.sandbox.sandbox import Confined, Sandbox, looks_refused
+from tui.tools.sandbox.strength import Strength
+from tui.tools.tool import Intent, Job, Outcome, Prepared, on_a_line, said
+
+DEFAULT_SECONDS = 120
+MAX_SECONDS = 600
+BEFORE_THE_ENGINE_S = 2.0
+"""A call that must end by a limit from outside ends this much earlier, so that its output is not lost."""
+
+MOST_TOLD = 20
+"""Renamed files that are named in a result."""
+
+_PASSED_ON = frozenset({"PATH", "HOME", "LANG", "LANGUAGE", "TERM", "TMPDIR", "USER", "LOGNAME", "SHELL", "TZ"})
+_FIXED = {"GIT_TERMINAL_PROMPT": "0", "PAGER": "cat", "GIT_PAGER": "cat", "DEBIAN_FRONTEND": "noninteractive"}
+
+
+class ShellArguments(BaseModel):
+    """What shell takes."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    command: Annotated[str, Field(min_length=1, max_length=100_000, description="Run by the shell with -c.")]
+    timeout: Annotated[int, Field(ge=1, le=MAX_SECONDS, description="Seconds until it is killed.")] = DEFAULT_SECONDS
+
+
+@dataclass(frozen=True, slots=True)
+class Shell:
+    """Runs a command."""
+
+    workspace: Workspace
+    environment: Mapping[str, str]
+    limit_s: Callable[[], float | None]
+    """What the caller gives a call; None is without limit."""
+    sandbox: Sandbox
+    """Holds commands that run by a rule."""
+    outputs: Path | None = None
+    """Where outputs go that are too long to be told."""
+    name: str = "shell"
+    description: str = (
+        "Run a shell command in the working folder. There is no terminal and no input: a command that asks fails."
+        " stdout and stderr come together, the first and last 32 KB of them. Everything it started is killed when it"
+        " ends or after the timeout."
+    )
+    access: Access = Access.SHELL
+    arguments: type[BaseModel] = ShellArguments
+    _stopped: set[str] = field(default_factory=set)
+    """Commands that the sandbox stopped: the user is asked about them next time."""
+
+    async def prepare(self, arguments: BaseModel) -> Prepared:
+        """Say what would be run."""
+        if not isinstance(arguments, ShellArguments):
+            raise TypeError
+        command = arguments.command
+        exact = f"{self.name}(={command}) {Strength.FULL}"
+        stopped = command in self._stopped
+        held = await asyncio.to_thread(self.sandbox.strengths)
+        intent = Intent(
+            wish=Wish(tool=self.name, access=Access.SHELL, target=command, stopped=stopped),
+            summary="Run a command",
+            detail=command,
+            note="\n".join((f"in {on_a_line(self.workspace.root)}", *self._about_sandbox(held, stopped=stopped))),
+            patterns=(exact, *self._prefixes(command, held)),
+            session=exact,
+        )
+
+        async def perform(job: Job) -> Outcome:
+            if job.strength is Strength.FULL:
+                return _told(await run_to_end(self._command(arguments, self._argv(command)), job.progress))
+            return await self._perform_confined(arguments, job)
+
+        return Prepared(intents=(intent,), perform=perform)
+
+    async def _perform_confined(self, arguments: ShellArguments, job: Job) -> Outcome:
+        command = arguments.command
+        async with self.sandbox.confine(job.strength, self._argv(command), self.environment) as confined:
+            launched = self._command(arguments, confined.argv, confined.environment)
+            ended = await run_to_end(launched, job.progress)
+            never_started = confined.never_started
+        if never_started:
+            said_by_it = ended.output.text().strip()[-300:]
+            raise ToolError(f"The sandbox could not be set up, so the command was not run: {said_by_it}")
+        if looks_refused(ended.output.text(), failed=ended.code != 0) or confined.set_aside.moved:
+            self._stopped.add(command)
+        notes = self._what_the_sandbox_did(ended, confined, job.rule, command)
+        return _told(ended, notes, failed=bool(confined.set_aside.moved))
+
+    def _what_the_sandbox_did(self, ended: Ended, confined: Confined, rule: str, command: str) -> list[str]:
+        strength = confined.strength
+        notes = [
+            f"(`{on_a_line(path.relative_to(self.workspace.root))}` is a file that other programs run by themselves:"
+            f" it was renamed to `{on_a_line(new.relative_to(self.workspace.root))}`)"
+            for path, new in confined.set_aside.moved[:MOST_TOLD]
+        ]
+        more = len(confined.set_aside.moved) - MOST_TOLD
+        if more > 0:
+            notes.append(f"({count(more, 'more file')} renamed like that)")
+        if not confined.set_aside.complete:
+            notes.append(
+                "(The command made so many files that not all were looked at: some may be files that other programs"
+                " run by themselves.)"
+            )
+        if command in self._stopped:
+            notes.append(
+                f"(The sandbox probably stopped something: by the rule `{rule}` {strength.words}. Call it again"
+                " unchanged and the user is asked; the answer `once` lets it run without the sandbox, and the rule"
+                f" `{self.name}(={command}) {Strength.FULL}` does so always.)"
+            )
+        elif ended.code:
+            notes.append(f"(in the sandbox: {strength.words})")
+        return notes
+
+    def _about_sandbox(self, held: frozenset[Strength], *, stopped: bool) -> list[str]:
+        if stopped:
+            return ["The sandbox stopped this command before. Yes runs it without the sandbox."]
+        if not held:
+            return ["No sandbox on this system: only exactly this command can be allowed for always."]
+        writing = " rw also writes this folder;" if Strength.WRITES_FOLDER in held else ""
+        without = f"Yes runs it without a sandbox. Rules ending in ro or rw use {self.sandbox.name()}:"
+        return [f"{without} ro only reads;{writing} neither uses the network."]
+
+    def _prefixes(self, command: str, held: frozenset[Strength]) -> list[str]:
+        prefix = prefix_to_offer(command)
+        if prefix is None:
+            return []
+        strengths = [Strength.READ_ONLY] + [Strength.WRITES_FOLDER] * works_while_writing(prefix)
+        return [f"{self.name}({prefix}) {strength}" for strength in strengths if strength in held]
+
+    def _argv(self, command: str) -> tuple[str, ...]:
+        return (shutil.which("bash", path=SYSTEM_FOLDERS) or shutil.which("bash") or "/bin/sh", "-c", command)
+
+    def _command(
+        self, arguments: ShellArguments, argv: tuple[str, ...], environment: Mapping[str, str] | None = None
+    ) -> Command:
+        limit = self.limit_s()
+        seconds = float(arguments.timeout)
+        if limit is not None:
+            seconds = min(seconds, max(limit - BEFORE_THE_ENGINE_S, 1.0))
+        return Command(
+            argv=argv,
+            folder=self.workspace.root,
+            environment=self.environment if environment is None else environment,
+            timeout_s=seconds,
+            outputs=self.outputs,
+        )
+
+
+def child_environment(environment: Mapping[str, str], names: frozenset[str] = frozenset()) -> dict[str, str]:
+    """What a child sees of our environment: a list of harmless names, and those the user added. Never a key."""
+    passed = {
+        name: value
+        for name, value in environment.items()
+        if name in _PASSED_ON or name in names or name.startswith("LC_")
+    }
+    return {**passed, **_FIXED}
+
+
+def _told(ended: Ended, notes: Sequence[str] = (), *, failed: bool = False) -> Outcome:
+    text = ended.output.text().rstrip("\n") + (f"\n({ended.kept})" if ended.kept else "")
+    if ended.why_killed:
+        end = f"(killed with all it had started: {ended.why_killed})"
+    elif ended.code:
+        end = f"(exit code {ended.code})" if ended.code > 0 else f"(ended by signal {-ended.code})"
+    else:
+        end = "" if text else "(no output, exit code 0)"
+    failed = failed or bool(ended.why_killed or ended.code)
+    return said("\n".join(filter(None, (text, end, *notes))).lstrip("\n"), failed=failed)

@@ -1,0 +1,187 @@
+"""The working folder and its border: what a path really is, what lies there, and opening it without being led astray.
+
+A path is resolved once; what is opened afterwards is walked from the root folder by folder without following a
+single link, so a link slipped in after the decision is an error, not an escape.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tui.domain.counting import count
+from tui.domain.errors import ToolError
+from tui.domain.printable import printable
+from tui.tools.git_folders import is_of_repository
+from tui.tools.permissions.guarded_paths import GuardedPaths, spellings
+from tui.tools.permissions.rules import Guard
+
+_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
+_NO_BLOCK = getattr(os, "O_NONBLOCK", 0)
+_FOLDER = getattr(os, "O_DIRECTORY", 0)
+_CLOSE = getattr(os, "O_CLOEXEC", 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """A path after all its links."""
+
+    real: Path
+    inside: bool
+    shown: str
+    """Relative to the working folder where it lies inside, else absolute; safe to draw."""
+    read_guard: Guard
+    """Whether the file may hold secrets."""
+    write_guard: Guard
+    """Whether writing there could change what other programs, or this one, do by themselves."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stamp:
+    """What tells one state of a file from another."""
+
+    device: int
+    inode: int
+    size: int
+    changed_ns: int
+    mode: int
+
+    @classmethod
+    def of(cls, status: os.stat_result) -> Stamp:
+        """From a stat."""
+        return cls(
+            device=status.st_dev,
+            inode=status.st_ino,
+            size=status.st_size,
+            changed_ns=status.st_mtime_ns,
+            mode=status.st_mode,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """``root`` is a real path. ``protected`` are folders nothing writes to without asking (the program's own)."""
+
+    root: Path
+    home: Path
+    guarded: GuardedPaths
+    protected: tuple[Path, ...] = ()
+
+    def place(self, text: str) -> Place:
+        """Where a path leads; raises ToolError for one that leads nowhere."""
+        if not text or "\0" in text:
+            raise ToolError("`path` is empty or holds a NUL character.")
+        try:
+            path = self.root / (self.home / text[2:] if text.startswith("~/") else Path(text))
+            real = path.resolve()
+            str(real).encode()
+            names = [*spellings(path), real]
+            is_secret = self.is_ours(real) or self.guarded.secret.holds(names)
+            runs_itself = self.is_ours(real) or self.guarded.startup.holds(names) or is_of_repository(real)
+        except (OSError, RuntimeError, UnicodeEncodeError, ValueError) as error:
+            raise ToolError(f"`{printable(text[:200])}` is no path: {_words(error)}.") from None
+        inside = real == self.root or self.root in real.parents
+        shown = str(real.relative_to(self.root)) if inside else str(real)
+        read_guard = Guard.SECRET if is_secret else Guard.NONE
+        return Place(
+            real=real,
+            inside=inside,
+            shown=printable(shown, keep_newlines=False),
+            read_guard=read_guard,
+            write_guard=Guard.ALWAYS_ASKS if runs_itself else read_guard,
+        )
+
+    def holds_secrets(self, real: Path) -> bool:
+        """Whether a file that a search came across, by its real path, may hold secrets."""
+        return self.guarded.secret.fits(real) or self.is_ours(real)
+
+    def is_ours(self, real: Path) -> bool:
+        """Whether a path belongs to the program itself."""
+        return any(real == folder or folder in real.parents for folder in self.protected)
+
+
+@contextmanager
+def opened_folder(folder: Path, *, create: bool = False) -> Iterator[int]:
+    """A descriptor of a resolved folder, reached without following any link; made on the way with ``create``."""
+    handle = os.open(folder.anchor, os.O_RDONLY | _FOLDER | _CLOSE)
+    try:
+        for part in folder.parts[1:]:
+            if create:
+                _make(part, handle)
+            deeper = os.open(part, os.O_RDONLY | _FOLDER | _NO_FOLLOW | _CLOSE, dir_fd=handle)
+            os.close(handle)
+            handle = deeper
+        yield handle
+    except OSError as error:
+        raise _told(folder, error) from None
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def opened_file(real: Path) -> Iterator[tuple[int, os.stat_result]]:
+    """A descriptor of a resolved regular file and its stat; nothing but a regular file is read."""
+    with opened_folder(real.parent) as folder:
+        try:
+            handle = os.open(real.name, os.O_RDONLY | _NO_FOLLOW | _NO_BLOCK | _CLOSE, dir_fd=folder)
+        except OSError as error:
+            raise _told(real, error) from None
+        try:
+            status = os.fstat(handle)
+            if not stat.S_ISREG(status.st_mode):
+                raise ToolError(f"`{real.name}` is {_kind(status.st_mode)}, not a regular file.")
+            yield handle, status
+        finally:
+            os.close(handle)
+
+
+def read_whole(real: Path, limit: int) -> tuple[bytes, Stamp]:
+    """All bytes of a file and its stamp; raises ToolError for one larger than ``limit``."""
+    with opened_file(real) as (handle, status):
+        if status.st_size > limit:
+            raise ToolError(f"`{real.name}` has {count(status.st_size, 'byte')}; the limit is {limit:,}.")
+        with os.fdopen(os.dup(handle), "rb") as file:
+            data = file.read(limit + 1)
+        if len(data) > limit:
+            raise ToolError(f"`{real.name}` has more than {count(limit, 'byte')}.")
+        return data, Stamp.of(os.fstat(handle))
+
+
+def stamp_of(real: Path) -> Stamp | None:
+    """The state of what lies at a resolved path; None where nothing does."""
+    try:
+        return Stamp.of(real.lstat())
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise _told(real, error) from None
+
+
+def _make(part: str, parent: int) -> None:
+    try:
+        os.mkdir(part, 0o777, dir_fd=parent)
+    except FileExistsError:
+        return
+
+
+def _told(path: Path, error: OSError) -> ToolError:
+    return ToolError(f"`{printable(str(path), keep_newlines=False)}`: {_words(error)}.")
+
+
+def _words(error: Exception) -> str:
+    return error.strerror if isinstance(error, OSError) and error.strerror else type(error).__name__
+
+
+def _kind(mode: int) -> str:
+    kinds = (
+        (stat.S_ISDIR, "a folder"),
+        (stat.S_ISFIFO, "a pipe"),
+        (stat.S_ISSOCK, "a socket"),
+        (stat.S_ISCHR, "a device"),
+        (stat.S_ISBLK, "a device"),
+    )
+    return next((words for test, words in kinds if test(mode)), "something else")

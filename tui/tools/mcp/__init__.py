@@ -1,0 +1,1 @@
+"""MCP servers: configuration, connections, and their results as tool results."""

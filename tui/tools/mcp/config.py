@@ -1,0 +1,94 @@
+"""``[mcp.servers.NAME]`` of config.toml: how each server is reached."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Annotated
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from tui.domain.errors import ConfigError
+from tui.tools.builtin.network_addresses import Reach, reach_of
+
+_NAME = re.compile(r"(?=.{1,32}\Z)[A-Za-z0-9-]+(?:_[A-Za-z0-9-]+)*")
+"""Without ``__``, which parts the server's name from the tool's."""
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+
+
+class ServerConfig(BaseModel):
+    """One server: a program that is started, or an address."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    command: str = ""
+    """The program to start; it speaks on stdin and stdout."""
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = Field(default_factory=dict)
+    """Variables it gets besides PATH, HOME, LANG and the like; ``${NAME}`` takes one of ours."""
+    url: str = ""
+    """The address of a streamable HTTP server."""
+    headers: Mapping[str, str] = Field(default_factory=dict)
+    """Sent with every request; ``${NAME}`` takes a variable of the environment."""
+    enabled: bool = True
+    start_timeout: Annotated[float, Field(gt=0, le=120)] = 10.0
+    """Seconds until it must answer."""
+
+    @model_validator(mode="after")
+    def _one_way(self) -> ServerConfig:
+        if bool(self.command) == bool(self.url):
+            raise ValueError("give either `command` or `url`")
+        if self.url and not _may_be_reached(self.url):
+            raise ValueError("`url` must be https, or http on this machine or network")
+        return self
+
+
+def read_servers(
+    table: Mapping[str, object], environment: Mapping[str, str]
+) -> tuple[Mapping[str, ServerConfig], list[ConfigError]]:
+    """The servers that are right, and what is wrong with the others."""
+    servers: dict[str, ServerConfig] = {}
+    problems: list[ConfigError] = []
+    listed = table.get("servers", {})
+    for name, row in listed.items() if isinstance(listed, dict) else ():
+        where = f"`[mcp.servers.{name}]`"
+        try:
+            if not _NAME.fullmatch(name):
+                raise ConfigError(f"{where}: a name has letters, digits, `-` and single `_`, 32 at most.", key=name)
+            servers[name] = _expanded(ServerConfig.model_validate(row), environment, where)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            key = ".".join(map(str, first["loc"]))
+            problems.append(ConfigError(f"{where}{f' `{key}`' if key else ''}: {first['msg']}.", key=name))
+        except ConfigError as problem:
+            problems.append(problem)
+    unknown = set(table) - {"servers"}
+    problems += [ConfigError(f"`[mcp]` has no key `{key}`.", key=key, nearest=("servers",)) for key in unknown]
+    return servers, problems
+
+
+def _expanded(server: ServerConfig, environment: Mapping[str, str], where: str) -> ServerConfig:
+    def value(text: str) -> str:
+        missing = [name for name in _VARIABLE.findall(text) if name not in environment]
+        if missing:
+            raise ConfigError(f"{where}: the variable `{missing[0]}` is not set.", key=missing[0])
+        return _VARIABLE.sub(lambda found: environment[found[1]], text)
+
+    return server.model_copy(
+        update={
+            "env": {name: value(text) for name, text in server.env.items()},
+            "headers": {name: value(text) for name, text in server.headers.items()},
+        }
+    )
+
+
+def _may_be_reached(text: str) -> bool:
+    try:
+        url = urlsplit(text)
+        host = url.hostname or ""
+    except ValueError:
+        return False
+    if url.scheme == "https":
+        return bool(host)
+    return url.scheme == "http" and (host == "localhost" or reach_of(host) is Reach.PRIVATE)

@@ -1,0 +1,321 @@
+"""MCP servers through the official SDK, which is imported when the first server is started and not before.
+
+Each server lives in a task of its own on the loop that asked for it first: it is started when needed, watched while
+it starts, and started again by the next use after it died.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib
+import json
+import logging
+import os
+import secrets
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tui.domain.errors import ToolError
+from tui.domain.listing import ServerRow
+from tui.domain.printable import one_line, printable
+from tui.domain.request import ToolSchema
+from tui.tools.builtin.output_ends import OutputEnds
+from tui.tools.builtin.processes import MARK, ProcessTree, proc_is_there
+from tui.tools.mcp.config import ServerConfig
+from tui.tools.mcp.results import ForeignTool, joined, outcome_of, tools_of
+from tui.tools.permissions.permissions import offered
+from tui.tools.permissions.rules import Access, Wish
+from tui.tools.tool import Intent, Job, Outcome, Prepared
+
+if TYPE_CHECKING:
+    from mcp.client._transport import Transport
+    from mcp.client.client import Client
+    from mcp_types import CallToolResult
+
+MAX_PAGES = 20
+WAITING = "not started"
+READY = "ready"
+STARTING = "starting"
+OFF = "off"
+ENDED = "it ended: the next use starts it again"
+SENT_TOO_MUCH = "it sent more than 16 MB at once and was ended: the next use starts it again"
+LOOK_AGAIN_S = 1.0
+_CLOSED = "Connection closed"
+"""The words of the SDK."""
+NOT_INSTALLED = "MCP support is not installed: `pip install 'ponder-tui[mcp]'` adds it"
+
+
+@dataclass(slots=True)
+class Server:
+    """One server. ``tools`` are the last it told, also when it is not running: the next use starts it."""
+
+    name: str
+    config: ServerConfig
+    folder: Path
+    state: str = WAITING
+    tools: tuple[ForeignTool, ...] = ()
+    remarks: tuple[str, ...] = ()
+    _client: Client | None = None
+    _life: asyncio.Task[None] | None = None
+    _stop: asyncio.Event = field(default_factory=asyncio.Event)
+    _settled: asyncio.Event = field(default_factory=asyncio.Event)
+    _tree: ProcessTree | None = None
+    _stale: bool = False
+    _looked: float = 0.0
+    _seen_dead: bool = False
+    _sent_too_much: bool = False
+    _stderr: OutputEnds = field(default_factory=lambda: OutputEnds(0, 4096))
+
+    async def up(self) -> Client:
+        """The running server, started if need be; raises ToolError when it does not come up."""
+        if self._client is not None and self._is_dead():
+            await self.down("it ended")
+        if self._life is None or self._life.done():
+            self._looked, self._seen_dead, self._sent_too_much = 0.0, False, False
+            self.state, self._stop, self._settled = STARTING, asyncio.Event(), asyncio.Event()
+            self._life = asyncio.get_running_loop().create_task(self._live(), name=f"mcp {self.name}")
+        await self._settled.wait()
+        if self._client is None:
+            raise ToolError(f"The MCP server `{self.name}` is not available: {self.state}.")
+        if self._stale:
+            self._stale = False
+            try:
+                await self._list(self._client)
+            except BaseException:
+                # It has not been seen what changed, so the next call asks again.
+                self._stale = True
+                raise
+        return self._client
+
+    async def down(self, why: str) -> None:
+        """End it and wait until it has ended."""
+        if self._life is None:
+            return
+        self._stop.set()
+        await asyncio.wait({self._life})
+        self.state = why
+
+    async def call(self, tool: ForeignTool, arguments: Mapping[str, object], tell: Callable[[str], None]) -> Outcome:
+        """Call a tool that the user agreed to in exactly this form."""
+        client = await self.up()
+        if tool not in self.tools:
+            raise ToolError(f"`{tool.schema.name}` changed or went away since it was offered. Not executed.")
+        from mcp.shared.exceptions import MCPError
+        from mcp_types import CONNECTION_CLOSED
+
+        async def told(progress: float, total: float | None, message: str | None) -> None:
+            tell(one_line(message or f"{progress:g}" + (f" of {total:g}" if total else ""), 200))
+
+        try:
+            result = await client.call_tool(tool.theirs, dict(arguments), progress_callback=told)
+        except MCPError as error:
+            # Servers use this number for errors of their own.
+            if error.code == CONNECTION_CLOSED and error.message == _CLOSED:
+                await self.down(SENT_TOO_MUCH if self._sent_too_much else "it ended during a call")
+                if self._sent_too_much:
+                    raise ToolError(
+                        f"The MCP server `{self.name}` sent more than 16 MB at once and was ended: it may have run. "
+                        "Ask it for less; the next use restarts it."
+                    ) from None
+                raise ToolError(
+                    f"The MCP server `{self.name}` ended during this call: it may have run. The next use restarts it."
+                ) from None
+            raise ToolError(f"The MCP server `{self.name}` refused: {printable(error.message)[:2000]}") from None
+        except ValueError:
+            raise ToolError(f"The MCP server `{self.name}` answered something that is no result.") from None
+        return await asyncio.to_thread(self._outcome, tool, result)
+
+    def _outcome(self, tool: ForeignTool, result: CallToolResult) -> Outcome:
+        return outcome_of(self.name, tool.theirs, result.model_dump(mode="json", by_alias=True, exclude_none=True))
+
+    def row(self) -> ServerRow:
+        """For lists."""
+        state = self._state_now()
+        words = self._stderr.last_line() if state not in (READY, WAITING, OFF) else ""
+        detail = joined([*self.remarks, *([f"it said: {words}"] if words else [])])
+        return ServerRow(name=self.name, state=state, tools=len(self.tools), detail=detail)
+
+    def _state_now(self) -> str:
+        """Death is noticed by looking, and looking means reading the table of processes: once a second at most."""
+        if self.state == READY and time.monotonic() - self._looked >= LOOK_AGAIN_S:
+            self._looked, self._seen_dead = time.monotonic(), self._is_dead()
+        return ENDED if self.state == READY and self._seen_dead else self.state
+
+    def _is_dead(self) -> bool:
+        return self._tree is not None and proc_is_there() and not self._tree.alive()
+
+    async def _live(self) -> None:
+        """From start to end. Whatever goes wrong becomes the state; nobody awaits the task for its result."""
+        limit = self.config.start_timeout
+        clock = asyncio.get_running_loop()
+        tree = ProcessTree(None, secrets.token_hex(16))
+        self._tree = tree if self.config.command else None
+        try:
+            async with AsyncExitStack() as stack:
+                # The SDK winds a hanging server down politely, which takes seconds: killed first, it takes none.
+                deadline = clock.call_later(limit, tree.kill)
+                stack.callback(deadline.cancel)
+                async with asyncio.timeout(limit):
+                    client = await self._connected(tree, stack)
+                    await self._list(client)
+                deadline.cancel()
+                self._client, self.state = client, READY
+                self._settled.set()
+                try:
+                    await self._stop.wait()
+                finally:
+                    self._client = None
+        except TimeoutError:
+            self.state = f"it did not start within {limit:g} s"
+        except Exception as error:  # noqa: BLE001 - a foreign program's fault is a state, and may be of any class
+            self.state = SENT_TOO_MUCH if self._sent_too_much else _why(error)
+        finally:
+            tree.kill()
+            self._client = None
+            self._settled.set()
+
+    async def _connected(self, tree: ProcessTree, stack: AsyncExitStack) -> Client:
+        try:
+            await asyncio.to_thread(importlib.import_module, "mcp.client.client")
+        except ImportError:
+            raise ToolError(NOT_INSTALLED) from None
+        for name in ("mcp", "client", "httpx2"):
+            # Without a handler the SDK's remarks would go to stderr, which is the screen.
+            logging.getLogger(name).addHandler(logging.NullHandler())
+        from mcp.client.client import Client
+
+        transport = self._transport(tree, stack)
+        return await stack.enter_async_context(Client(transport, message_handler=self._heard, cache=None))
+
+    def _transport(self, tree: ProcessTree, stack: AsyncExitStack) -> Transport:
+        from tui.tools.mcp.transport import address, program
+
+        if not self.config.command:
+            return address(self.config.url, self.config.headers)
+
+        def too_large() -> None:
+            self._sent_too_much = True
+
+        argv = [self.config.command, *self.config.args]
+        environment = {**self.config.env, MARK: tree.mark}
+        return program(argv, environment, self.folder, stack.enter_context(_kept_words(self._stderr)), tree, too_large)
+
+    async def _heard(self, message: object) -> None:
+        if getattr(message, "method", "") == "notifications/tools/list_changed":
+            self._stale = True
+
+    async def _list(self, client: Client) -> None:
+        rows: list[Mapping[str, object]] = []
+        cursor: str | None = None
+        for _ in range(MAX_PAGES):
+            page = await client.list_tools(cursor=cursor)
+            rows += [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in page.tools]
+            cursor = page.next_cursor
+            if not cursor:
+                break
+        self.tools, self.remarks = tools_of(self.name, rows)
+
+
+@dataclass(slots=True)
+class McpServers:
+    """Implements ``ForeignTools`` over the servers of the config."""
+
+    servers: Sequence[Server]
+
+    def schemas(self) -> Mapping[str, tuple[str, ToolSchema]]:
+        """By name: the server's name and the definition, of all that have told their tools."""
+        return {tool.schema.name: (server.name, tool.schema) for server in self.servers for tool in server.tools}
+
+    async def prepare(self, name: str, arguments: Mapping[str, object]) -> Prepared:
+        """Look at a call; raises ToolError."""
+        server, tool = self._find(name)
+
+        async def perform(job: Job) -> Outcome:
+            return await server.call(tool, arguments, job.progress)
+
+        intent = Intent(
+            wish=Wish(tool=name, access=Access.MCP, target=tool.fingerprint),
+            summary=f"Call {one_line(tool.theirs, 60)} of the MCP server {server.name}",
+            detail=_shown(arguments, tool.schema.description),
+            patterns=offered(name, (tool.fingerprint,)),
+        )
+        return Prepared(intents=(intent,), perform=perform)
+
+    def rows(self) -> Sequence[ServerRow]:
+        """For /mcp."""
+        return [server.row() for server in self.servers]
+
+    async def ready(self) -> None:
+        """Start all that are enabled, side by side; returns when each is up or has failed."""
+        await asyncio.gather(*(_try_up(server) for server in self.servers if server.state != OFF))
+
+    async def close(self) -> None:
+        """End all."""
+        await asyncio.gather(*(server.down(WAITING) for server in self.servers))
+
+    def _find(self, name: str) -> tuple[Server, ForeignTool]:
+        for server in self.servers:
+            for tool in server.tools:
+                if tool.schema.name == name:
+                    return server, tool
+        raise ToolError(f"There is no tool `{name}`.")
+
+
+def open_servers(configs: Mapping[str, ServerConfig], folder: Path) -> McpServers:
+    """The servers of the config; none is started yet."""
+    return McpServers(
+        [
+            Server(name=name, config=config, folder=folder, state=WAITING if config.enabled else OFF)
+            for name, config in configs.items()
+        ]
+    )
+
+
+async def _try_up(server: Server) -> None:
+    with contextlib.suppress(ToolError):
+        await server.up()
+
+
+@contextlib.contextmanager
+def _kept_words(ends: OutputEnds) -> Iterator[int]:
+    """A descriptor to write to; of what is written only the end is kept, however much it is."""
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+    loop = asyncio.get_running_loop()
+
+    def readable() -> None:
+        with contextlib.suppress(OSError):
+            data = os.read(reading, 65536)
+            if data:
+                ends.add(data)
+            else:
+                loop.remove_reader(reading)
+
+    loop.add_reader(reading, readable)
+    try:
+        yield writing
+    finally:
+        os.close(writing)
+        readable()
+        loop.remove_reader(reading)
+        os.close(reading)
+
+
+def _why(error: BaseException) -> str:
+    if isinstance(error, ToolError):
+        return error.message
+    if isinstance(error, BaseExceptionGroup):
+        return _why(error.exceptions[0])
+    words = error.strerror if isinstance(error, OSError) else getattr(error, "message", None)
+    return f"it could not be started ({one_line(str(words or type(error).__name__), 100)})"
+
+
+def _shown(arguments: Mapping[str, object], description: str) -> str:
+    """The arguments as JSON, where no value can be taken for another; then what the server says of its tool, quoted."""
+    lines = [json.dumps(arguments, ensure_ascii=False, indent=2), "", "The server says that it does this:"]
+    return "\n".join([*lines, *(f"> {line}" for line in description.split("\n"))])

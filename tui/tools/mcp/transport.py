@@ -1,0 +1,159 @@
+"""How an MCP server is reached, with a limit on what it may send at once.
+
+The SDK's own transports read a message of any size, and the one for programs copies all that came with every piece.
+Imported only where the SDK is installed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio
+import httpx2
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.client._transport import TransportStreams
+from mcp.client.stdio import get_default_environment
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.message import SessionMessage
+from mcp_types import jsonrpc_message_adapter
+
+from tui.tools.builtin.processes import ProcessTree
+
+MAX_MESSAGE = 16 * 1024 * 1024
+"""Bytes of one message: a few of the largest pictures that are taken. Servers often say a text twice in it."""
+GRACE_S = 0.5
+"""What a server gets to end by itself when its input was closed; then its processes are ended."""
+TOO_LARGE = f"a message of more than {MAX_MESSAGE // 2**20} MB"
+
+_FromServer = MemoryObjectSendStream[SessionMessage | Exception]
+_ToServer = MemoryObjectReceiveStream[SessionMessage]
+
+
+@asynccontextmanager
+async def program(
+    argv: Sequence[str],
+    environment: Mapping[str, str],
+    folder: Path,
+    stderr: int,
+    tree: ProcessTree,
+    too_large: Callable[[], None],
+) -> AsyncIterator[TransportStreams]:
+    """A server that is started, and ended with all it started. It is also ended when a message is too large."""
+    process = await asyncio.create_subprocess_exec(
+        *argv,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=stderr,
+        env={**get_default_environment(), **environment},
+        cwd=folder,
+        start_new_session=True,
+        limit=MAX_MESSAGE,
+    )
+    sender, receiver = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    write_sender, write_receiver = anyio.create_memory_object_stream[SessionMessage](0)
+
+    async def read() -> None:
+        async with sender:
+            if not await _read_all(process, sender):
+                too_large()
+                tree.kill()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(read)
+        tasks.start_soon(_write_all, process, write_receiver, sender)
+        try:
+            yield receiver, write_sender
+        finally:
+            with anyio.CancelScope(shield=True):
+                await _ended(process, tree)
+                for stream in (receiver, write_sender, sender, write_receiver):
+                    await stream.aclose()
+            tasks.cancel_scope.cancel()
+
+
+@asynccontextmanager
+async def address(url: str, headers: Mapping[str, str]) -> AsyncIterator[TransportStreams]:
+    """A server that is asked over HTTP."""
+    waits = httpx2.Timeout(30.0, read=300.0)
+    # What is not compressed cannot grow after it was counted.
+    plain = {**headers, "accept-encoding": "identity"}
+    async with (
+        httpx2.AsyncClient(headers=plain, timeout=waits, event_hooks={"response": [_limited]}) as client,
+        streamable_http_client(url, http_client=client, max_sse_event_size=MAX_MESSAGE) as streams,
+    ):
+        yield streams
+
+
+async def _read_all(process: asyncio.subprocess.Process, to_client: _FromServer) -> bool:
+    """Hand on every line until the server's output ends; False when one was too large."""
+    assert process.stdout is not None
+    while True:
+        try:
+            line = await process.stdout.readuntil(b"\n")
+        except asyncio.IncompleteReadError:
+            return True
+        except asyncio.LimitOverrunError:
+            return False
+        try:
+            message: SessionMessage | Exception = SessionMessage(
+                jsonrpc_message_adapter.validate_json(line, by_name=False)
+            )
+        except ValueError as error:
+            message = error
+        try:
+            await to_client.send(message)
+        except (anyio.ClosedResourceError, anyio.BrokenResourceError):
+            return True
+
+
+async def _write_all(process: asyncio.subprocess.Process, messages: _ToServer, to_client: _FromServer) -> None:
+    assert process.stdin is not None
+    try:
+        async with messages:
+            async for message in messages:
+                text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
+                process.stdin.write(text.encode(errors="replace") + b"\n")
+                await process.stdin.drain()
+    except (OSError, anyio.ClosedResourceError, anyio.BrokenResourceError):
+        # The client is to see the end, and not to wait for an answer that cannot come.
+        await to_client.aclose()
+
+
+async def _ended(process: asyncio.subprocess.Process, tree: ProcessTree) -> None:
+    assert process.stdin is not None
+    process.stdin.close()
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(GRACE_S):
+            await process.wait()
+    await tree.end(process)
+
+
+class _Counted(httpx2.AsyncByteStream):
+    """The body of an answer, up to the limit."""
+
+    def __init__(self, body: httpx2.AsyncByteStream) -> None:
+        self._body = body
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        count = 0
+        async for piece in self._body:
+            count += len(piece)
+            if count > MAX_MESSAGE:
+                raise httpx2.StreamError(TOO_LARGE)
+            yield piece
+
+    async def aclose(self) -> None:
+        await self._body.aclose()
+
+
+async def _limited(response: httpx2.Response) -> None:
+    if response.headers.get("content-encoding", "identity").lower() not in ("identity", ""):
+        raise httpx2.DecodingError("the answer is compressed, though that was not asked for")
+    # Events have a limit of their own; a stream of them may go on for ever.
+    is_events = response.headers.get("content-type", "").lower().startswith("text/event-stream")
+    if not is_events and isinstance(response.stream, httpx2.AsyncByteStream):
+        response.stream = _Counted(response.stream)

@@ -1,0 +1,176 @@
+"""Who allows a call: the rules first, then the user; answers become rules of the session or of the file."""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+import shlex
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from tui.domain.blocks import DENIED, ToolCallBlock
+from tui.domain.errors import ConfigError, ToolError
+from tui.tools.permissions.rules import Access, RuleBook, Ruling, Verdict, read_rule
+from tui.tools.permissions.rules_file import add_allowed, rules_allowed, rules_of_file, rules_of_table
+from tui.tools.sandbox.strength import Strength
+from tui.tools.tool import Intent, Run
+
+NOBODY = "Denied: this needs approval and nobody can be asked in this run. Not executed."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """How a run stands to approvals: who can be asked, and what its command line allows."""
+
+    interactive: bool = True
+    allow: tuple[str, ...] = ()
+    """Rules of ``--allow``, for this run only."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grant:
+    """How a call may run."""
+
+    strength: Strength = Strength.FULL
+    rule: str = ""
+    """The rule that allows it; empty where the user was asked."""
+
+
+@dataclass(slots=True)
+class Permissions:
+    """The rules in force. ``problems`` are what was wrong with the files; nothing wrong ever allows."""
+
+    book: RuleBook
+    home: str
+    file: Path
+    policy: Policy
+    problems: list[ConfigError] = field(default_factory=list)
+    _asking: list[tuple[ToolCallBlock, Intent, Run]] = field(default_factory=list)
+    """Questions that stand open, of calls that run side by side."""
+    _settled: set[str] = field(default_factory=set)
+    """Calls whose question was answered by a rule that another answer made."""
+
+    async def permit(self, call: ToolCallBlock, intent: Intent, run: Run) -> Grant:
+        """Return when the call may run; raises ToolError with the words for the model when it may not."""
+        ruling = await self._decide(intent, run)
+        if ruling.verdict is Verdict.ALLOW:
+            return Grant(strength=ruling.strength, rule=str(ruling.rule))
+        if ruling.verdict is Verdict.DENY:
+            raise ToolError(f"Denied by the user's rule `{ruling.rule}`. Not executed.")
+        if not self.policy.interactive:
+            raise ToolError(NOBODY + self._way_out(intent, ruling))
+        note = "\n".join(filter(None, (ruling.why, intent.note)))
+        patterns = self._offers(intent, ruling)
+        question = (call, intent, run)
+        self._asking.append(question)
+        try:
+            answer = await run.approver.ask(call, intent.summary, intent.detail, patterns, note)
+        finally:
+            self._asking.remove(question)
+        if call.call_id in self._settled:
+            self._settled.discard(call.call_id)
+            ruling = await self._decide(intent, run)
+            if ruling.verdict is not Verdict.ALLOW:
+                raise ToolError(DENIED)
+            return Grant(strength=ruling.strength, rule=str(ruling.rule))
+        return await self._heed(answer, intent, patterns)
+
+    async def _decide(self, intent: Intent, run: Run) -> Ruling:
+        if intent.wish.access is Access.SHELL:
+            # The first time the kernel is asked, which may start a process.
+            await asyncio.to_thread(self.book.held)
+        return self.book.decide(intent.wish, tainted=run.tainted)
+
+    def standing(self, tool: str, access: Access) -> str:
+        """The verdict for a tool as such; for lists."""
+        return self.book.standing(tool, access).value
+
+    def _way_out(self, intent: Intent, ruling: Ruling) -> str:
+        """How the user could have allowed it; nothing where no rule can."""
+        session = intent.session if not ruling.why or ruling.exact_opens else ""
+        rule = next(iter(self._offers(intent, ruling)), session)
+        return f" The user can allow it beforehand with `--allow {shlex.quote(rule)}`." if rule else ""
+
+    def _offers(self, intent: Intent, ruling: Ruling) -> tuple[str, ...]:
+        """Only rules that would be accepted, and would allow this, are offered."""
+        if ruling.why and not ruling.exact_opens:
+            return ()
+        patterns = intent.patterns[:1] if ruling.exact_opens else intent.patterns
+        return tuple(pattern for pattern in patterns if self._valid(pattern))
+
+    def _valid(self, pattern: str) -> bool:
+        try:
+            read_rule(Verdict.ALLOW, pattern, home=self.home)
+        except ConfigError:
+            return False
+        return True
+
+    async def _heed(self, answer: str, intent: Intent, patterns: tuple[str, ...]) -> Grant:
+        if answer == "once":
+            return Grant()
+        if answer == "session":
+            rule = intent.session or next(iter(patterns), "")
+            if rule:
+                self._add(rule)
+            return Grant()
+        if answer not in patterns:
+            raise ToolError(_refusal(answer))
+        self._add(answer)
+        try:
+            await asyncio.to_thread(add_allowed, self.file, answer)
+        except ConfigError as problem:
+            self.problems.append(problem)
+        rule_given = read_rule(Verdict.ALLOW, answer, home=self.home)
+        return Grant(strength=rule_given.strength or Strength.FULL, rule=answer)
+
+    def _add(self, text: str) -> None:
+        self.book = self.book.plus((read_rule(Verdict.ALLOW, text, home=self.home),))
+        for call, intent, run in tuple(self._asking):
+            if self.book.decide(intent.wish, tainted=run.tainted).verdict is Verdict.ALLOW:
+                self._settled.add(call.call_id)
+                run.approver.settle(call)
+
+    def mind_strangers(self, tools: Iterable[str]) -> None:
+        """Tell of rules about tools there are not. Where one should have denied, nothing else allows."""
+        known = tuple(tools)
+        for rule in self.book.strangers(known):
+            near = tuple(difflib.get_close_matches(rule.subject, [*known, *Access], n=1))
+            self.problems.append(ConfigError(f"The rule `{rule}` is about a tool there is not.", nearest=near))
+            if rule.verdict is not Verdict.ALLOW:
+                self.book = replace(self.book, cautious=True)
+        for rule, why in self.book.never_matching():
+            self.problems.append(ConfigError(f"The rule `{rule}` can never match: {why}."))
+            if rule.verdict is not Verdict.ALLOW:
+                self.book = replace(self.book, cautious=True)
+
+
+def open_permissions(
+    folder: Path,
+    file: Path,
+    table: Mapping[str, object],
+    *,
+    home: Path,
+    policy: Policy,
+    held: Callable[[], frozenset[Strength]],
+) -> Permissions:
+    """Read what is allowed. Only the user's own files and command line are asked, never the working folder's."""
+    found = rules_of_file(file, home=str(home)).plus(
+        rules_of_table(table, where="config.toml [permissions]", home=str(home))
+    )
+    allowed = rules_allowed(policy.allow, home=str(home))
+    book = RuleBook(str(folder), found.rules, session=allowed, cautious=found.cautious, held=held)
+    return Permissions(book=book, home=str(home), file=file, policy=policy, problems=list(found.problems))
+
+
+def _refusal(answer: str) -> str:
+    said, _, reason = answer.partition(":")
+    words = reason.strip()
+    if said.strip() == "no" and words.startswith("nobody can be asked"):
+        return NOBODY
+    return f"{DENIED} The user says: {words}" if said.strip() == "no" and words else DENIED
+
+
+def offered(subject: str, patterns: Sequence[str]) -> tuple[str, ...]:
+    """Rules to offer, from bare patterns."""
+    return tuple(f"{subject}({pattern})" for pattern in patterns)

@@ -1,0 +1,347 @@
+"""The rules engine: what a call wants, what the rules say. Pure; nothing here reads a file or asks anybody.
+
+A rule is ``SUBJECT`` or ``SUBJECT(PATTERN)`` with a verdict; one that allows commands may end in a strength. The
+subject is a tool's name (``*`` as a wildcard) or a kind of access. Among the user's rules that fit, the most specific
+wins; deny beats ask beats allow at equal specificity. Only where none fits the defaults speak. Whatever allows, a
+guarded place and untrusted content ask.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import glob as glob_patterns
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import cached_property
+from pathlib import PurePosixPath
+
+from tui.domain.errors import ConfigError
+from tui.tools.permissions.path_patterns import alternatives, has_wildcard, literal_length, path_matches
+from tui.tools.permissions.shell_words import begins_with, can_match, is_readable, may_mention, mentions, plain_words
+from tui.tools.sandbox.strength import Strength
+
+
+class Access(StrEnum):
+    """What a call does to the world; usable as a rule's subject."""
+
+    READ = "read"
+    WRITE = "write"
+    SHELL = "shell"
+    NETWORK = "network"
+    MCP = "mcp"
+
+
+class Verdict(StrEnum):
+    """What the rules say; the order is who wins at equal specificity."""
+
+    ALLOW = "allow"
+    ASK = "ask"
+    DENY = "deny"
+
+    @property
+    def strictness(self) -> int:
+        """0 for allow … 2 for deny."""
+        return list(Verdict).index(self)
+
+
+class Guard(StrEnum):
+    """A place that rules alone do not open."""
+
+    NONE = "none"
+    SECRET = "secret"
+    """Opens by a rule that names exactly this path."""
+    ALWAYS_ASKS = "always asks"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """What one call wants."""
+
+    tool: str
+    access: Access
+    target: str = ""
+    """A real absolute path, the whole command, a host, or an MCP tool's fingerprint."""
+    inside: bool = False
+    """The path lies in the working folder."""
+    guard: Guard = Guard.NONE
+    stopped: bool = False
+    """The sandbox stopped this very command before."""
+
+
+_EXACT = 10_000
+"""More than any number of segments or words."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One line of the user's rules. A path pattern is absolute, or relative to the working folder."""
+
+    verdict: Verdict
+    subject: str
+    pattern: str | None = None
+    strength: Strength | None = None
+    """For commands; None where the rule does not say."""
+
+    def __str__(self) -> str:
+        text = self.subject if self.pattern is None else f"{self.subject}({self.pattern})"
+        return text if self.strength is None else f"{text} {self.strength}"
+
+    @property
+    def is_exact_command(self) -> bool:
+        """Whether it names one whole command."""
+        return self.pattern is not None and self.pattern.startswith("=")
+
+    @property
+    def runs_with(self) -> Strength:
+        """The strength of a command that it allows."""
+        return self.strength or Strength.WRITES_FOLDER
+
+    @cached_property
+    def _subject_rank(self) -> int:
+        if self.subject == "*":
+            return 0
+        return 1 if has_wildcard(self.subject) or self.subject in list(Access) else 2
+
+    def speaks_for(self, wish: Wish) -> bool:
+        """Whether tool or access fit."""
+        if self.subject == wish.access.value or self.subject == wish.tool:
+            return True
+        return has_wildcard(self.subject) and fnmatch.fnmatchcase(wish.tool, self.subject)
+
+    def exact_for(self, wish: Wish) -> bool:
+        """Whether the pattern names the target itself."""
+        return self.pattern is not None and self.weight(wish)[0] >= _EXACT
+
+    def weight(self, wish: Wish) -> tuple[int, int]:
+        """How specific the rule is; compared between rules that fit."""
+        return (0 if self.pattern is None else self._pattern_weight(wish), self._subject_rank)
+
+    def _pattern_weight(self, wish: Wish) -> int:
+        pattern = self.pattern or ""
+        match wish.access:
+            case Access.SHELL:
+                return _EXACT if pattern.startswith("=") else len(plain_words(pattern) or (pattern,))
+            case Access.READ | Access.WRITE:
+                return 1 + literal_length(pattern) if has_wildcard(pattern) else _EXACT
+            case _:
+                return 1 if has_wildcard(pattern) else _EXACT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ruling:
+    """What was decided, and by which rule (None: by nothing but the floor)."""
+
+    verdict: Verdict
+    rule: Rule | None = None
+    why: str = ""
+    """Said on the approval sheet, where a guard overrode a rule."""
+    exact_opens: bool = False
+    """A rule for exactly this command would allow it, whatever ``why`` says."""
+    strength: Strength = Strength.FULL
+    """How a command runs that is allowed."""
+
+
+def _nothing_held() -> frozenset[Strength]:
+    return frozenset()
+
+
+DEFAULTS = (Rule(Verdict.ALLOW, "read"),)
+"""Reading in the working folder; everything else asks, because no rule fits."""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleBook:
+    """Rules of the user, the command line and this session, for one working folder."""
+
+    folder: str
+    rules: tuple[Rule, ...] = ()
+    session: tuple[Rule, ...] = ()
+    """What the user agreed to while this program ran."""
+    cautious: bool = False
+    """Rules that deny may be missing (a broken file): nothing but the session's own rules allows."""
+    held: Callable[[], frozenset[Strength]] = _nothing_held
+    """The strengths that a sandbox of this machine can hold."""
+
+    def plus(self, rules: Iterable[Rule]) -> RuleBook:
+        """The book with more rules of this session."""
+        return replace(self, session=(*self.session, *rules))
+
+    def strangers(self, tools: Iterable[str]) -> list[Rule]:
+        """Rules about tools there are not. What MCP servers will offer is not known yet, so theirs may be any."""
+        known = [*tools, *Access, "*"]
+        return [
+            rule
+            for rule in (*self.rules, *self.session)
+            if not rule.subject.startswith("mcp_")
+            and not any(fnmatch.fnmatchcase(name, rule.subject) for name in known)
+        ]
+
+    def decide(self, wish: Wish, *, tainted: bool = False) -> Ruling:
+        """The verdict for a wish."""
+        rule = self._strongest((*self.rules, *self.session), wish) or self._strongest(DEFAULTS, wish)
+        if rule is None:
+            return Ruling(verdict=Verdict.ASK)
+        if rule.verdict is not Verdict.ALLOW:
+            return Ruling(verdict=rule.verdict, rule=rule)
+        why = self._why_ask_anyway(rule, wish, tainted=tainted)
+        if why or wish.access is not Access.SHELL:
+            return Ruling(verdict=Verdict.ASK if why else Verdict.ALLOW, rule=rule, why=why)
+        return self._decide_command(rule, wish)
+
+    def _decide_command(self, rule: Rule, wish: Wish) -> Ruling:
+        strength = rule.runs_with
+        if strength is not Strength.FULL and (wish.stopped or strength not in self.held()):
+            return Ruling(verdict=Verdict.ASK, rule=rule)
+        if not rule.is_exact_command and self._may_be_denied(wish):
+            why = "Rules deny or ask for commands, and what this one runs cannot be read plainly."
+            return Ruling(verdict=Verdict.ASK, rule=rule, why=why, exact_opens=True)
+        return Ruling(verdict=Verdict.ALLOW, rule=rule, strength=strength)
+
+    def _may_be_denied(self, wish: Wish) -> bool:
+        """Whether a rule that denies or asks could be meant, in a spelling that cannot be read."""
+        if not wish.target:
+            return False
+        strict = [
+            rule.pattern
+            for rule in (*self.rules, *self.session)
+            if rule.verdict is not Verdict.ALLOW and rule.pattern is not None and rule.speaks_for(wish)
+        ]
+        if not strict:
+            return False
+        return not is_readable(wish.target) or any(may_mention(wish.target, pattern) for pattern in strict)
+
+    def never_matching(self) -> list[tuple[Rule, str]]:
+        """Rules that fit nothing, and why."""
+        return [(rule, why) for rule in (*self.rules, *self.session) if (why := _why_never(rule))]
+
+    def standing(self, tool: str, access: Access) -> Verdict:
+        """What the rules say of a tool before its target is known; for lists."""
+        if access is Access.READ:
+            return self.decide(Wish(tool=tool, access=access, target=f"{self.folder}/file", inside=True)).verdict
+        return self.decide(Wish(tool=tool, access=access)).verdict
+
+    def _strongest(self, rules: Iterable[Rule], wish: Wish) -> Rule | None:
+        fitting = [rule for rule in rules if rule.speaks_for(wish) and self._fits(rule, wish)]
+        held = self.held() | {Strength.FULL} if wish.access is Access.SHELL else frozenset()
+
+        def rank(rule: Rule) -> tuple[int, int, int, int]:
+            strength = rule.runs_with.rank if rule.runs_with in held else -1
+            return (*rule.weight(wish), rule.verdict.strictness, strength)
+
+        return max(fitting, key=rank, default=None)
+
+    def _fits(self, rule: Rule, wish: Wish) -> bool:
+        allows = rule.verdict is Verdict.ALLOW
+        if rule.pattern is None:
+            # A bare `read` or `write` that allows is about the working folder; one that denies is about everything.
+            return not allows or wish.inside or wish.access not in (Access.READ, Access.WRITE)
+        match wish.access:
+            case Access.SHELL if rule.pattern.startswith("="):
+                return wish.target == rule.pattern[1:]
+            case Access.SHELL:
+                return begins_with(wish.target, rule.pattern) if allows else mentions(wish.target, rule.pattern)
+            case Access.READ | Access.WRITE:
+                return self._path_fits(rule.pattern, wish.target)
+            case _:
+                return fnmatch.fnmatchcase(wish.target, rule.pattern)
+
+    def _path_fits(self, pattern: str, target: str) -> bool:
+        whole = pattern if pattern.startswith("/") else f"{glob_patterns.escape(self.folder)}/{pattern}"
+        return path_matches(target, whole)
+
+    def _why_ask_anyway(self, rule: Rule, wish: Wish, *, tainted: bool) -> str:
+        if self.cautious and rule not in self.session:
+            return "Your permission rules could not be read, so everything asks."
+        if wish.guard is Guard.ALWAYS_ASKS:
+            return "This place always asks."
+        if wish.guard is Guard.SECRET and not rule.exact_for(wish):
+            return "This file may hold secrets."
+        if tainted and wish.access is not Access.READ:
+            return "Words of others have entered this conversation, so rules are not enough."
+        return ""
+
+
+_RULE = re.compile(r"([A-Za-z0-9_*?\[\]-]{1,80})(?:\((.+)\))?(?:[ \t]+(ro|rw|full))?", re.DOTALL)
+_PATH_SUBJECTS = ("read", "write", "read_file", "list_dir", "glob", "grep", "write_file", "edit_file")
+
+
+def read_rule(verdict: Verdict, text: str, *, home: str) -> Rule:
+    """One rule from its text; raises ConfigError when it is none, or allows more than a rule may."""
+    found = _RULE.fullmatch(text.strip())
+    if found is None:
+        raise ConfigError(f"`{text[:200]}` is no rule: write `TOOL` or `TOOL(PATTERN)`.")
+    subject, pattern, strength = found[1], found[2], found[3]
+    if pattern is not None and subject in _PATH_SUBJECTS:
+        if len(alternatives(pattern)) > 1:
+            raise ConfigError(f"`{text}`: `{{a,b}}` is not understood in rules; write one rule for each.")
+        pattern = _whole_path(pattern, home)
+    elif pattern is not None and subject == Access.SHELL and not pattern.startswith("="):
+        pattern = _first_words(pattern, verdict)
+    rule = Rule(verdict, subject, pattern, Strength(strength) if strength else None)
+    if strength:
+        _check_strength(rule)
+    if verdict is Verdict.ALLOW:
+        _refuse_too_wide(rule, text, home)
+    return rule
+
+
+def _first_words(pattern: str, verdict: Verdict) -> str | None:
+    """The words of a pattern; None for one that means all commands."""
+    if verdict is Verdict.ALLOW or re.search(r"(?:^|[\s:])\*\Z", pattern):
+        # A rule that denies keeps its other wildcards: `rm*` is about `rmdir` too.
+        pattern = pattern.removesuffix("*")
+    return pattern.rstrip(": ") or None
+
+
+def _check_strength(rule: Rule) -> None:
+    if rule.verdict is not Verdict.ALLOW or rule.subject != Access.SHELL:
+        raise ConfigError(f"`{rule}`: only rules that allow `shell` have a strength.")
+    if rule.strength is Strength.FULL and not rule.is_exact_command:
+        raise ConfigError(f"`{rule}`: `full` needs the whole command: write `shell(=COMMAND) full`, or use `rw`.")
+
+
+def _why_never(rule: Rule) -> str:
+    """Why no call can fit a rule; empty where one can."""
+    pattern, subject = rule.pattern or "", rule.subject
+    if subject == Access.SHELL and rule.pattern is not None:
+        return _why_no_command(rule, pattern)
+    if subject in _PATH_SUBJECTS and ".." in PurePosixPath(pattern).parts:
+        return "paths are compared without `..`"
+    if subject in (Access.NETWORK, "fetch_url"):
+        if "/" in pattern:
+            return "the pattern is a host, such as `docs.python.org`, without scheme and path"
+        return "hosts are compared in lower case" if pattern != pattern.lower() else ""
+    return ""
+
+
+def _why_no_command(rule: Rule, pattern: str) -> str:
+    if rule.is_exact_command:
+        return "" if pattern[1:] else "it names no command"
+    if can_match(pattern, allows=rule.verdict is Verdict.ALLOW):
+        return ""
+    if rule.verdict is Verdict.ALLOW:
+        return "first words cannot hold `;|&$()<>`, backslashes or open quotes; write `shell(=COMMAND)`"
+    return "it holds no word"
+
+
+def _whole_path(pattern: str, home: str) -> str:
+    if pattern == "~" or pattern.startswith("~/"):
+        pattern = home + pattern[1:]
+    return pattern.removesuffix("/") + "/**" if pattern.endswith("/") else pattern
+
+
+def _refuse_too_wide(rule: Rule, text: str, home: str) -> None:
+    if rule.subject == "*":
+        raise ConfigError("`*` cannot be allowed: name the tools.")
+    if rule.pattern is None:
+        return
+    if rule.subject in _PATH_SUBJECTS and ".." in PurePosixPath(rule.pattern).parts:
+        raise ConfigError(f"`{text}`: a pattern that allows must not contain `..`.")
+    if rule.pattern.startswith("/") and literal_length(rule.pattern) <= literal_length(home):
+        parts = [part for part in rule.pattern.split("/") if part]
+        above = [part for part in home.split("/") if part]
+        fixed = parts[: literal_length(rule.pattern)]
+        if has_wildcard(rule.pattern) and fixed == above[: len(fixed)]:
+            raise ConfigError(f"`{text}` would open the whole disk or home folder: that is never allowed for always.")

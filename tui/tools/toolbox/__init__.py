@@ -1,0 +1,1 @@
+"""All tools of a session behind one interface."""

@@ -1,0 +1,136 @@
+"""Builds the workbench: the one place that knows which tools there are."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+
+from tui.tools.builtin.fetch_url import FetchUrl, ProxyFor, no_proxy
+from tui.tools.builtin.grep import Grep, find_ripgrep
+from tui.tools.builtin.list_dir import Glob, ListDir
+from tui.tools.builtin.read_file import ReadFile
+from tui.tools.builtin.seen_files import SeenFiles
+from tui.tools.builtin.shell import Shell, child_environment
+from tui.tools.builtin.workspace import Workspace
+from tui.tools.builtin.write_file import EditFile, WriteFile
+from tui.tools.git_folders import named_by_git
+from tui.tools.mcp.config import read_servers
+from tui.tools.mcp.servers import open_servers
+from tui.tools.permissions.guarded_paths import folded, guarded_paths
+from tui.tools.permissions.permissions import Policy, open_permissions
+from tui.tools.sandbox.guarded_entries import Guards
+from tui.tools.sandbox.sandbox import Kernel, Sandbox, this_kernel
+from tui.tools.tool import Tool
+from tui.tools.toolbox.toolbox import NoForeignTools, Workbench
+
+
+def _as_it_is(text: str) -> str:
+    return text
+
+
+def _no_limit() -> float | None:
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What the tools need to know of the program."""
+
+    folder: Path
+    """The working folder."""
+    home: Path
+    environment: Mapping[str, str]
+    permissions_file: Path
+    protected: tuple[Path, ...] = ()
+    """The program's own folders: writing there always asks."""
+    permissions: Mapping[str, object] = field(default_factory=dict)
+    """``[permissions]`` of config.toml: rules, and ``environment``: more variables that commands see."""
+    mcp: Mapping[str, object] = field(default_factory=dict)
+    """``[mcp]`` of config.toml."""
+    policy: Policy = field(default_factory=Policy)
+    call_limit_s: Callable[[], float | None] = _no_limit
+    """Seconds the engine gives a call at most (``tools.timeout``)."""
+    redact: Callable[[str], str] = _as_it_is
+    proxy_for: ProxyFor = no_proxy
+    """The proxy a page is fetched through, by its URL."""
+    outputs: Path | None = None
+    """A folder for outputs of commands that are too long to be told; None keeps only their ends."""
+    kernel: Callable[[], Kernel] = this_kernel
+    """What sandbox this machine offers."""
+
+
+def build_workbench(around: Surroundings) -> Workbench:
+    """Everything that can be called. Raises ConfigError for a wrong ``--allow``."""
+    folder, home = around.folder.resolve(), around.home.resolve()
+    guarded = guarded_paths(home, around.environment, named_by_git(folder))
+    workspace = Workspace(folder, home, guarded, tuple(path.resolve() for path in around.protected))
+    sandbox = Sandbox(
+        folder=folder,
+        guards=Guards(_guarded_in(workspace, around.environment), _begins(workspace)),
+        hidden=lambda: (*guarded.secret.existing(), *workspace.protected),
+        too_wide=folder == Path(folder.anchor) or folder in home.parents,
+        kernel=around.kernel,
+    )
+    rules = dict(around.permissions)
+    environment = child_environment(around.environment, _names(rules.pop("environment", ())))
+    seen = SeenFiles()
+    tools: tuple[Tool, ...] = (
+        ReadFile(workspace, seen),
+        ListDir(workspace),
+        Glob(workspace),
+        Grep(workspace, environment, find_ripgrep(environment)),
+        WriteFile(workspace, seen),
+        EditFile(workspace, seen),
+        Shell(workspace, environment, around.call_limit_s, sandbox, around.outputs),
+        FetchUrl(proxy_for=around.proxy_for),
+    )
+    permissions = open_permissions(
+        folder, around.permissions_file, rules, home=home, policy=around.policy, held=sandbox.strengths
+    )
+    servers, problems = read_servers(around.mcp, around.environment)
+    permissions.problems += problems
+    permissions.mind_strangers(tool.name for tool in tools)
+    return Workbench(
+        tools={tool.name: tool for tool in tools},
+        permissions=permissions,
+        foreign=open_servers(servers, folder) if servers else NoForeignTools(),
+        redact=around.redact,
+    )
+
+
+def _guarded_in(workspace: Workspace, environment: Mapping[str, str]) -> Callable[[Path], bool]:
+    """What a sandboxed command must leave alone in the working folder."""
+    searched = environment.get("PATH", "").split(":")
+    # Programs found by name, and ponder itself where it is installed in the working folder, run without the sandbox.
+    programs = {(workspace.root / folder).resolve() for folder in searched if folder}
+    programs |= {Path(sys.prefix).resolve(), Path(__file__).resolve().parents[1]}
+    programs.discard(workspace.root)
+    startup = workspace.guarded.startup
+    # Whoever walks down a folder needs the whole list only for names with which a pattern can end: 30 times faster.
+    endings = {pattern.rstrip("/").rpartition("/")[2] for pattern in startup.patterns} | {p.name for p in startup.named}
+    may_end = re.compile("|".join(fnmatch.translate(folded(Path(name))) for name in endings))
+
+    @lru_cache(maxsize=65_536)
+    def may_fit(name: str) -> bool:
+        return may_end.match(folded(Path(name))) is not None
+
+    def guarded(path: Path) -> bool:
+        return (may_fit(path.name) and startup.fits(path)) or workspace.is_ours(path) or path in programs
+
+    return guarded
+
+
+def _begins(workspace: Workspace) -> Callable[[str], bool]:
+    """Names of folders with which a pattern goes on: `.cargo` of `.cargo/config*`."""
+    above = {name for pattern in workspace.guarded.startup.patterns for name in pattern.rstrip("/").split("/")[:-1]}
+    fits = re.compile("|".join(fnmatch.translate(folded(Path(name))) for name in above if name not in ("", "~")))
+    return lambda name: fits.match(folded(Path(name))) is not None
+
+
+def _names(listed: object) -> frozenset[str]:
+    return frozenset(name for name in listed if isinstance(name, str)) if isinstance(listed, list) else frozenset()

@@ -1,0 +1,97 @@
+"""A workbench that is put together when it is first used for more than offering its tools.
+
+Putting it together loads pydantic and every tool, which takes as long as half a start. Most conversations end without
+a tool call; what a request needs, the definitions, stands in ``definitions.json``, made from the tools themselves:
+``python -m tui.tools.toolbox.lazy`` writes it anew.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tui.domain.request import ToolSchema
+
+if TYPE_CHECKING:
+    from tui.domain.blocks import ToolCallBlock, ToolResultBlock
+    from tui.domain.errors import PonderError
+    from tui.domain.listing import ServerRow, ToolRow
+    from tui.tools.tool import Run
+    from tui.tools.toolbox.toolbox import Workbench
+
+DEFINITIONS = Path(__file__).parent / "definitions.json"
+
+
+@cache
+def built_in_schemas() -> tuple[ToolSchema, ...]:
+    """The definitions of the built-in tools, in the order in which they are offered."""
+    return tuple(ToolSchema(**row) for row in json.loads(DEFINITIONS.read_text(encoding="utf-8")))
+
+
+class LateWorkbench:
+    """Stands in for a workbench without MCP servers and without rules to complain about; with those, build at once."""
+
+    def __init__(self, build: Callable[[], Workbench]) -> None:
+        self._build = build
+        self._built: Workbench | None = None
+
+    @property
+    def workbench(self) -> Workbench:
+        """The real one."""
+        if self._built is None:
+            self._built = self._build()
+        return self._built
+
+    @property
+    def problems(self) -> Sequence[PonderError]:
+        """What is wrong with the user's rules."""
+        return () if self._built is None else self._built.problems
+
+    def schemas(self) -> tuple[ToolSchema, ...]:
+        """Definitions to offer."""
+        return built_in_schemas() if self._built is None else self._built.schemas()
+
+    async def run(self, call: ToolCallBlock, run: Run) -> ToolResultBlock:
+        """Run one call to its end."""
+        return await self.workbench.run(call, run)
+
+    def rows(self, weigh: Callable[[ToolSchema], int]) -> Sequence[ToolRow]:
+        """All tools, for lists."""
+        return self.workbench.rows(weigh)
+
+    def servers(self) -> Sequence[ServerRow]:
+        """MCP servers, for lists."""
+        return () if self._built is None else self._built.servers()
+
+    def enable(self, name: str, *, enabled: bool) -> None:
+        """Offer a tool to models or not."""
+        self.workbench.enable(name, enabled=enabled)
+
+    async def ready(self) -> None:
+        """There are no servers to start."""
+
+    async def close(self) -> None:
+        """End what was started."""
+        if self._built is not None:
+            await self._built.close()
+
+
+def definitions() -> str:
+    """What ``definitions.json`` must hold."""
+    from tui.tools.toolbox.build import Surroundings, build_workbench
+    from tui.tools.toolbox.toolbox import schema_of
+
+    here = Path()
+    around = Surroundings(folder=here, home=here, environment={}, permissions_file=here / "permissions.toml")
+    rows = [
+        {"name": schema.name, "description": schema.description, "parameters": schema.parameters}
+        for schema in map(schema_of, build_workbench(around).tools.values())
+    ]
+    return json.dumps(rows, indent=1, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    DEFINITIONS.write_text(definitions(), encoding="utf-8")

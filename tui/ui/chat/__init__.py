@@ -1,0 +1,1 @@
+"""The chat screen: transcript, status, title and footer."""

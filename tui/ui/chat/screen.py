@@ -1,0 +1,227 @@
+"""The chat screen: lays out transcript, composer and sidebar; hands words to the desk and events to widgets."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from textual import events, on, work
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.screen import Screen
+
+from tui.commands.context import Desk
+from tui.commands.registry import Place
+from tui.domain.cost import cost_of
+from tui.domain.events import AppEvent, Stamped
+from tui.engine.state import Phase, SessionState, SessionView, same_paid
+from tui.ui.chat.empty_state import Empty
+from tui.ui.chat.follow import follow
+from tui.ui.chat.follow_line import FollowLine
+from tui.ui.chat.key_line import KeyLine
+from tui.ui.chat.status import status_after, status_of, title_of
+from tui.ui.chat.status_line import StatusLine
+from tui.ui.chat.title_bar import TitleBar
+from tui.ui.input.composer import Composer
+from tui.ui.input.edit_mode import EditMode
+from tui.ui.input.input_area import Dock
+from tui.ui.input.prompt_history import PromptHistory
+from tui.ui.input.session_draft import SessionDraft, is_begun
+from tui.ui.panels.sidebar import Sidebar
+from tui.ui.services import Shell
+from tui.ui.transcript.transcript import Transcript
+from tui.ui.transcript.transcript_view import Conversation
+
+WIDE = 100
+"""Columns from which the sidebar stands beside the conversation."""
+FURNISH_AFTER_S = 0.05
+"""When the sidebar gets its panels: after the first screen and the first letters."""
+LOOK_AFTER_S = 0.4
+"""When keyring and servers are looked for: what that loads would keep the first letters waiting."""
+
+
+class ChatScreen(Screen[None]):
+    """Where one lives."""
+
+    def __init__(self, desk: Desk, shell: Shell) -> None:
+        super().__init__()
+        self._desk = desk
+        self._shell = shell
+        layers = desk.settings.layers()
+        self.set_plain()
+        self.sidebar_wish = str(layers.value("ui.sidebar"))
+        self.transcript = Transcript(shell.ink(), id="transcript")
+        self.composer = Composer(PromptHistory(desk.drafts.prompt_history()), id="composer")
+        self.status = StatusLine(still=bool(layers.value("ui.plain")) or not layers.value("ui.motion"), id="status")
+        self.sidebar = Sidebar(desk)
+        self.conversation = Conversation(self.transcript, time.monotonic, self._shell.showing())
+        self._title_bar = TitleBar()
+        self.transcript.draft = self.composer
+        self._below = FollowLine(self.transcript, self.composer)
+        self._keys = KeyLine(shell.registry, shell.keymap)
+        self._empty = Empty(desk.keys.findings(), desk.problems(), "")
+        self._draft = SessionDraft(self.composer, desk.drafts, shell, self.view)
+        self._dock = Dock(desk, shell, self.composer, self._draft, self.status)
+        self.edit_mode = EditMode(self.composer, self.transcript, self._dock.show_rule)
+        self._state: SessionState | None = None
+        self._paid: SessionView | None = None
+        """The view that the cost in the status line was last summed up from."""
+        self.when_shown: Callable[[], None] | None = None
+        """What is done once the session that is being opened is drawn."""
+        self._stands = False
+
+    def compose(self) -> ComposeResult:
+        """Transcript over composer, sidebar at the right, keys at the foot."""
+        yield self._title_bar
+        with Horizontal(id="body"):
+            with Vertical(id="left"):
+                with Vertical(id="talk"):
+                    yield self._empty
+                    yield self.transcript
+                    yield self._below
+                yield self._dock
+            yield self.sidebar
+        yield self._keys
+
+    def on_mount(self) -> None:
+        """Begin with the session that is open."""
+        self.composer.focus()
+        self.set_interval(0.25, self._tick)
+        self.open()
+        self.call_after_refresh(self.set_timer, FURNISH_AFTER_S, self._furnish)
+        self.set_timer(LOOK_AFTER_S, self._look_deeper)
+
+    def _furnish(self) -> None:
+        if not self.sidebar.is_attached:
+            return  # the program was ended before its screen stood
+        self._stands = True
+        if self.sidebar.display:
+            self.sidebar.furnish()
+
+    # The session
+
+    @work(exclusive=True, group="follow")
+    async def open(self) -> None:
+        """Attach to the session that is open, draw it, and follow it."""
+        view, subscription = self._desk.chat.attach()
+        try:
+            self._draft.enter(view)
+            self._show(view)
+            shown, self.when_shown = self.when_shown, None
+            if shown is not None:
+                shown()
+            await follow(subscription, view.seq, self._take, self._drawn)
+        finally:
+            subscription.close()
+
+    @work(group="look")
+    async def _look_deeper(self) -> None:
+        await self._desk.look_deeper()
+        self.look_again()
+
+    def look_again(self) -> None:
+        """What was found is not what it was: a server answers, a key was set."""
+        if self._state is not None:
+            self._show_empty(self._state.now)
+        self.sidebar.look_again()
+
+    def _show(self, view: SessionView) -> None:
+        self._state = SessionState(view, keep_text=False)
+        self._paid = view
+        self.conversation.load(view, self._shell.showing())
+        self._below.display = not self.transcript.column.following
+        self.status.show(status_of(view, time.monotonic(), full=not self.sidebar.display), time.monotonic())
+        self.sidebar.show(view)
+        self._keys.stoppable(busy=view.phase is not Phase.IDLE)
+        self._title_bar.show_title(title_of(view), self.size.width)
+        self.edit_mode.show(view)
+        self._show_empty(view)
+        for asked in view.approvals:
+            self._shell.heard(asked)
+
+    def _take(self, stamped: Stamped) -> None:
+        if self._state is None:
+            return
+        self._state.apply(stamped.event)
+        self.conversation.take(stamped)
+        self._shell.heard(stamped.event)
+
+    def _drawn(self, batch: Sequence[AppEvent]) -> None:
+        if self._state is None:
+            return
+        view = self._state.now
+        now = time.monotonic()
+        status = self.status.status
+        for event in batch:
+            status = status_after(status, event, view.phase, view.stalled_s, now)
+        if not same_paid(view, self._paid):
+            self._paid = view
+            status = replace(status, cost=cost_of(view.paid).words)
+        self.status.show(status, now)
+        self._keys.stoppable(busy=view.phase is not Phase.IDLE)
+        self.sidebar.show(view)
+        self._title_bar.show_title(title_of(view), self.size.width)
+        self.edit_mode.show(view)
+        self._show_empty(view)
+        self.transcript.settle()
+
+    def _show_empty(self, view: SessionView) -> None:
+        empty = not is_begun(view)
+        if (self._empty.display, self.transcript.display) != (empty, not empty):
+            self._empty.display, self.transcript.display = empty, not empty
+        if empty:
+            self._empty.show(
+                self._desk.keys.findings(), self._desk.problems(), f"{view.spec.provider}/{view.spec.model}"
+            )
+
+    def view(self) -> SessionView | None:
+        """The session as it is drawn, without the text of the answer that is arriving."""
+        return self._state.now if self._state is not None else None
+
+    def is_busy(self) -> bool:
+        """Whether something runs."""
+        return self.status.status.phase is not Phase.IDLE
+
+    def _tick(self) -> None:
+        if self.status.still:
+            return
+        self.status.tick(time.monotonic())
+        if self.conversation.is_live:
+            self.conversation.tick()
+            self.transcript.settle()
+
+    # Layout
+
+    def on_resize(self, event: events.Resize) -> None:
+        """The sidebar comes and goes with the room there is."""
+        self.place_sidebar(event.size.width)
+
+    def set_plain(self) -> None:
+        """Draw lines around things, or none."""
+        self.set_class(bool(self._desk.settings.layers().value("ui.plain")), "-plain")
+
+    def place_sidebar(self, width: int) -> None:
+        """Show the sidebar if it is wished for and there is room; what is read row by row has no second column."""
+        roomy = width >= WIDE and not self.has_class("-plain")
+        shown = self.sidebar_wish == "shown" or (self.sidebar_wish == "auto" and roomy)
+        self.sidebar.display = shown and width >= 60
+        if self.sidebar.display and self._stands:
+            self.sidebar.furnish()
+        self.status.change(time.monotonic(), full=not self.sidebar.display)
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        """The footer follows the focus."""
+        if self.sidebar in event.widget.ancestors:
+            self._keys.focus_on(Place.ANYWHERE)
+        else:
+            self._keys.focus_on(Place.TRANSCRIPT if event.widget is self.transcript else Place.COMPOSER)
+
+    @on(Transcript.FollowChanged)
+    def _follow_changed(self, event: Transcript.FollowChanged) -> None:
+        self._below.tell(following=event.following, below=event.below)
+
+    @on(Dock.Weighed)
+    def _weighed(self, event: Dock.Weighed) -> None:
+        self.status.change(time.monotonic(), meter=event.reading)
+        self.sidebar.show_meter(event.reading)

@@ -1,0 +1,116 @@
+"""Sheets in which one looks for something: a field above, the rows that fit below, a bar that the arrows move."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar, TypeVar
+
+from textual import events, on
+from textual.widget import Widget
+from textual.widgets import Input, OptionList
+
+from tui.ui.dialogs.sheet import Sheet
+from tui.ui.input.field import Field
+from tui.ui.panels.row_list import STEPS, Row, RowList
+
+R = TypeVar("R")
+
+NARROW = 100
+"""Columns below which nothing stands beside the list."""
+
+
+class Search(Sheet[R]):
+    """Typing looks, arrows move, enter and clicks take; what is found and what taking means is a subclass's."""
+
+    PLACEHOLDER: ClassVar[str] = ""
+    HANDED_ON: ClassVar[frozenset[str]] = STEPS
+    """Keys that are not typed: those that move the bar, and more where a sheet has them."""
+    LIST_TAKES_FOCUS: ClassVar[bool] = False
+
+    def __init__(self, query: str = "") -> None:
+        super().__init__()
+        self._query = query
+        self._field = Field(self.PLACEHOLDER, value=query, handed_on=self.HANDED_ON)
+        self._list = RowList(can_focus=self.LIST_TAKES_FOCUS)
+        self._width = 0
+
+    def inside(self) -> Sequence[Widget]:
+        """Field over list."""
+        return (self._field, self._list)
+
+    def on_mount(self) -> None:
+        """Look once the list has its width."""
+        self.set_class(self.app.size.width < NARROW, "-narrow")
+        self._field.focus()
+        self.call_after_refresh(self.fill)
+
+    def on_resize(self, event: events.Resize) -> None:
+        """The terminal has another size."""
+        self.set_class(event.size.width < NARROW, "-narrow")
+        self.call_after_refresh(self._refit)
+
+    def _refit(self) -> None:
+        """Rows are made for a width; what was chosen stays chosen."""
+        before, self._width = self._width, self._list.size.width
+        if before not in (0, self._width):
+            self.fill(self._list.chosen)
+
+    @abstractmethod
+    def fill(self, at: str | None = None) -> None:
+        """Show what fits the query, the bar on ``at``."""
+
+    @abstractmethod
+    def take(self, key: str | None) -> None:
+        """The user took this row; None where nothing fits."""
+
+    def typed(self, text: str) -> None:
+        """The field says something else."""
+        self._query = text
+        self.fill()
+
+    def pressed(self, key: str) -> None:
+        """A key that is not typed."""
+        if key in STEPS:
+            self._list.step(key)
+
+    def entered(self, text: str) -> None:
+        """Enter in the field."""
+        self.take(self._list.chosen)
+
+    @on(Input.Changed)
+    def _changed(self, event: Input.Changed) -> None:
+        self.typed(event.value)
+
+    @on(Field.Pressed)
+    def _pressed(self, event: Field.Pressed) -> None:
+        self.pressed(event.key)
+
+    @on(Input.Submitted)
+    def _submitted(self, event: Input.Submitted) -> None:
+        self.entered(event.value)
+
+    @on(OptionList.OptionSelected)
+    def _clicked(self, event: OptionList.OptionSelected) -> None:
+        self.take(self._list.key_at(event.option_index))
+
+
+class Finder(Search[R]):
+    """A search among what is at hand: the best row is where the bar goes."""
+
+    SHAPE: ClassVar[str] = "-middle has-field"
+
+    @abstractmethod
+    def rows(self, query: str, width: int) -> Sequence[Row]:
+        """What fits, best first."""
+
+    @abstractmethod
+    def total(self) -> int:
+        """How many there are to look through."""
+
+    def fill(self, at: str | None = None) -> None:
+        """Show what fits, and how many of how many that is."""
+        rows = self.rows(self._query, max(10, self._list.size.width - 2))
+        best = next((row.key for row in rows if row.key), None)
+        self._list.show_rows(rows, at=best if at is None else at)
+        self.note(f"{sum(bool(row.key) for row in rows)} of {self.total()}")

@@ -1,0 +1,129 @@
+"""Find in the conversation: a line at the foot; what is found is opened, brought into sight and marked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual import events, on
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.geometry import Offset
+from textual.selection import Selection
+from textual.widget import Widget
+from textual.widgets import Input, Static
+
+from tui.domain.search_terms import Wanted
+from tui.engine.state import SessionView
+from tui.ui.dialogs.sheet import Keys, Sheet
+from tui.ui.input.field import Field
+from tui.ui.transcript.search_hits import Hit, Near, hits_in, reveal
+
+TYPING = (("enter", "next"), ("up down", "previous, next"))
+STEPPING = (("n", "next"), ("N", "previous"), ("slash", "search again"))
+
+
+class FindBar(Sheet[None]):
+    """Typing searches from what is seen down; enter goes on to stepping with n and N."""
+
+    KEYS: ClassVar[Keys] = TYPING
+
+    def __init__(self, view: SessionView, wanted: Wanted = Wanted(), near: Near | None = None) -> None:  # noqa: B008 - frozen
+        """Search for ``wanted`` at once if there is anything; ``near`` is where to begin."""
+        super().__init__()
+        self._view = view
+        self._asked = wanted
+        self._near = near
+        self._hits: list[Hit] = []
+        self._at = 0
+
+    def inside(self) -> Sequence[Widget]:
+        """A line to type into, and how many were found."""
+        self._field = Field("find in this conversation", value=self._asked.typed, handed_on=frozenset({"up", "down"}))
+        self._found = Static("", markup=False, classes="found")
+        return (Horizontal(self._field, self._found),)
+
+    def on_mount(self) -> None:
+        """Search at once when there is something to search."""
+        self._field.focus()
+        self.show_keys()
+        if self._near:
+            self.call_after_refresh(self._begin)  # the session was opened just now: its rows have no width yet
+        elif self._asked:
+            self._search()
+
+    def _begin(self) -> None:
+        self._search()
+        if self._hits:
+            self._step_through()
+
+    @property
+    def _wanted(self) -> Wanted:
+        """What it was opened with, until something else is typed."""
+        typed = self._field.value
+        return self._asked if typed == self._asked.typed else Wanted(typed.strip())
+
+    def _search(self) -> None:
+        wanted = self._wanted
+        transcript = self.ponder.chat.transcript
+        transcript.mark(wanted)
+        column = transcript.column
+        self._hits = hits_in(column.sections, self._view, wanted) if wanted else []
+        if self._near and wanted is self._asked:
+            self._at = self._near.first_of(self._hits, column.sections, wanted)
+        else:
+            seen = column.find(column.top)
+            below = (number for number, hit in enumerate(self._hits) if seen is not None and hit.place >= seen[0])
+            self._at = next(below, max(0, len(self._hits) - 1))
+        self._go(0)
+
+    def _step_through(self) -> None:
+        self.set_focus(None)
+        self.show_keys(STEPPING)
+
+    def _go(self, step: int) -> None:
+        if not self._hits:
+            words = "nothing found" if self._field.value.strip() else ""
+            self._found.update(Content.styled(words, "$warning"))
+            self._mark(None)
+            return
+        self._at = (self._at + step) % len(self._hits)
+        self._found.update(Content(f"{self._at + 1} of {len(self._hits)}"))
+        self._mark(reveal(self.ponder.chat.transcript, self._hits[self._at], self._wanted))
+
+    def _mark(self, place: tuple[Offset, Offset] | None) -> None:
+        chat = self.ponder.chat
+        chat.selections = {} if place is None else {chat.transcript: Selection(*place)}
+
+    @on(Input.Changed)
+    def _typed(self) -> None:
+        self._search()
+
+    @on(Field.Pressed)
+    def _pressed(self, event: Field.Pressed) -> None:
+        self._go(-1 if event.key == "up" else 1)
+
+    @on(Input.Submitted)
+    def _entered(self) -> None:
+        if self._hits:
+            self._go(1)
+            self._step_through()
+
+    def action_leave(self) -> None:
+        """Close; what was found stays at hand for n and N, which go on where they were in use."""
+        self.ponder.chat.transcript.mark(Wanted())
+        if self._hits:
+            self.ponder.finding.keep(self._wanted, self._at)
+            if self.focused is None:
+                self.ponder.chat.transcript.focus()
+        super().action_leave()
+
+    async def _on_key(self, event: events.Key) -> None:
+        if self.focused is not None:
+            return
+        steps = {"n": 1, "N": -1, "upper_n": -1, "enter": 1, "up": -1, "down": 1}
+        if event.key in steps:
+            self._go(steps[event.key])
+        elif event.key in ("slash", "ctrl+f"):
+            self._field.focus()
+            self.show_keys(TYPING)

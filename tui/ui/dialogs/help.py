@@ -1,0 +1,164 @@
+"""Help, made from the command table and the keys in force: the focused thing first, then keys, then commands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+from textual import on
+from textual.widget import Widget
+from textual.widgets import Input
+
+from tui.commands.key_labels import key_words
+from tui.commands.registry import Command, Group, Place, Registry
+from tui.ui.dialogs.sheet import Keys, Sheet
+from tui.ui.fuzzy import best
+from tui.ui.input.field import Field
+from tui.ui.markdown.runs import Line, Look, Run, wrap
+from tui.ui.panels.page import Lines, Page
+
+PLACES = {
+    Place.COMPOSER: "In the composer",
+    Place.TRANSCRIPT: "In the conversation",
+    Place.ANYWHERE: "Anywhere",
+}
+FOCUSED = {
+    Place.COMPOSER: "The composer: write here. Enter sends, / begins a command, @ attaches a file, "
+    "↑ recalls what you asked.",
+    Place.TRANSCRIPT: "The conversation: j and k move from block to block, space opens thinking and tool calls, "
+    "letters act on the turn under the cursor.",
+    Place.ANYWHERE: "The sidebar: type to filter models, enter takes one, tab goes to thinking; digits begin a budget.",
+}
+"""What the thing is good for that had the focus."""
+
+KeysInForce = Mapping[str, tuple[str, ...]]
+
+
+def key_lines(
+    registry: Registry, keymap: KeysInForce, place: Place, query: str, width: int, *, ids: bool = False
+) -> list[Line]:
+    """The key sheet of one place; with ``ids`` also what keys.toml calls the commands."""
+    bound = [command for command in registry if command.place is place and keymap.get(command.id)]
+    found = best(query, bound, lambda command: f"{command.title} {' '.join(keymap[command.id])} {command.id}")
+    shown = sorted(found, key=lambda command: list(Group).index(command.group)) if not query else found
+    named = [("  ".join(key_words(key) for key in keymap[command.id]), command) for command in shown]
+    column = min(max((len(key) for key, _ in named), default=0), 32)
+    lines: list[Line] = []
+    for key, command in named:
+        first = [Run(f"  {key.ljust(column)}  ", "accent", Look.BOLD)]
+        words = [Run(command.title, "text"), *([Run(f" · {command.id}", "muted")] if ids else [])]
+        lines.extend(wrap(words, width, first, [Run(" " * (column + 4))]))
+    return lines
+
+
+def unbound_lines(registry: Registry, keymap: KeysInForce, query: str, width: int) -> list[Line]:
+    """Commands that have no key, and could have one."""
+    free = [command for command in registry if not keymap.get(command.id)]
+    lines: list[Line] = []
+    for command in best(query, free, lambda command: f"{command.title} {command.id}"):
+        lines.extend(wrap([Run(command.title, "text"), Run(f" · {command.id}", "muted")], width, [Run("  ")]))
+    return lines
+
+
+def command_lines(commands: Sequence[Command], keymap: KeysInForce, width: int) -> list[Line]:
+    """Slash commands with their arguments, help and an example."""
+    lines: list[Line] = []
+    for command in commands:
+        argument = f" {command.argument.words}" if command.argument else ""
+        keys = keymap.get(command.id, ())
+        head = [Run(f"  /{command.slash}", "accent", Look.BOLD), Run(argument, "muted")]
+        if keys:
+            head.append(Run(f"   {key_words(keys[0])}", "text", Look.BOLD))
+        lines.append(head)
+        lines.extend(wrap([Run(command.help, "text")], width, [Run("    ")]))
+        if command.argument:
+            lines.extend(wrap([Run(command.example, "muted")], width, [Run("    ")]))
+    return lines
+
+
+def help_lines(
+    registry: Registry, keymap: KeysInForce, focus: Place, query: str, *, keys_file: str | None = None
+) -> Lines:
+    """The whole page for any width; told where keys are changed, it is about keys alone."""
+    only_keys = keys_file is not None
+
+    def lines(width: int) -> Sequence[Line]:
+        page: list[Line] = []
+        if only_keys and not query:
+            page.extend([*wrap([Run(KEYS_FILE.format(keys_file), "muted")], width), []])
+        elif not query:
+            page.extend([*wrap([Run(FOCUSED[focus], "text")], width), []])
+        for place in sorted(Place, key=lambda place: place is not focus):
+            found = key_lines(registry, keymap, place, query, width, ids=only_keys)
+            if found:
+                page.extend([[Run(PLACES[place], "heading", Look.BOLD)], *found, []])
+        if only_keys:
+            free = unbound_lines(registry, keymap, query, width)
+            page.extend([[Run("Without a key", "heading", Look.BOLD)], *free] if free else [])
+        for group in Group:
+            slashed = [command for command in registry if command.slash and command.group is group]
+            chosen = best(query, slashed, lambda command: f"{command.slash} {command.title} {command.help}")
+            if chosen and not only_keys:
+                page.extend([[Run(group.value, "heading", Look.BOLD)], *command_lines(chosen, keymap, width), []])
+        return page or [[Run("Nothing fits.", "muted")]]
+
+    return lines
+
+
+KEYS_FILE = (
+    'Keys are changed in {}, by the id of the command: "view.sidebar" = "f3", or a list of keys; "" unbinds. '
+    "What is wrong with the file is told at the start."
+)
+
+
+class Help(Sheet[None]):
+    """Searchable; typing filters keys and commands."""
+
+    SHAPE: ClassVar[str] = "-page"
+    KEYS: ClassVar[Keys] = (("up down", "scroll"), ("pageup pagedown", "page"))
+
+    def __init__(self, focus: Place, query: str = "", *, only_keys: bool = False) -> None:
+        super().__init__()
+        self._focus = focus
+        self._query = query
+        self._only_keys = only_keys
+
+    def inside(self) -> Sequence[Widget]:
+        """Filter over page."""
+        self._field = Field(
+            "search keys and commands", value=self._query, handed_on=frozenset({"up", "down", "pageup", "pagedown"})
+        )
+        self._page = Page(self.ponder.theming.sheet_ink(self.ponder))
+        self._page.can_focus = False
+        return (self._field, self._page)
+
+    def on_mount(self) -> None:
+        """Draw."""
+        self.retitle("Keys" if self._only_keys else "Help")
+        self._fill()
+        self._field.focus()
+
+    def _fill(self) -> None:
+        self._page.show(
+            help_lines(
+                self.ponder.registry,
+                self.ponder.keymap,
+                self._focus,
+                self._field.value.strip(),
+                keys_file=self.ponder.desk.settings.keys_file() if self._only_keys else None,
+            )
+        )
+
+    @on(Input.Changed)
+    def _typed(self) -> None:
+        self._fill()
+
+    @on(Field.Pressed)
+    def _pressed(self, event: Field.Pressed) -> None:
+        moves = {
+            "up": self._page.scroll_up,
+            "down": self._page.scroll_down,
+            "pageup": self._page.scroll_page_up,
+            "pagedown": self._page.scroll_page_down,
+        }
+        moves[event.key](animate=False)

@@ -1,0 +1,96 @@
+"""The key dialog: asks for a provider's key, masked, and whether to keep it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual import on, work
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Input, Static
+
+from tui.commands.listing import KeyCheck
+from tui.domain.errors import PonderError
+from tui.domain.printable import one_line, printable
+from tui.ui.dialogs.sheet import Keys, Sheet
+from tui.ui.input.field import Field
+
+
+class KeyDialog(Sheet[bool]):
+    """Whether a key was saved; it never leaves the field but to the desk."""
+
+    SHAPE: ClassVar[str] = "-small"
+    KEYS: ClassVar[Keys] = (("enter", "use it"), ("tab", "keep or not"))
+
+    def __init__(self, provider: str, hint: str) -> None:
+        super().__init__()
+        self._provider = provider
+        self._hint = hint
+        self._keep = True
+        self._doubted = ""
+        """The key that the user was told about: entered again it is used."""
+
+    def inside(self) -> Sequence[Widget]:
+        """Hint, field, whether to keep."""
+        self._field = Field("paste the key here", password=True, handed_on=frozenset({"tab", "shift+tab"}))
+        self._kept = Static("", markup=False)
+        hint = Static(Content.styled(printable(self._hint), "$muted-text"), markup=False)
+        self._wrong = Static("", markup=False)
+        return (hint, self._field, self._kept, self._wrong)
+
+    def on_mount(self) -> None:
+        """Draw."""
+        self.retitle(f"Key for {one_line(self._provider, 40)}")
+        self._draw()
+        self._field.focus()
+
+    def _draw(self) -> None:
+        mark = "[x]" if self._keep else "[ ]"
+        words = "keep it on this machine" if self._keep else "keep it on this machine (no: for this run only)"
+        self._kept.update(Content.styled(f"{mark} {words}", "$foreground"))
+
+    @on(Field.Pressed)
+    def _pressed(self) -> None:
+        self._keep = not self._keep
+        self._draw()
+
+    def on_click(self) -> None:
+        """A click on the line changes it."""
+        if self._kept.is_mouse_over:
+            self._pressed()
+
+    @on(Input.Submitted)
+    def _entered(self) -> None:
+        if self._field.value.strip():
+            self._check(self._field.value.strip())
+
+    @on(Input.Changed)
+    def _changed(self) -> None:
+        self._wrong.update("")
+
+    @work(exclusive=True)
+    async def _check(self, key: str) -> None:
+        """Ask the provider first; a key in doubt is used only if it is entered again."""
+        keys = self.ponder.desk.keys
+        self._wrong.update(Content.styled("asking the provider…", "$muted-text"))
+        try:
+            checked = (
+                KeyCheck(works=True, said="") if key == self._doubted else await keys.check_key(self._provider, key)
+            )
+            if not checked.works:
+                self._doubted = key
+                words = f"✗ {printable(checked.said)}\n"
+                self._wrong.update(
+                    Content.styled(words, "$error")
+                    + Content.styled("It is not saved. Paste another; enter again uses it anyway.", "$foreground")
+                )
+                return
+            said = await keys.save_key(self._provider, key, keep=self._keep)
+        except PonderError as error:
+            self._wrong.update(Content.styled(f"✗ {printable(error.message)}", "$error"))
+            return
+        self._field.value = ""
+        self.ponder.chat.look_again()
+        self.say(f"{checked.said} {said}".strip())
+        self.dismiss(result=True)

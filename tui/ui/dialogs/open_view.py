@@ -1,0 +1,209 @@
+"""Which screen a view is, and what becomes of what the user chose there."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from tui.commands.context import View
+from tui.commands.registry import Place
+from tui.domain.search_terms import Wanted
+from tui.ui.transcript.section import Voice
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tui.commands.context import SessionRow
+    from tui.domain.events import ApprovalAsked
+    from tui.ui.app import PonderApp
+
+
+async def open_view(app: PonderApp, view: View, argument: str) -> None:
+    """Open it. Screens are imported here, so that the first screen need not wait for the others."""
+    match view:
+        case View.MODELS:
+            _models(app, thinking=argument == "thinking")
+        case View.SESSIONS:
+            _sessions(app, argument)
+        case View.PALETTE:
+            _palette(app)
+        case View.HISTORY:
+            _history(app)
+        case View.THEMES:
+            _themes(app)
+        case View.APPROVAL:
+            _approval(app, argument)
+        case _:
+            _page(app, view, argument)
+
+
+def _page(app: PonderApp, view: View, argument: str) -> None:
+    """Screens that give nothing back."""
+    match view:
+        case View.INSPECTOR:
+            from tui.ui.dialogs.inspector import Inspector
+
+            composer = app.chat.composer
+            cursor = app.chat.transcript.cursor if app.chat.transcript.has_focus else None
+            answer = cursor[0].key if cursor is not None and cursor[0].voice is Voice.MODEL else ""
+            app.push_screen(Inspector(app.desk.chat, composer.chips.written_out(composer.text), answer))
+        case View.SETTINGS:
+            from tui.ui.dialogs.settings import SettingsSheet
+
+            app.push_screen(SettingsSheet(app.desk.settings, argument))
+        case View.KEY:
+            from tui.ui.dialogs.key_dialog import KeyDialog
+
+            app.push_screen(KeyDialog(argument, app.desk.keys.key_hint(argument)))
+        case View.TOOLS:
+            from tui.ui.dialogs.tools import Tools
+
+            app.push_screen(Tools(app.desk.tools))
+        case View.COMPARE:
+            from tui.ui.dialogs.compare import Compare
+
+            app.push_screen(Compare(app.desk.library, argument))
+        case View.TEXT:
+            from tui.ui.dialogs.text_page import TextPage
+
+            title, _, text = argument.partition("\n")
+            app.push_screen(TextPage(title, text))
+        case View.FIND:
+            _find(app, argument)
+        case _:
+            _help(app, argument)
+
+
+def _help(app: PonderApp, argument: str) -> None:
+    from tui.ui.dialogs.help import Help
+
+    chat = app.chat
+    focus = Place.COMPOSER if chat.composer.has_focus else Place.ANYWHERE
+    if chat.transcript.has_focus:
+        focus = Place.TRANSCRIPT
+    keys = argument == "keys"
+    app.push_screen(Help(focus, "" if keys else argument, only_keys=keys))
+
+
+def _find(app: PonderApp, argument: str) -> None:
+    from tui.ui.dialogs.find import FindBar
+
+    view = app.chat.view()
+    if view is not None:
+        app.push_screen(FindBar(view, Wanted(argument.strip())))
+
+
+def _models(app: PonderApp, *, thinking: bool) -> None:
+    sidebar = app.chat.sidebar
+    if sidebar.display:
+        if thinking:
+            sidebar.thinking.focus()
+        else:
+            sidebar.picker.focus_filter()
+        return
+    from tui.ui.dialogs.model_sheet import ModelSheet
+
+    view = app.chat.view()
+    if view is not None:
+        app.push_screen(ModelSheet(view, thinking=thinking))
+
+
+def _sessions(app: PonderApp, query: str) -> None:
+    from tui.ui.dialogs.sessions import Sessions
+
+    sheet = Sessions(app.desk, query)
+
+    async def opened(chosen: str | None) -> None:
+        row = sheet.row(chosen)
+        if chosen is None:
+            return
+        if chosen == app.desk.chat.session_id:
+            _show_hit(app, row)
+            return
+        word, _, session = chosen.partition(" ")
+        if chosen == "new":
+            await app.desk.chat.new_session()
+        else:
+            turn = row.hit_turn if row is not None else None
+            await app.desk.chat.open_session(session if word == "fork" and session else chosen, turn or "")
+        app.chat.when_shown = None if word == "fork" else partial(_show_hit, app, row)
+        app.chat.open()
+        if word == "fork" and session:
+            view = app.desk.chat.view()
+            if view.turns:
+                await app.desk.chat.open_session(await app.desk.chat.fork(view.turns[-1].id))
+                app.chat.open()
+        app.chat.composer.focus()
+
+    async def guarded(chosen: str | None) -> None:
+        await app.shell.guarded(opened(chosen))
+
+    app.push_screen(sheet, guarded)
+
+
+def _show_hit(app: PonderApp, row: SessionRow | None) -> None:
+    """Look for what the search looked for, beginning where it found it."""
+    view = app.chat.view()
+    if row is None or row.hit_message is None or not row.hit_terms or view is None:
+        return
+    from tui.ui.dialogs.find import FindBar
+    from tui.ui.transcript.search_hits import Near
+
+    turn = next((turn for turn in view.turns if turn.id == row.hit_turn), None)
+    messages = (row.hit_message, *(message.id for message in turn.messages)) if turn is not None else ()
+    before, _, after = row.snippet.strip("…").partition("\x03")
+    near = Near(messages, before.replace("\x02", ""), after.replace("\x02", "").replace("\x03", ""))
+    app.push_screen(FindBar(view, Wanted(" ".join(row.hit_terms), row.hit_terms), near))
+
+
+def _palette(app: PonderApp) -> None:
+    from tui.ui.dialogs.palette import Palette
+
+    async def chosen(command: str | None) -> None:
+        if command is None:
+            return
+        row = app.registry.by_id(command)
+        if row.argument is not None and row.argument.required:
+            app.chat.composer.put(f"/{row.slash} ")
+            app.chat.composer.focus()
+        else:
+            await app.shell.run_id(command)
+
+    app.push_screen(Palette(), chosen)
+
+
+def _history(app: PonderApp) -> None:
+    from tui.ui.dialogs.prompt_search import HistorySearch
+
+    def chosen(prompt: str | None) -> None:
+        if prompt is not None:
+            app.chat.composer.recall(prompt)
+            app.chat.composer.focus()
+
+    app.push_screen(HistorySearch(app.chat.composer.past.prompts), chosen)
+
+
+def _themes(app: PonderApp) -> None:
+    from tui.ui.dialogs.theme_picker import ThemePicker
+
+    async def save(name: str) -> None:
+        app.say(await app.desk.settings.assign("ui.theme", name))
+
+    def chosen(name: str | None) -> None:
+        if name is not None:
+            app.choose_theme(name)
+            app.run_worker(app.shell.guarded(save(name)))
+
+    app.push_screen(ThemePicker(), chosen)
+
+
+def _approval(app: PonderApp, call_id: str) -> None:
+    from tui.ui.dialogs.approval import Approval
+
+    def waiting() -> Sequence[ApprovalAsked]:
+        view = app.chat.view()
+        return view.approvals if view is not None else ()
+
+    open_already = any(isinstance(screen, Approval) and not screen.over for screen in app.screen_stack)
+    if not open_already and any(asked.call_id == call_id for asked in waiting()):
+        app.push_screen(Approval(waiting))

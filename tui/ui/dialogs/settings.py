@@ -1,0 +1,202 @@
+"""Every setting by group: value, source, help; changed in place."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import ClassVar
+
+from textual import events, on, work
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import OptionList, Static
+
+from tui.commands.context import SettingsDesk
+from tui.domain.errors import PonderError
+from tui.settings.layers import Layer
+from tui.settings.schema import keys
+from tui.ui.dialogs.filter_sheet import Finder
+from tui.ui.dialogs.setting_rows import SettingRows, value_words
+from tui.ui.dialogs.sheet import Keys
+from tui.ui.panels.row_list import STEPS, Row
+
+FIND_KEYS = (
+    ("up down", "move"),
+    ("left right", "change"),
+    ("enter", "edit"),
+    ("tab", "list"),
+    ("ctrl+u", "reset"),
+)
+LIST_KEYS = (
+    ("left right", "change"),
+    ("space", "switch"),
+    ("s", "save or not"),
+    ("enter", "edit"),
+    ("ctrl+u", "reset"),
+    ("tab", "filter"),
+)
+EDIT_KEYS = (("enter", "set"), ("tab", "next value"))
+
+
+class SettingsSheet(Finder[None]):
+    """A filter over the keys; enter turns it into a field for the value."""
+
+    TITLE_WORDS = "Settings"
+    SHAPE: ClassVar[str] = "-wide has-field"
+    KEYS: ClassVar[Keys] = FIND_KEYS
+    PLACEHOLDER = "find a setting"
+    HANDED_ON = STEPS | {"tab", "ctrl+u"}
+    LIST_TAKES_FOCUS: ClassVar[bool] = True
+
+    def __init__(self, desk: SettingsDesk, key: str = "") -> None:
+        super().__init__(key)
+        self._desk = desk
+        self._editing: str | None = None
+        self._help = Static("", markup=False, classes="detail")
+        self._rows = SettingRows(desk.layers, lambda: self.ponder.theming)
+        self._one_change = asyncio.Lock()
+
+    def inside(self) -> Sequence[Widget]:
+        """Filter or value, list, help."""
+        return (*super().inside(), self._help)
+
+    def rows(self, query: str, width: int) -> Sequence[Row]:
+        """By group, or those that fit the query."""
+        return self._rows.rows(query, width)
+
+    def total(self) -> int:
+        """All of them."""
+        return len(keys())
+
+    def fill(self, at: str | None = None) -> None:
+        """Rows, and what is known of the one the bar is on."""
+        super().fill(at)
+        self._explain()
+
+    @on(OptionList.OptionHighlighted)
+    def _explain(self) -> None:
+        name = self._list.chosen
+        self._help.update(Content.styled(self._rows.help(name), "$foreground") if name is not None else "")
+
+    def typed(self, text: str) -> None:
+        """A query, unless a value is being written."""
+        if self._editing is None:
+            super().typed(text)
+        self._hand_on()
+
+    def _hand_on(self) -> None:
+        """In an empty filter the keys that change a value are not typed."""
+        more = frozenset({"left", "right", "space"}) if self._editing is None and not self._query else frozenset()
+        self._field.hand_on(self.HANDED_ON | more)
+
+    def on_mount(self) -> None:
+        """The filter is empty, or has the key the sheet was opened for."""
+        self._hand_on()
+
+    def pressed(self, key: str) -> None:
+        """A key that the filter leaves to the list."""
+        if self._editing is not None:
+            if key == "tab":
+                self._field.value = self._rows.next_value(self._editing, self._field.value)
+        elif key in ("up", "down") and not self._query:
+            self._list.focus()
+            super().pressed(key)
+        elif key == "tab":
+            self._list.focus()
+        elif key in STEPS:
+            super().pressed(key)
+        else:
+            self._act(key)
+
+    def on_key(self, event: events.Key) -> None:
+        """Keys of the list; what is typed there goes to the filter."""
+        if self.focused is not self._list:
+            return
+        if event.key in ("left", "right", "space", "s", "ctrl+u"):
+            self._act(event.key)
+        elif event.key == "tab" or event.is_printable:
+            self._field.focus()
+            if event.key != "tab" and event.character:
+                self._field.insert_text_at_cursor("" if event.character == "/" else event.character)
+        else:
+            return
+        event.stop()
+        event.prevent_default()
+
+    def _act(self, key: str) -> None:
+        name = self._list.chosen
+        if name is None:
+            return
+        if key == "ctrl+u":
+            self._apply(name, lambda: self._desk.unassign(name))
+        elif key == "s":
+            self._apply(name, lambda: self._save_or_not(name))
+        elif not self._rows.choices(name):
+            self.note("enter writes another value")
+        elif key != "space" or keys()[name].choices == ("true", "false"):
+            self._apply(name, lambda: self._step(name, -1 if key == "left" else 1))
+
+    def on_descendant_focus(self) -> None:
+        """The keys of what has the focus."""
+        if self._editing is None:
+            self.show_keys(LIST_KEYS if self.focused is self._list else FIND_KEYS)
+
+    def entered(self, text: str) -> None:
+        """Begin with a value, or take the one that was written."""
+        name = self._editing
+        if name is None:
+            self.take(self._list.chosen)
+        else:
+            self._apply(name, lambda: self._desk.assign(name, text) if text.strip() else self._desk.unassign(name))
+
+    def take(self, key: str | None) -> None:
+        """The field is for its value now."""
+        if key is None:
+            return
+        self._editing = key
+        value = value_words(self._desk.layers().value(key)).replace(",", "")
+        self.retitle(f"Settings › {key}")
+        self._field.value = "" if value == "–" else value
+        self._field.cursor_position = len(self._field.value)
+        self._field.focus()
+        self._hand_on()
+        self.show_keys(EDIT_KEYS if self._rows.choices(key) else EDIT_KEYS[:1], "back")
+
+    def action_leave(self) -> None:
+        """Out of the value, then out of the sheet."""
+        if self._editing is None:
+            self.dismiss(None)
+        else:
+            self._done()
+
+    def _done(self) -> None:
+        name, self._editing = self._editing, None
+        self.retitle(self.TITLE_WORDS)
+        self._field.value = self._query
+        self._hand_on()
+        self.show_keys(FIND_KEYS)
+        self.fill(at=name)
+
+    async def _step(self, name: str, step: int) -> str:
+        now = value_words(self._desk.layers().value(name))
+        await self._desk.assign(name, self._rows.next_value(name, now, step))
+        return ""  # the row shows it
+
+    def _save_or_not(self, name: str) -> Awaitable[str]:
+        saved = self._desk.layers().provenance(name).layer is Layer.SAVED
+        return self._desk.set_saved(name, saved=not saved)
+
+    @work
+    async def _apply(self, name: str, change: Callable[[], Awaitable[str]]) -> None:
+        """Make changes one after the other: each begins with what the one before has left."""
+        async with self._one_change:
+            try:
+                if said := await change():
+                    self.say(said)
+            except PonderError as error:
+                self.complain(error)
+                return
+        if self._editing == name:
+            self._done()
+        else:
+            self.fill(at=name)

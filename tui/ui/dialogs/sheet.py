@@ -1,0 +1,121 @@
+"""Sheets: what opens over the chat. Title and keys around, one thing inside; escape closes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar, cast
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widget import Widget
+from textual.widgets import Static
+
+from tui.commands.key_labels import key_words
+from tui.domain.errors import PonderError
+from tui.domain.events import Severity
+from tui.domain.printable import one_line
+
+if TYPE_CHECKING:
+    from tui.ui.app import PonderApp
+
+R = TypeVar("R")
+
+Keys = Sequence[tuple[str, str]]
+
+
+def keys_content(keys: Keys, width: int) -> Content:
+    """Keys and what they do, as many as fit."""
+    content, used = Content(""), 0
+    for key, word in keys:
+        parts = [key_words(part) for part in key.split(" ")]
+        shown = ("" if all(len(part) == 1 for part in parts) else " ").join(parts)
+        room = len(shown) + len(word) + 3
+        if used + room > width + 2:
+            break
+        used += room
+        content = content + Content.styled(shown, "bold $foreground") + Content.styled(f" {word}  ", "$muted-text")
+    return content
+
+
+STYLES = Path(__file__).parents[1] / "styles"
+
+
+class Sheet(ModalScreen[R], Generic[R]):
+    """A sheet; subclasses give ``inside`` and ``keys``."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "close", show=False)]
+    CSS_PATH: ClassVar = [str(STYLES / name) for name in ("dialogs.tcss", "screens.tcss")]
+    """Read with the first sheet: the chat needs none of them."""
+    TITLE_WORDS: ClassVar[str] = ""
+    KEYS: ClassVar[Keys] = ()
+    ESCAPE: ClassVar[str] = "close"
+    """What escape does here, in a word."""
+    SHAPE: ClassVar[str] = "-wide"
+    """A class of the style sheet: -wide, -middle, -small, -page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._head = Static("", markup=False, classes="sheet-title")
+        self._note = Static("", markup=False, classes="sheet-note")
+        self._foot = Static("", markup=False, classes="sheet-keys")
+        self._keys: Keys = (*self.KEYS, ("esc", self.ESCAPE))
+
+    @property
+    def ponder(self) -> PonderApp:
+        """The application."""
+        return cast("PonderApp", self.app)
+
+    def compose(self) -> ComposeResult:
+        """Head, inside, foot."""
+        plain = bool(self.ponder.desk.settings.layers().value("ui.plain"))
+        with Vertical(classes=f"sheet {self.SHAPE}{' -plain' if plain else ''}"):
+            with Horizontal(classes="sheet-head"):
+                yield self._head
+                yield self._note
+            yield from self.inside()
+            yield self._foot
+
+    def inside(self) -> Sequence[Widget]:
+        """What it shows."""
+        return ()
+
+    def on_mount(self) -> None:
+        """Title. Textual calls this beside a subclass's own ``on_mount``, after it."""
+        if self.TITLE_WORDS:
+            self.retitle(self.TITLE_WORDS)
+
+    def retitle(self, words: str) -> None:
+        """Another title."""
+        self._head.update(Content.styled(one_line(words, 80), "bold $primary"))
+
+    def note(self, words: str, style: str = "$muted-text") -> None:
+        """A few words at the right of the title."""
+        self._note.update(Content.styled(one_line(words, 60), style))
+
+    def show_keys(self, keys: Keys | None = None, escape: str | None = None) -> None:
+        """The foot: these keys from now on, or as many as fit of those that stand there."""
+        if keys is not None:
+            self._keys = (*keys, ("esc", escape or self.ESCAPE))
+        width = self._foot.size.width or self.app.size.width
+        self._foot.update(keys_content(self._keys, width))
+
+    def on_resize(self, event: events.Resize) -> None:
+        """As many keys as fit."""
+        self.call_after_refresh(self.show_keys)
+
+    def action_leave(self) -> None:
+        """Close."""
+        self.dismiss(None)
+
+    def say(self, words: str) -> None:
+        """A toast."""
+        self.ponder.say(words)
+
+    def complain(self, error: PonderError) -> None:
+        """What went wrong."""
+        self.ponder.say(error.message, Severity.ERROR, error.advice)

@@ -1,0 +1,80 @@
+"""The theme picker: the chat behind it wears the theme the bar is on; escape puts the old one back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual import on
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import OptionList, Static
+
+from tui.domain.printable import one_line, printable
+from tui.ui.dialogs.sheet import Keys, Sheet
+from tui.ui.panels.row_list import Row, RowList
+from tui.ui.theme.contrast import weakest
+from tui.ui.theme.theme_files import theme_variables
+
+GOOD, FINE = 7.0, 4.5
+"""Contrast that WCAG calls AAA and AA for text."""
+
+
+class ThemePicker(Sheet[str]):
+    """Gives the theme that was taken."""
+
+    TITLE_WORDS = "Themes"
+    KEYS: ClassVar[Keys] = (("up down", "try"), ("enter", "take"))
+
+    def inside(self) -> Sequence[Widget]:
+        """List over facts."""
+        self._list = RowList()
+        self._facts = Static("", markup=False, classes="detail")
+        return (self._list, self._facts)
+
+    def on_mount(self) -> None:
+        """The one that is worn is where one begins."""
+        self._before = self.app.theme
+        names = self.ponder.theming.names()
+        self._list.show_rows([self._row(name) for name in names], at=self._before)
+        self._list.focus()
+        self._explain(self._before)
+
+    def _row(self, name: str) -> Row:
+        file = self.ponder.theming.file(name)
+        words = "light" if not file.theme.dark else "dark"
+        if name == "ansi":
+            words = "16 colours"
+        own = " yours" if file.own else ""
+        mark = "● " if name == self._before else "  "
+        left = Content.styled(mark, "$focus") + Content.styled(one_line(name, 20).ljust(20), "$foreground")
+        return Row(name, left + Content.styled(words + own, "$muted-text"))
+
+    def _explain(self, name: str) -> None:
+        file = self.ponder.theming.file(name)
+        low = weakest(theme_variables(file.theme))
+        if low is None:
+            said = "How well they can be told apart is the terminal's."
+        else:
+            grade = "AAA" if low[0] >= GOOD else "AA" if low[0] >= FINE else "below AA"
+            said = f"Contrast at least {low[0]:.1f} ({grade}; {low[1]})."
+        words = Content(printable(file.description) + "\n") + Content.styled(said, "$muted-text")
+        self._facts.update(words)
+
+    @on(OptionList.OptionHighlighted)
+    def _try(self, event: OptionList.OptionHighlighted) -> None:
+        name = self._list.key_at(event.option_index)
+        if name != self.app.theme:
+            self.ponder.theming.wear(self.app, name)
+            self.ponder.chat.transcript.recolour(self.ponder.shell.ink())
+        self._explain(name)
+
+    @on(OptionList.OptionSelected)
+    def _take(self, event: OptionList.OptionSelected) -> None:
+        self.dismiss(self._list.key_at(event.option_index))
+
+    def action_leave(self) -> None:
+        """As it was."""
+        self.ponder.theming.wear(self.app, self._before)
+        self.ponder.chat.transcript.recolour(self.ponder.shell.ink())
+        self.dismiss(None)

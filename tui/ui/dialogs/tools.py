@@ -1,0 +1,110 @@
+"""What models may call, which servers offer it, and which sandbox holds commands; space switches one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual import on, work
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import OptionList, Static
+
+from tui.commands.context import ToolDesk, ToolRow, ToolsSent
+from tui.domain.counting import count, noun
+from tui.domain.errors import PonderError
+from tui.domain.printable import one_line, printable
+from tui.ui.dialogs.sheet import Keys, Sheet
+from tui.ui.format_numbers import tokens
+from tui.ui.panels.row_list import Row, RowList
+
+
+class Tools(Sheet[None]):
+    """A list of switches."""
+
+    TITLE_WORDS = "Tools"
+    SHAPE: ClassVar[str] = "-middle"
+    KEYS: ClassVar[Keys] = (("up down", "move"), ("space", "on or off"))
+
+    def __init__(self, desk: ToolDesk) -> None:
+        super().__init__()
+        self._desk = desk
+        self._notes: Sequence[str] = ()
+
+    def inside(self) -> Sequence[Widget]:
+        """List over description."""
+        self._list = RowList()
+        self._about = Static("", markup=False, classes="detail")
+        return (self._list, self._about)
+
+    def on_mount(self) -> None:
+        """All of them."""
+        self._list.focus()
+        self._begin()
+
+    @work(exclusive=True)
+    async def _begin(self) -> None:
+        self._notes = await self._desk.notes()
+        self.call_after_refresh(self._fill)
+
+    def _fill(self) -> None:
+        rows = self._desk.tools()
+        width = max(30, self._list.size.width - 2)
+        self._list.show_rows([_row(row, width) for row in rows])
+        on_ = [row for row in rows if row.enabled]
+        self.note(f"{len(on_)} of {len(rows)} on · {_sent(self._desk.tools_sent())}")
+        if not rows:
+            self._about.update(Content.styled("This model is offered no tools.", "$muted-text"))
+        self._explain()
+
+    def _explain(self) -> None:
+        row = next((row for row in self._desk.tools() if row.name == self._list.chosen), None)
+        servers = "\n".join(
+            f"{server.name}: {server.state}, {count(server.tools, 'tool')} {server.detail}"
+            for server in self._desk.servers()
+        )
+        about = printable(row.description) if row is not None else ""
+        below = "\n".join(filter(None, (servers, *(one_line(note, 300) for note in self._notes))))
+        self._about.update(Content.styled(one_line(about, 300), "$foreground") + Content(f"\n{printable(below)}"))
+
+    @on(OptionList.OptionHighlighted)
+    def _moved(self) -> None:
+        self._explain()
+
+    @on(OptionList.OptionSelected)
+    def _chosen(self) -> None:
+        self.switch()
+
+    def key_space(self) -> None:
+        """Switch the one the bar is on."""
+        self.switch()
+
+    @work(exclusive=True)
+    async def switch(self) -> None:
+        """On to off, off to on."""
+        row = next((row for row in self._desk.tools() if row.name == self._list.chosen), None)
+        if row is not None:
+            try:
+                await self._desk.enable_tool(row.name, enabled=not row.enabled)
+            except PonderError as error:
+                self.complain(error)
+            self._fill()
+
+
+def _sent(sent: ToolsSent) -> str:
+    """Tokens of all definitions; the rows add up to them with what the server adds once."""
+    if sent.why_none:
+        return f"not sent: {sent.why_none}"
+    return f"{tokens(sent.tokens)} {noun(sent.tokens, 'token')}" + (
+        f", {tokens(sent.shared)} shared" if sent.shared else ""
+    )
+
+
+def _row(row: ToolRow, width: int) -> Row:
+    source = 17 if width >= 66 else 0
+    room = max(10, width - 4 - 9 - source - 6)
+    mark = "[x] " if row.enabled else "[ ] "
+    style = "$foreground" if row.enabled else "$muted-text"
+    name = Content.styled(mark + one_line(row.name, room - 1).ljust(room), style)
+    facts = one_line(row.policy, 8).ljust(9) + (one_line(row.source, source - 1).ljust(source) if source else "")
+    return Row(row.name, name + Content.styled(facts + tokens(row.tokens).rjust(6), "$muted-text"))

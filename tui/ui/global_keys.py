@@ -1,0 +1,162 @@
+"""Terminal manners: escape one step at a time, ctrl+c that loses nothing, signals, coming back from sleep."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import logging
+import os
+import time
+from typing import TYPE_CHECKING
+
+from textual import constants
+from textual.binding import Binding
+
+from tui.ui.live_settings import keep_still
+from tui.ui.terminal.gc_schedule import Housekeeping
+
+if TYPE_CHECKING:
+    from textual.driver import Driver
+
+    from tui.ui.app import PonderApp
+    from tui.ui.terminal.background import Ground
+    from tui.ui.terminal.shutdown import Departure
+    from tui.ui.terminal.stdio_redirect import StrayWords
+
+LOG = logging.getLogger(__name__)
+
+AGAIN_S = 1.5
+"""How long "again to quit" stands, and how close two escapes must be."""
+
+
+class Manners:
+    """Keys and signals that concern the whole program."""
+
+    def __init__(self, app: PonderApp) -> None:
+        self._app = app
+        self._asked_at = float("-inf")
+        self._escaped_at = float("-inf")
+
+    def bindings(self) -> list[Binding]:
+        """Keys of the application itself."""
+        return [
+            Binding("escape", "app.escape", "back", show=False),
+            Binding("ctrl+c", "app.interrupt", "stop", show=False, priority=True),
+            Binding("ctrl+z", "app.sleep", "to the shell", show=False, priority=True),
+            Binding("ctrl+underscore", "focused.undo", "undo", show=False, priority=True),
+        ]
+
+    def begin(self, departure: Departure | None, stray: StrayWords | None) -> None:
+        """Leave in order on every signal; send stray exceptions to the log; repaint after sleep."""
+        app = self._app
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(_stray_exception)
+        if departure is not None:
+
+            def leave(code: int) -> None:
+                with contextlib.suppress(RuntimeError):  # the loop is closed: the program is about to end
+                    loop.call_soon_threadsafe(self._leave, code)
+
+            departure.attend(leave)
+        if (set_woken := getattr(app._driver, "call_when_woken", None)) is not None:
+            set_woken(self._repaint)
+        if stray is not None:
+            app.app_suspend_signal.subscribe(app, lambda _: stray.lead_back(), immediate=True)
+            app.app_resume_signal.subscribe(app, lambda _: stray.lead_away(), immediate=True)
+        app.app_resume_signal.subscribe(app, lambda _: self._repaint())
+        keep_still(app)
+        app.call_after_refresh(_keep_house, app)
+        self._listen(loop)
+
+    def _listen(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Keys are taken once the screen stands, the early ones first; a late answer about the ground is acted on."""
+        app, question = self._app, self._app.question
+        listen = getattr(app._driver, "listen", None)
+        if listen is not None:
+            heard = question.heard if question is not None else b""
+
+            def told(ground: Ground) -> None:
+                loop.call_soon_threadsafe(app.theming.ground_told, app, ground)
+
+            app.chat.call_after_refresh(listen, heard, told)
+
+    def _leave(self, code: int) -> None:
+        self._app.exit(return_code=code)
+
+    def _repaint(self) -> None:
+        self._app.refresh(layout=True)
+        self._app.screen.refresh(layout=True)
+
+    def sleep(self) -> None:
+        """Back to the shell; ``fg`` returns."""
+        driver = self._app._driver
+        if os.name == "nt" or driver is None or not driver.can_suspend or self._app.is_headless:
+            self._app.say("This terminal cannot put the program to sleep.")
+            return
+        self._app.action_suspend_process()
+
+    async def escape(self) -> None:
+        """One step: stop streaming, drop the selection, focus the composer, end an edit, take the queue back.
+
+        Twice on an empty composer: edit the last prompt.
+        """
+        app = self._app
+        chat = app.chat
+        view = chat.view()
+        if chat.is_busy():
+            await app.desk.chat.cancel()
+        elif chat.selections:
+            chat.clear_selection()
+        elif not chat.composer.has_focus:
+            chat.composer.focus()
+        elif chat.edit_mode.turn is not None:
+            chat.composer.take()
+        elif view is not None and view.queue:
+            await app.editing.take_all_back()
+        elif view is not None and not chat.composer.text:
+            now = time.monotonic()
+            twice, self._escaped_at = now - self._escaped_at < AGAIN_S / 2, now
+            if twice and view.turns:
+                await app.shell.run_id("chat.edit")
+
+    async def interrupt(self) -> None:
+        """Copy the selection; stop what streams; clear the draft, recallable; again: quit."""
+        app = self._app
+        chat = app.chat
+        chosen = app.screen.get_selected_text()
+        if chosen:
+            app.copy_to_clipboard(chosen)
+            app.screen.clear_selection()
+        elif chat.is_busy():
+            await app.desk.chat.cancel()
+        elif chat.composer.text:
+            chat.composer.take()
+        elif time.monotonic() - self._asked_at < AGAIN_S:
+            app.exit(return_code=0)
+        else:
+            self._asked_at = time.monotonic()
+            app.say("ctrl+c again to quit")
+
+
+def own_driver() -> type[Driver] | None:
+    """What talks to the terminal; None where Textual knows better (Windows, a browser)."""
+    if os.name == "nt" or constants.DRIVER is not None:
+        return None
+    from tui.ui.terminal.driver import TerminalDriver  # needs a terminal of Unix
+
+    return TerminalDriver
+
+
+def _keep_house(app: PonderApp) -> None:
+    """The start put off looking for garbage; from now on it is done where nobody waits for it."""
+    if not gc.isenabled():
+        house = Housekeeping(app.chat.is_busy)
+        house.begin()
+        app.set_interval(1, house.tick)
+
+
+def _stray_exception(loop: asyncio.AbstractEventLoop, context: dict[str, object]) -> None:
+    """What nobody awaited goes to the log, never over the screen."""
+    error = context.get("exception")
+    LOG.error("%s", context.get("message"), exc_info=error if isinstance(error, BaseException) else None)

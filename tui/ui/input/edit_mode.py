@@ -1,0 +1,82 @@
+"""Whether what is sent next replaces an earlier turn, and how the screen says so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from tui.domain.counting import count
+from tui.engine.state import Phase, SessionView
+from tui.ui.input.composer import Composer
+from tui.ui.transcript.transcript import Transcript
+
+
+class ShowRule(Protocol):
+    """Draws the line above the composer."""
+
+    def __call__(self, parts: Sequence[str], *, editing: bool) -> None:
+        """Say these parts; in the warning colour while an earlier prompt is edited."""
+        ...
+
+
+class EditMode:
+    """Ends when the composer is emptied, by whatever means: an empty composer edits nothing."""
+
+    def __init__(self, composer: Composer, transcript: Transcript, show_rule: ShowRule) -> None:
+        self._composer = composer
+        self._transcript = transcript
+        self._show_rule = show_rule
+        self._view: SessionView | None = None
+        self.turn: str | None = None
+        """The turn whose prompt is in the composer: what is sent replaces it."""
+        composer.on_draft = self._drafted
+
+    def begin(self, turn_id: str | None) -> None:
+        """What is sent next replaces this turn."""
+        self.turn = turn_id
+        self._refresh()
+
+    def _drafted(self) -> None:
+        if self._composer.document.end == (0, 0):
+            self.turn = None
+        self._refresh()
+
+    def show(self, view: SessionView) -> None:
+        """The session changed, or another one is open."""
+        self._view = view
+        self._composer.queued = len(view.queue)
+        if all(turn.id != self.turn for turn in view.turns):
+            self.turn = None
+        self._refresh()
+
+    def _refresh(self) -> None:
+        if self._view is None:
+            return
+        turns = self._view.turns
+        place = next((place for place, turn in enumerate(turns) if turn.id == self.turn), None)
+        if place is None:
+            self._show_rule(queue_words(self._view, drafting=bool(self._composer.text)), editing=False)
+            self._transcript.dim_from(None)
+        else:
+            messages = turns[place].messages
+            self._show_rule(edit_words(place, len(turns)), editing=True)
+            self._transcript.dim_from(messages[0].id if messages else None)
+
+
+def edit_words(place: int, turns: int) -> tuple[str, ...]:
+    """What sending an edited prompt will do; ``place`` counts from 0."""
+    later = turns - place - 1
+    moves = f"{count(later, 'later turn')} {'moves' if later == 1 else 'move'}" if later else "its answer moves"
+    return f"editing turn {place + 1} of {turns}", f"{moves} to a branch", "esc cancels"
+
+
+def queue_words(view: SessionView, *, drafting: bool) -> tuple[str, ...]:
+    """How many prompts are queued, and the keys that send them or take them back."""
+    if not view.queue:
+        return ()
+    queued = f"{len(view.queue):,} queued"
+    if view.queue_held and view.phase is Phase.IDLE:
+        if drafting:
+            return f"stopped · {queued}", "enter sends only the draft", "esc adds them to it"
+        return f"stopped · {queued}", "enter sends", "esc back to the draft"
+    return (queued,) if drafting else (queued, f"↑ takes {'it' if len(view.queue) == 1 else 'the last one'} back")

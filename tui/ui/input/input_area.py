@@ -1,0 +1,220 @@
+"""The dock: composer, completion popup and status line; words go from here to commands or to the model."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from textual import on, work
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.markup import escape
+from textual.message import Message
+from textual.widgets import Static
+
+from tui.commands.context import Desk
+from tui.commands.parse import Completion, complete, is_command
+from tui.domain.counting import count
+from tui.domain.errors import PonderError
+from tui.domain.events import Severity
+from tui.domain.usage import MeterReading
+from tui.ui.chat.status_line import StatusLine
+from tui.ui.input.composer import Composer
+from tui.ui.input.mentions import mention_at, mention_rows, with_mention
+from tui.ui.input.session_draft import SessionDraft
+from tui.ui.services import Shell
+
+if TYPE_CHECKING:
+    from tui.ui.input.completion_popup import Popup
+
+AROUND = 3
+"""Rows of the screen's foot beside those of the composer: rule, status, keys."""
+
+
+class Dock(Vertical):
+    """Where the user writes."""
+
+    @dataclass
+    class Weighed(Message):
+        """The meter with the draft in it."""
+
+        reading: MeterReading
+
+    def __init__(self, desk: Desk, shell: Shell, composer: Composer, draft: SessionDraft, status: StatusLine) -> None:
+        super().__init__(id="dock")
+        self._desk = desk
+        self._shell = shell
+        self._composer = composer
+        self._draft = draft
+        self._rule: Sequence[str] = ()
+        self._popup: Popup | None = None
+        """Made when there is first something to offer."""
+        self._status = status
+
+    def compose(self) -> ComposeResult:
+        """The line to write on, the status below it."""
+        with Horizontal(id="line"):
+            yield Static(">" if self.screen.has_class("-plain") else "❯", id="mark", markup=False)
+            yield self._composer
+        yield self._status
+
+    @on(Composer.Sent)
+    async def _send(self, event: Composer.Sent) -> None:
+        event.stop()
+        await self._send_text(event.text)
+
+    async def _send_text(self, text: str) -> None:
+        composer = self._composer
+        if is_command(text.strip()):
+            composer.take()
+            self._draft.keep()  # a command that ends the program is not the draft of the next start
+            if not await self._shell.run_line(text.strip()) and not composer.text:
+                composer.put(text)  # to be mended
+            return
+        blocks = composer.chips.blocks(text)
+        if not blocks:
+            return
+        edited = self._shell.edited_turn  # emptying the composer ends the edit
+        composer.take()
+        self._draft.keep()
+        try:
+            await self._shell.submit(blocks, edited)
+            composer.chips.clear()
+        except PonderError as error:
+            composer.put(text)
+            self._shell.edit_again(edited)
+            self._shell.say(error.message, Severity.ERROR, error.advice)
+
+    @on(Composer.Typed)
+    def _typed(self, event: Composer.Typed) -> None:
+        text = event.text
+        row, column = self._composer.cursor_location
+        mention = mention_at(text, column, row)
+        if text.startswith("/") and "\n" not in text:
+            found = partial(complete, self._shell.registry, self._shell.context(), text)
+            if self._reads_files(text):
+                self._offer_from_thread(text, found)
+            else:
+                self._offer(found())
+        elif mention is not None:
+            self._offer_from_thread(text, partial(mention_rows, mention, self._desk.drafts.complete_path))
+        else:
+            self._offer(())
+        self._draft.keep()
+        self._weigh()
+
+    def on_unmount(self) -> None:
+        """The program ends."""
+        self._draft.leave()
+
+    def show_rule(self, parts: Sequence[str], *, editing: bool) -> None:
+        """Say something on the line above the composer; in the warning colour while an earlier prompt is edited."""
+        self._rule = parts
+        self.set_class(bool(parts), "-said")
+        self.set_class(editing, "-editing")
+        self._draw_rule()
+
+    def on_resize(self) -> None:
+        """Say what fits, and give the draft the rows that it has at the new width."""
+        self._draw_rule()
+        self.call_after_refresh(self._composer.fit_height)
+
+    def _draw_rule(self) -> None:
+        """The first part says what is the case, the last how to leave it; those between give way where it is narrow."""
+        parts = list(self._rule)
+        while len(parts) > 2 and len(" · ".join(parts)) > self.size.width - 4:
+            parts.pop(-2)
+        words = escape(f" {' · '.join(parts)} ") if parts else ""
+        if self.border_title != words:
+            self.border_title = words
+
+    def _offer(self, rows: Sequence[Completion]) -> None:
+        if self._popup is None and rows:
+            from tui.ui.input.completion_popup import Popup
+
+            self._popup = Popup(self._accept)
+            self.screen.mount(self._popup)
+        if self._popup is not None:
+            self._popup.place(self.size.width, self._composer.fit_height() + AROUND)
+            self._popup.offer(rows)
+        self._composer.popup_open = bool(rows)
+
+    def _reads_files(self, text: str) -> bool:
+        command = self._shell.registry.by_slash(text[1:].partition(" ")[0])
+        return command is not None and command.argument is not None and command.argument.reads_files
+
+    @work(exclusive=True, group="offer")
+    async def _offer_from_thread(self, text: str, find: Callable[[], Sequence[Completion]]) -> None:
+        """Offer what is found in folders, unless the draft is another one by then."""
+        rows = await asyncio.to_thread(find)
+        if self._composer.text == text:
+            self._offer(rows)
+
+    def _chosen(self) -> Completion | None:
+        return self._popup.chosen() if self._popup is not None else None
+
+    @on(Composer.Trimmed)
+    def _trimmed(self, event: Composer.Trimmed) -> None:
+        self._shell.say(f"The paste had {count(event.kept, 'character')}; the first million is kept.", Severity.WARNING)
+
+    @work(exclusive=True, group="weigh")
+    async def _weigh(self) -> None:
+        text = self._composer.text
+        for_the_model = not (text == "/" or is_command(text))
+        reading = await self._desk.chat.weigh(self._composer.chips.written_out(text) if for_the_model else "")
+        self.post_message(self.Weighed(reading))
+
+    @on(Composer.Pressed)
+    async def _pressed(self, event: Composer.Pressed) -> None:
+        match event.key:
+            case "help":
+                await self._shell.run_id("program.help")
+            case "end":
+                await self._shell.run_id("view.follow")
+            case "take_back":
+                await self._shell.take_back()
+            case "resume":
+                await self._desk.chat.resume_queue()
+            case "up" | "down" if self._popup is not None:
+                self._popup.move(1 if event.key == "down" else -1)
+            case "escape":
+                self._offer(())
+            case "tab":
+                self._accept()
+            case "enter":
+                await self._accept_or_send()
+            case _:
+                pass
+
+    def _accept(self) -> None:
+        chosen = self._chosen()
+        if chosen is None:
+            return
+        row, column = self._composer.cursor_location
+        if mention_at(self._composer.text, column, row) is None:
+            self._composer.put(chosen.line)
+            return
+        text, path = with_mention(self._composer.text, column, row, chosen.line)
+        self._offer(())
+        if path.endswith("/"):
+            self._composer.put(f"{text}@{path}")
+        else:
+            self._composer.put(text)
+            self._shell.attach(path)
+
+    async def _accept_or_send(self) -> None:
+        chosen = self._chosen()
+        text = self._composer.text
+        whole = chosen is None or chosen.line.strip() == text.strip()
+        if is_command(text) and (whole or self._is_complete(text)):
+            self._offer(())
+            await self._send_text(text)
+        else:
+            self._accept()
+
+    def _is_complete(self, text: str) -> bool:
+        word, blank, rest = text.removeprefix("/").partition(" ")
+        return self._shell.registry.by_slash(word) is not None and not (blank and not rest)

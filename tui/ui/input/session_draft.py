@@ -1,0 +1,60 @@
+"""A draft belongs to the session it was written in, and comes back only there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tui.commands.context import DraftDesk
+from tui.engine.state import SessionView
+from tui.ui.input.composer import Composer
+from tui.ui.services import Shell
+
+
+def is_begun(view: SessionView | None) -> bool:
+    """Whether a prompt was sent in the session."""
+    return view is not None and bool(view.turns or view.open_turn is not None)
+
+
+class SessionDraft:
+    """Keeps what is in the composer for the session on the screen."""
+
+    def __init__(
+        self, composer: Composer, desk: DraftDesk, shell: Shell, drawn: Callable[[], SessionView | None]
+    ) -> None:
+        self._composer = composer
+        self._desk = desk
+        self._shell = shell
+        self._drawn = drawn
+        """The session as it was drawn last."""
+        self._session = ""
+
+    def keep(self) -> None:
+        """The draft changed."""
+        if self._session:
+            self._desk.keep_draft(self._session, self._composer.chips.written_out(self._composer.text))
+
+    def enter(self, view: SessionView) -> None:
+        """Bring back the draft of the session that is opened.
+
+        A draft written before a first prompt has no session to come back in: it goes along to another new session, and
+        into the prompt history when a stored one is opened.
+        """
+        if view.session == self._session:
+            return
+        carried = bool(self._session) and not is_begun(self._drawn()) and not is_begun(view)
+        if not carried:
+            self.leave()
+        self._session = view.session
+        kept = self._desk.kept_draft(view.session)
+        if kept or not carried:
+            self._composer.put(self._composer.chips.recalled(kept))
+        if kept:
+            self._shell.say("Your draft in this session is back.")
+
+    def leave(self) -> None:
+        """The session is left, or the program ends."""
+        self.keep()
+        if self._session and not is_begun(self._drawn()):
+            self._desk.keep_draft(self._session, "")
+            self._desk.remember_prompt(self._composer.chips.written_out(self._composer.text))
+            self._composer.past.remember(self._composer.chips.remember(self._composer.text))

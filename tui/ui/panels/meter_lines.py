@@ -1,0 +1,136 @@
+"""The meter and the session's bill as lines; pure, so that they can be compared before they are drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual.content import Content
+
+from tui.context.bill import ModelBill, bill_of
+from tui.domain.compression import SummaryRun
+from tui.domain.cost import Paid, cost_of
+from tui.domain.counting import count
+from tui.domain.printable import one_line
+from tui.domain.usage import Certainty, MeterReading, Part
+from tui.ui.format_numbers import share, tokens
+
+GROUPS: Sequence[tuple[str, tuple[Part, ...], str]] = (
+    ("system+tools", (Part.SYSTEM, Part.TOOLS), "meter-system"),
+    ("you", (Part.USER, Part.DRAFT), "meter-user"),
+    ("answers", (Part.ANSWERS,), "meter-answers"),
+    ("tool results", (Part.TOOL_RESULTS,), "meter-tools"),
+    ("thinking sent", (Part.THINKING_SENT,), "meter-thinking"),
+)
+"""What is sent, in the order of the bar, with the theme variable of its cells."""
+
+BEHIND: Sequence[tuple[str, Part]] = (("stripped", Part.THINKING_STRIPPED), ("reserved", Part.RESERVED))
+"""What is not: thinking that stays behind, room kept for the answer."""
+
+
+def part_counts(reading: MeterReading) -> list[tuple[str, int, str]]:
+    """Words, tokens and colour of every part: the same lines always, so that nothing moves while they grow."""
+    rows = []
+    for words, parts, colour in GROUPS:
+        drafting = Part.DRAFT in parts and reading.parts.get(Part.DRAFT, 0)
+        count = sum(reading.parts.get(part, 0) for part in parts)
+        rows.append((f"{words} + draft" if drafting else words, count, colour))
+    return [*rows, *((words, reading.parts.get(part, 0), "") for words, part in BEHIND)]
+
+
+def certainty_words(reading: MeterReading) -> str:
+    """The word that must stand beside every figure."""
+    return "reported" if reading.certainty is Certainty.REPORTED else "≈ estimated"
+
+
+def bar(reading: MeterReading, width: int, *, plain: bool = False) -> Content:
+    """The window, which must be known, as cells: each part in its colour, what is free, where compression starts."""
+    full, free, mark = ("#", "-", "|") if plain else ("▰", "▱", "┊")
+    whole = max(1, reading.limit or 0)
+    trigger = round(reading.trigger / whole * width) if reading.trigger and reading.limit else None
+    cells: list[tuple[str, str]] = []
+    sent = [(count, colour) for _, count, colour in part_counts(reading) if colour]
+    total = max(sum(count for count, _ in sent), 1)
+    filled = min(width, max(1 if reading.effective else 0, round(reading.effective / whole * width)))
+    used = 0
+    for weight, colour in sent:
+        used += weight
+        upto = min(filled, round(used / total * filled))
+        cells.extend([(full, f"${colour}")] * (upto - len(cells)))
+    cells.extend([(full, "$meter-fill")] * (filled - len(cells)))
+    cells.extend([(free, "$meter-free")] * (width - len(cells)))
+    if trigger is not None and 0 <= trigger < width:
+        cells[trigger] = (mark, "$warning")
+    line = Content("")
+    start = 0
+    for place in range(1, len(cells) + 1):
+        if place == len(cells) or cells[place] != cells[start]:
+            line = line + Content.styled(cells[start][0] * (place - start), cells[start][1])
+            start = place
+    return line
+
+
+def meter_lines(reading: MeterReading, width: int, *, plain: bool = False) -> Content:
+    """Bar, sent, stored, parts, and where compression starts."""
+    lines: list[Content] = []
+    if reading.limit:
+        percent = share(reading.effective, reading.limit).rjust(4)
+        room = max(4, width - len(percent) - 1)
+        lines.append(bar(reading, room, plain=plain) + Content.styled(f" {percent}", "bold $foreground"))
+        near = reading.trigger is not None and reading.effective >= reading.trigger
+        style = "bold $warning" if near else "bold $foreground"
+        sent = Content.styled(f"{tokens(reading.effective)} sent", style)
+        lines.append(sent + Content.styled(f" of {tokens(reading.limit)}", "$muted-text"))
+    else:
+        lines.append(Content.styled(f"{tokens(reading.effective)} sent, window unknown", "$foreground"))
+    lines.append(Content.styled(f"{tokens(reading.raw)} stored", "$muted-text"))
+    lines.extend(part_lines(reading, width, plain=plain))
+    if reading.trigger is not None:
+        mark = Content.styled("| " if plain else "┊ ", "$warning")
+        lines.append(mark + _pair("compress at", tokens(reading.trigger), width - 2))
+    return Content("\n").join(lines)
+
+
+def part_lines(reading: MeterReading, width: int, *, plain: bool = False) -> list[Content]:
+    """A line for each part, with the colour it has in the bar; an empty one is muted."""
+    dot = "#" if plain else "▪"
+    lines = []
+    for words, weight, colour in part_counts(reading):
+        shown = f"${colour}" if weight else "$meter-free"
+        mark = Content.styled(f"{dot} ", shown) if colour else Content("  ")
+        figure = "$foreground" if weight else "$muted-text"
+        lines.append(mark + _pair(words, tokens(weight), width - 2, figure))
+    return lines
+
+
+def _pair(words: str, figure: str, width: int, style: str = "$foreground") -> Content:
+    gap = " " * max(1, width - len(words) - len(figure))
+    return Content.styled(words, "$muted-text") + Content(gap) + Content.styled(figure, style)
+
+
+def bill_lines(turns: int, paid: Sequence[Paid], width: int) -> Content:
+    """Turns, the session's cost, and how much of what was generated is thinking.
+
+    By model where several were asked; the cost of summaries is in the sum and on a line of its own.
+    """
+    bill = bill_of(paid)
+    lines = [_pair(count(turns, "turn"), bill.cost.words or "nothing spent", width)]
+    models = [row for row in bill.models if not row.for_summaries]
+    shown = [(row.name.partition("/")[2], row.cost) for row in models] if len(models) > 1 else []
+    summaries = [run for run in paid if isinstance(run, SummaryRun)]
+    if summaries:
+        shown.append(("summaries", cost_of(summaries)))
+    for words, cost in shown:
+        lines.append(_pair(one_line(words, width - len(cost.amount) - 1), cost.amount, width))
+    lines.append(_pair("thinking", thinking_words(models), width))
+    return Content("\n").join(lines)
+
+
+def thinking_words(models: Sequence[ModelBill]) -> str:
+    """The share of thinking in the output, as far as providers report it."""
+    output = sum(row.output or 0 for row in models)
+    if not output:
+        return "unknown" if any(row.thinking_unknown for row in models) else "–"
+    thought = [row.thinking for row in models if row.thinking is not None]
+    if not any(row.thinking_unknown for row in models):
+        return f"{share(sum(thought), output)} of output"
+    return f"≥ {share(sum(thought), output)} of output" if sum(thought) else "unknown"

@@ -1,0 +1,88 @@
+"""A page of lines that scrolls: markdown, or lines of runs made by whoever shows it. Only what is seen is painted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.geometry import Size
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from tui.ui.markdown.document import Document
+from tui.ui.markdown.runs import Line, plain
+from tui.ui.theme.theme_styles import Ink
+
+Lines = Callable[[int], Sequence[Line]]
+"""Lines for a width."""
+
+
+def markdown_lines(text: str) -> Lines:
+    """A text's lines, laid out for any width."""
+    return Document(text, closed=True).lines
+
+
+class Page(ScrollView, can_focus=True):
+    """Lines on the sheet's ground; arrows, pages and the wheel scroll."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("j", "scroll_down", "down", show=False),
+        Binding("k", "scroll_up", "up", show=False),
+        Binding("space", "page_down", "page", show=False),
+    ]
+
+    def __init__(self, ink: Ink, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self._ink = ink
+        self._make: Lines | None = None
+        self._lines: Sequence[Line] = ()
+        self._width = 0
+
+    def show(self, make: Lines, *, keep_place: bool = False) -> None:
+        """These lines from now on."""
+        self._make, self._width = make, 0
+        if not keep_place:
+            self.scroll_to(0, 0, animate=False, immediate=True)
+        self._lay()
+
+    def recolour(self, ink: Ink) -> None:
+        """Another theme."""
+        self._ink = ink
+        self.refresh()
+
+    @property
+    def lines_below(self) -> int | None:
+        """How many lines are below those that are seen; None before they are laid out for this width."""
+        if not self.size.height or self._width != max(8, self.size.width - 1):
+            return None
+        return max(0, len(self._lines) - round(self.scroll_y) - self.size.height)
+
+    def text(self) -> str:
+        """The lines' characters."""
+        return "\n".join(plain(line) for line in self._lines)
+
+    def on_resize(self) -> None:
+        """Another width."""
+        self._lay()
+
+    def _lay(self) -> None:
+        width = max(8, self.size.width - 1)
+        if self._make is None or not self.size.width or width == self._width:
+            return
+        self._width = width
+        self._lines = self._make(width)
+        self.virtual_size = Size(width, len(self._lines))
+        if self.styles.height is not None and self.styles.height.is_auto:
+            self.refresh(layout=True)
+        self.refresh()
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """As tall as its lines, where the style sheet lets it."""
+        return len(self._make(max(8, width - 1))) if self._make is not None else 1
+
+    def render_line(self, y: int) -> Strip:
+        """One line of what is seen."""
+        place = y + round(self.scroll_y)
+        line = self._lines[place] if place < len(self._lines) else []
+        return self._ink.strip(list(line), "", 0).crop_extend(0, self.size.width, self._ink.ground(""))

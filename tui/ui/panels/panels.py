@@ -1,0 +1,184 @@
+"""The panels: model, thinking, context, session; in the sidebar, and in a sheet where there is no room for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, cast
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
+from textual.widgets import Static
+
+from tui.commands.context import Desk
+from tui.domain.events import Severity
+from tui.domain.usage import MeterReading
+from tui.engine.state import SessionView, same_paid
+from tui.ui.panels.meter_lines import bill_lines, certainty_words, meter_lines
+from tui.ui.panels.model_picker import ModelPicker
+from tui.ui.panels.thinking_picker import ThinkingPicker
+
+if TYPE_CHECKING:
+    from tui.ui.app import PonderApp
+
+
+def heading(words: str) -> Content:
+    """A panel's title."""
+    return Content.styled(words, "bold $primary")
+
+
+class MeterView(Vertical):
+    """Context and session; redrawn only when a reading or a turn is another."""
+
+    def __init__(self, plain: Callable[[], bool]) -> None:
+        super().__init__(classes="meter-view")
+        self._plain = plain
+        self._title = Static(heading("CONTEXT"), markup=False, classes="panel-title")
+        self._meter = Static("", markup=False, classes="meter")
+        self._bill = Static("", markup=False, classes="bill")
+        self._reading: MeterReading | None = None
+        self._view: SessionView | None = None
+        self._width = 0
+        self._rows = -1
+        """Lines of the meter: only when they change must anything else move."""
+
+    def compose(self) -> ComposeResult:
+        """Meter over bill."""
+        yield self._title
+        yield self._meter
+        yield Static(heading("SESSION"), markup=False, classes="panel-title")
+        yield self._bill
+
+    def on_resize(self) -> None:
+        """Another width."""
+        self.lay()
+
+    def lay(self) -> None:
+        """Everything is cut to the width."""
+        if self._width != self.size.width:
+            self._width = self.size.width
+            self._draw_meter()
+            self._draw_bill()
+
+    def show_session(self, view: SessionView) -> None:
+        """Show the cost of this session."""
+        if not same_paid(view, self._view):
+            self._view = view
+            self._draw_bill()
+
+    def show_meter(self, reading: MeterReading) -> None:
+        """Another reading."""
+        if reading is not self._reading and reading != self._reading:
+            self._reading = reading
+            self._draw_meter()
+
+    def redraw(self) -> None:
+        """Draw the same otherwise."""
+        self._draw_meter()
+
+    def _draw_meter(self) -> None:
+        if self._reading is None or not self._width:
+            return
+        word = Content.styled(f"   {certainty_words(self._reading)}", "$muted-text")
+        self._title.update(heading("CONTEXT") + word, layout=False)
+        lines = meter_lines(self._reading, self._width, plain=self._plain())
+        rows = lines.plain.count("\n")
+        self._meter.update(lines, layout=rows != self._rows)
+        self._rows = rows
+
+    def _draw_bill(self) -> None:
+        if self._view is not None and self._width:
+            self._bill.update(bill_lines(len(self._view.turns), self._view.paid, self._width))
+
+
+class Panels(VerticalScroll, can_focus=False):
+    """Model, thinking, context, session below each other."""
+
+    def __init__(self, desk: Desk, view: SessionView, *, id: str | None = None, later: bool = False) -> None:  # noqa: A002
+        super().__init__(id=id, classes="panels")
+        self.picker = ModelPicker(desk.models, view.spec, later=later)
+        self.thinking = ThinkingPicker(desk.models, view.spec, view.plan)
+        self.meter = MeterView(lambda: bool(desk.settings.layers().value("ui.plain")))
+
+    def compose(self) -> ComposeResult:
+        """Titles and panels."""
+        yield Static(heading("MODEL"), markup=False, classes="panel-title")
+        yield self.picker
+        yield Static(heading("THINKING"), markup=False, classes="panel-title -tight")
+        yield self.thinking
+        yield self.meter
+
+    def on_mount(self) -> None:
+        """Textual tells widgets of their first size only where nobody has asked for a place since the last layout."""
+        self.call_after_refresh(self._lay)
+
+    def _lay(self) -> None:
+        self.thinking.lay()
+        self.meter.lay()
+
+    def show(self, view: SessionView) -> None:
+        """Draw what changed since the last time; called every frame while something streams."""
+        self.picker.show(view.spec)
+        self.thinking.show(view.spec, view.plan)
+        self.meter.show_session(view)
+        if view.meter is not None:
+            self.meter.show_meter(view.meter)
+
+    def show_meter(self, reading: MeterReading) -> None:
+        """The meter with the draft in it."""
+        self.meter.show_meter(reading)
+
+    @on(ModelPicker.Picked)
+    def _model_picked(self) -> None:
+        self.thinking.focus()
+
+    @on(ModelPicker.KeyMissing)
+    def _ask_for_key(self, event: ModelPicker.KeyMissing) -> None:
+        from tui.ui.dialogs.key_dialog import KeyDialog
+
+        def saved(done: object) -> None:
+            if done:
+                self.picker.refresh_rows(at=event.model)
+                self.picker.take(event.model)
+
+        hint = cast("PonderApp", self.app).desk.keys.key_hint(event.provider)
+        self.app.push_screen(KeyDialog(event.provider, hint), saved)
+
+
+class WidePanels(Panels):
+    """The same in two columns: models left, all that depends on the choice right."""
+
+    def compose(self) -> ComposeResult:
+        """Two columns."""
+        with Horizontal(classes="two-columns"):
+            with Vertical(classes="first"):
+                yield Static(heading("MODEL"), markup=False, classes="panel-title")
+                yield self.picker
+            with VerticalScroll(classes="second", can_focus=False):
+                yield Static(heading("THINKING"), markup=False, classes="panel-title")
+                yield self.thinking
+                yield self.meter
+
+
+class SidePanels(Panels):
+    """The sidebar's: what was taken is said in a toast, and then one goes on writing."""
+
+    def __init__(self, desk: Desk, view: SessionView) -> None:
+        super().__init__(desk, view, later=True)
+
+    @property
+    def _ponder(self) -> PonderApp:
+        return cast("PonderApp", self.app)
+
+    @on(ModelPicker.Picked)
+    @on(ThinkingPicker.Picked)
+    def _say(self, event: ModelPicker.Picked | ThinkingPicker.Picked) -> None:
+        self._ponder.say(event.said)
+        if isinstance(event, ThinkingPicker.Picked):
+            self._ponder.chat.composer.focus()
+
+    @on(ModelPicker.Failed)
+    @on(ThinkingPicker.Failed)
+    def _failed(self, event: ModelPicker.Failed | ThinkingPicker.Failed) -> None:
+        self._ponder.say(event.error.message, Severity.ERROR, event.error.advice)

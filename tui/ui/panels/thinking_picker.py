@@ -1,0 +1,189 @@
+"""The thinking picker: the levels the model takes, what each sends, or a budget typed as a number."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual import events, work
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Static
+
+from tui.catalog.model_spec import require_asked
+from tui.commands.context import LevelRow, ModelDesk
+from tui.domain.errors import PonderError
+from tui.domain.printable import one_line
+from tui.domain.thinking import Asked, ModelSpec, ThinkingPlan
+
+LONGEST_BUDGET = 12
+BAR = "$block-cursor-foreground on $block-cursor-background bold"
+BAR_WITHOUT_COLOURS = "bold reverse"
+
+
+class ThinkingPicker(Static, can_focus=True):
+    """Arrows move, enter takes; digits begin a budget (``16k``)."""
+
+    HELP = "←→ choose a level, enter takes it; type a number (16k) for a budget."
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left,up", "step(-1)", "less", show=False),
+        Binding("right,down", "step(1)", "more", show=False),
+        Binding("enter", "take", "take", show=False),
+    ]
+
+    @dataclass
+    class Picked(Message):
+        """Another level was taken."""
+
+        said: str
+
+    @dataclass
+    class Failed(Message):
+        """It could not be."""
+
+        error: PonderError
+
+    def __init__(self, desk: ModelDesk, spec: ModelSpec, plan: ThinkingPlan) -> None:
+        super().__init__("", markup=False, classes="thinking-picker")
+        self._desk = desk
+        self._spec = spec
+        self._plan = plan
+        self._rows: Sequence[LevelRow] = ()
+        self._at = 0
+        self._typed = ""
+        self._width = 0
+        """Known from the first layout on."""
+
+    def on_mount(self) -> None:
+        """Ask once."""
+        self._load()
+
+    def on_resize(self) -> None:
+        """Another width."""
+        self.lay()
+
+    def lay(self) -> None:
+        """What is sent is cut to the width."""
+        if self._width != self.size.width:
+            self._width = self.size.width
+            self._draw()
+
+    def show(self, spec: ModelSpec, plan: ThinkingPlan) -> None:
+        """Another model or level, and what is sent for it."""
+        if spec != self._spec or plan != self._plan:
+            self._spec, self._plan = spec, plan
+            self._load()
+
+    def _load(self) -> None:
+        self._rows = self._desk.levels()
+        self._at = next((place for place, row in enumerate(self._rows) if row.current), 0)
+        self._draw()
+
+    def _draw(self) -> None:
+        if not self._width:
+            return
+        width = max(14, self._width)
+        lines = [self._levels(), self._meaning(width), self._hint(width)]
+        self.update(Content("\n").join(lines))
+
+    def _levels(self) -> Content:
+        if self._typed:
+            return Content.styled(f"budget {self._typed}", "bold $foreground") + Content.styled("▏", "$focus")
+        if not self._rows:
+            return Content.styled("no levels", "$muted-text")
+        line = Content("")
+        for place, row in enumerate(self._rows):
+            label = one_line(row.label, 12)
+            shown = f"‹{label}›" if row.current else f" {label} "
+            bar = place == self._at and self.has_focus
+            style = BAR_WITHOUT_COLOURS if bar and self.app.no_color else BAR if bar else ""
+            line = line + Content.styled(shown, style or ("bold $foreground" if row.current else "$muted-text"))
+        return line
+
+    def _meaning(self, width: int) -> Content:
+        row = self._row()
+        if self._typed or row is None:
+            return Content.styled("tokens; enter takes it" if self._typed else "", "$muted-text")
+        return Content.styled(one_line(f"→ {row.native}", width), "$foreground")
+
+    def _hint(self, width: int) -> Content:
+        row = self._row()
+        warnings = self._plan.warnings if row is not None and row.current else ()
+        warning = row.warning if row is not None and row.warning else warnings[0] if warnings else ""
+        if warning and not self._typed:
+            return Content.styled(one_line(f"! {warning}", width * 2), "$warning")
+        return Content.styled("16k: a budget" if self.has_focus and not self._typed else "", "$muted-text")
+
+    def _row(self) -> LevelRow | None:
+        return self._rows[self._at] if self._at < len(self._rows) else None
+
+    def watch_has_focus(self, _has_focus: bool) -> None:  # noqa: FBT001 - Textual's
+        """The bar is seen while one is here; nothing half done stays behind."""
+        super().watch_has_focus(_has_focus)
+        if not _has_focus:
+            self._typed = ""
+            self._at = next((place for place, row in enumerate(self._rows) if row.current), 0)
+        self._draw()
+
+    def on_key(self, event: events.Key) -> None:
+        """Digits begin a budget."""
+        if event.key == "backspace" and self._typed:
+            self._typed = self._typed[:-1]
+        elif event.character and (event.character.isdigit() or (self._typed and event.character in "kKmM_,.")):
+            self._typed = (self._typed + event.character)[:LONGEST_BUDGET]
+        elif event.key == "escape" and self._typed:
+            self._typed = ""
+        else:
+            return
+        event.stop()
+        event.prevent_default()
+        self._draw()
+
+    def action_step(self, step: int) -> None:
+        """The bar to the next level."""
+        if self._rows and not self._typed:
+            self._at = min(max(self._at + step, 0), len(self._rows) - 1)
+            self._draw()
+
+    def action_take(self) -> None:
+        """Take what the bar is on, or what was typed."""
+        if not self._typed:
+            self._choose(self._row())
+            return
+        try:
+            self._set(require_asked(self._typed))
+        except PonderError as error:
+            self.post_message(self.Failed(error))
+
+    def _choose(self, row: LevelRow | None) -> None:
+        """Choose a level. The one in force stays as it is, whether a level or a setting put it there."""
+        if row is not None and row.current:
+            self.post_message(self.Picked(self._plan.summary))
+        elif row is not None:
+            self._set(row.asked)
+
+    def on_click(self, event: events.Click) -> None:
+        """A click takes the level under it."""
+        offset = event.get_content_offset(self)
+        if offset is None or offset.y != 0:
+            return
+        start = 0
+        for place, row in enumerate(self._rows):
+            end = start + len(one_line(row.label, 12)) + 2
+            if start <= offset.x < end:
+                self._at = place
+                self._choose(row)
+                return
+            start = end
+
+    @work(exclusive=True, group="level")
+    async def _set(self, asked: Asked) -> None:
+        try:
+            said = await self._desk.set_level(asked)
+        except PonderError as error:
+            self.post_message(self.Failed(error))
+            return
+        self._typed = ""
+        self.post_message(self.Picked(said))

@@ -1,0 +1,1 @@
+"""The terminal: input driver, output, clipboard, notifications, shutdown."""

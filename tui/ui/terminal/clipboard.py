@@ -1,0 +1,179 @@
+"""Copying out: the answer, its code, its thinking, everything. Native first, then the terminal, then a file."""
+
+from __future__ import annotations
+
+import base64
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from tui.commands.context import Copy
+from tui.domain.blocks import TextBlock, ThinkingBlock
+from tui.domain.counting import count
+from tui.domain.errors import UsageError
+from tui.domain.events import Severity
+from tui.domain.lazy_regex import late_pattern
+from tui.domain.messages import Message, Role
+from tui.domain.printable import printable
+
+if TYPE_CHECKING:
+    from tui.ui.app import PonderApp
+
+_OBEYED_WHEN_PASTED = late_pattern("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+OSC52_LIMIT = 100_000
+"""Terminals ignore or choke on more."""
+
+TOOLS = (
+    ("WAYLAND_DISPLAY", ("wl-copy",)),
+    ("DISPLAY", ("xclip", "-selection", "clipboard")),
+    ("DISPLAY", ("xsel", "--clipboard", "--input")),
+    ("", ("pbcopy",)),
+    ("", ("clip.exe",)),
+)
+"""The desktop's own tools, and the variable that says they have a desktop to talk to."""
+
+SCREEN_PIECE = 240
+"""Characters GNU screen hands on in one go, whatever its version."""
+
+TOOL_S = 0.5
+"""What such a tool may take; the screen waits for it."""
+
+
+class Copying:
+    """Finds what is meant and puts it on the clipboard."""
+
+    def __init__(self, app: PonderApp) -> None:
+        self._app = app
+
+    def copy(self, what: Copy) -> str:
+        """Copy; the sentence for the user."""
+        text = printable(self._text(what))
+        if not text.strip():
+            raise UsageError("There is nothing to copy.")
+        return f"Copied {what.value} ({count(len(text), 'character')}){self.put(text)}."
+
+    def put(self, text: str) -> str:
+        """Put words on the clipboard; how, for the user."""
+        return put_on_clipboard(text, self._write, os.environ)
+
+    def selection(self, text: str) -> None:
+        """Copy what is selected, and say so."""
+        text = printable(text)
+        try:
+            self._app.say(f"Copied {count(len(text), 'character')}{self.put(text)}.")
+        except UsageError as error:
+            self._app.say(error.message, Severity.WARNING, error.advice)
+
+    def _write(self, sequence: str) -> None:
+        driver = self._app._driver
+        if driver is not None:
+            driver.write(sequence)
+
+    def _text(self, what: Copy) -> str:
+        chosen = list(self._messages())
+        if what is Copy.ALL:
+            return "\n\n".join(_said(message) for message in self._all())
+        answers = [message for message in chosen if message.role is Role.ASSISTANT]
+        if what is Copy.THINKING:
+            return "\n\n".join(_thinking(message) for message in answers)
+        if what is Copy.WITH_THINKING:
+            return "\n\n".join(f"{_thinking(message)}\n\n{_words(message)}".strip() for message in answers)
+        words = "\n\n".join(filter(None, map(_words, answers or chosen)))
+        if what is Copy.CODE:
+            from tui.ui.markdown.document import Document
+
+            blocks = Document(words, closed=True).code_blocks()
+            return blocks[-1] if blocks else ""
+        return words
+
+    def _all(self) -> Iterator[Message]:
+        view = self._app.chat.view()
+        for turn in view.turns if view is not None else ():
+            yield from turn.messages
+
+    def _messages(self) -> Iterator[Message]:
+        """The message under the cursor, or the last turn's answers."""
+        view = self._app.chat.view()
+        if view is None or not view.turns:
+            return
+        transcript = self._app.chat.transcript
+        if transcript.cursor is not None and transcript.has_focus:
+            under = [message for message in self._all() if message.id == transcript.cursor[0].key]
+            if under:
+                yield from under
+                return
+        yield from (message for message in view.turns[-1].messages if message.role is Role.ASSISTANT)
+
+
+def _words(message: Message) -> str:
+    return "\n\n".join(block.text for block in message.blocks if isinstance(block, TextBlock) and block.text)
+
+
+def _thinking(message: Message) -> str:
+    return "\n\n".join(block.text for block in message.blocks if isinstance(block, ThinkingBlock) and block.text)
+
+
+def _said(message: Message) -> str:
+    who = "You" if message.role is Role.USER else message.origin.model if message.origin else "Answer"
+    return f"## {who}\n\n{_words(message)}" if _words(message) else ""
+
+
+def pasteable(text: str) -> str:
+    """Text that ends no paste and types no keys where it is pasted: control characters as they are drawn."""
+    return _OBEYED_WHEN_PASTED.sub(lambda found: printable(found[0]), text.replace("\r\n", "\n"))
+
+
+def put_on_clipboard(text: str, write: Callable[[str], None], environment: Mapping[str, str] = os.environ) -> str:
+    """Copy by the best way there is; how, in a few words for the user ("" when it surely worked).
+
+    Over ssh and in a browser the desktop is elsewhere, so only what draws can help. tmux keeps the text in a buffer of
+    its own and hands it on (``-w``) to a terminal it knows to have a clipboard.
+    """
+    text = pasteable(text)
+    browser = bool(environment.get("TEXTUAL_DRIVER"))
+    far = browser or bool(environment.get("SSH_CONNECTION") or environment.get("SSH_TTY"))
+    for needed, command in () if far else TOOLS:
+        if (not needed or environment.get(needed)) and shutil.which(command[0]) and _piped(command, text):
+            return ""
+    data = text.encode("utf-8", "replace")
+    fits = len(data) <= OSC52_LIMIT
+    load = ("tmux", "load-buffer", "-w", "-") if fits else ("tmux", "load-buffer", "-")
+    if environment.get("TMUX") and not browser and _piped(load, text):
+        return " through tmux" if fits else " into tmux's buffer; it is too long for the terminal's clipboard"
+    if fits:
+        write(_osc52(data, {} if browser else environment))
+        return " through the browser" if browser else " through the terminal"
+    raise UsageError(
+        f"{count(len(data), 'byte')} are too much for the terminal's clipboard.",
+        advice="`/export md` writes a file instead.",
+    )
+
+
+def _piped(command: Sequence[str], text: str) -> bool:
+    try:
+        done = subprocess.run(
+            command,
+            input=text.encode("utf-8", "replace"),
+            timeout=TOOL_S,
+            # These tools stay behind to serve the clipboard: a pipe of ours would never end.
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0
+
+
+def _osc52(data: bytes, environment: Mapping[str, str]) -> str:
+    sequence = f"\x1b]52;c;{base64.b64encode(data).decode()}\x07"
+    if environment.get("TMUX"):
+        # As its own settings go, tmux takes the one or hands on the other.
+        return sequence + "\x1bPtmux;" + sequence.replace("\x1b", "\x1b\x1b") + "\x1b\\"
+    if environment.get("STY"):
+        # GNU screen would print the end of what is longer than its own buffer.
+        pieces = (sequence[at : at + SCREEN_PIECE] for at in range(0, len(sequence), SCREEN_PIECE))
+        return "".join(f"\x1bP{piece}\x1b\\" for piece in pieces)
+    return sequence

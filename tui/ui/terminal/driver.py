@@ -1,0 +1,378 @@
+"""What the terminal says: keys, mouse, pastes, and answers that come late. Textual's driver and parser, mended.
+
+- Bytes that are no UTF-8 would end the program; they are shown as U+FFFD.
+- A late answer about the background would be typed into the composer; it is taken out, and acted on.
+- Nothing is read before the screen can take keys, so what was typed early is handled as if it came now.
+- A paste is one paste, whatever it holds: escapes and control characters in it are no keys.
+- Alt+enter is alt+enter, also where it comes as an escape and a return.
+- A key waits until the one before it is done with: those bound to actions take longer ways than letters do, and would
+  be overtaken where many arrive at once (early, over a slow line).
+- On a keyboard with other letters than Latin ones, ctrl and alt go by the key's Latin letter (``ctrl+с`` is ctrl+c).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import re
+import selectors
+import time
+from codecs import getincrementaldecoder
+from collections.abc import Callable, Generator, Iterable, Sequence
+from threading import Event
+
+from textual import constants, events
+from textual._parser import ParseError
+from textual._xterm_parser import XTermParser
+from textual.app import App, ScreenStackError
+from textual.drivers.linux_driver import LinuxDriver
+from textual.keys import Keys, _character_to_key
+from textual.message import Message
+from textual.message_pump import MessagePump
+
+from tui.ui.terminal.background import LAST_PATIENCE_S, Ground, ground_in, read_answers
+
+ALTERNATE_KEYS = "\x1b[=4;2u"
+"""Kitty's protocol: beside what Textual asks for, tell the key's letter on a Latin keyboard."""
+NAMED = re.compile(r"\x1b\[\?[0-9;]*c")
+"""What the terminal is, when it is asked."""
+ASK_NAME = "\x1b[c"
+"""Every terminal answers this, and in order: what was asked before has then been answered."""
+ASK_CLUSTERS, CLUSTERS_ON, CLUSTERS_OFF = "\x1b[?2027$p", "\x1b[?2027h", "\x1b[?2027l"
+CLUSTERS_ARE_OFF = "\x1b[?2027;2$y"
+"""The answer of a terminal that could count the columns of clusters, and does not."""
+ALT_KEYS = {"\x1b\r": "alt+enter", "\x1b\n": "alt+enter"} | {f"\x1b{digit}": f"alt+{digit}" for digit in range(10)}
+"""As terminals without kitty's protocol say them. Textual would take the first for enter, which sends, and a digit for
+what option writes with it on a Mac: `alt+1` would type `¡`."""
+PASTE, PASTED = "\x1b[200~", "\x1b[201~"
+LOST_S = 10.0
+"""After which the end of a paste does not come any more."""
+COLOUR_ANSWERS = ("\x1b]10;", "\x1b]11;")
+LONGEST_ANSWER = 64
+"""Characters of an answer; one that never ends must not swallow what is typed."""
+TICK_S = 0.1
+PATIENCE_S = 0.25
+"""How long a key waits where the one before it got stuck; what takes longer must not hold up escape."""
+LOOK_S = 0.02
+KEY_WITH_ALTERNATES = re.compile(r"\x1b\[(\d+):(\d*)(?::(\d*))?(?:;(\d*)((?:;[\d:]*)?))?([u~ABCDEFHPQRS])")
+CTRL_ALT_SUPER = 2 | 4 | 8
+
+
+def plain_key(sequence: str) -> str:
+    """A key of kitty's protocol without its alternates: the Latin letter where a modifier makes it a command."""
+    found = KEY_WITH_ALTERNATES.fullmatch(sequence)
+    if found is None:
+        return sequence
+    code, _, latin, modifiers, text, end = found.groups(default="")
+    foreign = code.isdecimal() and int(code) > 0x7F
+    if latin and foreign and (int(modifiers or "1") - 1) & CTRL_ALT_SUPER and not text.strip(";"):
+        code = latin
+    return f"\x1b[{code};{modifiers or '1'}{text}{end}"
+
+
+class Keyboard(XTermParser):
+    """Textual's parser, knowing alternates and late answers."""
+
+    def __init__(self, told: Callable[[Ground], object], *, debug: bool = False) -> None:
+        self._told = told
+        self._answer: str | None = None
+        self._before = ""
+        self._paste: str | None = None
+        self._pasting = 0.0
+        super().__init__(debug)
+
+    def feed(self, data: str) -> Iterable[Message]:
+        """What was read, outside and inside of pastes; "" at the end."""
+        if not data:
+            yield from super().feed("")
+        while data:
+            if self._paste is None:
+                data = yield from self._typed(data)
+            else:
+                data = yield from self._pasted(data)
+
+    def tick(self) -> Iterable[Message]:
+        """Time has passed."""
+        if self._paste is not None and time.monotonic() - self._pasting > LOST_S:
+            yield from self._pasted(PASTED)
+        yield from super().tick()
+
+    def _typed(self, data: str) -> Generator[Message, None, str]:
+        """Keys and answers, up to where a paste begins; returns the rest."""
+        text = self._before + data
+        begins = text.find(PASTE)
+        end = len(text) if begins < 0 else begins + len(PASTE)
+        typed, rest = text[len(self._before) : end], text[end:]
+        self._before = "" if begins >= 0 else text[1 - len(PASTE) :]
+        self._paste = None if begins < 0 else ""
+        self._pasting = time.monotonic()
+        # A terminal's name is longer than Textual follows a sequence; the rest of it would be typed.
+        if kept := NAMED.sub("", typed):
+            yield from super().feed(kept)
+        return rest
+
+    def _pasted(self, data: str) -> Generator[Message, None, str]:
+        """What is inside, up to its end; returns the rest. Textual hears of an empty one."""
+        known = self._paste or ""
+        self._pasting = time.monotonic()
+        self._paste = known + data
+        ends = self._paste.find(PASTED, max(0, len(known) - len(PASTED)))
+        if ends < 0:
+            return ""
+        text, rest = self._paste[:ends], self._paste[ends + len(PASTED) :]
+        self._paste = None
+        for event in super().feed(PASTED):
+            if not isinstance(event, events.Paste):
+                yield event
+        yield events.Paste(text.replace("\x00", ""))
+        return rest
+
+    def _parse_extended_key(self, sequence: str) -> list[events.Key] | None:  # type: ignore[override]  # not cached
+        try:
+            return super()._parse_extended_key(plain_key(sequence))
+        except (ValueError, OverflowError):  # a number that is no character
+            return [_ignored(sequence)]
+
+    def _sequence_to_key_events(self, sequence: str, alt: bool = False) -> Iterable[events.Key]:  # noqa: FBT001, FBT002 - Textual's
+        if self._answer is not None and self._goes_on(sequence):
+            return [_ignored(sequence)]
+        if sequence in COLOUR_ANSWERS:
+            self._answer = sequence
+            return [_ignored(sequence)]
+        if NAMED.fullmatch(sequence):
+            return [_ignored(sequence)]
+        if sequence in ALT_KEYS:
+            return [events.Key(ALT_KEYS[sequence], None)]
+        if alt and len(sequence) == 1 and sequence.isprintable() and not sequence.isalnum():
+            # Textual forgets alt beside a sign: `alt+.` would type a dot.
+            return [events.Key(f"alt+{_character_to_key(sequence)}", None)]
+        return super()._sequence_to_key_events(sequence, alt)
+
+    def _goes_on(self, sequence: str) -> bool:
+        """Whether this belongs to the answer that has begun; says what it was when it ends."""
+        answer = self._answer or ""
+        if sequence in ("\x07", "\x1b\\"):
+            self._answer = None
+            ground = ground_in(answer.encode() + b"\x07")
+            if ground is not None:
+                self._told(ground)
+            return True
+        if sequence.startswith("\x1b") or len(answer) > LONGEST_ANSWER:
+            self._answer = None
+            return False
+        self._answer = answer + sequence
+        return True
+
+
+class TerminalDriver(LinuxDriver):
+    """Textual's driver, listening with a ``Keyboard`` once it is told to, one key at a time."""
+
+    def __init__(
+        self, app: App[object], *, debug: bool = False, mouse: bool = True, size: tuple[int, int] | None = None
+    ) -> None:
+        super().__init__(app, debug=debug, mouse=mouse, size=size)
+        self._ready, self._settled = Event(), Event()
+        self._settled.set()
+        self._where: MessagePump = app
+        self._in_a_word = False
+        self._heard = b""
+        self._told: Callable[[Ground], object] = lambda ground: None
+        self._asked: str | None = None
+        self._counts_clusters = False
+        self._keeps_input = False
+        self._owed = 0
+        """How often the terminal has yet to say what it is."""
+        self._said = ""
+        self._is_up = self._continued = False
+        self._woken: Callable[[], object] = lambda: None
+
+    def start_application_mode(self) -> None:
+        """Ask for more of the keyboard, too."""
+        self._is_up = True
+        question = getattr(self._app, "question", None)
+        if question is not None:
+            self._owed += question.is_unanswered
+            question.close()
+        super().start_application_mode()  # type: ignore[no-untyped-call]  # it is Textual's
+        if not constants.DISABLE_KITTY_KEY and self._writer_thread is not None:
+            self.write(ALTERNATE_KEYS)
+            self.flush()
+        if self.input_tty and self._writer_thread is not None and os.environ.get("TERM_PROGRAM") != "Apple_Terminal":
+            self._asked = ""
+            self._owed += 1
+            self.write(ASK_CLUSTERS + ASK_NAME)
+            self.flush()
+
+    def stop_application_mode(self) -> None:
+        """Give back what Textual forgets: the pointer's shape, the mouse told in pixels, a title that was marked."""
+        self._is_up = False
+        shell = getattr(self._app, "shell", None)
+        if shell is not None:
+            shell.attention.over()
+        if self._counts_clusters:
+            self._counts_clusters = False
+            self.write(CLUSTERS_OFF)
+        self.write("\x1b]22;default\x07\x1b[?1016l")
+        super().stop_application_mode()
+
+    def call_when_woken(self, woken: Callable[[], object]) -> None:
+        """``woken`` is called when the terminal has been set up again."""
+        self._woken = woken
+
+    def _sigcont_application(self, *_: object) -> None:
+        # The code that was interrupted may hold the lock of what is to be written, so the work is left to the loop.
+        self._continued = True
+        with contextlib.suppress(RuntimeError):  # the loop is closed
+            self._loop.call_soon_threadsafe(self._go_on)
+
+    def _go_on(self) -> None:
+        """The process was stopped and continued; a shell may have given the terminal other modes meanwhile."""
+        if not self._continued:
+            return
+        self._continued = False
+        if self._must_signal_resume:
+            self.resume_application_mode()
+        elif self._is_up:
+            self._set_up_again()
+        else:
+            return  # nothing to wake up, or another program has the terminal
+        self._woken()
+
+    def _set_up_again(self) -> None:
+        # Textual's own way throws away what was typed meanwhile (``tcflush`` in ``disable_input``).
+        self._keeps_input = True
+        try:
+            self.suspend_application_mode()
+        finally:
+            self._keeps_input = False
+        self.resume_application_mode()
+
+    def disable_input(self) -> None:
+        """Stop listening; what was typed and not read is kept while the terminal is only set up again."""
+        if self._keeps_input or self._owed:
+            self.exit_event.set()
+            if self._key_thread is not None:
+                self._key_thread.join()
+            self.exit_event.clear()
+        if self._keeps_input:
+            return
+        if self._owed:  # an answer that nobody reads would be typed at the shell's prompt
+            read_answers(self.fileno, self._said.encode(), LAST_PATIENCE_S, count=self._owed)
+            self._owed = 0
+        super().disable_input()
+
+    def _get_terminal_size(self) -> tuple[int, int]:
+        """What the terminal says, whatever a shell has left in COLUMNS and LINES; a serial line may say nothing."""
+        with contextlib.suppress(OSError):
+            width, height = os.get_terminal_size(self.fileno)
+            if width and height:
+                return width, height
+        return super()._get_terminal_size()
+
+    def listen(self, heard: bytes, told: Callable[[Ground], object]) -> None:
+        """The screen can take keys: first those that were heard before, then what comes."""
+        self._heard, self._told = heard, told
+        self._ready.set()
+
+    def run_input_thread(self) -> None:
+        """Wait for input and hand it on."""
+        while not self._ready.wait(TICK_S):
+            if self.exit_event.is_set():
+                return
+        keyboard = Keyboard(self._told, debug=self._debug)
+        decode = getincrementaldecoder("utf-8")("replace").decode
+        heard, self._heard = self._heard, b""
+        self._hand_on(keyboard.feed(decode(heard)) if heard else ())
+        selector = selectors.SelectSelector()
+        selector.register(self.fileno, selectors.EVENT_READ)
+        try:
+            while not self.exit_event.is_set():
+                if selector.select(TICK_S) and (words := decode(os.read(self.fileno, 4096))):
+                    self._look_for_clusters(words)
+                    self._count_names(words)
+                    self._hand_on(keyboard.feed(words))
+                self._hand_on(keyboard.tick())
+        finally:
+            selector.close()
+            with contextlib.suppress(EOFError, ParseError):
+                self._hand_on(keyboard.feed(""))
+
+    def _look_for_clusters(self, words: str) -> None:
+        """Let the terminal count columns as we do, where it says that it can."""
+        if self._asked is None:
+            return
+        self._asked = (self._asked + words)[-LONGEST_ANSWER:]
+        if CLUSTERS_ARE_OFF in self._asked:
+            self._asked, self._counts_clusters = None, True
+            self.write(CLUSTERS_ON)
+            self.flush()
+
+    def _count_names(self, words: str) -> None:
+        """Answers that are still to come when the program ends have to be waited for."""
+        if self._owed:
+            *names, self._said = NAMED.split(self._said + words)
+            self._owed = max(0, self._owed - len(names))
+            self._said = self._said[-LONGEST_ANSWER:]
+
+    def _hand_on(self, said: Iterable[Message]) -> None:
+        for event in said:
+            word = self._is_of_a_word(event)
+            if not (word and self._in_a_word):
+                self._wait()
+            self._in_a_word = word
+            self.process_message(event)
+            if isinstance(event, events.Key) and not word:
+                self._send_after()
+
+    def _is_of_a_word(self, event: Message) -> bool:
+        """Whether this is a letter for a field of text: those stay in order by themselves."""
+        if not isinstance(event, events.Key) or not event.is_printable:
+            return False
+        character = event.character or ""
+        field = self._app.focused
+        return (
+            field is not None
+            and (character.isalnum() or character == " ")
+            and field.check_consume_key(event.key, character)
+        )
+
+    def _send_after(self) -> None:
+        self._settled.clear()
+        asyncio.run_coroutine_threadsafe(self._follow(), loop=self._loop)
+
+    def _wait(self) -> None:
+        """Until the last key is done with, or nobody can say so any more."""
+        if self._in_a_word:
+            self._send_after()
+        where, deadline = self._where, time.monotonic() + PATIENCE_S
+        while not self._settled.wait(LOOK_S) and not self.exit_event.is_set():
+            if self._where is not where:
+                where, deadline = self._where, time.monotonic() + PATIENCE_S
+            if time.monotonic() > deadline or where._closed:
+                self._settled.set()
+
+    async def _follow(self) -> None:
+        """Take the way of a key through the queues of the screen, and of what it makes others say."""
+        app = self._app
+        self._where = app
+
+        def begin() -> None:
+            try:
+                way = (app.focused or app.screen).ancestors_with_self
+            except ScreenStackError:
+                way = []
+            go([*way, *way])
+
+        def go(way: Sequence[MessagePump]) -> None:
+            if way:
+                self._where = way[0]
+            if not way or not way[0].call_later(go, way[1:]):
+                self._settled.set()
+
+        if not app.call_later(begin):
+            self._settled.set()
+
+
+def _ignored(sequence: str) -> events.Key:
+    return events.Key(Keys.Ignore, sequence)

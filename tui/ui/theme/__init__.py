@@ -1,0 +1,1 @@
+"""Themes: files, the current one, and colours for text roles."""

@@ -1,0 +1,185 @@
+"""The theme in force: chosen, previewed, reloaded while its file is edited."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tui.domain.errors import ConfigError
+from tui.domain.events import Severity
+from tui.ui.terminal.background import Ground
+from tui.ui.theme.theme_files import (
+    DEFAULT_DARK,
+    DEFAULT_LIGHT,
+    ThemeFile,
+    Themes,
+    read_themes,
+    theme_files,
+    theme_variables,
+)
+from tui.ui.theme.theme_styles import Ink
+
+if TYPE_CHECKING:
+    from textual.app import App
+
+    from tui.ui.app import PonderApp
+
+POLL_S = 0.5
+"""How often the user's theme files are looked at for changes."""
+
+
+class Theming:
+    """Knows all themes, and which is worn."""
+
+    def __init__(
+        self, folder: Path | None, wish: str, environment: Mapping[str, str], *, light: bool | None = None
+    ) -> None:
+        self._folder = folder
+        self._light = has_light_background(environment) if light is None else light
+        self._environment = environment
+        self._themes, self.problems = read_themes(folder)
+        self._wish = wish
+        self._stamp = self._stamps()
+        self._read_all = False
+
+    @property
+    def starts_ansi(self) -> bool:
+        """Whether the theme to begin with uses the terminal's own colours."""
+        return self.resolve(self._wish) == "ansi"
+
+    def names(self) -> Sequence[str]:
+        """All themes by name."""
+        return list(self._themes)
+
+    def file(self, name: str) -> ThemeFile:
+        """One of them."""
+        return self._themes[name]
+
+    def install(self, app: App[int]) -> None:
+        """Wear the one that is wished for, before the program runs: so its styles are read once, in these colours."""
+        name = self.resolve(self._wish)
+        theme = self._themes[name].theme
+        app.register_theme(theme)
+        app.ansi_color = name == "ansi"
+        app.set_reactive(type(app).theme, name)
+        for word, holds in ((f"-theme-{name}", True), ("-dark-mode", theme.dark), ("-light-mode", not theme.dark)):
+            app.set_class(holds, word, update=False)
+        app._refresh_truecolor_filter(app.ansi_theme)
+        app.stylesheet.set_variables(app.get_css_variables())
+
+    def choose(self, app: PonderApp, name: str) -> None:
+        """Wear this one from now on."""
+        self._wish = name
+        self.wear(app, name)
+
+    def wear(self, app: App[int], name: str) -> None:
+        """Put it on (also for a preview)."""
+        name = self.resolve(name)
+        app.register_theme(self._themes[name].theme)
+        app.ansi_color = name == "ansi"
+        app.theme = name
+
+    def ground_told(self, app: PonderApp, ground: Ground) -> None:
+        """The terminal has said, late, what its background is."""
+        before = self.resolve(self._wish)
+        self._light = ground is Ground.LIGHT
+        if self.resolve(self._wish) != before and app.theme == before:
+            self.choose(app, self._wish)
+            app.chat.transcript.recolour(self.ink(app))
+
+    def resolve(self, name: str) -> str:
+        """The theme meant; ``auto`` follows the terminal's background where it can be told."""
+        if self._environment.get("NO_COLOR"):
+            return "ansi"
+        if name in self._themes:
+            return name
+        if _few_colours(self._environment):
+            return "ansi"
+        return DEFAULT_LIGHT if self._light else DEFAULT_DARK
+
+    def ink(self, app: PonderApp) -> Ink:
+        """Colours for line-drawn widgets."""
+        file = self._themes.get(app.theme)
+        variables = theme_variables(file.theme if file is not None else app.current_theme)
+        return Ink(variables, ansi=app.theme == "ansi", plain=_is_plain(app))
+
+    def sheet_ink(self, app: PonderApp) -> Ink:
+        """The same on the ground of sheets."""
+        file = self._themes.get(app.theme)
+        theme = file.theme if file is not None else app.current_theme
+        variables = theme_variables(theme)
+        ground = {"background": theme.surface or variables["background"]}
+        return Ink({**variables, **ground}, ansi=app.theme == "ansi", plain=_is_plain(app))
+
+    def defaults(self) -> dict[str, str]:
+        """Our variables for Textual's own themes."""
+        name = self.resolve(self._wish)
+        return theme_variables(self._themes[name].theme)
+
+    def watch(self, app: PonderApp) -> None:
+        """Reload while files are edited; tell what is wrong with them."""
+        # A toast that is made before the first frame may be over by then: its time runs from here.
+        app.call_after_refresh(self._tell, app, self.problems)
+        app.set_interval(POLL_S, lambda: app.run_worker(self._look(app), exclusive=True, group="themes"))
+
+    async def _look(self, app: PonderApp) -> None:
+        stamp = await asyncio.to_thread(self._stamps)
+        if stamp == self._stamp and self._read_all:
+            return
+        changed, self._stamp, self._read_all = stamp != self._stamp, stamp, True
+        themes, problems = await asyncio.to_thread(self._fresh)
+        if not changed:
+            self._themes = themes
+            return
+        self._themes = themes
+        self._tell(app, problems)
+        self.wear(app, self._wish)
+        app.refresh_css()
+        app.chat.transcript.recolour(self.ink(app))
+
+    def _fresh(self) -> tuple[Themes, tuple[ConfigError, ...]]:
+        """All themes, the shipped ones read too: the screen need not read one when it is chosen."""
+        themes, problems = read_themes(self._folder)
+        for name in themes:
+            themes[name]
+        return themes, problems
+
+    def _tell(self, app: PonderApp, problems: tuple[ConfigError, ...]) -> None:
+        for problem in problems:
+            app.say(problem.message, Severity.WARNING, problem.advice)
+
+    def _stamps(self) -> tuple[tuple[str, int], ...]:
+        try:
+            return tuple((path.name, _changed(path)) for path in theme_files(self._folder))
+        except OSError:
+            return ()
+
+
+def _changed(path: Path) -> int:
+    """When a file was last written; 0 for one that is gone again."""
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+def _is_plain(app: PonderApp) -> bool:
+    return bool(app.desk.settings.layers().value("ui.plain"))
+
+
+def _few_colours(environment: Mapping[str, str]) -> bool:
+    if environment.get("TEXTUAL_DRIVER"):
+        return False  # a browser draws
+    term = environment.get("TERM", "")
+    return (
+        not environment.get("COLORTERM") and "256color" not in term and "direct" not in term and term != "xterm-kitty"
+    )
+
+
+def has_light_background(environment: Mapping[str, str]) -> bool:
+    """What ``COLORFGBG`` says: ``0;15`` is dark on light."""
+    background = environment.get("COLORFGBG", "").rpartition(";")[2]
+    return background in ("7", "15") and os.name != "nt"

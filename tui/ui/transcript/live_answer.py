@@ -1,0 +1,219 @@
+"""The answer that is arriving: stream events to blocks of one section, with running clocks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from tui.domain.blocks import TextBlock, ThinkingBlock
+from tui.domain.messages import Message
+from tui.domain.printable import one_line
+from tui.domain.stream import (
+    BlockFinished,
+    BlockNamed,
+    BlockStarted,
+    ImageData,
+    ResponseStarted,
+    StreamEvent,
+    TextDelta,
+    ThinkingBreak,
+    ThinkingDelta,
+    ToolArgsDelta,
+)
+from tui.domain.thinking import ThinkingForm
+from tui.domain.usage import Usage
+from tui.engine.timers import ThinkingTime
+from tui.ui.markdown.runs import Run
+from tui.ui.transcript.blocks import Answer, Caption, Drawn, Fold, Thinking, ToolCall, ToolState
+from tui.ui.transcript.build import (
+    Showing,
+    count_tokens,
+    fill_arguments,
+    footer,
+    head,
+)
+from tui.ui.transcript.section import Section
+
+Clock = Callable[[], float]
+TELLING = 200
+"""Characters of a call's arguments that are looked at for the line that shows them arriving."""
+
+D = TypeVar("D", Answer, Thinking)
+
+
+def message_texts(message: Message, kind: type[TextBlock] | type[ThinkingBlock]) -> list[str]:
+    """The words of a message's blocks of one kind."""
+    return [block.text for block in message.blocks if isinstance(block, kind)]
+
+
+def is_blank(text: str) -> bool:
+    """Whether there is nothing to be seen in it; of a long text nothing is copied for it."""
+    return not text or text.isspace()
+
+
+class Live:
+    """One attempt at an answer."""
+
+    def __init__(self, section: Section, now: Clock, showing: Showing) -> None:
+        self.section = section
+        self.calls: dict[str, ToolCall] = {}
+        self._now = now
+        self._showing = showing
+        self._time = ThinkingTime(now())
+        self._blocks: dict[int, Drawn] = {}
+        self._arguments: dict[int, list[str]] = {}
+        self._running: Thinking | None = None
+        self._index = 0
+        """Its number in the stream."""
+
+    def feed(self, event: StreamEvent) -> None:
+        """Take one event in."""
+        self._time.take(event, self._now())
+        match event:
+            case TextDelta(index, text):
+                self._answer(index).append(text)
+            case ThinkingDelta(index, text):
+                self._thinking(index).append(text)
+            case ToolArgsDelta(index, text):
+                pieces = self._arguments.setdefault(index, [])
+                pieces.append(text)
+                self._call(index).telling = one_line(
+                    "".join(piece[-TELLING:] for piece in pieces[-40:])[-TELLING:], 200
+                )
+            case ThinkingBreak(index):
+                self._thinking(index).append("\n\n")
+            case _:
+                self._structure(event)
+
+    def tick(self) -> bool:
+        """Run the clocks; whether any runs."""
+        running = self._running
+        if running is None:
+            return False
+        running.seconds = self._time.of(self._index, self._now())
+        count_tokens(running, None)
+        return True
+
+    def finish(self, message: Message) -> None:
+        """The message is whole: its own figures take the place of the running ones."""
+        self._fold_thinking()
+        self._true_figures(message)
+        for answer, words in zip(self._drawn(Answer), message_texts(message, TextBlock), strict=False):
+            answer.share(words)
+        for thinking, words in zip(self._drawn(Thinking), message_texts(message, ThinkingBlock), strict=False):
+            thinking.words.share(words)
+        # What says nothing is not drawn when the message is opened again, either.
+        said = [block for block in self.section.blocks if not isinstance(block, Answer) or not is_blank(block.text())]
+        self.section.blocks[:] = [head(message), *said[1:]]
+        for block in self._blocks.values():
+            if isinstance(block, Answer):
+                block.close()
+        foot = footer(message)
+        if foot is not None:
+            self.section.add(foot)
+        self.section.touch()
+
+    def abandon(self) -> None:
+        """No message came of it."""
+        self._fold_thinking()
+        for block in self._blocks.values():
+            if isinstance(block, Answer):
+                block.close()
+
+    def _drawn(self, kind: type[D]) -> list[D]:
+        return [block for block in self._blocks.values() if isinstance(block, kind)]
+
+    def _true_figures(self, message: Message) -> None:
+        drawn = [block for block in self._blocks.values() if isinstance(block, Thinking)]
+        stored = [block for block in message.blocks if isinstance(block, ThinkingBlock)]
+        for block, kept in zip(drawn, stored, strict=False):
+            block.word = kept.nature
+            block.seconds = kept.seconds if kept.seconds is not None else block.seconds
+            count_tokens(block, kept.tokens)
+        if len(drawn) == 1:
+            self._bill(drawn[0], message.usage, message.cost)
+
+    def _bill(self, thinking: Thinking, usage: Usage | None, cost: float | None) -> None:
+        if usage is None or usage.thinking is None:
+            return
+        thinking.tokens, thinking.tokens_estimated = usage.thinking, False
+        if cost and usage.output:
+            thinking.cost = None
+
+    def _structure(self, event: StreamEvent) -> None:
+        match event:
+            case ResponseStarted(restarted=True):
+                self._start_over()
+            case BlockStarted(index, "thinking", form=form):
+                self._thinking(index).word = "summary" if form is ThinkingForm.SUMMARY else ""
+            case BlockStarted(index, "tool_call", name, call_id):
+                self._named(index, name, call_id)
+            case BlockStarted(_, "opaque", name):
+                self.section.add(Caption(Run(f"◇ {one_line(name or 'provider item', 60)}", "muted")))
+            case BlockNamed(index, name, call_id):
+                self._named(index, name, call_id)
+            case ImageData():
+                self.section.add(Caption(Run("⊞ image", "muted"), space=1))
+            case BlockFinished(index):
+                self._finished(index)
+            case _:
+                pass
+
+    def _start_over(self) -> None:
+        """The server began its answer anew: what came before is void."""
+        del self.section.blocks[1:]
+        self._blocks.clear()
+        self._arguments.clear()
+        self.calls.clear()
+        self._running = None
+
+    def _named(self, index: int, name: str | None, call_id: str | None) -> None:
+        self._fold_thinking()
+        call = self._call(index)
+        call.name = name or call.name
+        if call_id:
+            self.calls[call_id] = call
+
+    def _finished(self, index: int) -> None:
+        block = self._blocks.get(index)
+        if isinstance(block, Answer):
+            block.close()
+        elif isinstance(block, Thinking) and block is self._running:
+            self._fold_thinking()
+        elif isinstance(block, ToolCall):
+            fill_arguments(block, "".join(self._arguments.get(index, ())))
+
+    def _fold_thinking(self) -> None:
+        running, self._running = self._running, None
+        if running is not None:
+            running.seconds = self._time.of(self._index, self._now())
+            running.finish()
+
+    def _answer(self, index: int) -> Answer:
+        block = self._blocks.get(index)
+        if not isinstance(block, Answer):
+            self._fold_thinking()
+            block = self._blocks[index] = Answer()
+            self.section.add(block)
+        return block
+
+    def _thinking(self, index: int) -> Thinking:
+        block = self._blocks.get(index)
+        if not isinstance(block, Thinking):
+            self._fold_thinking()
+            block = self._blocks[index] = Thinking(live=True, folded=self._showing.fold)
+            self._running, self._index = block, index
+            if self._showing.thinking:
+                self.section.add(block)
+        return block
+
+    def _call(self, index: int) -> ToolCall:
+        block = self._blocks.get(index)
+        if not isinstance(block, ToolCall):
+            block = self._blocks[index] = ToolCall("")
+            block.space = 0 if isinstance(self.section.blocks[-1], ToolCall) else 1
+            self.section.add(block)
+        return block
+
+
+__all__ = ["Clock", "Fold", "Live", "ToolState"]

@@ -1,0 +1,131 @@
+"""Where words stand in a conversation, folded thinking included, and how to bring them into sight."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual.geometry import Offset
+
+from tui.domain.blocks import Block, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
+from tui.domain.fast_dataclass import dataclass
+from tui.domain.search_terms import Wanted
+from tui.engine.state import SessionView
+from tui.ui.markdown.found import Found, is_in_markdown
+from tui.ui.transcript.blocks import Drawn, Fold, Thinking, ToolCall
+from tui.ui.transcript.column import Column
+from tui.ui.transcript.section import MARGIN, Presence, Section, text_width
+from tui.ui.transcript.summary import SUMMARY, Folded
+from tui.ui.transcript.transcript import Transcript
+
+MOST = 2_000
+"""Hits that are listed; nobody steps through more."""
+MOST_LOOKS = 6
+"""How often the window is moved towards words that stand elsewhere once what is above them is laid out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """An occurrence: the section, the block in it, and how many come before it in the block."""
+
+    place: int
+    block: int
+    number: int = 0
+
+
+def hits_in(sections: Sequence[Section], view: SessionView, wanted: Wanted) -> list[Hit]:
+    """Every occurrence, from the top; sections never looked at are built only where there is one."""
+    stored = {message.id: message.blocks for turn in view.turns for message in turn.messages}
+    hits: list[Hit] = []
+    for place, section in enumerate(sections):
+        kept = stored.get(section.key)
+        if kept is not None and not section.is_built and not _may_hold(kept, wanted):
+            continue
+        for number, block in enumerate(section.blocks):
+            hits.extend(Hit(place, number, each) for each in range(block.count(wanted)))
+        if len(hits) >= MOST:
+            break
+    return hits[:MOST]
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """Where a search for sessions found something: the messages, best first, and the words around it."""
+
+    messages: tuple[str, ...] = ()
+    before: str = ""
+    """The words before the hit and the hit itself, blanks as in ``" ".join(text.split())``."""
+    after: str = ""
+
+    def first_of(self, hits: Sequence[Hit], sections: Sequence[Section], wanted: Wanted) -> int:
+        """The hit that was found; else the first one in these messages; else the first one."""
+        for key in self.messages:
+            inside = [number for number, hit in enumerate(hits) if sections[hit.place].key == key]
+            for number in inside:
+                hit = hits[number]
+                text = " ".join(sections[hit.place].blocks[hit.block].text().split())
+                at = text.find(self.before + self.after)
+                if at >= 0 and hit.number == len(wanted.spans(text[: at + len(self.before)])) - 1:
+                    return number
+            if inside:
+                return inside[0]
+        return 0
+
+
+def _may_hold(blocks: Sequence[Block], wanted: Wanted) -> bool:
+    # Tool calls are drawn with their results, which are messages of their own: such sections are always looked into.
+    return any(isinstance(block, ToolCallBlock) or is_in_markdown(wanted, _words(block)) for block in blocks)
+
+
+def _words(block: Block) -> str:
+    match block:
+        case TextBlock(text=text) | ThinkingBlock(text=text):
+            return text
+        case ToolResultBlock(content=content):
+            return "\n".join(part.text for part in content if isinstance(part, TextBlock))
+        case _:
+            return ""
+
+
+def reveal(transcript: Transcript, hit: Hit, wanted: Wanted) -> tuple[Offset, Offset] | None:
+    """Open the block, move the window to the words, put the cursor there; where they stand, for marking."""
+    column = transcript.column
+    section = column.sections[hit.place]
+    if section.presence is Presence.HIDDEN:
+        _uncover(column)
+    block = section.blocks[hit.block]
+    _open(block)
+    column.following = False
+    column.changed(section)
+    column.settle()
+    transcript.put_cursor(hit.place, hit.block)
+    line, found = 0, Found(0)
+    for _ in range(MOST_LOOKS):
+        # What is laid out on the way there may move the words.
+        found = block.find(wanted, hit.number, text_width(column.width))
+        column.changed(section)
+        column.settle()
+        line = column.line_of(hit.place, hit.block) + found.line
+        if column.top <= line < column.top + column.height - 1:
+            break
+        column.scroll_to(max(0, line - column.height // 2))
+    transcript.settle()
+    transcript.refresh()
+    if found.column is None:
+        return None
+    return Offset(MARGIN + found.column, line), Offset(MARGIN + found.end, line + found.last - found.line)
+
+
+def _uncover(column: Column) -> None:
+    """Open the summary that the section was folded into."""
+    for section in column.sections:
+        if section.key == SUMMARY:
+            for block in section.blocks:
+                _open(block)
+            column.changed(section)
+
+
+def _open(block: Drawn) -> None:
+    if isinstance(block, Thinking) and block.shown is not Fold.FULL:
+        block.show(Fold.FULL)
+    elif isinstance(block, ToolCall | Folded) and not block.is_open:
+        block.fold()

@@ -1,0 +1,288 @@
+"""Events to sections: the one place where what happens becomes what is seen."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+
+from tui.domain.compression import CompressionView
+from tui.domain.errors import PonderError
+from tui.domain.events import (
+    AppEvent,
+    ApprovalAsked,
+    ApprovalSettled,
+    AttemptReset,
+    CompressionFinished,
+    FoldingChanged,
+    HistoryChanged,
+    MessageCompleted,
+    Notice,
+    RequestStarted,
+    RetryScheduled,
+    Stamped,
+    Streamed,
+    ToolFinished,
+    ToolProgressed,
+    ToolStarted,
+    TurnFailed,
+    TurnFinished,
+    TurnStarted,
+)
+from tui.domain.messages import Message, Role, Turn
+from tui.domain.printable import printable
+from tui.domain.stream import StreamEvent
+from tui.engine.state import SessionView
+from tui.ui.markdown.runs import Look, Run
+from tui.ui.transcript.blocks import Caption, ToolState
+from tui.ui.transcript.build import Showing, heading, section_of, sections_of, spoken, words_in
+from tui.ui.transcript.calls import Calls
+from tui.ui.transcript.live_answer import Clock, Live
+from tui.ui.transcript.plain_fallback import Plainly, Raw
+from tui.ui.transcript.section import Section, Voice, words_of
+from tui.ui.transcript.summary import folded_into
+from tui.ui.transcript.transcript import Transcript
+
+LOG = logging.getLogger(__name__)
+LIVE = "live:"
+"""How the key of an answer begins that has no name yet."""
+
+
+class Conversation:
+    """Keeps the transcript in step with a session."""
+
+    def __init__(self, transcript: Transcript, now: Clock, showing: Showing) -> None:
+        self._transcript = transcript
+        self._now = now
+        self._showing = showing
+        self._turns: tuple[Turn, ...] = ()
+        self._folding: CompressionView | None = None
+        self._live: Live | Plainly | None = None
+        self._calls = Calls(transcript.column.changed)
+        self._count = 0
+        self._broken = False
+        """Something of this turn could not be drawn; that is told once."""
+
+    @property
+    def is_live(self) -> bool:
+        """Whether something on the screen has a running clock."""
+        return self._live is not None
+
+    def load(self, view: SessionView, showing: Showing | None = None) -> None:
+        """Show a session as it stands."""
+        self._turns, self._folding = view.turns, view.folding
+        self._showing = showing or self._showing
+        turns = [*view.turns, view.open_turn] if view.open_turn is not None else list(view.turns)
+        self._live, self._broken = None, False
+        self._calls.clear()
+        self._transcript.replace_all(self._folded(sections_of(turns, self._showing)))
+        if view.answer is not None:
+            self._begin(f"{view.answer.round}:{view.answer.attempt}", view.spec.model, view.plan.level)
+            for event in view.answer.events:
+                self.take(Stamped(view.session, view.seq, Streamed("", view.answer.round, view.answer.attempt, event)))
+        for notice in view.notices:
+            self._notice(notice.severity.value, notice.text, notice.advice)
+        self._transcript.settle()
+
+    def show(self, showing: Showing) -> None:
+        """Thinking is shown otherwise from now on; what is still arriving stays as it is."""
+        self._showing = showing
+        self._put(sections_of(self._turns, showing))
+
+    def take(self, stamped: Stamped) -> None:
+        """Take one event in; ``settle`` of the transcript draws what came of it.
+
+        An event that cannot be taken in costs its answer the fine drawing, and nothing else.
+        """
+        try:
+            self._apply(stamped.event)
+        except Exception as error:  # the boundary of a message: whatever is wrong in it must not end the program
+            kind = type(stamped.event).__name__
+            LOG.exception("event %d (%s) of %s could not be drawn", stamped.seq, kind, stamped.session)
+            self._draw_plainly(stamped.event, error, f"The log tells of event {stamped.seq}.")
+
+    def tick(self) -> None:
+        """Let running clocks run; called a few times a second while something is live."""
+        try:
+            if self._live is not None and self._live.tick():
+                self._transcript.column.changed(self._live.section)
+        except Exception as error:  # the boundary of a message, as above
+            LOG.exception("the clock of an answer could not be drawn")
+            self._draw_plainly(None, error, "The log tells more.")
+
+    def _apply(self, event: AppEvent) -> None:
+        match event:
+            case Streamed(event=inner):
+                self._stream(inner)
+            case TurnStarted(turn):
+                self._turn_started(turn)
+            case RequestStarted(turn_id, round_, attempt, spec, plan):
+                self._begin(f"{turn_id}:{round_}:{attempt}", spec.model, plan.level)
+            case AttemptReset():
+                self._reset()
+            case MessageCompleted(message=message):
+                self._completed(message)
+            case TurnFinished(turn) | TurnFailed(turn):
+                self._over(turn, event.error if isinstance(event, TurnFailed) else None)
+            case HistoryChanged(turns):
+                self._turns, self._live = turns, None
+                self._transcript.replace_all(self._folded(sections_of(turns, self._showing)))
+            case FoldingChanged(view):
+                self._folding = view
+                self._transcript.rearrange(self._folded(self._transcript.column.sections))
+            case _:
+                self._apply_rest(event)
+
+    def _apply_rest(self, event: AppEvent) -> None:
+        match event:
+            case RetryScheduled():
+                self._drop_bare()
+            case ToolStarted(call_id=call_id):
+                self._calls.state(call_id, ToolState.RUNNING)
+            case ApprovalAsked(call_id=call_id):
+                self._calls.state(call_id, ToolState.WAITING)
+            case ApprovalSettled(call_id=call_id, allowed=allowed):
+                self._calls.state(call_id, ToolState.RUNNING if allowed else ToolState.DENIED)
+            case ToolProgressed(call_id=call_id, text=text):
+                self._calls.says(call_id, text)
+            case ToolFinished():
+                self._calls.finished(event)
+            case Notice(severity, text, advice):
+                self._notice(severity.value, text, advice)
+            case CompressionFinished(error=error) if error:
+                self._notice("warning", f"Compression changed nothing: {error}", "")
+            case _:
+                pass
+
+    # The answer that is arriving
+
+    def _begin(self, key: str, model: str, level: str) -> None:
+        self._drop_bare()
+        self._live = Live(Section(f"{LIVE}{key}", Voice.MODEL), self._now, self._showing)
+        self._live.section.add(Caption(Run(heading(model, level), "muted", Look.BOLD)))
+        self._transcript.column.append(self._live.section)
+
+    def _reset(self) -> None:
+        live, self._live = self._live, None
+        sections = self._transcript.column.sections
+        if live is None:
+            return
+        if sections and sections[-1] is live.section:
+            self._transcript.column.remove_last(live.section.key)
+        else:  # something was said below it meanwhile
+            self._transcript.rearrange([section for section in sections if section is not live.section])
+
+    def _drop_bare(self) -> None:
+        """An attempt that said nothing leaves no head behind."""
+        if self._live is not None and len(self._live.section.blocks) == 1:
+            self._reset()
+
+    def _stream(self, event: StreamEvent) -> None:
+        if self._live is not None:
+            self._live.feed(event)
+            self._transcript.column.changed(self._live.section)
+
+    def _completed(self, message: Message) -> None:
+        if message.role is Role.TOOL:
+            self._calls.answered(message)
+            return
+        if message.superseded:
+            self._store(message)
+            return
+        if any(section.key == message.id for section in self._transcript.column.sections):
+            # No later attempt brought anything, so an answer that broke off counts again.
+            self._drop_bare()
+            self._put(filter(None, [section_of(message, {}, self._showing)]))
+            return
+        live, self._live = self._live, None
+        if isinstance(live, Live):
+            live.finish(message)
+            self._transcript.column.rename(live.section, message.id)
+            self._calls.know(live.section, live.calls)
+            self._transcript.column.changed(live.section)
+            return
+        self._store(message, live.section if live is not None else None)
+
+    def _store(self, message: Message, instead: Section | None = None) -> None:
+        """A message that is whole, as it is drawn when the session is opened again."""
+        section = section_of(message, {}, self._showing)
+        if section is not None and instead is None:
+            self._transcript.column.append(section)
+        elif section is not None:
+            sections = self._transcript.column.sections
+            self._transcript.rearrange([section if other is instead else other for other in sections])
+
+    # What could not be drawn
+
+    def _draw_plainly(self, event: AppEvent | None, error: Exception, where: str) -> None:
+        """Keep the words readable, say what happened, go on."""
+        try:
+            match event:
+                case MessageCompleted(message=message) if message.role is not Role.TOOL:
+                    unnamed = [other for other in self._transcript.column.sections if other.key.startswith(LIVE)]
+                    self._store(message, unnamed[-1] if unnamed else None)
+                case TurnStarted(turn):
+                    section = Section(f"plain:{turn.id}", Voice.USER)
+                    section.add(Raw("\n\n".join(map(words_in, turn.messages))))
+                    self._transcript.column.append(section)
+                case _ if isinstance(self._live, Live):
+                    words = "\n\n".join(words_of(block) for block in self._live.section.blocks[1:])
+                    self._live = Plainly(self._live.section, words)
+                    if isinstance(event, Streamed):
+                        self._live.feed(event.event)
+                    self._transcript.column.changed(self._live.section)
+                case _:
+                    pass
+            if not self._broken:
+                self._broken = True
+                said = f"Something here could not be drawn ({type(error).__name__}), so its words stand as they came."
+                self._notice("warning", said, f"Nothing is lost: opening the session again draws it anew. {where}")
+        except Exception:  # what is left to do is to go on
+            LOG.exception("nor could its words be shown")
+
+    def _folded(self, sections: Iterable[Section]) -> list[Section]:
+        """Finished turns that a summary stands for step behind it."""
+        folded = self._folding.folded if self._folding is not None else frozenset[str]()
+        keys = frozenset(message.id for turn in self._turns if turn.id in folded for message in turn.messages)
+        return folded_into(self._folding, keys, list(sections), self._transcript.column.changed)
+
+    def _put(self, fresh: Iterable[Section]) -> None:
+        """Sections in the place of those that show the same messages."""
+        made = {section.key: section for section in fresh}
+        sections = [made.get(section.key, section) for section in self._transcript.column.sections]
+        self._transcript.rearrange(self._folded(sections))
+
+    # The turn around it
+
+    def _turn_started(self, turn: Turn) -> None:
+        for message in turn.messages:
+            if message.role is Role.USER:
+                section = Section(message.id, Voice.USER)
+                section.add(spoken(message))
+                self._transcript.column.append(section)
+        self._transcript.follow()
+
+    def _over(self, turn: Turn, error: PonderError | None) -> None:
+        self._turns = (*self._turns, turn)
+        self._drop_bare()
+        live, self._live = self._live, None
+        if live is not None:
+            live.abandon()
+            self._transcript.column.changed(live.section)
+        self._calls.clear()
+        if self._broken:
+            self._broken = False
+            self._put(sections_of((turn,), self._showing))
+        if error is not None:
+            self._notice("error", error.message, error.advice)
+
+    # Everything else
+
+    def _notice(self, severity: str, text: str, advice: str) -> None:
+        role = {"error": "error", "warning": "warning"}.get(severity, "muted")
+        mark = {"error": "✗ ", "warning": "⚠ "}.get(severity, "· ")
+        self._count += 1
+        section = Section(f"notice:{self._count}", Voice.NOTICE)
+        section.add(Caption(Run(mark + printable(text), role)))
+        if advice:
+            section.add(Caption(Run("↳ " + printable(advice), "muted")))
+        self._transcript.column.append(section)

@@ -1,0 +1,152 @@
+"""What screens ask of the application: commands run, prompts sent, files attached, settings heard of."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Mapping
+from typing import TYPE_CHECKING
+
+from tui.commands.context import CommandContext, View
+from tui.commands.registry import Registry
+from tui.domain.blocks import Block
+from tui.domain.counting import noun
+from tui.domain.errors import ConfigError, ErrorKind, PonderError, ProviderError, UnknownModel, UsageError
+from tui.domain.events import AppEvent, ApprovalAsked, CompressionFinished, SettingsChanged, Severity, TurnFailed
+from tui.ui.command_screen import AppScreen
+from tui.ui.format_numbers import tokens
+from tui.ui.live_settings import follow_settings
+from tui.ui.terminal.notifications import Attention
+from tui.ui.theme.theme_styles import Ink
+from tui.ui.transcript.blocks import Fold
+from tui.ui.transcript.build import Showing
+
+if TYPE_CHECKING:
+    from tui.ui.app import PonderApp
+
+
+class AppShell:
+    """Implements ``Shell`` on top of the application."""
+
+    def __init__(self, app: PonderApp, keymap: Mapping[str, tuple[str, ...]]) -> None:
+        self._app = app
+        self._fold = Fold(str(app.desk.settings.layers().value("ui.thinking")))
+        self._context = CommandContext(desk=app.desk, screen=AppScreen(app), registry=app.registry)
+        self.keymap = keymap
+        self.attention = Attention(self._to_terminal)
+
+    @property
+    def registry(self) -> Registry:
+        """The command table."""
+        return self._app.registry
+
+    def ink(self) -> Ink:
+        """The theme's colours for line-drawn widgets."""
+        return self._app.theming.ink(self._app)
+
+    def showing(self) -> Showing:
+        """How thinking is shown."""
+        shown = bool(self._app.desk.settings.layers().value("reasoning.includeInResponse"))
+        return Showing(thinking=shown, fold=self._fold)
+
+    def step_thinking_view(self) -> Fold:
+        """The next of folded, peek, full, for all."""
+        self._fold = self._fold.next
+        self._app.chat.conversation.show(self.showing())
+        return self._fold
+
+    def context(self) -> CommandContext:
+        """What commands touch."""
+        return self._context
+
+    async def run_line(self, line: str) -> bool:
+        """Run a slash command; what is wrong with it is said. False where it was not typed right."""
+        try:
+            await self.registry.run_line(self._context, line)
+        except PonderError as error:
+            self.say(error.message, Severity.ERROR, error.advice)
+            return not isinstance(error, UsageError | UnknownModel | ConfigError)
+        return True
+
+    async def run_id(self, command: str) -> None:
+        """Run a command of the table."""
+        await self.guarded(self.registry.by_id(command).run(self._context, ""))
+
+    async def guarded(self, work: Awaitable[None]) -> None:
+        """Await it; what is wrong with it is said."""
+        try:
+            await work
+        except PonderError as error:
+            self.say(error.message, Severity.ERROR, error.advice)
+
+    @property
+    def edited_turn(self) -> str | None:
+        """The turn whose prompt is in the composer, to be replaced by what is sent."""
+        return self._app.chat.edit_mode.turn
+
+    def edit_again(self, turn_id: str | None) -> None:
+        """Go on with an edit that could not be sent."""
+        self._app.chat.edit_mode.begin(turn_id)
+
+    async def submit(self, blocks: tuple[Block, ...], replaced: str | None) -> None:
+        """Send a prompt; it takes the place of the turn ``replaced``."""
+        await self._app.editing.submit(blocks, replaced)
+
+    async def take_back(self) -> None:
+        """Put the last queued prompt back into the composer."""
+        await self._app.editing.take_back()
+
+    def attach(self, path: str) -> None:
+        """A file or image as a chip in the composer."""
+
+        async def read_and_insert() -> None:
+            block = await asyncio.to_thread(self._app.desk.drafts.read_attachment, path)
+            composer = self._app.chat.composer
+            composer.insert(composer.chips.attach(path.rpartition("/")[2], block) + " ")
+            composer.focus()
+
+        self._app.run_worker(self.guarded(read_and_insert()))
+
+    def say(self, text: str, severity: Severity = Severity.INFO, advice: str = "") -> None:
+        """A sentence that goes away by itself."""
+        self._app.say(text, severity, advice)
+
+    def _to_terminal(self, sequence: str) -> None:
+        driver = self._app._driver
+        if driver is not None:
+            driver.write(sequence)
+            driver.flush()
+
+    def heard(self, event: AppEvent) -> None:
+        """What concerns more than the chat screen."""
+        self._call_back(event)
+        match event:
+            case ApprovalAsked():
+                self._app.call_later(self._app.show_view, View.APPROVAL, event.call_id)
+            case SettingsChanged(values):
+                if "ui.thinking" in values:
+                    self._fold = Fold(str(values["ui.thinking"]))
+                if "ui.thinking" in values or "reasoning.includeInResponse" in values:
+                    self._app.chat.conversation.show(self.showing())
+                follow_settings(self._app, values)
+            case CompressionFinished(before, after, error="", summary=summary) if summary:
+                self.say(
+                    f"Compressed {tokens(before)} → {tokens(after)} {noun(after, 'token')}.",
+                    advice="/uncompress takes it back.",
+                )
+            case TurnFailed(turn, error):
+                self._app.editing.restore(turn)
+                if isinstance(error, ProviderError) and error.kind is ErrorKind.NO_KEY:
+                    self._ask_for_key()
+            case _:
+                pass
+
+    def _call_back(self, event: AppEvent) -> None:
+        view = self._app.chat.view()
+        wish = str(self._app.desk.settings.layers().value("ui.bell"))
+        title = view.title if view is not None else ""
+        self.attention.heard(event, wish, title, waiting=view is not None and bool(view.queue))
+
+    def _ask_for_key(self) -> None:
+        view = self._app.chat.view()
+        if view is not None and self._app.screen is self._app.chat:
+            self._app.call_later(self._app.show_view, View.KEY, view.spec.provider)

@@ -1,0 +1,192 @@
+"""Blocks of an Anthropic message: what is said when one opens, and what is known only when it closes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import field
+
+from tui.domain.blocks import Seal
+from tui.domain.fast_dataclass import dataclass
+from tui.domain.stream import (
+    BlockFinished,
+    BlockKind,
+    BlockSealed,
+    BlockStarted,
+    ProviderRemark,
+    StreamEvent,
+    TextDelta,
+    ThinkingDelta,
+    ToolArgsDelta,
+)
+from tui.domain.thinking import ThinkingForm
+from tui.wires.json_text import NotJSON, dumps, loads
+from tui.wires.read import Json, child, text
+
+KINDS: dict[str, BlockKind] = {
+    "text": "text",
+    "thinking": "thinking",
+    "redacted_thinking": "thinking",
+    "tool_use": "tool_call",
+}
+KIND_OF_DELTA: dict[str, BlockKind] = {
+    "text_delta": "text",
+    "citations_delta": "text",
+    "thinking_delta": "thinking",
+    "signature_delta": "thinking",
+    "input_json_delta": "tool_call",
+}
+"""What to open for a delta whose block never started; other deltas are not known and passed over."""
+
+
+Making = Callable[[int, str], StreamEvent]
+CARRIERS: dict[BlockKind, tuple[str, Making | None]] = {
+    "text": ("text", TextDelta),
+    "thinking": ("thinking", ThinkingDelta),
+    "tool_call": ("partial_json", ToolArgsDelta),
+    "opaque": ("partial_json", None),
+}
+"""The delta field that carries the text of such a block, and the event it becomes; items kept raw grow in silence."""
+
+
+@dataclass(slots=True)
+class OpenBlock:
+    """An open block: its number here, and what is only known to be complete when it stops."""
+
+    index: int
+    kind: BlockKind
+    raw: Json
+    carrier: str
+    delta: Making | None
+    json_pieces: list[str] | None
+    """Arguments so far; None where the block has none."""
+    signature: str = ""
+    citations: list[object] = field(default_factory=list)
+    extra: dict[str, str] = field(default_factory=dict)
+    """Text that deltas we do not know add to an item kept raw."""
+
+
+def open_block(index: int, kind: BlockKind, raw: Json) -> OpenBlock:
+    """A fresh one."""
+    carrier, delta = CARRIERS.get(kind, ("", None))
+    return OpenBlock(index, kind, raw, carrier, delta, [] if kind in ("tool_call", "opaque") else None)
+
+
+def opening(block: OpenBlock) -> list[StreamEvent]:
+    """What its start says, text that came with it included."""
+    return OPENERS.get(text(block.raw, "type"), _open_opaque)(block)
+
+
+def taking(block: OpenBlock, delta: Json) -> list[StreamEvent]:
+    """What one delta says, of whatever kind."""
+    if piece := text(delta, block.carrier):
+        if block.json_pieces is not None:
+            block.json_pieces.append(piece)
+        return [] if block.delta is None else [block.delta(block.index, piece)]
+    name = text(delta, "type")
+    if name == "signature_delta" and block.kind == "thinking":
+        block.signature += text(delta, "signature")
+        return [BlockSealed(block.index, Seal(signature=block.signature))] if block.signature else []
+    if name == "citations_delta" and block.kind == "text":
+        block.citations.append(delta.get("citation"))
+    elif block.kind == "opaque":
+        for key, value in delta.items():
+            if key != "type" and isinstance(value, str):
+                block.extra[key] = block.extra.get(key, "") + value
+    return []
+
+
+def closing(block: OpenBlock, *, empty_signatures: bool) -> list[StreamEvent]:
+    """Its end, and its seal where that had to wait; nothing for a tool call whose arguments do not parse."""
+    index = block.index
+    if block.kind == "tool_call":
+        return _close_call(block)
+    if block.kind == "opaque":
+        return [BlockSealed(index, Seal(raw=_opaque_item(block))), BlockFinished(index)]
+    if block.citations:
+        return [BlockSealed(index, Seal(raw=dumps({"citations": block.citations}))), BlockFinished(index)]
+    if empty_signatures and not block.signature and text(block.raw, "type") == "thinking":
+        return [BlockSealed(index, Seal(signature="")), BlockFinished(index)]
+    return [BlockFinished(index)]
+
+
+def _close_call(block: OpenBlock) -> list[StreamEvent]:
+    arguments = "".join(block.json_pieces or ())
+    if not arguments.strip():
+        whole_input = block.raw.get("input")
+        arguments = dumps(whole_input if whole_input is not None else {})
+        return [ToolArgsDelta(block.index, arguments), BlockFinished(block.index)]
+    try:
+        loads(arguments)
+    except NotJSON:
+        return []
+    return [BlockFinished(block.index)]
+
+
+def _open_text(block: OpenBlock) -> list[StreamEvent]:
+    events: list[StreamEvent] = [BlockStarted(block.index, "text")]
+    if words := text(block.raw, "text"):
+        events.append(TextDelta(block.index, words))
+    citations = block.raw.get("citations")
+    if isinstance(citations, list):
+        block.citations.extend(citations)
+    return events
+
+
+def _open_thinking(block: OpenBlock) -> list[StreamEvent]:
+    events: list[StreamEvent] = [BlockStarted(block.index, "thinking")]
+    if words := text(block.raw, "thinking"):
+        events.append(ThinkingDelta(block.index, words))
+    if signature := text(block.raw, "signature"):
+        block.signature = signature
+        events.append(BlockSealed(block.index, Seal(signature=signature)))
+    return events
+
+
+def _open_redacted(block: OpenBlock) -> list[StreamEvent]:
+    return [
+        BlockStarted(block.index, "thinking", form=ThinkingForm.HIDDEN),
+        BlockSealed(block.index, Seal(encrypted=text(block.raw, "data"))),
+    ]
+
+
+def _open_call(block: OpenBlock) -> list[StreamEvent]:
+    events: list[StreamEvent] = [
+        BlockStarted(block.index, "tool_call", name=text(block.raw, "name"), call_id=text(block.raw, "id") or None)
+    ]
+    caller = child(block.raw, "caller")
+    if caller and caller.get("type") != "direct":
+        # A call made by server-run code belongs to that code and must say so when it goes back.
+        events.append(BlockSealed(block.index, Seal(raw=dumps({"caller": caller}))))
+    return events
+
+
+def _open_opaque(block: OpenBlock) -> list[StreamEvent]:
+    label = text(block.raw, "type")
+    events: list[StreamEvent] = [BlockStarted(block.index, "opaque", name=label)]
+    answering = text(block.raw, "to", "model")
+    if label == "fallback" and answering:
+        events.append(ProviderRemark("fallback", f"{answering} answers in place of {text(block.raw, 'from', 'model')}"))
+    return events
+
+
+OPENERS: dict[str, Callable[[OpenBlock], list[StreamEvent]]] = {
+    "text": _open_text,
+    "thinking": _open_thinking,
+    "redacted_thinking": _open_redacted,
+    "tool_use": _open_call,
+}
+
+
+def _opaque_item(block: OpenBlock) -> str:
+    """The item as it would have come whole, from its start and its deltas."""
+    item = dict(block.raw)
+    for key, piece in block.extra.items():
+        before = item.get(key)
+        item[key] = (before if isinstance(before, str) else "") + piece
+    arguments = "".join(block.json_pieces or ())
+    if arguments.strip():
+        try:
+            item["input"] = loads(arguments)
+        except NotJSON:
+            item["input"] = {}
+    return dumps(item)

@@ -1,0 +1,228 @@
+"""The Anthropic Messages wire, the way out: a request as the API takes it. Nothing is decided here, only spelled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import assert_never
+
+from tui.catalog.quirks import Quirks
+from tui.domain.blocks import Block, ImageBlock, OpaqueBlock, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
+from tui.domain.lazy_regex import late_pattern
+from tui.domain.messages import Role
+from tui.domain.request import ChatRequest, OutgoingMessage, ToolSchema
+from tui.wires.json_text import NotJSON, loads
+from tui.wires.merge_fields import merge_fields
+from tui.wires.read import Json, children, text
+from tui.wires.wire import Encoded
+
+PATH = "/v1/messages"
+MAX_TOKENS_UNKNOWN = 8192
+"""Sent when nobody knows the model's limit: the field is mandatory, and every model takes this much."""
+CONTINUES = "(conversation continues)"
+"""The API wants the user to speak first."""
+BETA = "anthropic-beta"
+
+Item = dict[str, object]
+
+
+def encode(request: ChatRequest, quirks: Quirks) -> Encoded:
+    """Path, headers and body."""
+    body: dict[str, object] = {
+        "model": request.model,
+        "max_tokens": _max_tokens(request),
+        "messages": _messages(request.outgoing.messages),
+    }
+    if request.system.strip():
+        body["system"] = request.system
+    if request.tools:
+        body["tools"] = [_tool(tool) for tool in request.tools]
+    if request.stream:
+        body["stream"] = True
+    if _may_sample(request, quirks):
+        sampling = {"temperature": request.temperature, "top_p": request.top_p}
+        body.update({name: value for name, value in sampling.items() if value is not None})
+    merge_fields(body, request.plan.fields)
+    merge_fields(body, request.extra_body)
+    return Encoded(path=PATH, body=body, headers=_headers(request.plan.headers, quirks))
+
+
+def _max_tokens(request: ChatRequest) -> int:
+    """The plan's own limit first: its budget was made to fit below it."""
+    for limit in (request.plan.max_output, request.max_output):
+        if limit is not None:
+            return limit
+    return MAX_TOKENS_UNKNOWN
+
+
+def _may_sample(request: ChatRequest, quirks: Quirks) -> bool:
+    thinking = request.plan.fields.get("thinking")
+    thinks = isinstance(thinking, Mapping) and thinking.get("type") in ("enabled", "adaptive")
+    return not (quirks.forbids_sampling or quirks.never_sampling or thinks)
+
+
+def _headers(extra: Mapping[str, str], quirks: Quirks) -> dict[str, str]:
+    headers = {"anthropic-version": quirks.version}
+    betas: list[str] = []
+    for name, value in extra.items():
+        if name.lower() == BETA:
+            betas += [beta.strip() for beta in value.split(",") if beta.strip()]
+        else:
+            headers[name.lower()] = value
+    if betas:
+        headers[BETA] = ",".join(dict.fromkeys(betas))
+    return headers
+
+
+def _tool(tool: ToolSchema) -> Item:
+    return {"name": tool.name, "description": tool.description, "input_schema": {"type": "object", **tool.parameters}}
+
+
+# messages
+
+
+class CallIds:
+    """Tool call ids as the API takes them: other characters replaced, cut to length, each used once."""
+
+    LONGEST = 64
+    _REFUSED = late_pattern(r"[^A-Za-z0-9_-]")
+
+    def __init__(self) -> None:
+        self._used: set[str] = set()
+        self._unanswered: dict[str, list[str]] = {}
+
+    def of_call(self, call_id: str) -> str:
+        """A call's id on the wire."""
+        spelled = self._spelled(call_id)
+        number = 2
+        while spelled in self._used:
+            ending = f"_{number}"
+            spelled = self._spelled(call_id)[: self.LONGEST - len(ending)] + ending
+            number += 1
+        self._used.add(spelled)
+        self._unanswered.setdefault(call_id, []).append(spelled)
+        return spelled
+
+    def of_result(self, call_id: str) -> str:
+        """The id of the call that this result answers."""
+        waiting = self._unanswered.get(call_id)
+        return waiting.pop(0) if waiting else self._spelled(call_id)
+
+    def _spelled(self, call_id: str) -> str:
+        return self._REFUSED.sub("_", call_id)[: self.LONGEST] or "call"
+
+
+def _messages(outgoing: tuple[OutgoingMessage, ...]) -> list[Item]:
+    """Roles alternate and the user is first; calls end what the assistant says, results open what the user says."""
+    ids = CallIds()
+    spoken: list[tuple[str, list[Item]]] = []
+    for message in outgoing:
+        role = "assistant" if message.role is Role.ASSISTANT else "user"
+        items = [item for block in message.blocks for item in _items(block, ids)]
+        if not items:
+            continue
+        if not spoken and role == "assistant":
+            spoken.append(("user", [{"type": "text", "text": CONTINUES}]))
+        if spoken and spoken[-1][0] == role:
+            spoken[-1][1].extend(items)
+        else:
+            spoken.append((role, items))
+    return [{"role": role, "content": sorted(items, key=_place)} for role, items in spoken]
+
+
+def _place(item: Item) -> int:
+    """Anything between a call and its result is refused, on either side; all else keeps its order."""
+    return {"tool_result": -1, "tool_use": 1}.get(str(item.get("type")), 0)
+
+
+def _items(block: Block, ids: CallIds) -> Iterator[Item]:
+    """A block as the API spells it; blank text, which it refuses, is not said."""
+    match block:
+        case TextBlock():
+            if block.text.strip():
+                yield _text(block)
+        case ThinkingBlock():
+            yield _thinking(block)
+        case ToolCallBlock():
+            yield _call(block, ids)
+        case ToolResultBlock():
+            yield _result(block, ids)
+        case ImageBlock():
+            yield _image(block)
+        case OpaqueBlock():
+            yield from _opaque(block.raw)
+        case _:
+            assert_never(block)
+
+
+def _text(block: TextBlock) -> Item:
+    item: Item = {"type": "text", "text": block.text}
+    if block.seal is not None and block.seal.raw is not None:
+        citations = [_citation(citation) for citation in children(_json(block.seal.raw), "citations")]
+        if citations:
+            item["citations"] = citations
+    return item
+
+
+def _citation(citation: Json) -> Item:
+    """As it came, but for the one field the API says and does not take."""
+    return {key: value for key, value in citation.items() if key != "file_id"}
+
+
+def _thinking(block: ThinkingBlock) -> Item:
+    seal = block.seal
+    if seal is not None and seal.encrypted is not None:
+        return {"type": "redacted_thinking", "data": seal.encrypted}
+    signature = seal.signature if seal is not None else None
+    return {"type": "thinking", "thinking": block.text, "signature": signature or ""}
+
+
+def _call(block: ToolCallBlock, ids: CallIds) -> Item:
+    arguments = _json(block.arguments)
+    item: Item = {
+        "type": "tool_use",
+        "id": ids.of_call(block.call_id),
+        "name": block.name,
+        "input": arguments if isinstance(arguments, dict) else {},
+    }
+    if block.seal is not None and block.seal.raw is not None:
+        caller = _json(block.seal.raw)
+        if isinstance(caller, dict) and "caller" in caller:
+            item["caller"] = caller["caller"]
+    return item
+
+
+def _result(block: ToolResultBlock, ids: CallIds) -> Item:
+    """What a failed call says is text only: the API refuses pictures beside ``is_error``."""
+    content: list[Item] = []
+    for part in block.content:
+        if isinstance(part, ImageBlock):
+            content.append({"type": "text", "text": "[image omitted]"} if block.failed else _image(part))
+        elif part.text.strip():
+            content.append({"type": "text", "text": part.text})
+    item: Item = {"type": "tool_result", "tool_use_id": ids.of_result(block.call_id), "content": content}
+    if block.failed:
+        item["is_error"] = True
+    return item
+
+
+def _image(block: ImageBlock) -> Item:
+    if block.data is None and block.url is not None:
+        return {"type": "image", "source": {"type": "url", "url": block.url}}
+    return {"type": "image", "source": {"type": "base64", "media_type": block.media_type, "data": block.data or ""}}
+
+
+def _opaque(raw: str) -> Iterator[Item]:
+    """The item as it came; one that was cut off before it said what it is cannot go back."""
+    item = _json(raw)
+    if isinstance(item, dict) and text(item, "type"):
+        content = item.get("content")
+        if isinstance(content, dict):
+            content.pop("abort_reason", None)  # said of a fetched page, refused when it goes back
+        yield item
+
+
+def _json(words: str) -> object:
+    try:
+        return loads(words) if words.strip() else None
+    except NotJSON:
+        return None

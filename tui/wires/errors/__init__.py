@@ -1,0 +1,1 @@
+"""Provider errors: shape, kind, wording, retry delay."""

@@ -1,0 +1,294 @@
+"""What a provider's error means: one kind, whether trying again can help, and a sentence of advice.
+
+Decided by code and type where they are unmistakable, by status where it is, and only then by what the text says;
+phrases that mean a rate limit are looked for before those that mean a full context window, because
+"too many tokens" is said for both.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+from tui.domain.errors import RETRYABLE_KINDS, ErrorKind, ProviderError
+from tui.wires.errors.body import ErrorParts, page_title, read_error
+from tui.wires.errors.message_text import printable_error
+from tui.wires.errors.phrases import (
+    BAD_SEAL,
+    BILLING,
+    CONTENT_FILTER,
+    CONTEXT_OVERFLOW,
+    KIND_OF_CODE,
+    NO_KEY_OR_WRONG,
+    NO_SUCH_MODEL,
+    NOT_TAKEN,
+    OVERLOADED,
+    RATE_LIMIT,
+    THINKING_MISSING,
+    TIMED_OUT,
+    refused_parameter,
+)
+from tui.wires.errors.retry_after import retry_hint
+from tui.wires.read import child, children, text
+from tui.wires.wire import Reply
+
+SET_A_KEY = "`ponder auth set NAME`"
+"""Where the provider is known, its name is put in."""
+ADVICE = {
+    ErrorKind.AUTH: f"The key was refused: {SET_A_KEY} sets another.",
+    ErrorKind.NO_KEY: f"Set a key with {SET_A_KEY}.",
+    ErrorKind.PERMISSION: "This account, region or network may not use it: choose another model or check the account.",
+    ErrorKind.BILLING: "The account has no quota or credit left: waiting will not help; check its billing page.",
+    ErrorKind.RATE_LIMIT: "Too many requests or tokens for now: wait a little, or choose another model.",
+    ErrorKind.OVERLOADED: "The provider is overloaded: try again shortly, or choose another model.",
+    ErrorKind.SERVER: "The provider failed on its side: try again.",
+    ErrorKind.TIMEOUT: "The provider took too long: try again.",
+    ErrorKind.CONFLICT: "The provider was busy with the same thing: try again.",
+    ErrorKind.NOT_FOUND: "Check the model's name with `ponder models`, and the provider's base URL.",
+    ErrorKind.INVALID_REQUEST: "The provider does not take the request as it is; `/context` shows what was sent.",
+    ErrorKind.UNSUPPORTED: "The model does not take this parameter: leave it out, or change the setting behind it.",
+    ErrorKind.BAD_SEAL: "The provider does not accept thinking sent back to it: send again without that thinking.",
+    ErrorKind.THINKING_MISSING: (
+        "The model requires its earlier thinking back: `/set reasoning.includeInContext auto` and "
+        "`/set reasoning.stripFromContext none` send it."
+    ),
+    ErrorKind.CONTEXT_OVERFLOW: "The conversation is too long for this model: `/compress` it.",
+    ErrorKind.TOO_LARGE: "The request has too many bytes: remove images or long tool results.",
+    ErrorKind.CONTENT_FILTER: "The provider's content filter stopped this: reword it.",
+    ErrorKind.NOT_A_STREAM: "Something between here and the provider answered: check the base URL, proxy and network.",
+    ErrorKind.BAD_FRAME: "The server sent something unreadable: try again.",
+}
+"""What to do, by kind; shown under the message."""
+
+NEVER_AGAIN = frozenset({400, 401, 402, 403, 404, 405, 413, 422})
+"""Statuses that say the same to the same request, whatever the text."""
+
+_KIND_OF_STATUS = {
+    401: ErrorKind.AUTH,
+    402: ErrorKind.BILLING,
+    408: ErrorKind.TIMEOUT,
+    409: ErrorKind.CONFLICT,
+    425: ErrorKind.CONFLICT,
+    504: ErrorKind.TIMEOUT,
+    522: ErrorKind.TIMEOUT,
+    524: ErrorKind.TIMEOUT,
+    529: ErrorKind.OVERLOADED,
+}
+_LAST_RESORT = {
+    403: ErrorKind.PERMISSION,
+    404: ErrorKind.NOT_FOUND,
+    405: ErrorKind.NOT_FOUND,
+    413: ErrorKind.TOO_LARGE,
+    429: ErrorKind.RATE_LIMIT,
+    503: ErrorKind.OVERLOADED,
+}
+_MAY_BE_ABOUT_OUTPUT = frozenset(
+    {ErrorKind.CONTEXT_OVERFLOW, ErrorKind.INVALID_REQUEST, ErrorKind.UNSUPPORTED, ErrorKind.TOO_LARGE}
+)
+"""Kinds that a refused output limit is classified as."""
+_REQUEST_IDS = ("x-request-id", "request-id", "x-generation-id", "x-oneapi-request-id", "cf-ray")
+_NO_HEADERS: Mapping[str, str] = {}
+_TEXT_RULES: tuple[tuple[re.Pattern[str], ErrorKind], ...] = (
+    (BILLING, ErrorKind.BILLING),
+    (THINKING_MISSING, ErrorKind.THINKING_MISSING),
+    (BAD_SEAL, ErrorKind.BAD_SEAL),
+    (RATE_LIMIT, ErrorKind.RATE_LIMIT),
+    (CONTEXT_OVERFLOW, ErrorKind.CONTEXT_OVERFLOW),
+    (CONTENT_FILTER, ErrorKind.CONTENT_FILTER),
+    (OVERLOADED, ErrorKind.OVERLOADED),
+    (NOT_TAKEN, ErrorKind.UNSUPPORTED),
+    (NO_KEY_OR_WRONG, ErrorKind.AUTH),
+    (NO_SUCH_MODEL, ErrorKind.NOT_FOUND),
+    (TIMED_OUT, ErrorKind.TIMEOUT),
+)
+
+
+def provider_error(  # noqa: PLR0913 - each is an independent fact of a refusal, all by name
+    *,
+    status: int | None,
+    message: str,
+    code: str | None = None,
+    type_: str | None = None,
+    param: str | None = None,
+    headers: Mapping[str, str] = _NO_HEADERS,
+    retry_after_s: float | None = None,
+    request_id: str | None = None,
+) -> ProviderError:
+    """The error for what a provider said; ``status`` is None for one reported inside a stream."""
+    status = _status(status, code)
+    kind = error_kind(status=status, message=message, code=code, type_=type_)
+    room = None
+    if kind in _MAY_BE_ABOUT_OUTPUT:
+        from tui.wires.output_limit import output_room  # only wanted for refusals
+
+        room = output_room(message)
+    if kind is ErrorKind.UNSUPPORTED:
+        param = param or refused_parameter(message[:2000])
+    if retry_after_s is None:
+        retry_after_s = retry_hint(headers, None, message, status=status)
+    if request_id is None:
+        request_id = next((headers[name] for name in _REQUEST_IDS if headers.get(name)), None)
+    return ProviderError(
+        kind,
+        printable_error(message) or _nothing_said(status, code or type_),
+        status=status,
+        code=printable_error(code or type_ or "") or None,
+        param=printable_error(param) if param else None,
+        retryable=_retryable(kind, status, headers),
+        retry_after_s=retry_after_s,
+        request_id=printable_error(request_id) if request_id else None,
+        output_room=room,
+        advice=ADVICE.get(kind, ""),
+    )
+
+
+def reported_error(parts: ErrorParts) -> ProviderError:
+    """The error for one reported inside a stream."""
+    hint = retry_hint(_NO_HEADERS, parts.body, parts.message)
+    return provider_error(
+        status=None,
+        message=parts.message,
+        code=parts.code,
+        type_=parts.type,
+        param=parts.param,
+        retry_after_s=hint,
+    )
+
+
+def refused(reply: Reply) -> ProviderError:
+    """What an HTTP answer that is no stream means: JSON in any of its shapes, a page, plain words, or nothing."""
+    parts = read_error(reply.body)
+    if parts is None:
+        title = page_title(reply.body)
+        if title is not None:
+            return _page(reply, title)
+        parts = ErrorParts(message=_plain_words(reply))
+    if parts.body is not None and _per_day_quota(parts.body):
+        parts = replace(parts, type="insufficient_quota", code="insufficient_quota")
+    return provider_error(
+        status=reply.status,
+        message=parts.message,
+        code=parts.code,
+        type_=parts.type,
+        param=parts.param,
+        headers=reply.headers,
+        retry_after_s=retry_hint(reply.headers, parts.body, parts.message, status=reply.status),
+    )
+
+
+def _plain_words(reply: Reply) -> str:
+    words = reply.body[:2000].decode("utf-8", "replace").strip()
+    return words if "\ufffd" not in words else ""
+
+
+def _page(reply: Reply, title: str) -> ProviderError:
+    kind = ErrorKind.PERMISSION if reply.status == 403 else ErrorKind.NOT_A_STREAM
+    retryable = reply.status >= 500
+    named = printable_error(title)
+    return ProviderError(
+        kind,
+        f"An HTML page came instead of an answer (HTTP {reply.status}){': ' + named if named else ''}",
+        status=reply.status,
+        retryable=retryable,
+        retry_after_s=retry_hint(reply.headers, status=reply.status) if retryable else None,
+        advice=ADVICE[ErrorKind.NOT_A_STREAM],
+    )
+
+
+def _per_day_quota(body: object) -> bool:
+    """Google names the quota that ran out; one counted by the day is not worth waiting for."""
+    if isinstance(body, list):
+        body = body[0] if body else None
+    for detail in children(child(body, "error"), "details"):
+        if text(detail, "@type").endswith("QuotaFailure"):
+            for violation in children(detail, "violations"):
+                if "PerDay" in text(violation, "quotaId") or violation.get("quotaValue") in ("0", 0):
+                    return True
+    return False
+
+
+def error_kind(*, status: int | None, message: str, code: str | None = None, type_: str | None = None) -> ErrorKind:
+    """How it failed."""
+    words = message[:8000]
+    by_code = _by_code(code, type_)
+    if by_code is not None and not _says_less(by_code, status):
+        return by_code
+    if status in _KIND_OF_STATUS:
+        return _KIND_OF_STATUS[status]
+    by_text = _by_text(status, words)
+    return by_text or by_code or _by_status(status)
+
+
+def _status(status: int | None, code: str | None) -> int | None:
+    """In-band errors often carry the status they would have had as their code."""
+    if status is not None and status >= 300:
+        return status
+    return int(code) if code and code.isascii() and code.isdigit() and 400 <= int(code[:6]) <= 599 else None
+
+
+def _by_code(code: str | None, type_: str | None) -> ErrorKind | None:
+    for word in (code, type_):
+        kind = KIND_OF_CODE.get(word.strip().lower()) if word else None
+        if kind is not None:
+            return kind
+    return None
+
+
+_VAGUE = frozenset(
+    {
+        ErrorKind.INVALID_REQUEST,
+        ErrorKind.RATE_LIMIT,
+        ErrorKind.SERVER,
+        ErrorKind.PERMISSION,
+        ErrorKind.NOT_FOUND,
+        ErrorKind.TOO_LARGE,
+    }
+)
+"""Kinds whose codes are said for more exact ones too, so the text is asked before the code is believed."""
+
+
+def _says_less(kind: ErrorKind, status: int | None) -> bool:
+    return kind in _VAGUE or (kind is ErrorKind.AUTH and status not in (None, 401))
+
+
+def _by_text(status: int | None, words: str) -> ErrorKind | None:
+    for phrase, kind in _TEXT_RULES:
+        if phrase.search(words) and _plausible(kind, status):
+            return kind
+    return None
+
+
+def _plausible(kind: ErrorKind, status: int | None) -> bool:
+    """Whether a status leaves room for what the text says."""
+    if status is None or status in (400, 422):
+        return True
+    if status >= 500:
+        return kind in (ErrorKind.CONTEXT_OVERFLOW, ErrorKind.OVERLOADED, ErrorKind.RATE_LIMIT, ErrorKind.BAD_SEAL)
+    if status == 404:
+        return kind is ErrorKind.BAD_SEAL
+    if status == 403:
+        return kind in (ErrorKind.BILLING, ErrorKind.CONTENT_FILTER, ErrorKind.AUTH)
+    return kind not in (ErrorKind.NOT_FOUND, ErrorKind.AUTH, ErrorKind.UNSUPPORTED, ErrorKind.TIMEOUT)
+
+
+def _by_status(status: int | None) -> ErrorKind:
+    if status is None:
+        return ErrorKind.OTHER
+    if status in _LAST_RESORT:
+        return _LAST_RESORT[status]
+    if status >= 500:
+        return ErrorKind.SERVER
+    return ErrorKind.REDIRECT if status < 400 else ErrorKind.INVALID_REQUEST
+
+
+def _retryable(kind: ErrorKind, status: int | None, headers: Mapping[str, str]) -> bool:
+    asked = headers.get("x-should-retry", "").strip().lower()
+    if asked in ("true", "false"):
+        return asked == "true"
+    return kind in RETRYABLE_KINDS and status not in NEVER_AGAIN
+
+
+def _nothing_said(status: int | None, code: str | None) -> str:
+    known = f"HTTP status {status}" if status else "no status"
+    return f"The provider gave no reason ({known}{', ' + printable_error(code) if code else ''})"

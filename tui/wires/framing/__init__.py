@@ -1,0 +1,1 @@
+"""Bytes of a response body to frames."""

@@ -1,0 +1,213 @@
+"""A response body of whatever framing, driven through a decoder: the one reader that backends and commands share.
+
+What a body is, is decided by its first bytes; the content type only tips the scale, because servers get it wrong.
+The charset is never looked at: all of this is UTF-8.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+
+from tui.domain.errors import ErrorKind, ProviderError
+from tui.domain.lazy_regex import late_pattern
+from tui.domain.stream import StreamEvent
+from tui.wires.framing.json_array import JsonArrayFramer
+from tui.wires.framing.ndjson import NdjsonFramer
+from tui.wires.framing.sse import BOM, STRAY_CAP, STREAM_CAP, SseFramer, too_large
+from tui.wires.json_text import NotJSON, loads
+from tui.wires.wire import Decoder, Frame, Wire
+
+SSE_FIELD = late_pattern(rb"(?:data|event|id|retry)?:|error: ?\{|(?:data|event|id|retry)[\r\n]")
+SSE_FIELD_CUT = late_pattern(rb"d|da|dat|data|e|ev|eve|even|event|i|id|r|re|ret|retr|retry")
+TITLE = late_pattern(rb"<title[^>]{0,200}>(.{0,400}?)</title", re.IGNORECASE | re.DOTALL)
+PAGE_CAP = 64 * 1024
+"""Bytes of a page that are kept to find out what it says."""
+SHOWN = 200
+"""Characters shown of a page that is no answer."""
+
+Framer = SseFramer | NdjsonFramer | JsonArrayFramer
+
+
+class BodyReader:
+    """``feed`` chunks cut anywhere, then ``finish`` once.
+
+    Events that came before a fault are never lost: ``feed`` returns them and keeps the fault in ``fault``; the next
+    ``feed``, or ``finish``, raises it. Every fault is a ProviderError.
+    """
+
+    def __init__(self, wire: Wire, decoder: Decoder, content_type: str | None = None) -> None:
+        self._decoder = decoder
+        self._line_by_line = wire.framing == "ndjson"
+        self._says_sse = "event-stream" in (content_type or "").lower()
+        self._held: list[bytes] = []
+        self._held_size = 0
+        self._framer: Framer | None = None
+        self._feed: Callable[[bytes], list[StreamEvent]] = self._sniff
+        self._finish: Callable[[], list[StreamEvent]] = self._finish_frames
+        self.fault: ProviderError | None = None
+        """What broke the body after the events returned last."""
+
+    def feed(self, chunk: bytes) -> Sequence[StreamEvent]:
+        """Events of the next bytes."""
+        if self.fault is not None:
+            raise self.fault
+        try:
+            if self._framer is None:
+                return self._feed(chunk)
+            frames = self._framer.feed(chunk)
+            if len(frames) == 1:
+                return self._decoder.feed(frames[0])
+        except ProviderError as fault:
+            self.fault = fault
+            return []
+        return self._decode(frames)
+
+    def finish(self) -> list[StreamEvent]:
+        """End of bytes: the closing events. A body that does not end as its wire ends raises."""
+        if self.fault is not None:
+            raise self.fault
+        events = self._finish()
+        if self.fault is not None:
+            raise self.fault
+        return events
+
+    def _sniff(self, chunk: bytes) -> list[StreamEvent]:
+        """Wait for the first byte that says something; blank lines before it are keep-alives."""
+        self._hold(chunk)
+        body = self._body()
+        if BOM.startswith(body):
+            return []
+        lead = body.removeprefix(BOM)
+        if lead.isspace() and len(lead) < PAGE_CAP:
+            self._held = [lead[max(lead.rfind(b"\n"), lead.rfind(b"\r")) + 1 :]]
+            return []
+        return self._settle(body, lead)
+
+    def _settle(self, body: bytes, lead: bytes) -> list[StreamEvent]:
+        first = lead.lstrip()[:1]
+        if first == b"{":
+            return self._become(self._probe_lines if self._line_by_line else self._gather_whole, self._finish_whole)
+        if first == b"[":
+            return self._become_framed(JsonArrayFramer(), lead)
+        line = lead.lstrip(b"\r\n")
+        if first != b"<" and (self._says_sse or SSE_FIELD.match(line)):
+            return self._become_framed(SseFramer(), body)
+        if SSE_FIELD_CUT.fullmatch(line):
+            return []
+        return self._become(self._gather_page, self._finish_page)
+
+    def _become(
+        self, feed: Callable[[bytes], list[StreamEvent]], finish: Callable[[], list[StreamEvent]]
+    ) -> list[StreamEvent]:
+        self._feed, self._finish = feed, finish
+        body, self._held, self._held_size = self._body(), [], 0
+        return feed(body.removeprefix(BOM))
+
+    def _become_framed(self, framer: Framer, body: bytes) -> list[StreamEvent]:
+        self._framer = framer
+        self._finish = self._finish_frames
+        self._held, self._held_size = [], 0
+        return self._decode(framer.feed(body))
+
+    def _decode(self, frames: Iterable[Frame]) -> list[StreamEvent]:
+        events: list[StreamEvent] = []
+        feed = self._decoder.feed
+        try:
+            for frame in frames:
+                events += feed(frame)
+        except ProviderError as fault:
+            self.fault = fault
+        return events
+
+    def _finish_frames(self) -> list[StreamEvent]:
+        events: list[StreamEvent] = []
+        if self._framer is not None:
+            events = self._decode(self._framer.finish())
+            if isinstance(self._framer, SseFramer) and not self._decoder.complete:
+                events += self._decode(_said_between_events(self._framer))
+            if isinstance(self._framer, SseFramer) and not self._decoder.complete and self._framer.unterminated:
+                from tui.wires.framing.malformed import unseparated_events
+
+                events += self._decode(unseparated_events(self._framer.unterminated))
+        if self.fault is None:
+            events += self._decoder.finish()
+        return events
+
+    def _probe_lines(self, chunk: bytes) -> list[StreamEvent]:
+        """A wire of lines may still answer with one JSON body over many lines: the first line tells."""
+        self._hold(chunk)
+        if b"\n" not in chunk:
+            return []
+        body = self._body()
+        first, _, _ = body.lstrip().partition(b"\n")
+        try:
+            loads(first)
+        except NotJSON:
+            self._feed = self._gather_whole
+            return []
+        return self._become_framed(NdjsonFramer(), body)
+
+    def _gather_whole(self, chunk: bytes) -> list[StreamEvent]:
+        self._hold(chunk)
+        return []
+
+    def _finish_whole(self) -> list[StreamEvent]:
+        try:
+            return list(self._decoder.feed_whole(self._body()))
+        except NotJSON:
+            from tui.wires.framing.malformed import bare_lines
+
+            frames = bare_lines(self._body())
+            if not frames:
+                raise
+        return [*self._decode(frames), *self._decoder.finish()]
+
+    def _gather_page(self, chunk: bytes) -> list[StreamEvent]:
+        self._hold(chunk)
+        if self._held_size >= PAGE_CAP:
+            raise no_answer(self._body())
+        return []
+
+    def _finish_page(self) -> list[StreamEvent]:
+        raise no_answer(self._body())
+
+    def _hold(self, chunk: bytes) -> None:
+        self._held.append(chunk)
+        self._held_size += len(chunk)
+        if self._held_size > STREAM_CAP:
+            raise too_large("an answer", STREAM_CAP)
+
+    def _body(self) -> bytes:
+        body = b"".join(self._held)
+        self._held = [body]
+        return body
+
+
+def no_answer(page: bytes) -> ProviderError:
+    """The error for a page of a proxy, a gateway, a captive portal: its title, or how it begins."""
+    page = page[:PAGE_CAP]
+    titled = TITLE.search(page)
+    from html import unescape
+
+    words = unescape((titled.group(1) if titled else page).decode("utf-8", "replace"))
+    shown = " ".join("".join(mark if mark.isprintable() else " " for mark in words[: 2 * SHOWN]).split())[:SHOWN]
+    what = "a web page" if page.lstrip().startswith(b"<") else "something that is no answer"
+    return ProviderError(ErrorKind.NOT_A_STREAM, f"The server sent {what}: {shown}")
+
+
+def _said_between_events(framer: SseFramer) -> list[Frame]:
+    """JSON with an error in it, plain between the events or as a last event without its end: servers fail that way."""
+    last = framer.unterminated
+    if last.startswith(b"error:"):
+        return [("error", last[6:].strip())]
+    for said in (framer.stray, last[last.rfind(b"data:") + 5 :] if b"data:" in last[:STRAY_CAP] else last):
+        if len(said) > STRAY_CAP or not said.lstrip().startswith(b"{"):
+            continue
+        try:
+            value = loads(said)
+        except NotJSON:
+            continue
+        if isinstance(value, dict) and "error" in value:
+            return [("", said)]
+    return []

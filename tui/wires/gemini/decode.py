@@ -1,0 +1,356 @@
+"""The Gemini generateContent wire, the way back: response chunks to events, refusals to errors.
+
+The way out is spelled in ``gemini_encode``. There is no end marker: a finish reason is the end, unless more content
+follows it (code run by the server does that), so the response is finished at the end of the bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from orjson import JSONDecodeError
+from orjson import loads as loads_plain
+
+from tui.catalog.quirks import Quirks
+from tui.domain.blocks import Seal
+from tui.domain.errors import ErrorKind, ProviderError
+from tui.domain.messages import WireName
+from tui.domain.request import ChatRequest
+from tui.domain.stream import (
+    BlockFinished,
+    BlockSealed,
+    BlockStarted,
+    Finish,
+    ImageData,
+    ResponseFinished,
+    ResponseStarted,
+    Stop,
+    StreamEvent,
+    TextDelta,
+    ThinkingDelta,
+    ToolArgsDelta,
+    UsageReported,
+)
+from tui.domain.thinking import ThinkingForm
+from tui.domain.usage import Usage
+from tui.wires.errors.body import ErrorParts, error_parts
+from tui.wires.errors.classify import refused, reported_error
+from tui.wires.gemini.encode import encode
+from tui.wires.gemini.partial_args import put_pieces
+from tui.wires.gemini.response_end import FINISHES, usage_of
+from tui.wires.json_text import NotJSON, dumps, loads
+from tui.wires.read import Json, child, maybe_text, text
+from tui.wires.wire import Encoded, Frame, Framing, Reply
+
+NOTHING: tuple[StreamEvent, ...] = ()
+
+# decoder state
+
+MODIFIERS = frozenset({"thought", "thoughtSignature", "videoMetadata", "partMetadata"})
+"""Part fields that say something about the part; the one other field is what the part is."""
+
+
+class GeminiDecoder:
+    """One response: parts become blocks in order; only the last one can be open."""
+
+    def __init__(self, *, usage_merged: bool = True) -> None:
+        self.complete = False
+        self.usage_raw: Mapping[str, object] | None = None
+        self._usage: dict[str, object] = {}
+        self._usage_merged = usage_merged
+        self._usage_told: Usage | None = None
+        self._started = False
+        self._response_id = ""
+        self._next_index = 0
+        self._open_index: int | None = None
+        """Index of the text or thinking block that the next part may go on with."""
+        self._open_thinks = False
+        self._ordinary = 0
+        """Fields of a part that goes on with the open block: 1 for text, 2 for thinking, 0 where nothing may yet."""
+        self._open_call: int | None = None
+        """Index of the call whose arguments are still coming in pieces."""
+        self._arguments: dict[str, object] = {}
+        self._call_ids: set[str] = set()
+        self._last_label = ""
+        self._stop = Stop(Finish.OTHER)
+        self._bad_frame: NotJSON | None = None
+
+    def feed(self, frame: Frame) -> Sequence[StreamEvent]:
+        """Events of one frame: a chunk, or a list of them.
+
+        Nearly every chunk goes on with the open text or thinking and else says only usage; so that is tried first,
+        with nothing between the JSON and the event. The decode benchmark watches this path.
+        """
+        try:
+            chunk = loads_plain(frame[1])
+            (candidate,) = chunk["candidates"]
+            (part,) = candidate["content"]["parts"]
+            words = part["text"]
+            usage = chunk["usageMetadata"]
+            alone = len(part) == self._ordinary and "finishReason" not in candidate and "error" not in chunk
+            if not alone or not all(usage.values()):
+                return self._feed_any(frame)
+            thinks = self._open_thinks and part["thought"] is True
+        except (JSONDecodeError, KeyError, TypeError, ValueError, AttributeError):
+            return self._feed_any(frame)
+        index = self._open_index
+        if index is None or words.__class__ is not str or not words or thinks is not self._open_thinks:
+            return self._feed_any(frame)
+        self._usage.update(usage)
+        return (ThinkingDelta(index, words) if thinks else TextDelta(index, words),)
+
+    def _feed_any(self, frame: Frame) -> Sequence[StreamEvent]:
+        try:
+            chunk = loads(frame[1])
+        except NotJSON as fault:
+            self._bad_frame = self._bad_frame or fault
+            return NOTHING
+        return self._on_chunk(chunk) if isinstance(chunk, dict) else self._on_list(chunk)
+
+    def feed_whole(self, body: bytes) -> Sequence[StreamEvent]:
+        """Events of an unstreamed response, or of a list of chunks in one piece."""
+        answer = loads(body)
+        if not isinstance(answer, dict | list):
+            raise ProviderError(ErrorKind.NOT_A_STREAM, "The server's answer is not a response")
+        events = list(self._on_chunk(answer) if isinstance(answer, dict) else self._on_list(answer))
+        if not self._started:
+            raise ProviderError(ErrorKind.NOT_A_STREAM, "The server's answer is not a response")
+        events += self.finish()
+        return events
+
+    def finish(self) -> Sequence[StreamEvent]:
+        """End of bytes; a finish reason must have come."""
+        if not self.complete:
+            raise self._bad_frame or ProviderError(ErrorKind.TRUNCATED, "The stream ended before the answer did")
+        events = self._close_text()
+        events += self._report_usage()
+        stop = self._stop
+        if stop.finish is Finish.STOP and self._call_ids:
+            stop = Stop(Finish.TOOL_USE, stop.raw, stop.detail)
+        events.append(ResponseFinished(stop))
+        return events
+
+    # one per event
+
+    def _on_list(self, chunks: object) -> Sequence[StreamEvent]:
+        events: list[StreamEvent] = []
+        for chunk in chunks if isinstance(chunks, list) else ():
+            if isinstance(chunk, dict):
+                events += self._on_chunk(chunk)
+        return events
+
+    def _on_chunk(self, chunk: Json) -> Sequence[StreamEvent]:
+        if "error" in chunk:
+            raise reported_error(error_parts(chunk) or ErrorParts(message=""))
+        events: list[StreamEvent] = []
+        if not self._started:
+            if not ("candidates" in chunk or "usageMetadata" in chunk or "promptFeedback" in chunk):
+                return NOTHING
+            self._started = True
+            self._response_id = text(chunk, "responseId")
+            events.append(ResponseStarted(maybe_text(chunk, "modelVersion"), self._response_id or None))
+        usage = chunk.get("usageMetadata")
+        if isinstance(usage, dict):
+            self._on_usage(usage)
+            if self._usage_told is None:
+                events += self._report_usage()
+        candidates = chunk.get("candidates")
+        if isinstance(candidates, list) and candidates:
+            self._on_candidate(candidates[0], events)
+        if "promptFeedback" in chunk:
+            self._on_prompt_feedback(child(chunk, "promptFeedback"))
+        return events
+
+    def _on_candidate(self, candidate: object, events: list[StreamEvent]) -> None:
+        if not isinstance(candidate, dict) or candidate.get("index"):
+            return
+        before = len(events)
+        content = candidate.get("content")
+        parts = content.get("parts") if isinstance(content, dict) else None
+        if isinstance(parts, list):
+            for part in parts:
+                if isinstance(part, dict):
+                    self._on_part(part, events)
+        if self.complete and len(events) > before:
+            self.complete = False
+        reason = candidate.get("finishReason")
+        if isinstance(reason, str) and reason:
+            self._on_finish_reason(reason, candidate)
+
+    def _on_part(self, part: Json, events: list[StreamEvent]) -> None:
+        words = part.get("text")
+        if not isinstance(words, str):
+            self._on_other_part(part, events)
+            return
+        thinks = part.get("thought") is True
+        signature = part.get("thoughtSignature")
+        if not isinstance(signature, str) or not signature:
+            signature = None
+        if not words:
+            if signature is not None:
+                self._on_bare_signature(signature, events, thinks=thinks)
+            return
+        index = self._open_index
+        if index is None or self._open_thinks is not thinks:
+            index = self._open(events, thinks=thinks)
+        self._ordinary = 2 if thinks else 1
+        events.append(ThinkingDelta(index, words) if thinks else TextDelta(index, words))
+        if signature is not None:
+            events.append(BlockSealed(index, Seal(signature=signature)))
+            events += self._close_text()
+
+    def _on_bare_signature(self, signature: str, events: list[StreamEvent], *, thinks: bool) -> None:
+        """A signature on a part without words stays on a block of its own."""
+        events += self._close_text()
+        kind = "thinking" if thinks else "text"
+        index = self._new_index()
+        events += (
+            BlockStarted(index, "thinking", form=ThinkingForm.HIDDEN) if thinks else BlockStarted(index, "text"),
+            BlockSealed(index, Seal(signature=signature)),
+            BlockFinished(index),
+        )
+        self._last_label = kind
+
+    def _on_other_part(self, part: Json, events: list[StreamEvent]) -> None:
+        events += self._close_text()
+        label = next((key for key in part if key not in MODIFIERS), "")
+        signature = maybe_text(part, "thoughtSignature") or None
+        if label == "functionCall":
+            self._on_call(child(part, label), signature, events)
+        elif label in ("inlineData", "fileData") and _is_picture(part, label):
+            self._on_picture(child(part, label), signature, events)
+        elif label:
+            index = self._new_index()
+            events += (
+                BlockStarted(index, "opaque", name=label),
+                BlockSealed(index, Seal(signature=signature, raw=dumps(part))),
+                BlockFinished(index),
+            )
+        elif signature is not None:
+            self._on_bare_signature(signature, events, thinks=part.get("thought") is True)
+        self._last_label = label or self._last_label
+
+    def _on_call(self, call: Json, signature: str | None, events: list[StreamEvent]) -> None:
+        """A whole call, the start of one, or (without a name) the next piece of the one that is open."""
+        name = text(call, "name")
+        index = self._open_call
+        if index is None or name:
+            if not name and not call:
+                return
+            index = self._new_index()
+            own_id = maybe_text(call, "id") or None
+            call_id = own_id
+            if call_id is None or call_id in self._call_ids:
+                call_id = f"call_{self._response_id}_{index}" if self._response_id else f"call_{index}"
+            self._call_ids.add(call_id)
+            self._arguments = {}
+            events.append(BlockStarted(index, "tool_call", name=name, call_id=call_id))
+            if own_id is not None or signature is not None:
+                events.append(BlockSealed(index, Seal(id=own_id, signature=signature)))
+        whole_arguments = call.get("args")
+        if isinstance(whole_arguments, dict):
+            self._arguments.update(whole_arguments)
+        put_pieces(self._arguments, call)
+        if call.get("willContinue") is True:
+            self._open_call = index
+            return
+        self._open_call = None
+        events += (ToolArgsDelta(index, dumps(self._arguments)), BlockFinished(index))
+
+    def _on_picture(self, picture: Json, signature: str | None, events: list[StreamEvent]) -> None:
+        index = self._new_index()
+        events += (
+            BlockStarted(index, "image", name=text(picture, "mimeType")),
+            ImageData(index, maybe_text(picture, "data"), maybe_text(picture, "fileUri")),
+        )
+        if signature is not None:
+            events.append(BlockSealed(index, Seal(signature=signature)))
+        events.append(BlockFinished(index))
+
+    def _on_usage(self, usage: dict[str, object]) -> None:
+        """Readings are cumulative; one that lacks a count, or has 0, does not take the former back."""
+        if not self._usage_merged:
+            self._usage.clear()
+        values = usage.values()
+        if 0 in values or None in values:
+            self._usage.update((key, value) for key, value in usage.items() if value or key not in self._usage)
+        else:
+            self._usage.update(usage)
+        self.usage_raw = self._usage
+
+    def _on_finish_reason(self, reason: str, candidate: Json) -> None:
+        finish = FINISHES.get(reason.upper(), Finish.OTHER)
+        detail = maybe_text(candidate, "continuationToken") if finish is Finish.CONTINUATION else None
+        self._stop = Stop(finish, reason, detail or maybe_text(candidate, "finishMessage"))
+        # Code to be run by the server is answered in the same response, so a stop on it is one in between.
+        self._ordinary = 0
+        self.complete = not (finish is Finish.STOP and self._last_label == "executableCode")
+
+    def _on_prompt_feedback(self, feedback: Json) -> None:
+        if reason := text(feedback, "blockReason"):
+            self._stop = Stop(Finish.REFUSAL, reason, maybe_text(feedback, "blockReasonMessage"))
+            self.complete = True
+
+    # parts of events
+
+    def _new_index(self) -> int:
+        index = self._next_index
+        self._next_index = index + 1
+        return index
+
+    def _open(self, events: list[StreamEvent], *, thinks: bool) -> int:
+        events += self._close_text()
+        index = self._open_index = self._new_index()
+        self._open_thinks = thinks
+        self._last_label = "text"
+        events.append(
+            BlockStarted(index, "thinking", form=ThinkingForm.SUMMARY) if thinks else BlockStarted(index, "text")
+        )
+        return index
+
+    def _close_text(self) -> list[StreamEvent]:
+        index = self._open_index
+        if index is None:
+            return []
+        self._open_index = None
+        self._ordinary = 0
+        return [BlockFinished(index)]
+
+    def _report_usage(self) -> list[StreamEvent]:
+        usage = usage_of(self._usage)
+        if usage in (self._usage_told, Usage()):
+            return []
+        self._usage_told = usage
+        return [UsageReported(usage)]
+
+
+def _is_picture(part: Json, label: str) -> bool:
+    return text(part, label, "mimeType").startswith("image/") and part.get("thought") is not True
+
+
+# refusal
+
+
+def refusal(reply: Reply) -> ProviderError:
+    """What an HTTP error says; the object may stand in a list."""
+    return refused(reply)
+
+
+# the exported value
+
+
+class _GeminiGenerate:
+    name = WireName.GEMINI
+    framing: Framing = "sse"
+
+    def encode(self, request: ChatRequest, quirks: Quirks) -> Encoded:
+        return encode(request, quirks)
+
+    def decoder(self, quirks: Quirks) -> GeminiDecoder:
+        return GeminiDecoder(usage_merged=quirks.usage_merged)
+
+    def refusal(self, reply: Reply) -> ProviderError:
+        return refusal(reply)
+
+
+GEMINI = _GeminiGenerate()

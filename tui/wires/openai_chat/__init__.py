@@ -1,0 +1,1 @@
+"""The OpenAI Chat Completions wire and its dialects."""

@@ -1,0 +1,238 @@
+"""The Chat Completions wire, the way out: a request spelled as a body, in the dialect the quirks describe.
+
+What goes back and what stays was decided before (``context.outgoing``); here is only where and how it is written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from tui.catalog.quirks import Quirks
+from tui.domain.blocks import Block, ImageBlock, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
+from tui.domain.messages import Role
+from tui.domain.request import ChatRequest, OutgoingMessage, ToolSchema
+from tui.wires.json_text import NotJSON, loads
+from tui.wires.merge_fields import merge_fields
+from tui.wires.openai_chat.message_joining import join
+from tui.wires.openai_chat.reasoning_details import details_of
+from tui.wires.openai_chat.tool_calls import OF_MESSAGE, SEALED_KEYS
+from tui.wires.wire import Encoded
+
+NINE_ALNUM = re.compile(r"[A-Za-z0-9]{9}")
+ALNUM = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+LONGEST_ID = 40
+IMAGE_NOTE = "[image omitted: this model takes no images in tool results]"
+PICTURE_MADE = "[image]"
+FAILED_PREFIX = "Error: "
+PLAIN_FIELDS = ("reasoning_content", "reasoning", "reasoning_text")
+"""Ways of sending thinking back that are a string in a field of that name."""
+
+
+def encode(request: ChatRequest, quirks: Quirks) -> Encoded:
+    """Spell a request."""
+    body: dict[str, object] = {"model": request.model, "messages": _messages(request, quirks)}
+    if request.tools:
+        body["tools"] = [_tool(schema) for schema in request.tools]
+    body["stream"] = request.stream
+    if request.stream and quirks.usage_option:
+        body["stream_options"] = {"include_usage": True}
+    limit = request.max_output if request.plan.max_output is None else request.plan.max_output
+    if limit is not None:
+        body[quirks.max_tokens_name] = limit
+    if not (quirks.never_sampling or (quirks.drop_sampling_when_thinking and request.plan.thinks)):
+        if request.temperature is not None:
+            body["temperature"] = request.temperature
+        if request.top_p is not None:
+            body["top_p"] = request.top_p
+    if quirks.store_false:
+        body["store"] = False
+    if quirks.cache_key_field and request.cache_key:
+        body[quirks.cache_key_field] = request.cache_key
+    merge_fields(body, request.plan.fields)
+    merge_fields(body, request.extra_body)
+    return Encoded(path="/chat/completions", body=body, headers=request.plan.headers)
+
+
+def _tool(schema: ToolSchema) -> dict[str, object]:
+    function = {"name": schema.name, "description": schema.description, "parameters": schema.parameters}
+    return {"type": "function", "function": function}
+
+
+def _messages(request: ChatRequest, quirks: Quirks) -> list[dict[str, object]]:
+    messages: list[dict[str, object]] = []
+    if request.system:
+        messages.append({"role": quirks.system_role, "content": request.system})
+    for message in request.outgoing.messages:
+        spelled = _spelled(message, quirks)
+        if message.joined:
+            join(messages, spelled)
+        else:
+            messages += spelled
+    return messages
+
+
+def _spelled(message: OutgoingMessage, quirks: Quirks) -> list[dict[str, object]]:
+    """One of ours as one or more of theirs; nothing for one with nothing in it."""
+    results = [_result(block, quirks) for block in message.blocks if isinstance(block, ToolResultBlock)]
+    if message.role is Role.ASSISTANT:
+        spelled = _assistant(message.blocks, quirks)
+        return [*results, spelled] if spelled else results
+    content = _content([block for block in message.blocks if isinstance(block, TextBlock | ImageBlock)])
+    return [*results, {"role": "user", "content": content}] if content else results
+
+
+def _content(blocks: Sequence[TextBlock | ImageBlock]) -> str | list[dict[str, object]]:
+    """A plain string where it can be one: some models mirror the structure they are given."""
+    texts = [block.text for block in blocks if isinstance(block, TextBlock) and block.text]
+    if not any(isinstance(block, ImageBlock) for block in blocks):
+        return "\n\n".join(texts)
+    return [part for block in blocks if (part := _part(block))]
+
+
+def _part(block: TextBlock | ImageBlock) -> dict[str, object] | None:
+    if isinstance(block, TextBlock):
+        return {"type": "text", "text": block.text} if block.text else None
+    url = block.url if block.data is None else f"data:{block.media_type};base64,{block.data}"
+    return {"type": "image_url", "image_url": {"url": url}} if url else None
+
+
+def _result(block: ToolResultBlock, quirks: Quirks) -> dict[str, object]:
+    content = block.content
+    if not quirks.tool_images:
+        content = tuple(TextBlock(text=IMAGE_NOTE) if isinstance(part, ImageBlock) else part for part in content)
+    spelled = _content(content)
+    if block.failed:
+        # The format has no flag for it, so the words must say it.
+        if isinstance(spelled, list):
+            spelled = [{"type": "text", "text": FAILED_PREFIX.rstrip()}, *spelled]
+        elif not spelled.lower().startswith("error"):
+            spelled = FAILED_PREFIX + spelled
+    return {"role": "tool", "tool_call_id": tool_id(block.call_id, quirks.tool_id), "content": spelled}
+
+
+def _assistant(blocks: Sequence[Block], quirks: Quirks) -> dict[str, object] | None:
+    said = "".join(block.text for block in blocks if isinstance(block, TextBlock))
+    if not said and any(isinstance(block, ImageBlock) for block in blocks):
+        said = PICTURE_MADE
+    calls = [_call(block, quirks) for block in blocks if isinstance(block, ToolCallBlock)]
+    thoughts = [block for block in blocks if isinstance(block, ThinkingBlock)]
+    if quirks.thinking_back == "as_received":
+        quirks = replace(quirks, thinking_back=_field_it_came_in(thoughts))
+    content = _content_with_thinking(said, thoughts, quirks)
+    if not content and not calls:
+        return None
+    message: dict[str, object] = {"role": "assistant", "content": content or None}
+    if quirks.content_never_null and not content:
+        message["content"] = ""
+    message.update(_thinking_fields(thoughts, quirks))
+    message.update(_state_of_message(blocks))
+    if calls:
+        message["tool_calls"] = calls
+    return message
+
+
+def _state_of_message(blocks: Sequence[Block]) -> dict[str, object]:
+    """Opaque fields of the message itself; one of its blocks keeps them."""
+    for block in blocks:
+        raw = block.seal.raw if isinstance(block, TextBlock | ToolCallBlock) and block.seal is not None else None
+        state = _json(raw) if raw else None
+        if isinstance(state, dict) and isinstance(of_message := state.get(OF_MESSAGE), dict):
+            return {key: value for key, value in of_message.items() if key in SEALED_KEYS}
+    return {}
+
+
+def _field_it_came_in(thoughts: Sequence[ThinkingBlock]) -> str:
+    """How a server that nobody described spells thinking: details where it sealed them, else its field, else not."""
+    if any(block.seal is not None and details_of(block.seal.raw) for block in thoughts):
+        return "reasoning_details"
+    return next((block.wire_field for block in thoughts if block.wire_field in PLAIN_FIELDS), None) or "none"
+
+
+def _content_with_thinking(
+    said: str, thoughts: Sequence[ThinkingBlock], quirks: Quirks
+) -> str | list[dict[str, object]]:
+    thought = _joined(thoughts)
+    if not thought:
+        return said
+    if quirks.thinking_back == "think_tags" or _came_in_tags(thoughts, quirks):
+        return f"<think>{thought}</think>{said}"
+    if quirks.thinking_back == "content_chunks":
+        chunk: dict[str, object] = {"type": "thinking", "thinking": [{"type": "text", "text": thought}]}
+        signature = next((seal.signature for block in thoughts if (seal := block.seal) and seal.signature), None)
+        if signature:
+            chunk["signature"] = signature
+        return [chunk, {"type": "text", "text": said}] if said else [chunk]
+    return said
+
+
+def _came_in_tags(thoughts: Sequence[ThinkingBlock], quirks: Quirks) -> bool:
+    """A server that would give details but gave tags (MiniMax, not asked to split) wants its tags back."""
+    return quirks.thinking_back == "reasoning_details" and all(block.wire_field == "think_tags" for block in thoughts)
+
+
+def _thinking_fields(thoughts: Sequence[ThinkingBlock], quirks: Quirks) -> dict[str, object]:
+    """The fields that carry thinking beside the content."""
+    if quirks.thinking_back == "reasoning_details":
+        return {} if _came_in_tags(thoughts, quirks) else _details(thoughts)
+    if quirks.thinking_back not in PLAIN_FIELDS:
+        return {}
+    thought = _joined(thoughts)
+    fields: dict[str, object] = {}
+    if thought or quirks.thinking_back_empty:
+        fields[quirks.thinking_back] = thought or quirks.empty_thinking
+    opaque = "".join(block.seal.encrypted for block in thoughts if block.seal and block.seal.encrypted)
+    if opaque:
+        fields["reasoning_opaque"] = opaque
+    return fields
+
+
+def _details(thoughts: Sequence[ThinkingBlock]) -> dict[str, object]:
+    """The merged array as it came, with the plain string where the server sent one; the string alone without array."""
+    details = [entry for block in thoughts if block.seal for entry in details_of(block.seal.raw)]
+    thought = _joined(block for block in thoughts if block.wire_field == "reasoning" or not details)
+    fields: dict[str, object] = {"reasoning": thought} if thought else {}
+    if details:
+        fields["reasoning_details"] = details
+    return fields
+
+
+def _joined(thoughts: Iterable[ThinkingBlock]) -> str:
+    return "".join(block.text for block in thoughts)
+
+
+def _call(block: ToolCallBlock, quirks: Quirks) -> dict[str, object]:
+    # Several servers parse the arguments of old calls and refuse the request when they are no object.
+    arguments = block.arguments if isinstance(_json(block.arguments), dict) else "{}"
+    call: dict[str, object] = {
+        "id": tool_id(block.call_id, quirks.tool_id),
+        "type": "function",
+        "function": {"name": block.name, "arguments": arguments},
+    }
+    state = _json(block.seal.raw) if block.seal is not None and block.seal.raw else None
+    if isinstance(state, dict):
+        call.update({key: value for key, value in state.items() if key not in (*call, OF_MESSAGE)})
+    return call
+
+
+def _json(text: str) -> object:
+    try:
+        return loads(text)
+    except NotJSON:
+        return None
+
+
+def tool_id(call_id: str, form: str) -> str:
+    """An id as the server takes it: as it is where it may be, else hashed, never cut, so that it stays unique."""
+    if form == "nine_alnum" and not NINE_ALNUM.fullmatch(call_id):
+        number = int.from_bytes(hashlib.sha256(call_id.encode("utf-8", "replace")).digest()[:16])
+        digits = []
+        for _ in range(9):
+            number, digit = divmod(number, len(ALNUM))
+            digits.append(ALNUM[digit])
+        return "".join(digits)
+    if form == "forty" and len(call_id) > LONGEST_ID:
+        return "call_" + hashlib.sha256(call_id.encode("utf-8", "replace")).hexdigest()[:32]
+    return call_id

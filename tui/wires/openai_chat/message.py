@@ -1,0 +1,231 @@
+"""The message that a Chat Completions answer puts together from deltas, whatever the dialect: its fields to events.
+
+What chunks, choices, errors and ends mean is the decoder's business, in ``openai_chat``.
+"""
+
+from __future__ import annotations
+
+from tui.catalog.quirks import Quirks
+from tui.domain.blocks import Seal
+from tui.domain.stream import BlockSealed, StreamEvent, TextDelta, ThinkingDelta
+from tui.domain.thinking import ThinkingForm
+from tui.wires.json_text import dumps
+from tui.wires.openai_chat.open_block import OpenBlock
+from tui.wires.openai_chat.reasoning_details import ReasoningDetails, is_summary
+from tui.wires.openai_chat.think_tags import ThinkTags
+from tui.wires.openai_chat.tool_calls import OF_MESSAGE, SEALED_KEYS, ToolCalls
+from tui.wires.read import Json, child, children, text
+
+RARE = frozenset({"function_call", "reasoning_opaque", "refusal", "images", *SEALED_KEYS})
+"""Delta fields the fast path does not read."""
+SHAPES_KEPT = 64
+"""Shapes of deltas remembered for the fast path; a server that makes up more only loses speed."""
+SEALED_EARLY = 64
+"""Blocks up to which thinking is sealed as soon as it is over; beyond, once at the end, or time would be quadratic."""
+
+
+Shape = tuple[tuple[str, ...], bool, bool, tuple[str, ...]]
+"""Of a delta: its thinking fields, whether it has details, whether it has calls, and its rare fields."""
+
+
+class ChatMessage(OpenBlock):
+    """One message being said."""
+
+    def __init__(self, quirks: Quirks) -> None:
+        super().__init__()
+        self.refused = False
+        self._fields = quirks.thinking_in
+        self._read_details = quirks.details_in
+        self._tags = ThinkTags(quirks.think_tags)
+        self._tagged = not self._tags.done
+        self._structured = False
+        self._signature = ""
+        self._opaque = ""
+        self._sealed: Seal | None = None
+        self._state: dict[str, object] = {}
+        """Opaque fields of the message itself (Google's compatible endpoint signs it)."""
+        self._details = ReasoningDetails()
+        self._calls = ToolCalls(self._next_block)
+        self._shapes: dict[tuple[str, ...], Shape] = {}
+
+    @property
+    def called(self) -> bool:
+        """It calls tools."""
+        return bool(self._calls)
+
+    @property
+    def begun(self) -> bool:
+        """Something was said."""
+        return self._blocks > 0
+
+    def next_piece(self, delta: Json) -> StreamEvent | None:
+        """The delta's one event, where it only continues what is open; None leaves it to the thorough way.
+
+        The decode benchmark watches this path.
+        """
+        content = delta.get("content")
+        known = self._wire_field
+        if len(delta) > 3 or ("content" in delta) + (known in delta) + ("role" in delta) < len(delta):
+            return self._next_among_more(delta, content)
+        piece = delta.get(known)
+        if content:
+            if self._open == "text" and not piece and content.__class__ is str and not self._tagged:
+                return TextDelta(self._at, content)
+        elif piece.__class__ is str and piece and self._open == "thinking":
+            return ThinkingDelta(self._at, piece)
+        return None
+
+    def _next_among_more(self, delta: Json, content: object) -> StreamEvent | None:
+        """The same where a delta has other fields too, most of them null."""
+        thoughts, detailed, calling, rare = self._shapes.get(tuple(delta)) or self._shape_of(delta)
+        if rare and any(map(delta.get, rare)):
+            return None
+        details = delta["reasoning_details"] if detailed else None
+        if calling and delta["tool_calls"]:
+            said = self._open or content or details or self._tagged or any(map(delta.get, thoughts))
+            return None if said else self._calls.next_piece(delta["tool_calls"])
+        for key in thoughts:
+            if piece := delta[key]:
+                if piece.__class__ is not str or content or self._open != "thinking" or key != self._wire_field:
+                    return None
+                if details and self._read_details:
+                    self._details.add(details)
+                return ThinkingDelta(self._at, piece)
+        usual = content.__class__ is str and content and self._open == "text" and not (self._tagged or details)
+        return TextDelta(self._at, content) if usual else None  # type: ignore[arg-type]  # usual says it is a str
+
+    def _shape_of(self, delta: Json) -> Shape:
+        """Which fields a delta has: looked at once, because nearly all deltas of a stream have the same."""
+        thoughts = tuple(field for field in self._fields if field in delta)
+        shape = (thoughts, "reasoning_details" in delta, "tool_calls" in delta, tuple(RARE.intersection(delta)))
+        if len(self._shapes) < SHAPES_KEPT:
+            self._shapes[tuple(delta)] = shape
+        return shape
+
+    def take(self, delta: Json, events: list[StreamEvent], *, whole: bool = False) -> None:
+        """What one delta, or a ``whole`` message, says."""
+        details = delta.get("reasoning_details") if self._read_details else None
+        form = ThinkingForm.SUMMARY if any(map(is_summary, children(delta, "reasoning_details"))) else None
+        fresh = self._details.add(details)
+        if not self._on_thinking_fields(delta, form, events):
+            if fresh:
+                self._on_structured()
+                self._think(fresh, "reasoning_details", events, form)
+            elif details and not self._blocks:
+                self._open_thinking("reasoning_details", events)
+        opaque = delta.get("reasoning_opaque")
+        if isinstance(opaque, str):
+            self._opaque += opaque
+        content = delta.get("content")
+        if content.__class__ is str and content:
+            self._on_text(content, events)
+        elif isinstance(content, list):
+            self._on_content_list(content, events)
+        elif isinstance(content, dict):
+            self._on_content_list([content], events)
+        if delta.get("tool_calls") or not RARE.isdisjoint(delta):
+            self._on_rich(delta, events, whole=whole)
+
+    def _on_thinking_fields(self, delta: Json, form: ThinkingForm | None, events: list[StreamEvent]) -> bool:
+        for field in self._fields:
+            piece = delta.get(field)
+            if piece and isinstance(piece, str):
+                self._on_structured()
+                self._think(piece, field, events, form)
+                return True
+        return False
+
+    def _on_structured(self) -> None:
+        """Thinking has a field of its own: tags in the text only repeat it, and text without a tag is the answer."""
+        self._structured = True
+        self._tags.forced = False
+
+    def _on_rich(self, delta: Json, events: list[StreamEvent], *, whole: bool) -> None:
+        refusal = delta.get("refusal")
+        if isinstance(refusal, str) and refusal:
+            self.refused = True
+            self._flush_tags(events)
+            self._write("refusal", refusal, events)
+        calls = delta.get("tool_calls")
+        legacy = delta.get("function_call")
+        if not calls and isinstance(legacy, dict) and legacy:
+            calls = [{"index": 0, "function": legacy}]
+        if isinstance(calls, list) and calls:
+            self._flush_tags(events)
+            self._close(events)
+            (self._calls.on_whole if whole else self._calls.on_deltas)(calls, events)
+        self._state.update({key: delta[key] for key in SEALED_KEYS if delta.get(key)})
+        for image in children(delta, "images"):
+            self._flush_tags(events)
+            self._picture(text(image, "image_url", "url"), events)
+
+    def _on_content_list(self, chunks: list[object], events: list[StreamEvent]) -> None:
+        """Mistral's parts. References and whatever else is not text stay out of the text."""
+        for chunk in chunks:
+            kind = text(chunk, "type")
+            if kind == "text":
+                self._on_text(text(chunk, "text"), events)
+            elif kind == "thinking":
+                inner = child(chunk).get("thinking")
+                said = inner if isinstance(inner, str) else "".join(text(part, "text") for part in children(inner))
+                self._on_structured()
+                self._think(said, "content_chunks", events)
+                self._signature = text(chunk, "signature") or self._signature
+
+    def _on_text(self, content: str, events: list[StreamEvent]) -> None:
+        if not self._tagged:
+            self._write("text", content, events)
+            return
+        for thinking, piece in self._tags.feed(content):
+            self._on_piece(piece, events, thinking=thinking)
+        self._tagged = not self._tags.done
+
+    def _on_piece(self, piece: str, events: list[StreamEvent], *, thinking: bool) -> None:
+        if not thinking:
+            self._write("text", piece, events)
+        elif not self._structured:
+            self._think(piece, "think_tags", events)
+
+    def _flush_tags(self, events: list[StreamEvent]) -> None:
+        if self._tagged:
+            for thinking, piece in self._tags.finish():
+                self._on_piece(piece, events, thinking=thinking)
+            self._tagged = False
+
+    def end_blocks(self, events: list[StreamEvent]) -> None:
+        """What waited for the end: held-back text and the seal."""
+        self._flush_tags(events)
+        if self._first_thinking is None and self._seal() is not None:
+            self._open_thinking("reasoning_text" if self._opaque else "reasoning_details", events)
+        self._close(events)
+        self._seal_thinking(events)
+        if self._state and self._last_text is not None:
+            events.append(BlockSealed(self._last_text, Seal(raw=dumps({OF_MESSAGE: self._state}))))
+
+    def end_calls(self, events: list[StreamEvent], *, cut: bool) -> None:
+        """The end of its calls; where the output limit ``cut`` the answer, the last one has none."""
+        if self._state and self._last_text is None and self._calls:
+            self._calls.seal_message(self._state, events)
+        self._calls.finish(events, cut=cut)
+
+    def _close(self, events: list[StreamEvent]) -> None:
+        """A thinking block is sealed as soon as it is over, so that an answer cut later still can go back."""
+        if self._open == "thinking" and self._blocks <= SEALED_EARLY:
+            self._seal_thinking(events)
+        super()._close(events)
+
+    def _seal_thinking(self, events: list[StreamEvent]) -> None:
+        seal = self._seal()
+        if seal is not None and seal != self._sealed and self._first_thinking is not None:
+            self._sealed = seal
+            events.append(BlockSealed(self._first_thinking, seal))
+
+    def _seal(self) -> Seal | None:
+        """One thinking block carries the whole state of the response: it goes back as one."""
+        if not (self._details or self._opaque or self._signature):
+            return None
+        return Seal(
+            signature=self._signature or None,
+            encrypted=self._opaque or None,
+            raw=self._details.raw() if self._details else None,
+        )
