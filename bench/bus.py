@@ -11,7 +11,7 @@ import threading
 import time
 
 from tui.bus.bus import Bus
-from tui.bus.merge import fold
+from tui.bus.merge import merge
 from tui.domain.events import Stamped, Streamed
 from tui.domain.stream import TextDelta
 
@@ -21,7 +21,7 @@ WAKE_UPS = 200
 
 def publish_and_drain() -> tuple[float, float]:
     """Microseconds per event for publishing to one lazy subscriber, and for its one drain."""
-    bus: Bus[Stamped] = Bus(fold)
+    bus: Bus[Stamped] = Bus(merge)
     lazy = bus.subscribe()
     events = [Stamped("s", number, Streamed("t", 0, 1, TextDelta(0, "word "))) for number in range(EVENTS)]
     began = time.perf_counter()
@@ -37,7 +37,7 @@ def publish_and_drain() -> tuple[float, float]:
 
 def wake_up() -> list[float]:
     """Milliseconds from publishing in one thread to having the event in another's loop, idle before."""
-    bus: Bus[Stamped] = Bus(fold)
+    bus: Bus[Stamped] = Bus(merge)
     subscription = bus.subscribe()
     published: list[float] = []
     taken: list[float] = []

@@ -24,10 +24,10 @@ from tui.domain.blocks import TextBlock
 from tui.domain.events import RequestStarted
 from tui.domain.messages import Turn
 from tui.domain.stream import ResponseStarted
-from tui.engine.open_turn import Conversation
-from tui.engine.planner import CataloguePlanner
+from tui.engine.open_turn import ConversationState
+from tui.engine.planner import RequestPlanner
 from tui.engine.settings import EngineSettings
-from tui.engine.token_meter import CalibratedScales
+from tui.engine.token_meter import TokenMeter
 
 TOKENS = 200_000
 PROSE = "the model reads a file and then explains what def main(argv): return 0 it found, 3.14 times; 例えば naïve"
@@ -88,9 +88,11 @@ async def in_a_session(turns: tuple[Turn, ...]) -> tuple[float, float, float]:
 
     def cold(_: int) -> None:
         text_tokens.cache_clear()
-        planner = CataloguePlanner(catalog, CalibratedScales())
+        planner = RequestPlanner(catalog, TokenMeter())
         spec = parse_spec("anthropic/claude-opus-5/high", catalog)
-        conversation = Conversation(session="s", target=planner.target(spec), spec=spec, settings=roomy, turns=turns)
+        conversation = ConversationState(
+            session="s", target=planner.target(spec), spec=spec, settings=roomy, turns=turns
+        )
         planner.resume(conversation.ask())
         planner.meter(conversation.ask())
 

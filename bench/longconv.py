@@ -30,7 +30,7 @@ from textual.widgets import Input, Markdown
 from bench.conversations import conversation
 from bench.render import staged
 from bench.screens import ink
-from tui.ui.terminal.gc_schedule import Housekeeping
+from tui.ui.terminal.gc_schedule import GcSchedule
 from tui.ui.transcript.build import Showing, sections_of
 from tui.ui.transcript.transcript import Transcript
 
@@ -66,7 +66,7 @@ class Stage(App[None]):
     def on_ready(self) -> None:
         """Begin."""
         self.query_one(Input).focus()
-        Housekeeping(lambda: True).begin()  # as the program does it, and for every contender
+        GcSchedule(lambda: True).begin()  # as the program does it, and for every contender
         self.run_worker(self._do(), exit_on_error=True)
 
     async def _do(self) -> None:

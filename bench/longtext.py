@@ -19,10 +19,10 @@ from typing import TypeVar
 
 from bench.words import code, prose
 from tui.ui.markdown.document import Document
-from tui.ui.terminal.gc_schedule import Housekeeping
-from tui.ui.transcript.blocks import Answer, Drawn, Fold, Spoken, Thinking
+from tui.ui.terminal.gc_schedule import GcSchedule
+from tui.ui.transcript.blocks import Answer, Fold, Renderable, Spoken, Thinking
 from tui.ui.transcript.column import Column
-from tui.ui.transcript.section import Section, Voice
+from tui.ui.transcript.section import Section, Speaker
 
 N = TypeVar("N", int, float)
 LIMITS = {"block_ms": 100, "scroll_ms": 50}
@@ -71,9 +71,9 @@ def seen(column: Column) -> None:
             column.sections[found[0]].line(found[1])
 
 
-def opened(column: Column, block: Callable[[], Drawn], size: int) -> None:
+def opened(column: Column, block: Callable[[], Renderable], size: int) -> None:
     """A stored message is shown."""
-    column.replace_all([Section("a", Voice.MODEL, lambda: [block()], size)])
+    column.replace_all([Section("a", Speaker.MODEL, lambda: [block()], size)])
     seen(column)
 
 
@@ -91,7 +91,7 @@ def sized(column: Column, width: int) -> None:
 
 def streamed(text: str, portion: int) -> float:
     """The longest frame."""
-    column, section, answer = Column(), Section("s", Voice.MODEL), Answer()
+    column, section, answer = Column(), Section("s", Speaker.MODEL), Answer()
     column.resize(WIDTH, HEIGHT)
     section.add(answer)
     column.append(section)
@@ -134,7 +134,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="")
     only = parser.parse_args().only
-    Housekeeping(lambda: True).begin()
+    GcSchedule(lambda: True).begin()
     Document("```python\nx\n```\n\n|a|\n|-|", closed=True).lines(80)  # whatever is loaded with the first text
     results: dict[str, dict[str, float]] = {}
     for name, text in texts().items():

@@ -25,7 +25,7 @@ from tests.ui.fake_desk import FakeDesk
 from tui.commands.builtin_table import registry
 from tui.commands.keymap import default_keymap
 from tui.ui.app import PonderApp
-from tui.ui.theme.current_theme import Theming
+from tui.ui.theme.current_theme import CurrentTheme
 
 BEFORE = 8_000
 """Tokens the answer has when it begins to be watched."""
@@ -90,7 +90,9 @@ def main() -> None:
     wish = json.loads(sys.argv[3])
     chat = FakeChat(conversation(int(wish["messages"])))
     known = registry()
-    app = Watched(FakeDesk(chat=chat), known, default_keymap(known), Theming(None, "dusk", {"COLORTERM": "truecolor"}))
+    app = Watched(
+        FakeDesk(chat=chat), known, default_keymap(known), CurrentTheme(None, "dusk", {"COLORTERM": "truecolor"})
+    )
     app.prepare(chat, Path(sys.argv[2]), wish)
     app.run()
 

@@ -22,19 +22,19 @@ from textual.widgets import Input, Markdown
 
 from bench.words import tokens
 from tui.ui.chat.follow import FRAME_S
-from tui.ui.terminal.gc_schedule import Housekeeping
+from tui.ui.terminal.gc_schedule import GcSchedule
 from tui.ui.theme.theme_files import read_themes, theme_variables
-from tui.ui.theme.theme_styles import Ink
+from tui.ui.theme.theme_styles import ThemeStyles
 from tui.ui.transcript.blocks import Answer
-from tui.ui.transcript.section import Section, Voice
+from tui.ui.transcript.section import Section, Speaker
 from tui.ui.transcript.transcript import Transcript
 
 TICK_S = 0.01
 
 
-def ink() -> Ink:
+def ink() -> ThemeStyles:
     """A theme's colours."""
-    return Ink(theme_variables(read_themes(None)[0]["dusk"].theme))
+    return ThemeStyles(theme_variables(read_themes(None)[0]["dusk"].theme))
 
 
 class Ours:
@@ -42,7 +42,7 @@ class Ours:
 
     def __init__(self) -> None:
         self.widget: Widget = Transcript(ink())
-        self._section = Section("a", Voice.MODEL)
+        self._section = Section("a", Speaker.MODEL)
         self._answer = Answer()
         self._section.add(self._answer)
         self._waiting = False
@@ -109,7 +109,7 @@ class Stage(App[None]):
         """Begin."""
         self.query_one(Input).focus()
         # As the program does it, and for every contender.
-        Housekeeping(lambda: True).begin()
+        GcSchedule(lambda: True).begin()
         self.run_worker(self._do(), exit_on_error=True)
 
     async def _do(self) -> None:

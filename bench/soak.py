@@ -28,12 +28,12 @@ from typing import overload
 from bench.words import WORDS
 from tests.faultserver.player import Seen, Step
 from tests.faultserver.server import FaultServer
-from tui.app.launch_options import Wishes
+from tui.app.launch_options import LaunchOptions
 from tui.app.open_session import OpenSession, first_spec
 from tui.app.program import build_program
-from tui.app.provider_availability import Findings
-from tui.app.services import LiveDesk
-from tui.app.sqlite_sessions import KeptInStore
+from tui.app.provider_availability import ProviderAvailability
+from tui.app.services import AppServices
+from tui.app.sqlite_sessions import SqliteSessions
 from tui.domain.blocks import TextBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.events import RetryScheduled, Streamed, TurnFailed, TurnFinished
 from tui.domain.request import ToolSchema
@@ -151,7 +151,7 @@ class Sample:
 class Soak:
     """The program, talking."""
 
-    desk: LiveDesk
+    desk: AppServices
     current: OpenSession
     home: Path
     told: Counter[str] = field(default_factory=Counter)
@@ -204,16 +204,16 @@ class Soak:
 async def soak(home: Path, url: str, chosen: argparse.Namespace) -> dict[str, object]:
     """Build the program as ``ponder`` does, and let it talk."""
     around = {"PONDER_HOME": str(home), "ANTHROPIC_API_KEY": "sk-test-0123456789abcdef0123456789"}
-    program = build_program(around, Wishes(model=MODEL, folder=home))
+    program = build_program(around, LaunchOptions(model=MODEL, folder=home))
     program.toolbox = Weather()
-    findings = Findings(program)
+    findings = ProviderAvailability(program)
     findings.look_for_keys(stored=False)
     program.planner.catalog = program.catalog.with_base_url("anthropic", url)
-    storage = KeptInStore(program.paths.database, time.time, program.keys.redactor.clean_content)
+    storage = SqliteSessions(program.paths.database, time.time, program.keys.redactor.clean_content)
     program.engine.start()
     current = OpenSession(program, storage, interactive=True)
     current.start(first_spec(program, findings.ready()))
-    talking = Soak(LiveDesk(current, findings, storage), current, home)
+    talking = Soak(AppServices(current, findings, storage), current, home)
     began = time.monotonic()
     turns = await talking.talk(chosen.turns, chosen.per_session, chosen.seconds)
     spent = time.monotonic() - began

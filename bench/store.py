@@ -28,9 +28,9 @@ from tui.store.database import Database
 from tui.store.journal import StoredJournal
 from tui.store.leases import this_process
 from tui.store.library import StoredLibrary
-from tui.store.open_sessions import Conversations
+from tui.store.open_sessions import OpenSessions
 from tui.store.sessions import Beginning, ensure, touch
-from tui.store.store_context import Surroundings
+from tui.store.store_context import StoreContext
 from tui.store.turns import close_turn
 
 LONG_SESSION = 5_000
@@ -141,7 +141,7 @@ async def soak(folder: Path, turns: int) -> dict[str, object]:
     """Turn after turn in one session, looked at now and then: what grows?"""
     database = Database(folder / "soak.db")
     names = itertools.count()
-    around = Surroundings(holder=this_process("bench"), now=time.time, new_id=lambda: f"new{next(names)}")
+    around = StoreContext(holder=this_process("bench"), now=time.time, new_id=lambda: f"new{next(names)}")
     journal, library = StoredJournal(database, around.holder, time.time), StoredLibrary(database, around)
     wal = folder / "soak.db-wal"
     samples: list[tuple[int, int]] = []
@@ -184,8 +184,8 @@ async def measure(folder: Path, messages: int) -> dict[str, object]:
     start = time.perf_counter()
     database = Database(path)
     names = itertools.count()
-    around = Surroundings(holder=this_process("bench"), now=time.time, new_id=lambda: f"new{next(names)}")
-    library, conversations = StoredLibrary(database, around), Conversations(database, around)
+    around = StoreContext(holder=this_process("bench"), now=time.time, new_id=lambda: f"new{next(names)}")
+    library, conversations = StoredLibrary(database, around), OpenSessions(database, around)
     await library.sessions()
     first_list_ms = round((time.perf_counter() - start) * 1e3, 2)
     searches = {name: await median_ms(lambda typed=typed: library.sessions(typed)) for name, typed in SEARCHES.items()}

@@ -14,7 +14,7 @@ from tests.ui.stage import Sizes, screen_text, type_in, until
 from tui.commands.builtin_table import registry
 from tui.commands.keymap import default_keymap
 from tui.ui.app import PonderApp
-from tui.ui.theme.current_theme import Theming
+from tui.ui.theme.current_theme import CurrentTheme
 
 
 @dataclass
@@ -54,7 +54,7 @@ async def screen(home: Path, *, size: Sizes = (120, 40), **wishes: object) -> As
     """``ponder`` as it starts, with its sidebar furnished."""
     async with house(home, **wishes) as h:
         layers = h.desk.settings.layers()
-        theming = Theming(h.program.paths.themes, str(layers.value("ui.theme")), {"COLORTERM": "truecolor"})
+        theming = CurrentTheme(h.program.paths.themes, str(layers.value("ui.theme")), {"COLORTERM": "truecolor"})
         app = PonderApp(h.desk, registry(), default_keymap(registry()), theming)
         async with app.run_test(size=size, tooltips=False, notifications=True) as pilot:
             app.chat.composer.cursor_blink = False

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from tui.app.launch_options import Wishes
+from tui.app.launch_options import LaunchOptions
 from tui.app.open_session import DEMO, OpenSession, first_spec, named_model
 from tui.app.open_storage import open_storage
 from tui.app.program import Program, build_program
-from tui.app.provider_availability import Findings
-from tui.app.services import LiveDesk
-from tui.app.session_storage import KeptInMemory, Storage, Stored
+from tui.app.provider_availability import ProviderAvailability
+from tui.app.services import AppServices
+from tui.app.session_storage import InMemorySessions, Storage, Stored
 from tui.domain.blocks import TextBlock
 from tui.domain.events import AppEvent, TurnFailed, TurnFinished
 from tui.domain.messages import Turn
@@ -33,8 +33,8 @@ class House:
 
     program: Program
     current: OpenSession
-    findings: Findings
-    desk: LiveDesk
+    findings: ProviderAvailability
+    desk: AppServices
 
     def view(self) -> SessionView:
         view, subscription = self.desk.chat.attach()
@@ -81,12 +81,12 @@ async def house(
 ) -> AsyncIterator[House]:
     """The program as ``ponder`` starts it, with a session open."""
     around = {"PONDER_HOME": str(home), **(environment or {})}
-    program = build_program(around, Wishes(**{"model": model, "folder": home, "demo_speed": 0.0, **wishes}))
+    program = build_program(around, LaunchOptions(**{"model": model, "folder": home, "demo_speed": 0.0, **wishes}))
     if not tools:
         program.toolbox = NoTools()
-    findings = Findings(program)
+    findings = ProviderAvailability(program)
     findings.look_for_keys(stored=False)
-    storage: Storage = open_storage(program) if stored_in == "file" else KeptInMemory()
+    storage: Storage = open_storage(program) if stored_in == "file" else InMemorySessions()
     program.engine.start()
     try:
         current = OpenSession(program, storage, interactive=True)
@@ -95,7 +95,7 @@ async def house(
         spec = first_spec(program, findings.ready())
         current.chosen_by_default = spec == DEMO and not named_model(program)
         current.start(spec, left)
-        yield House(program, current, findings, LiveDesk(current, findings, storage))
+        yield House(program, current, findings, AppServices(current, findings, storage))
         await current.close()
     finally:
         await storage.aclose()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tui.app.format_events import event_lines
+from tui.app.format_events import format_events
 from tui.domain.stream import (
     BlockFinished,
     BlockStarted,
@@ -29,7 +29,7 @@ def test_pieces_are_one_line_and_what_was_not_said_is_left_out() -> None:
         (2.1, ResponseFinished(Stop(finish=Finish.STOP, raw="end_turn"))),
     ]
 
-    assert event_lines(heard) == (
+    assert format_events(heard) == (
         "       0.30 s  response started      model=m",
         "       0.40 s  block started         index=0  kind=thinking",
         "  0.50–1.25 s  thinking delta × 2    'The user'",

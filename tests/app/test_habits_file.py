@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from tui.app.refused_parameters_file import KEPT_S, HabitsFile
-from tui.engine.refused_parameters import REFUSED_FILE, THINKING, Habits
+from tui.app.refused_parameters_file import KEPT_S, RefusedParametersFile
+from tui.engine.refused_parameters import REFUSED_FILE, THINKING, RefusedParameters
 
 HERE = ("mine", "http://localhost:1/v1", "m")
 THERE = ("mine", "http://localhost:2/v1", "m")
 
 
-def _habits(folder: Path, now: float = 1000.0) -> Habits:
-    file = HabitsFile(folder, lambda: now)
-    return Habits(file.read, file.keep)
+def _habits(folder: Path, now: float = 1000.0) -> RefusedParameters:
+    file = RefusedParametersFile(folder, lambda: now)
+    return RefusedParameters(file.read, file.keep)
 
 
 def test_what_was_learned_of_one_place_is_known_there_and_only_there(tmp_path: Path) -> None:
@@ -57,7 +57,7 @@ def test_a_file_with_anything_wrong_costs_one_refusal_and_is_replaced(content: s
 
 
 def test_the_file_is_told_with_the_way_to_forget_it(tmp_path: Path) -> None:
-    file = HabitsFile(tmp_path, lambda: 1000.0)
+    file = RefusedParametersFile(tmp_path, lambda: 1000.0)
     assert file.told() == "no server has refused anything"
     file.keep(HERE, {"store": "", "stream_options": ""})
     path = tmp_path / REFUSED_FILE

@@ -16,13 +16,13 @@ from tests.faultserver.server import FaultServer
 from tests.ui.stage import screen_text, type_in, until
 from tui.commands.builtin_table import registry
 from tui.commands.keymap import default_keymap
-from tui.commands.listing import LevelRow
+from tui.commands.listing import LevelInfo
 from tui.domain.thinking import ThinkingLevel
 from tui.ui.app import PonderApp
 from tui.ui.chat.status import status_of
 from tui.ui.dialogs.inspector_parts import parts_page
 from tui.ui.markdown.runs import Line
-from tui.ui.theme.current_theme import Theming
+from tui.ui.theme.current_theme import CurrentTheme
 
 KEY = "sk-test-0123456789abcdef0123456789"
 PROVIDERS = [provider for provider in CATALOG.providers() if provider != "demo" and CATALOG.models(provider)]
@@ -50,7 +50,7 @@ def leaves(value: object, path: str = "") -> Iterator[tuple[str, object]]:
         yield path, value
 
 
-def marked(h: House) -> LevelRow:
+def marked(h: House) -> LevelInfo:
     rows = [row for row in h.desk.models.levels() if row.current]
     assert len(rows) == 1
     return rows[0]
@@ -123,7 +123,9 @@ async def test_stepping_reaches_every_row_and_each_stands_for_another_request(tm
 
 @asynccontextmanager
 async def on_screen(h: House) -> AsyncIterator[tuple[PonderApp, object]]:
-    app = PonderApp(h.desk, registry(), default_keymap(registry()), Theming(None, "dusk", {"COLORTERM": "truecolor"}))
+    app = PonderApp(
+        h.desk, registry(), default_keymap(registry()), CurrentTheme(None, "dusk", {"COLORTERM": "truecolor"})
+    )
     async with app.run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: app.chat.sidebar.picker.filled)
         yield app, pilot

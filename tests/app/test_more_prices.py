@@ -12,7 +12,7 @@ import pytest
 
 from tests.app.stage import house
 from tui.app import fallback_prices as more_prices
-from tui.app.fallback_prices import price_elsewhere
+from tui.app.fallback_prices import fallback_price
 from tui.catalog.catalog import packaged_catalog
 from tui.catalog.facts import Price
 from tui.domain.thinking import ModelSpec
@@ -60,7 +60,7 @@ def installed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
 def test_a_model_the_catalogue_does_not_price_is_looked_up_and_nothing_is_guessed(installed: bool) -> None:
     catalog = packaged_catalog()
     found = {
-        name: price_elsewhere(catalog.find(*name.split("/", 1)))
+        name: fallback_price(catalog.find(*name.split("/", 1)))
         for name in ("moonshot/kimi-k1", "openai/stepped", "openai/nobody-knows-it", "ollama/kimi-k1")
     }
     known = Price(input=0.6, output=2.5, cache_read=0.15) if installed else None

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tui.bus.bus import Bus
-from tui.bus.merge import LONG, fold, text_size
+from tui.bus.merge import LONG, merge, text_size
 from tui.domain.assemble import Assembler
 from tui.domain.events import AppEvent, Notice, RequestStarted, Severity, Stamped, Streamed
 from tui.domain.stream import BlockFinished, BlockStarted, TextDelta, ThinkingDelta, ToolArgsDelta
@@ -59,13 +59,13 @@ def _blocks(events: list[Stamped]) -> object:
 @given(_runs)
 def test_folded_events_put_together_are_the_unfolded_ones_put_together(events: list[AppEvent]) -> None:
     stamped = _stamped(events)
-    assert _blocks(fold(stamped)) == _blocks(stamped)
+    assert _blocks(merge(stamped)) == _blocks(stamped)
 
 
 @given(_runs)
 def test_folding_keeps_everything_that_is_not_a_delta_in_its_place(events: list[AppEvent]) -> None:
     stamped = _stamped(events)
-    folded = fold(stamped)
+    folded = merge(stamped)
     assert [s for s in folded if not _is_delta(s)] == [s for s in stamped if not _is_delta(s)]
     assert [s.seq for s in folded] == sorted(s.seq for s in folded)
 
@@ -74,13 +74,13 @@ def test_folding_keeps_everything_that_is_not_a_delta_in_its_place(events: list[
 def test_folding_twice_changes_nothing_more_and_leaves_its_input_alone(events: list[AppEvent]) -> None:
     stamped = _stamped(events)
     before = repr(stamped)
-    assert fold(fold(stamped)) == fold(stamped)
+    assert merge(merge(stamped)) == merge(stamped)
     assert repr(stamped) == before
 
 
 @given(_runs, st.sets(st.integers(0, 60)))
 def test_two_subscribers_that_drain_at_different_times_agree(events: list[AppEvent], drains: set[int]) -> None:
-    bus: Bus[Stamped] = Bus(fold)
+    bus: Bus[Stamped] = Bus(merge)
     lazy, eager = bus.subscribe(), bus.subscribe()
     seen: list[Stamped] = []
     for number, stamped in enumerate(_stamped(events)):
@@ -111,7 +111,7 @@ def test_attaching_anywhere_gives_the_same_screen(events: list[AppEvent], at: in
 def test_runs_of_one_block_become_one_delta_with_the_last_number() -> None:
     deltas = [TextDelta(0, "a"), TextDelta(0, "b"), TextDelta(1, "c"), ThinkingDelta(1, "d"), ThinkingDelta(1, "e")]
     stamped = _stamped([Streamed("t", 0, 1, delta) for delta in deltas])
-    assert fold(stamped) == [
+    assert merge(stamped) == [
         Stamped("s", 2, Streamed("t", 0, 1, TextDelta(0, "ab"))),
         Stamped("s", 3, Streamed("t", 0, 1, TextDelta(1, "c"))),
         Stamped("s", 5, Streamed("t", 0, 1, ThinkingDelta(1, "de"))),
@@ -124,7 +124,7 @@ def test_folding_takes_time_in_proportion() -> None:
         best = float("inf")
         for _ in range(3):
             began = time.thread_time()
-            fold(stamped)
+            merge(stamped)
             best = min(best, time.thread_time() - began)
         return best
 
@@ -134,6 +134,6 @@ def test_folding_takes_time_in_proportion() -> None:
 def test_long_deltas_are_not_copied_into_longer_ones() -> None:
     long = "x" * LONG
     stamped = _stamped([Streamed("t", 0, 1, TextDelta(0, text)) for text in (long, "a", "b", long, "c")])
-    folded = fold(stamped)
+    folded = merge(stamped)
     assert [text_size(entry) for entry in folded] == [LONG, 2, LONG, 1]
     assert folded[0] is stamped[0]

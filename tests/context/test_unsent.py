@@ -9,7 +9,7 @@ import pytest
 from tests.app.stage import house
 from tests.fakes.planner import PLAN
 from tui.catalog.catalog import effective_quirks, packaged_catalog
-from tui.context.dropped_settings import unsent
+from tui.context.dropped_settings import dropped_settings
 from tui.domain.events import Notice
 from tui.domain.request import ChatRequest, Outgoing
 
@@ -31,7 +31,7 @@ def test_what_the_encoder_leaves_out_is_named(model: str, left_out: list[str]) -
     provider, _, name = model.partition("/")
     facts = catalog.find(provider, name)
     request = ChatRequest(model=name, outgoing=Outgoing(messages=()), plan=PLAN, temperature=0.2, top_p=0.9)
-    said = list(unsent(request, facts.wire, effective_quirks(catalog.provider(provider), facts)))
+    said = list(dropped_settings(request, facts.wire, effective_quirks(catalog.provider(provider), facts)))
     assert said == [f"`{key}` is not sent: {name} refuses it, at least with this thinking." for key in left_out]
 
 

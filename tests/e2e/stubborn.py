@@ -5,7 +5,7 @@ import sys
 import threading
 
 from tui.ui.terminal import shutdown as leaving
-from tui.ui.terminal.shutdown import Departure
+from tui.ui.terminal.shutdown import Shutdown
 
 if "patient" in sys.argv:
     leaving.GRACE_S = 600.0
@@ -15,7 +15,7 @@ def heard(code: int) -> None:
     os.write(1, b" heard")  # from within a signal handler: nothing buffered, which might be in the middle of a write
 
 
-with Departure() as departure:
+with Shutdown() as departure:
     departure.attend(heard)
     os.write(1, b"\x1b[?1049h\x1b[?1003h\x1b[?25lstubborn")
     while True:

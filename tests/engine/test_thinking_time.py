@@ -9,14 +9,14 @@ from tests.fakes.clock import virtually
 from tests.fakes.stage import last_turn, stage
 from tui.domain.blocks import ThinkingBlock
 from tui.domain.stream import BlockFinished, BlockStarted, ResponseStarted, StreamEvent, TextDelta, ThinkingDelta
-from tui.engine.timers import ThinkingTime
+from tui.engine.timers import ThinkingTimer
 
 Step = StreamEvent | Pause
 OPENED = BlockStarted(0, "thinking")
 
 
 def seconds(*steps: Step, looked_at: float | None = None) -> list[float]:
-    time, now = ThinkingTime(100.0), 100.0
+    time, now = ThinkingTimer(100.0), 100.0
     for step in steps:
         if isinstance(step, Pause):
             now += step.seconds

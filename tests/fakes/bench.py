@@ -11,8 +11,8 @@ from pathlib import Path
 from tui.domain.blocks import ImageBlock, TextBlock, ToolCallBlock, ToolResultBlock
 from tui.tools.permissions.permissions import Policy
 from tui.tools.sandbox.sandbox import Kernel, this_kernel
-from tui.tools.toolbox.build import Surroundings, build_workbench
-from tui.tools.toolbox.toolbox import Workbench
+from tui.tools.toolbox.build import ToolEnvironment, build_toolbox
+from tui.tools.toolbox.toolbox import Toolbox
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Bench:
     """``folder`` is the working folder; its parent holds what lies outside."""
 
     folder: Path
-    box: Workbench
+    box: Toolbox
     user: ScriptedUser
     permissions_file: Path
     ids: itertools.count[int] = field(default_factory=itertools.count)
@@ -99,8 +99,8 @@ def open_bench(
     folder.mkdir(exist_ok=True)
     file = around / "person" / "config" / "permissions.toml"
     file.parent.mkdir(parents=True, exist_ok=True)
-    box = build_workbench(
-        Surroundings(
+    box = build_toolbox(
+        ToolEnvironment(
             folder=folder,
             home=home or around / "person",
             environment={"PATH": "/usr/local/bin:/usr/bin:/bin", **(environment or {})},

@@ -12,7 +12,7 @@ from tui.domain.messages import Message, Origin, Role, Turn, WireName
 from tui.domain.request import ChatRequest, Outgoing, OutgoingMessage
 from tui.domain.thinking import ModelSpec, PlanState, ThinkingLevel, ThinkingPlan
 from tui.domain.usage import Certainty, MeterReading, Part, Usage
-from tui.engine.ports import Ask, Folding, Target
+from tui.engine.ports import Ask, PendingCompression, Target
 from tui.engine.refused_parameters import is_ours
 
 SPEC = ModelSpec(provider="fake", model="m", asked=ThinkingLevel.LOW)
@@ -109,22 +109,22 @@ class FakePlanner:
 class FakeCompressor:
     """Folds all turns but the last; the view's summary is the model's answer."""
 
-    def fold(self, ask: Ask, writer: Target, instruction: str) -> Folding | None:
+    def fold(self, ask: Ask, writer: Target, instruction: str) -> PendingCompression | None:
         finished = [turn for turn in ask.turns[:-1] if ask.view is None or turn.id not in ask.view.folded]
         if not finished:
             return None
         prompt = OutgoingMessage(role=Role.USER, blocks=(TextBlock(text=f"Summarise. {instruction}".strip()),))
         request = ChatRequest(model=writer.facts.id, outgoing=Outgoing(messages=(prompt,)), plan=PLAN)
-        return Folding(request=request, turns=len(finished), before=0, plan=tuple(finished))
+        return PendingCompression(request=request, turns=len(finished), before=0, plan=tuple(finished))
 
     def preview(self, ask: Ask, writer: Target) -> CompressionPreview | None:
         return None
 
-    def smaller(self, folding: Folding) -> Folding | None:
+    def smaller(self, folding: PendingCompression) -> PendingCompression | None:
         left = folding.plan[1:] if isinstance(folding.plan, tuple) else ()
         return replace(folding, plan=left, turns=len(left)) if left else None
 
-    def apply(self, ask: Ask, folding: Folding, answer: Message) -> CompressionView:
+    def apply(self, ask: Ask, folding: PendingCompression, answer: Message) -> CompressionView:
         summary = "".join(block.text for block in answer.blocks if isinstance(block, TextBlock))
         if summary == "useless":
             raise PonderError("The summary was not smaller.")

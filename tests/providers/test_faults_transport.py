@@ -17,7 +17,7 @@ from tests.faultserver.server import FaultServer
 from tests.key_canary import CANARY
 from tests.providers.conftest import BRISK, WIRES, Client, request, where
 from tui.domain.errors import ErrorKind, ProviderError
-from tui.providers.http.deadlines import RESUMED, Patience
+from tui.providers.http.deadlines import RESUMED, Deadlines
 
 SAY = {"say": "text", "text": "one two three four five"}
 FULL = [{"say": "thinking", "text": "hm, let me see"}, SAY, {"end": 1}]
@@ -243,7 +243,7 @@ async def test_T15_a_dead_or_silent_proxy_is_named(client: Client) -> None:
 
 async def test_T16_after_the_machine_slept_the_attempt_ends_at_once() -> None:
     wall = [1000.0]
-    patience = Patience(BRISK, "`host`", wall=lambda: wall[0], look_every_s=0.01)
+    patience = Deadlines(BRISK, "`host`", wall=lambda: wall[0], look_every_s=0.01)
     began = time.monotonic()
     wall[0] += 3600
     waiting = asyncio.get_running_loop().create_future()

@@ -19,7 +19,7 @@ from tui.providers.models.discovery import Discovery
 from tui.providers.models.list_cache import ListCache, Listing
 from tui.providers.models.listings import MOST_MODELS, models_dev_rows, rows_from
 from tui.providers.models.local_servers import LocalServer, local_servers
-from tui.providers.models.merge_model_lists import with_lists
+from tui.providers.models.merge_model_lists import merge_model_lists
 
 CATALOG = packaged_catalog()
 CLAUDE = {
@@ -109,7 +109,7 @@ async def test_a_list_is_fetched_kept_and_laid_over_the_catalogue(client: Client
         (seen,) = server.seen
     assert (seen.method, seen.path, "x-api-key" in seen.headers) == ("GET", "/v1/models?limit=1000", True)
     assert _discovery(client, tmp_path).cached(place) == fetched
-    found = with_lists(CATALOG, [fetched]).find("anthropic", "claude-next-9")
+    found = merge_model_lists(CATALOG, [fetched]).find("anthropic", "claude-next-9")
     assert (found.context_window, found.provenance["context_window"]) == (500_000, "list of anthropic, 1970-01-01")
 
 

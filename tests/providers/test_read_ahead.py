@@ -10,7 +10,7 @@ import pytest
 
 from tests.providers.conftest import BRISK
 from tui.domain.errors import ErrorKind, ProviderError
-from tui.providers.http.deadlines import Limits, Over, Patience
+from tui.providers.http.deadlines import DeadlineExceeded, Deadlines, Limits
 from tui.providers.http.read_ahead import MOST_AHEAD, ReadAhead
 
 UNHURRIED = Limits(idle_s=60, meaning_s=60, total_s=60, after_end_s=60)
@@ -42,7 +42,7 @@ class Body:
 
 
 def reading(body: Body, limits: Limits = UNHURRIED) -> ReadAhead:
-    return ReadAhead(body, Patience(limits, "`host`"))
+    return ReadAhead(body, Deadlines(limits, "`host`"))
 
 
 async def others() -> set[str]:
@@ -112,7 +112,7 @@ async def test_a_cancelled_wait_is_cancelled_and_leaves_nothing_behind() -> None
 
 async def test_a_cancellation_wins_over_bytes_and_a_deadline_that_come_with_it() -> None:
     loop = asyncio.get_running_loop()
-    patience = Patience(replace(UNHURRIED, idle_s=0.01), "`host`")
+    patience = Deadlines(replace(UNHURRIED, idle_s=0.01), "`host`")
     waiting = loop.create_future()
 
     async def wait() -> None:
@@ -127,20 +127,20 @@ async def test_a_cancellation_wins_over_bytes_and_a_deadline_that_come_with_it()
 
 async def test_the_end_of_the_wire_brings_the_deadline_nearer() -> None:
     loop = asyncio.get_running_loop()
-    patience = Patience(UNHURRIED, "`host`")
+    patience = Deadlines(UNHURRIED, "`host`")
     came = loop.create_future()
     patience.watch(came)
     came.set_result(None)
     patience.end_came(0.01)
     waiting = loop.create_future()
     patience.watch(waiting)
-    assert isinstance(await waiting, Over)
+    assert isinstance(await waiting, DeadlineExceeded)
 
 
 @pytest.mark.parametrize("limit", ["meaning_s", "total_s"])
 async def test_bytes_do_not_move_the_limits_of_meaning_and_of_all(limit: str) -> None:
     loop = asyncio.get_running_loop()
-    patience = Patience(replace(UNHURRIED, **{limit: 0.15}), "`host`")
+    patience = Deadlines(replace(UNHURRIED, **{limit: 0.15}), "`host`")
     began, waits, fault = loop.time(), 0, None
     while fault is None:
         waits += 1
@@ -155,7 +155,7 @@ async def test_bytes_do_not_move_the_limits_of_meaning_and_of_all(limit: str) ->
 
 async def test_bytes_move_the_idle_limit_though_one_timer_serves_all_waits() -> None:
     loop = asyncio.get_running_loop()
-    patience = Patience(replace(UNHURRIED, idle_s=0.05), "`host`")
+    patience = Deadlines(replace(UNHURRIED, idle_s=0.05), "`host`")
     for _ in range(6):
         waiting = loop.create_future()
         patience.watch(waiting)
@@ -170,7 +170,7 @@ async def test_bytes_move_the_idle_limit_though_one_timer_serves_all_waits() -> 
 
 async def test_limits_of_zero_seconds_never_end_a_wait() -> None:
     loop = asyncio.get_running_loop()
-    patience = Patience(replace(BRISK, idle_s=0, meaning_s=0, total_s=0), "`host`", look_every_s=0.005)
+    patience = Deadlines(replace(BRISK, idle_s=0, meaning_s=0, total_s=0), "`host`", look_every_s=0.005)
     waiting = loop.create_future()
     patience.watch(waiting)
     loop.call_later(0.03, waiting.set_result, None)

@@ -10,13 +10,13 @@ from typing import ClassVar
 import pytest
 
 from tests.providers.strangers import Json, Stranger, serving
-from tui.app.launch_options import Wishes
+from tui.app.launch_options import LaunchOptions
 from tui.app.program import build_program
-from tui.app.provider_availability import Findings
+from tui.app.provider_availability import ProviderAvailability
 from tui.catalog.catalog import packaged_catalog
 from tui.cli.main import main
 from tui.providers.models.list_cache import ListCache, Listing
-from tui.providers.models.merge_model_lists import with_cached_lists, with_lists
+from tui.providers.models.merge_model_lists import merge_cached_lists, merge_model_lists
 
 
 class Lister(Stranger):
@@ -87,8 +87,8 @@ def test_the_users_word_goes_before_a_list_and_a_list_before_what_is_packaged(
     with serving(Lister) as (url, _):
         _configure(home, url, more)
         _listed(capsys, "--refresh", "mine")
-    program = build_program({"PONDER_HOME": str(home)}, Wishes())
-    Findings(program).lay_cached_lists()
+    program = build_program({"PONDER_HOME": str(home)}, LaunchOptions())
+    ProviderAvailability(program).lay_cached_lists()
     assert [facts.context_window for facts in program.catalog.models("mine")] == [9, 4096]
 
 
@@ -96,18 +96,18 @@ def test_models_dev_lies_below_a_providers_own_list_whichever_came_first() -> No
     own = Listing(source="openai", at=1e9, rows={"openai": {"m": {"context_window": 2}}})
     general = Listing(source="models.dev", at=2e9, rows={"openai": {"m": {"context_window": 1, "max_output": 5}}})
     for order in ([own, general], [general, own]):
-        facts = with_lists(packaged_catalog(), order).find("openai", "m")
+        facts = merge_model_lists(packaged_catalog(), order).find("openai", "m")
         assert (facts.context_window, facts.max_output) == (2, 5)
 
 
 def test_a_newer_list_takes_the_place_of_the_older(tmp_path: Path) -> None:
     catalog = packaged_catalog()
     for at, id_ in ((1e9, "old"), (2e9, "new")):
-        catalog = with_lists(catalog, [Listing(source="vllm", at=at, rows={"vllm": {id_: {}}})])
+        catalog = merge_model_lists(catalog, [Listing(source="vllm", at=at, rows={"vllm": {id_: {}}})])
     listed = [facts.id for facts in catalog.models("vllm")]
     assert ("old" in listed, "new" in listed) == (False, True)
     (tmp_path / "models-vllm.json").write_text("not json", "utf-8")
-    assert with_cached_lists(catalog, ListCache(tmp_path)) is catalog
+    assert merge_cached_lists(catalog, ListCache(tmp_path)) is catalog
 
 
 def test_nothing_is_fetched_and_no_transport_loaded_without_the_word(

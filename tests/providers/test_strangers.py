@@ -26,10 +26,10 @@ from tests.providers.strangers import (
     Vllm,
     serving,
 )
-from tui.app.launch_options import Wishes
+from tui.app.launch_options import LaunchOptions
 from tui.app.open_session import OpenSession, first_spec
 from tui.app.program import build_program
-from tui.app.session_storage import KeptInMemory
+from tui.app.session_storage import InMemorySessions
 from tui.cli.main import main
 from tui.domain.blocks import TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.events import AppEvent, TurnFailed, TurnFinished
@@ -59,11 +59,11 @@ def converse(home: Path, model: str, prompts: tuple[str, ...] = PROMPTS) -> list
 def heard(home: Path, model: str, prompts: tuple[str, ...]) -> list[AppEvent]:
     """The prompts one after the other in one session, by everything the program is made of."""
     environment = {"PONDER_HOME": str(home), "MY_KEY": OWN_KEY, "VLLM_TEST_KEY": "vllm-key-123456"}
-    program = build_program(environment, Wishes(model=model))
+    program = build_program(environment, LaunchOptions(model=model))
     assert program.problems == []
     program.toolbox = Folder()
     program.engine.start()
-    current = OpenSession(program, KeptInMemory(), interactive=True)
+    current = OpenSession(program, InMemorySessions(), interactive=True)
     current.start(first_spec(program, []))
 
     async def talk() -> list[AppEvent]:

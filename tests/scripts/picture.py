@@ -11,17 +11,17 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tui.app.launch_options import Wishes
+from tui.app.launch_options import LaunchOptions
 from tui.app.open_session import OpenSession
 from tui.app.open_storage import open_storage
 from tui.app.program import build_program
-from tui.app.provider_availability import Findings
-from tui.app.services import LiveDesk
+from tui.app.provider_availability import ProviderAvailability
+from tui.app.services import AppServices
 from tui.commands.builtin_table import registry
 from tui.commands.keymap import default_keymap
 from tui.domain.thinking import ModelSpec, ThinkingLevel
 from tui.ui.app import PonderApp
-from tui.ui.theme.current_theme import Theming
+from tui.ui.theme.current_theme import CurrentTheme
 
 TARGET = Path(__file__).resolve().parents[2] / "docs" / "ponder.svg"
 QUESTION = "think hard about a puzzle"
@@ -31,14 +31,14 @@ SIZE = (120, 36)
 async def picture(theme: str) -> str:
     """The screen as SVG, once the answer has come."""
     with tempfile.TemporaryDirectory() as home:
-        program = build_program({"PONDER_HOME": home, "COLORTERM": "truecolor"}, Wishes())
+        program = build_program({"PONDER_HOME": home, "COLORTERM": "truecolor"}, LaunchOptions())
         program.engine.start()
         storage = open_storage(program)
         current = OpenSession(program, storage, interactive=True)
         current.start(ModelSpec(provider="demo", model="demo", asked=ThinkingLevel.HIGH))
-        findings = Findings(program)
-        desk = LiveDesk(current, findings, storage)
-        app = PonderApp(desk, registry(), default_keymap(registry()), Theming(None, theme, program.environment))
+        findings = ProviderAvailability(program)
+        desk = AppServices(current, findings, storage)
+        app = PonderApp(desk, registry(), default_keymap(registry()), CurrentTheme(None, theme, program.environment))
         async with app.run_test(size=SIZE) as pilot:
             for key in QUESTION:
                 await pilot.press("space" if key == " " else key)

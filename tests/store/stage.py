@@ -25,8 +25,8 @@ from tui.store.database import Database
 from tui.store.journal import StoredJournal
 from tui.store.leases import Holder, this_process
 from tui.store.library import StoredLibrary
-from tui.store.open_sessions import Conversations
-from tui.store.store_context import Surroundings
+from tui.store.open_sessions import OpenSessions
+from tui.store.store_context import StoreContext
 
 CLAUDE = Origin(
     provider="anthropic", wire=WireName.ANTHROPIC, host="api.anthropic.com", model="claude-opus-5", level="high"
@@ -56,12 +56,12 @@ class Stage:
 
     def __post_init__(self) -> None:
         numbers = itertools.count(1)
-        around = Surroundings(
+        around = StoreContext(
             holder=self.holder, now=self.time, new_id=lambda: f"new{next(numbers)}", conceal=self.conceal
         )
         self.journal = StoredJournal(self.database, self.holder, self.time)
         self.library = StoredLibrary(self.database, around)
-        self.conversations = Conversations(self.database, around)
+        self.conversations = OpenSessions(self.database, around)
 
     async def keep(self, session: str, *turns: Turn) -> None:
         """Write turns as the engine does."""

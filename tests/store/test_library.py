@@ -9,14 +9,14 @@ import pytest
 
 from tests.store.stage import GPT, Stage, a_turn, open_stage, rich_turn
 from tui.domain.errors import UsageError
-from tui.domain.listing import SessionRow
+from tui.domain.listing import SessionInfo
 from tui.store.leases import Held, this_process
 from tui.store.sessions import Beginning
 
 
 async def test_a_row_says_what_a_session_is(stage: Stage) -> None:
     await stage.keep("s", a_turn(1, "What is a monad?", cost=0.5), a_turn(2, cost=0.25, origin=GPT))
-    row = SessionRow(
+    row = SessionInfo(
         id="s", title="What is a monad?", model="openai/gpt-5.6-sol", turns=2, cost=0.75, updated=stage.time.at
     )
     assert list(await stage.library.sessions()) == [row]

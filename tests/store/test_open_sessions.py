@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from tests.app.stage import FAST, heard_until
-from tui.app.launch_options import Wishes
+from tui.app.launch_options import LaunchOptions
 from tui.app.open_session import OpenSession, first_spec
 from tui.app.program import build_program
-from tui.app.provider_availability import Findings
-from tui.app.services import LiveDesk
-from tui.app.sqlite_sessions import KeptInStore
+from tui.app.provider_availability import ProviderAvailability
+from tui.app.services import AppServices
+from tui.app.sqlite_sessions import SqliteSessions
 from tui.context.estimate import text_tokens
 from tui.domain.blocks import TextBlock
 from tui.domain.errors import UsageError
@@ -32,7 +32,7 @@ FIRST, SECOND = (TextBlock(text="Hello"),), (TextBlock(text="Show me a table"),)
 class Home:
     """A program with a session open."""
 
-    desk: LiveDesk
+    desk: AppServices
 
     def view(self) -> SessionView:
         view, subscription = self.desk.chat.attach()
@@ -61,16 +61,16 @@ class Home:
 async def at_home(folder: Path, session: str | None = None, **wishes: object) -> AsyncIterator[Home]:
     """The program as ``ponder`` starts it, or as ``ponder -r SESSION`` does."""
     wishes = {"model": FAST, **wishes}
-    program = build_program({"PONDER_HOME": str(folder)}, Wishes(folder=folder, demo_speed=0.0, **wishes))
+    program = build_program({"PONDER_HOME": str(folder)}, LaunchOptions(folder=folder, demo_speed=0.0, **wishes))
     program.toolbox = NoTools()
-    findings = Findings(program)
-    storage = KeptInStore(program.paths.database, time.time, str)
+    findings = ProviderAvailability(program)
+    storage = SqliteSessions(program.paths.database, time.time, str)
     program.engine.start()
     try:
         current = OpenSession(program, storage, interactive=True)
         stored = await storage.load(session) if session is not None else None
         current.start(first_spec(program, findings.ready()), stored)
-        yield Home(LiveDesk(current, findings, storage))
+        yield Home(AppServices(current, findings, storage))
         await current.close()
     finally:
         await storage.aclose()
@@ -140,10 +140,10 @@ async def test_nothing_is_held_after_a_headless_run_that_never_closed_its_sessio
     async with at_home(tmp_path) as home:
         await home.say(FIRST)
         session = home.desk.chat.session_id
-    storage = KeptInStore(tmp_path / "data" / path.name, time.time, str)
+    storage = SqliteSessions(tmp_path / "data" / path.name, time.time, str)
     await storage.load(session)
     await storage.aclose()
-    other = KeptInStore(tmp_path / "data" / path.name, time.time, str)
+    other = SqliteSessions(tmp_path / "data" / path.name, time.time, str)
     assert (await other.load(session)).notice == ""
     await other.aclose()
 

@@ -23,7 +23,7 @@ from tui.context.estimate import tool_tokens
 from tui.domain.blocks import TextBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.errors import UsageError
 from tui.domain.events import ApprovalAsked, Stamped, TurnFailed, TurnFinished
-from tui.domain.listing import ToolRow
+from tui.domain.listing import ToolInfo
 from tui.engine.ports import Ports, Toolbox
 from tui.engine.session import Opening, Session
 from tui.engine.settings import EngineSettings
@@ -53,7 +53,7 @@ def test_tools_are_listed_with_their_policy(bench: Bench) -> None:
     assert [(row.name, row.source, row.enabled, row.policy) for row in bench.box.rows(tool_tokens)] == [
         (name, "built in", True, "allow" if name in NAMES[:4] else "ask") for name in NAMES
     ]
-    assert isinstance(bench.box.rows(tool_tokens)[0], ToolRow)
+    assert isinstance(bench.box.rows(tool_tokens)[0], ToolInfo)
 
 
 async def test_a_tool_that_is_switched_off_is_neither_offered_nor_run(bench: Bench) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tui.domain.errors import ConfigError
-from tui.tools.permissions.rules import Access, RuleBook, Verdict, Wish, read_rule
+from tui.tools.permissions.rules import Access, RequestedAccess, RuleBook, Verdict, read_rule
 from tui.tools.sandbox.strength import Strength
 
 FOLDER, HOME = "/u/ann/ws", "/u/ann"
@@ -23,8 +23,8 @@ def _book(**rules: list[str]) -> RuleBook:
     return RuleBook(FOLDER, tuple(made), held=_both)
 
 
-def _shell(command: str) -> Wish:
-    return Wish(tool="shell", access=Access.SHELL, target=command)
+def _shell(command: str) -> RequestedAccess:
+    return RequestedAccess(tool="shell", access=Access.SHELL, target=command)
 
 
 SPELLINGS = [

@@ -8,8 +8,8 @@ import sys
 from tests.fakes.bench import Bench, FakeRun, words
 from tui.context.estimate import tool_tokens
 from tui.domain.blocks import ToolCallBlock
-from tui.tools.toolbox.lazy import DEFINITIONS, LateWorkbench, definitions
-from tui.tools.toolbox.toolbox import Workbench
+from tui.tools.toolbox.lazy import DEFINITIONS, LazyToolbox, definitions
+from tui.tools.toolbox.toolbox import Toolbox
 
 
 def test_the_packaged_definitions_are_those_of_the_tools() -> None:
@@ -18,18 +18,18 @@ def test_the_packaged_definitions_are_those_of_the_tools() -> None:
 
 
 def test_before_the_first_call_it_offers_what_the_workbench_would(bench: Bench) -> None:
-    assert LateWorkbench(lambda: bench.box).schemas() == bench.box.schemas()
+    assert LazyToolbox(lambda: bench.box).schemas() == bench.box.schemas()
 
 
 async def test_it_is_put_together_once_by_the_first_call(bench: Bench) -> None:
     bench.write("a.txt", "hello")
-    built: list[Workbench] = []
+    built: list[Toolbox] = []
 
-    def build() -> Workbench:
+    def build() -> Toolbox:
         built.append(bench.box)
         return bench.box
 
-    late = LateWorkbench(build)
+    late = LazyToolbox(build)
     await late.ready()
     late.schemas()
     await late.close()
@@ -40,7 +40,7 @@ async def test_it_is_put_together_once_by_the_first_call(bench: Bench) -> None:
 
 
 def test_a_tool_switched_off_is_not_offered(bench: Bench) -> None:
-    late = LateWorkbench(lambda: bench.box)
+    late = LazyToolbox(lambda: bench.box)
     late.enable("shell", enabled=False)
     assert [schema.name for schema in late.schemas()] == [
         row.name for row in late.rows(tool_tokens) if row.name != "shell"

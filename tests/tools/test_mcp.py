@@ -17,7 +17,7 @@ import pytest
 
 from tests.fakes.bench import Bench, FakeRun, open_bench, outcome, pictures, words
 from tui.domain.blocks import DENIED, ToolCallBlock
-from tui.domain.listing import ServerRow
+from tui.domain.listing import ServerInfo
 from tui.tools.mcp.servers import ENDED, SENT_TOO_MUCH
 
 pytest.importorskip("mcp")
@@ -47,7 +47,7 @@ def _head(count: int, tool: str) -> str:
 
 async def test_tools_of_a_server_are_offered_asked_about_and_called(tmp_path: Path) -> None:
     async with _opened(tmp_path, fake=_stdio(env={"TOKEN": "x"})) as bench:
-        assert bench.box.servers() == [ServerRow(name="fake", state="ready", tools=9)]
+        assert bench.box.servers() == [ServerInfo(name="fake", state="ready", tools=9)]
         schema = next(one for one in bench.box.schemas() if one.name == "mcp_fake__add")
         assert (schema.description, schema.parameters["type"], set(schema.parameters["properties"])) == (
             "Adds ␛[31mtwo numbers.",
@@ -91,9 +91,9 @@ async def test_a_server_that_died_is_said_and_started_again_by_the_next_use(tmp_
             False,
             "The MCP server `fake` ended during this call: it may have run. The next use restarts it.",
         )
-        assert bench.box.servers() == [ServerRow(name="fake", state="it ended during a call", tools=9)]
+        assert bench.box.servers() == [ServerInfo(name="fake", state="it ended during a call", tools=9)]
         assert not (await bench.call("mcp_fake__add", "once", a=1, b=2)).failed
-        assert bench.box.servers() == [ServerRow(name="fake", state="ready", tools=9)]
+        assert bench.box.servers() == [ServerInfo(name="fake", state="ready", tools=9)]
 
 
 async def test_a_server_that_was_killed_says_so_and_comes_back(tmp_path: Path) -> None:
@@ -228,7 +228,7 @@ def _command_lines() -> Iterator[bytes]:
 
 async def test_a_server_over_http_works_the_same(tmp_path: Path) -> None:
     async with _over_http(tmp_path) as bench:
-        assert bench.box.servers() == [ServerRow(name="fake", state="ready", tools=9)]
+        assert bench.box.servers() == [ServerInfo(name="fake", state="ready", tools=9)]
         assert outcome(await bench.call("mcp_fake__add", "once", a=1, b=2)) == (True, _head(1, "add") + "3")
 
 

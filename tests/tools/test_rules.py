@@ -10,7 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tui.domain.errors import ConfigError
-from tui.tools.permissions.rules import DEFAULTS, Access, Guard, Rule, RuleBook, Verdict, Wish, read_rule
+from tui.tools.permissions.rules import (
+    DEFAULTS,
+    Access,
+    GuardedKind,
+    RequestedAccess,
+    Rule,
+    RuleBook,
+    Verdict,
+    read_rule,
+)
 from tui.tools.sandbox.strength import Strength
 
 FOLDER, HOME = "/u/ann/ws", "/u/ann"
@@ -26,19 +35,19 @@ def _both() -> frozenset[Strength]:
     return frozenset({Strength.READ_ONLY, Strength.WRITES_FOLDER})
 
 
-def _shell(command: str) -> Wish:
-    return Wish(tool="shell", access=Access.SHELL, target=command)
+def _shell(command: str) -> RequestedAccess:
+    return RequestedAccess(tool="shell", access=Access.SHELL, target=command)
 
 
-def _path(access: Access, path: str, guard: Guard = Guard.NONE) -> Wish:
+def _path(access: Access, path: str, guard: GuardedKind = GuardedKind.NONE) -> RequestedAccess:
     tool = "edit_file" if access is Access.WRITE else "read_file"
     whole = path if path.startswith("/") else f"{FOLDER}/{path}"
-    return Wish(tool=tool, access=access, target=whole, inside=whole.startswith(FOLDER + "/"), guard=guard)
+    return RequestedAccess(tool=tool, access=access, target=whole, inside=whole.startswith(FOLDER + "/"), guard=guard)
 
 
 READ, WRITE = Access.READ, Access.WRITE
-HOST = Wish(tool="fetch_url", access=Access.NETWORK, target="docs.example.org")
-CLOCK = Wish(tool="mcp_time__now", access=Access.MCP, target="0123456789abcdef")
+HOST = RequestedAccess(tool="fetch_url", access=Access.NETWORK, target="docs.example.org")
+CLOCK = RequestedAccess(tool="mcp_time__now", access=Access.MCP, target="0123456789abcdef")
 
 
 @pytest.mark.parametrize(
@@ -47,14 +56,14 @@ CLOCK = Wish(tool="mcp_time__now", access=Access.MCP, target="0123456789abcdef")
         (_path(READ, "src/a.py"), ALLOW),
         (_path(READ, "/etc/hosts"), ASK),
         (_path(READ, "/u/ann/ws-evil/a"), ASK),
-        (_path(READ, ".env", Guard.SECRET), ASK),
+        (_path(READ, ".env", GuardedKind.SECRET), ASK),
         (_path(WRITE, "src/a.py"), ASK),
         (_shell("ls"), ASK),
         (HOST, ASK),
         (CLOCK, ASK),
     ],
 )
-def test_without_rules_only_reading_the_working_folder_is_allowed(wish: Wish, verdict: Verdict) -> None:
+def test_without_rules_only_reading_the_working_folder_is_allowed(wish: RequestedAccess, verdict: Verdict) -> None:
     assert RuleBook(FOLDER).decide(wish).verdict is verdict
 
 
@@ -84,7 +93,7 @@ def test_without_rules_only_reading_the_working_folder_is_allowed(wish: Wish, ve
     ],
 )
 def test_the_most_specific_rule_wins_and_deny_beats_ask_beats_allow(
-    book: RuleBook, wish: Wish, verdict: Verdict
+    book: RuleBook, wish: RequestedAccess, verdict: Verdict
 ) -> None:
     assert book.decide(wish).verdict is verdict
 
@@ -142,12 +151,12 @@ def test_a_whole_command_can_be_allowed_as_it_stands_and_only_so() -> None:
 
 def test_guarded_places_ask_whatever_the_rules_say_and_denials_stay() -> None:
     allowing, denying = _book(allow=["write", "write(.git/**)", "write(.git/config)"]), _book(deny=["write"])
-    wish = _path(WRITE, ".git/config", Guard.ALWAYS_ASKS)
+    wish = _path(WRITE, ".git/config", GuardedKind.ALWAYS_ASKS)
     assert (allowing.decide(wish).verdict, denying.decide(wish).verdict) == (ASK, DENY)
 
 
 def test_a_secret_opens_only_by_its_own_name() -> None:
-    wish = _path(READ, ".env", Guard.SECRET)
+    wish = _path(READ, ".env", GuardedKind.SECRET)
     books = (_book(allow=["read"]), _book(allow=["read(**)"]), _book(allow=["read(.env)"]))
     assert [book.decide(wish).verdict for book in books] == [ASK, ASK, ALLOW]
 
@@ -156,7 +165,7 @@ def test_a_secret_opens_only_by_its_own_name() -> None:
     ("wish", "verdict"),
     [(_path(READ, "a"), ALLOW), (_path(WRITE, "a"), ASK), (_shell("ls"), ASK), (HOST, ASK), (CLOCK, ASK)],
 )
-def test_after_words_of_others_everything_but_reading_asks(wish: Wish, verdict: Verdict) -> None:
+def test_after_words_of_others_everything_but_reading_asks(wish: RequestedAccess, verdict: Verdict) -> None:
     book = _book(allow=["read", "write", "shell", "network", "mcp"])
     assert (book.decide(wish).verdict, book.decide(wish, tainted=True).verdict) == (ALLOW, verdict)
 
@@ -193,7 +202,7 @@ def test_what_is_no_rule_or_too_wide_a_one_is_refused(text: str) -> None:
 
 def test_a_folder_with_wildcards_in_its_name_is_that_folder() -> None:
     book = RuleBook("/u/ann/[x]*", (read_rule(DENY, "write(a.txt)", home=HOME),))
-    wishes = [Wish(tool="edit_file", access=WRITE, target=f"/u/ann/{name}/a.txt") for name in ("[x]*", "x1")]
+    wishes = [RequestedAccess(tool="edit_file", access=WRITE, target=f"/u/ann/{name}/a.txt") for name in ("[x]*", "x1")]
     assert [book.decide(wish).verdict for wish in wishes] == [DENY, ASK]
 
 
@@ -208,7 +217,7 @@ TARGETS = (
     "0f",
 )
 WISHES = [
-    Wish(tool=tool, access=access, target=target, inside=target.startswith(FOLDER), guard=guard)
+    RequestedAccess(tool=tool, access=access, target=target, inside=target.startswith(FOLDER), guard=guard)
     for (tool, access), target, guard in itertools.product(
         [
             ("read_file", READ),
@@ -218,7 +227,7 @@ WISHES = [
             ("mcp_t__x", Access.MCP),
         ],
         TARGETS,
-        Guard,
+        GuardedKind,
     )
 ]
 SUBJECTS = ("*", "read", "write", "shell", "network", "mcp", "read_file", "edit_file", "fetch_url", "mcp_*", "mcp_t__x")
@@ -241,25 +250,25 @@ books = st.builds(
 
 
 @given(books, st.sampled_from(WISHES), st.booleans())
-def test_nothing_is_allowed_without_a_rule_that_allows_it(book: RuleBook, wish: Wish, tainted: bool) -> None:
+def test_nothing_is_allowed_without_a_rule_that_allows_it(book: RuleBook, wish: RequestedAccess, tainted: bool) -> None:
     ruling = book.decide(wish, tainted=tainted)
     if ruling.verdict is ALLOW:
         assert ruling.rule in (*book.rules, *book.session, *DEFAULTS)
         assert ruling.rule.verdict is ALLOW
         assert ruling.rule.speaks_for(wish)
-        assert wish.guard is not Guard.ALWAYS_ASKS
+        assert wish.guard is not GuardedKind.ALWAYS_ASKS
         assert wish.access is READ or not tainted
 
 
 @given(books, rules, st.sampled_from(WISHES), st.booleans())
-def test_one_more_denial_never_widens(book: RuleBook, rule: Rule, wish: Wish, tainted: bool) -> None:
+def test_one_more_denial_never_widens(book: RuleBook, rule: Rule, wish: RequestedAccess, tainted: bool) -> None:
     more = replace(book, rules=(*book.rules, Rule(DENY, rule.subject, rule.pattern)))
     before, after = book.decide(wish, tainted=tainted).verdict, more.decide(wish, tainted=tainted).verdict
     assert after.strictness >= before.strictness
 
 
 @given(books, st.sampled_from(WISHES))
-def test_taint_and_caution_never_widen(book: RuleBook, wish: Wish) -> None:
+def test_taint_and_caution_never_widen(book: RuleBook, wish: RequestedAccess) -> None:
     plain = book.decide(wish).verdict.strictness
     careful = replace(book, cautious=True)
     assert book.decide(wish, tainted=True).verdict.strictness >= plain
@@ -267,7 +276,7 @@ def test_taint_and_caution_never_widen(book: RuleBook, wish: Wish) -> None:
 
 
 @given(st.lists(rules, max_size=5), st.sampled_from(WISHES), st.randoms(use_true_random=False))
-def test_the_order_of_the_rules_does_not_matter(some: list[Rule], wish: Wish, random: object) -> None:
+def test_the_order_of_the_rules_does_not_matter(some: list[Rule], wish: RequestedAccess, random: object) -> None:
     shuffled = some[:]
     random.shuffle(shuffled)
     verdicts = {RuleBook(FOLDER, tuple(order)).decide(wish).verdict for order in (some, shuffled)}
@@ -275,7 +284,7 @@ def test_the_order_of_the_rules_does_not_matter(some: list[Rule], wish: Wish, ra
 
 
 @given(books, st.sampled_from(WISHES))
-def test_full_is_only_for_exactly_the_command_that_was_named(book: RuleBook, wish: Wish) -> None:
+def test_full_is_only_for_exactly_the_command_that_was_named(book: RuleBook, wish: RequestedAccess) -> None:
     ruling = book.decide(wish)
     if wish.access is Access.SHELL and ruling.verdict is ALLOW:
         assert ruling.strength in book.held() or ruling.rule == Rule(

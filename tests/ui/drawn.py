@@ -5,37 +5,37 @@ from __future__ import annotations
 import time
 
 from tui.ui.markdown.runs import plain
-from tui.ui.theme.theme_styles import Ink
+from tui.ui.theme.theme_styles import ThemeStyles
 from tui.ui.transcript.build import Showing
-from tui.ui.transcript.section import Presence, Section, Voice
+from tui.ui.transcript.section import Presence, Section, Speaker
 from tui.ui.transcript.summary import SUMMARY
 from tui.ui.transcript.transcript import Transcript
-from tui.ui.transcript.transcript_view import Conversation
+from tui.ui.transcript.transcript_view import TranscriptView
 
 WIDTH = 80
 
 
-def conversation() -> Conversation:
+def conversation() -> TranscriptView:
     """One that nobody looks at."""
-    return Conversation(Transcript(Ink({})), time.monotonic, Showing())
+    return TranscriptView(Transcript(ThemeStyles({})), time.monotonic, Showing())
 
 
-def sections_of(live: Conversation) -> list[Section]:
+def sections_of(live: TranscriptView) -> list[Section]:
     """All there are, those that are hidden too."""
     return live._transcript.column.sections
 
 
-def drawn(live: Conversation) -> list[str]:
+def drawn(live: TranscriptView) -> list[str]:
     """All lines, without notices, which are said once and not stored. Dimmed ones are marked."""
     return [
         ("~ " if section.presence is Presence.DIMMED else "") + plain(section.line(number)[0])
         for section in sections_of(live)
-        if section.voice is not Voice.NOTICE or section.key == SUMMARY
+        if section.voice is not Speaker.NOTICE or section.key == SUMMARY
         for number in range(section.height(WIDTH))
     ]
 
 
-def open_or_close(live: Conversation) -> None:
+def open_or_close(live: TranscriptView) -> None:
     """What a press on the summary does, if there is one."""
     for section in sections_of(live):
         if section.key == SUMMARY:
@@ -43,11 +43,11 @@ def open_or_close(live: Conversation) -> None:
             section.touch()
 
 
-def notices(live: Conversation) -> list[str]:
+def notices(live: TranscriptView) -> list[str]:
     """What was said once."""
     return [
         block.text()
         for section in sections_of(live)
-        if section.voice is Voice.NOTICE and section.key != SUMMARY
+        if section.voice is Speaker.NOTICE and section.key != SUMMARY
         for block in section.blocks
     ]

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from tests.ui import scenes
 from tui.bus.bus import Bus, Subscription
-from tui.bus.merge import fold
+from tui.bus.merge import merge
 from tui.catalog.catalog import packaged_catalog
-from tui.commands.context import Exchange
+from tui.commands.context import ExchangeInfo
 from tui.context.bill import Bill, bill_of
 from tui.domain.blocks import Block, ThinkingBlock
 from tui.domain.compression import CompressionPreview
@@ -18,7 +18,7 @@ from tui.domain.messages import Role, Turn
 from tui.domain.request import ChatRequest, Outgoing, OutgoingMessage, Reason, ToolSchema, Verdict
 from tui.domain.usage import MeterReading
 from tui.engine.ports import Target
-from tui.engine.preview import Preview
+from tui.engine.preview import RequestPreview
 from tui.engine.state import SessionState, SessionView
 
 BODY: dict[str, object] = {
@@ -39,7 +39,7 @@ class FakeChat:
 
     def __init__(self, turns: Sequence[Turn] = (), *, meter: MeterReading | None = scenes.METER) -> None:
         self.asked: list[tuple[str, object]] = []
-        self.bus: Bus[Stamped] = Bus(fold)
+        self.bus: Bus[Stamped] = Bus(merge)
         self.seq = 0
         self.state = SessionState(
             SessionView(
@@ -52,7 +52,7 @@ class FakeChat:
                 title="Explain the Fermi paradox" if turns else "",
             )
         )
-        self.exchange: Exchange | None = None
+        self.exchange: ExchangeInfo | None = None
 
     def publish(self, *events: AppEvent) -> None:
         """The engine said this."""
@@ -122,7 +122,7 @@ class FakeChat:
     async def compression_preview(self) -> CompressionPreview | None:
         return None
 
-    async def preview(self, draft: str) -> Preview:
+    async def preview(self, draft: str) -> RequestPreview:
         catalog = packaged_catalog()
         view = self.state.view(self.seq)
         outgoing = Outgoing(messages=tuple(_outgoing(view.turns)), verdicts=tuple(_verdicts(view.turns)))
@@ -138,7 +138,7 @@ class FakeChat:
             facts=catalog.find("anthropic", "claude-opus-5"),
             origin=scenes.ORIGIN,
         )
-        return Preview(target=target, request=request, meter=await self.weigh(draft))
+        return RequestPreview(target=target, request=request, meter=await self.weigh(draft))
 
     def bill(self) -> Bill:
         view = self.state.view(self.seq)
@@ -152,7 +152,7 @@ class FakeChat:
             "body": BODY,
         }
 
-    def last_exchange(self) -> Exchange | None:
+    def last_exchange(self) -> ExchangeInfo | None:
         return self.exchange
 
     async def count_exactly(self) -> int | None:

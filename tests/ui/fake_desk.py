@@ -9,7 +9,7 @@ from typing import Literal
 
 from tests.ui import scenes
 from tests.ui.fake_chat import FakeChat
-from tui.commands.context import Finding, LevelRow, ModelRow, ServerRow, SessionRow, ToolRow, ToolsSent
+from tui.commands.context import LevelInfo, ModelInfo, ProviderInfo, ServerInfo, SessionInfo, ToolInfo, ToolTokens
 from tui.commands.listing import KeyCheck
 from tui.domain.blocks import Block, TextBlock
 from tui.domain.errors import UsageError
@@ -22,8 +22,8 @@ from tui.settings.layers import Layer, Layers
 NO_KEY = "no key: /key openai"
 
 
-def _model(provider: str, title: str, model: str, **more: object) -> ModelRow:
-    row = ModelRow(spec=ModelSpec(provider=provider, model=model), provider=title, available=True)
+def _model(provider: str, title: str, model: str, **more: object) -> ModelInfo:
+    row = ModelInfo(spec=ModelSpec(provider=provider, model=model), provider=title, available=True)
     return replace(row, **more)  # type: ignore[arg-type]  # fields of ModelRow by name
 
 
@@ -62,7 +62,7 @@ class FakeModels:
 
     def __init__(self, chat: FakeChat) -> None:
         self._chat = chat
-        self.rows: tuple[ModelRow, ...] = MODELS
+        self.rows: tuple[ModelInfo, ...] = MODELS
         self.chosen: list[str] = []
 
     def _spec(self) -> ModelSpec:
@@ -92,10 +92,10 @@ class FakeModels:
     async def step_model(self, step: int) -> str:
         return await self.set_model(str(self.rows[1].spec))
 
-    def models(self) -> Sequence[ModelRow]:
+    def models(self) -> Sequence[ModelInfo]:
         return self.rows
 
-    def levels(self) -> Sequence[LevelRow]:
+    def levels(self) -> Sequence[LevelInfo]:
         spec = self._spec()
         natives = {
             "none": "off",
@@ -106,7 +106,7 @@ class FakeModels:
         if "2.5-pro" in spec.model:
             natives = {"low": "11,008 tokens", "med": "21,888 tokens", "high": "32,768 tokens"}
         rows = [
-            LevelRow(
+            LevelInfo(
                 asked=ThinkingLevel(word),
                 label=word,
                 native=native,
@@ -117,7 +117,7 @@ class FakeModels:
         ]
         if isinstance(spec.asked, int):
             rows.append(
-                LevelRow(asked=spec.asked, label=f"{spec.asked:,}", native=f"{spec.asked:,} tokens", current=True)
+                LevelInfo(asked=spec.asked, label=f"{spec.asked:,}", native=f"{spec.asked:,} tokens", current=True)
             )
         return rows
 
@@ -187,15 +187,15 @@ class FakeKeys:
 
     def __init__(self) -> None:
         self.saved: list[tuple[str, str, bool]] = []
-        self.rows: tuple[Finding, ...] = (
-            Finding(
+        self.rows: tuple[ProviderInfo, ...] = (
+            ProviderInfo(
                 provider="anthropic", title="Anthropic", ready=True, detail="ANTHROPIC_API_KEY found", spec=scenes.OPUS
             ),
-            Finding(provider="ollama", title="Ollama", ready=True, detail="3 models"),
-            Finding(provider="openai", title="OpenAI", ready=False, detail=NO_KEY),
+            ProviderInfo(provider="ollama", title="Ollama", ready=True, detail="3 models"),
+            ProviderInfo(provider="openai", title="OpenAI", ready=False, detail=NO_KEY),
         )
 
-    def findings(self) -> Sequence[Finding]:
+    def findings(self) -> Sequence[ProviderInfo]:
         return self.rows
 
     async def check_key(self, provider: str, key: str) -> KeyCheck:
@@ -214,18 +214,20 @@ class FakeTools:
 
     def __init__(self) -> None:
         self.rows = [
-            ToolRow(
+            ToolInfo(
                 name="read_file", source="built in", enabled=True, policy="allow", tokens=120, description="Reads."
             ),
-            ToolRow(name="shell", source="built in", enabled=True, policy="ask", tokens=210, description="Runs."),
-            ToolRow(name="search", source="web", enabled=False, policy="ask", tokens=95, description="Search the web."),
+            ToolInfo(name="shell", source="built in", enabled=True, policy="ask", tokens=210, description="Runs."),
+            ToolInfo(
+                name="search", source="web", enabled=False, policy="ask", tokens=95, description="Search the web."
+            ),
         ]
 
-    def tools(self) -> Sequence[ToolRow]:
+    def tools(self) -> Sequence[ToolInfo]:
         return self.rows
 
-    def tools_sent(self) -> ToolsSent:
-        return ToolsSent(tokens=sum(row.tokens for row in self.rows if row.enabled))
+    def tools_sent(self) -> ToolTokens:
+        return ToolTokens(tokens=sum(row.tokens for row in self.rows if row.enabled))
 
     async def notes(self) -> Sequence[str]:
         return ["Sandbox for commands: Landlock 7 (ro and rw)"]
@@ -233,8 +235,8 @@ class FakeTools:
     async def enable_tool(self, name: str, *, enabled: bool) -> None:
         self.rows = [replace(row, enabled=enabled) if row.name == name else row for row in self.rows]
 
-    def servers(self) -> Sequence[ServerRow]:
-        return [ServerRow(name="web", state="running", tools=1)]
+    def servers(self) -> Sequence[ServerInfo]:
+        return [ServerInfo(name="web", state="running", tools=1)]
 
 
 class FakeDrafts:
@@ -272,11 +274,13 @@ class FakeLibrary:
         self.done: list[tuple[str, ...]] = []
         self.stored: dict[str, tuple[Turn, ...]] = {"s2": (scenes.turn("How many?", "About ten.", 1, "Short."),)}
         self.rows = [
-            SessionRow(id="s1", title="Explain the Fermi idea", model="claude-opus-5", turns=4, cost=1.12, updated=now),
-            SessionRow(
+            SessionInfo(
+                id="s1", title="Explain the Fermi idea", model="claude-opus-5", turns=4, cost=1.12, updated=now
+            ),
+            SessionInfo(
                 id="s2", title="Why is the sky dark?", model="gpt-6-sol", turns=2, cost=0.04, updated=now - 7_200
             ),
-            SessionRow(
+            SessionInfo(
                 id="s3",
                 title="Refactor [bold]drake.py",
                 model="qwen3:8b",
@@ -286,7 +290,7 @@ class FakeLibrary:
             ),
         ]
 
-    async def sessions(self, query: str = "", limit: int = 200) -> Sequence[SessionRow]:
+    async def sessions(self, query: str = "", limit: int = 200) -> Sequence[SessionInfo]:
         rows = [row for row in self.rows if not row.deleted and query.lower() in row.title.lower()]
         if query:
             rows = [replace(row, snippet=f"… asked about \x02{query}\x03 and more") for row in rows]

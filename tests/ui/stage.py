@@ -18,7 +18,7 @@ from tui.commands.builtin_table import registry
 from tui.commands.keymap import default_keymap
 from tui.domain.messages import Turn
 from tui.ui.app import PonderApp
-from tui.ui.theme.current_theme import Theming
+from tui.ui.theme.current_theme import CurrentTheme
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 PATIENCE_S = 30.0
@@ -27,7 +27,9 @@ Sizes = tuple[int, int]
 
 
 def make_app(desk: FakeDesk, theme: str = "dusk") -> PonderApp:
-    return PonderApp(desk, registry(), default_keymap(registry()), Theming(None, theme, {"COLORTERM": "truecolor"}))
+    return PonderApp(
+        desk, registry(), default_keymap(registry()), CurrentTheme(None, theme, {"COLORTERM": "truecolor"})
+    )
 
 
 @asynccontextmanager

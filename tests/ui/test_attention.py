@@ -10,7 +10,7 @@ from tests.ui.stage import on_stage, until
 from tui.domain.errors import PonderError
 from tui.domain.events import AppEvent, ApprovalAsked, QueueChanged, TurnFailed, TurnFinished
 from tui.domain.messages import Turn
-from tui.ui.terminal.notifications import BELL, MARK, UNMARK, Attention
+from tui.ui.terminal.notifications import BELL, MARK, UNMARK, Notifications
 
 TURN = Turn(id="t", messages=())
 ASKED = ApprovalAsked("t", "c1", "shell", "run rm", "", ())
@@ -18,7 +18,7 @@ ASKED = ApprovalAsked("t", "c1", "shell", "run rm", "", ())
 
 def called(event: AppEvent, wish: str = "bell", *, here: bool = False, waiting: bool = False) -> list[str]:
     written: list[str] = []
-    attention = Attention(written.append)
+    attention = Notifications(written.append)
     attention.looks(here=here)
     attention.heard(event, wish, "Why\x1b]0;evil", waiting=waiting)
     return written
@@ -41,7 +41,7 @@ def test_what_was_cancelled_or_goes_on_calls_nobody() -> None:
 
 def test_the_title_is_marked_once_and_given_back() -> None:
     written: list[str] = []
-    attention = Attention(written.append)
+    attention = Notifications(written.append)
     attention.looks(here=False)
     attention.heard(TurnFinished(TURN), "bell", "", waiting=False)
     attention.heard(ASKED, "bell", "", waiting=False)

@@ -9,11 +9,11 @@ from tui.domain.events import SettingsChanged
 from tui.ui.dialogs.text_page import TextPage
 from tui.ui.markdown.document import lay_markdown
 from tui.ui.markdown.runs import LONG_ROW, Line, Run, plain, wrap
-from tui.ui.transcript.blocks import Drawn
-from tui.ui.transcript.section import Section, Voice
+from tui.ui.transcript.blocks import Renderable
+from tui.ui.transcript.section import Section, Speaker
 
 
-class Unlayable(Drawn):
+class Unlayable(Renderable):
     def height(self, width: int) -> int:
         raise RuntimeError("cannot be laid out")
 
@@ -41,14 +41,14 @@ def rows(section: Section, width: int) -> list[str]:
 
 
 def test_a_block_that_cannot_be_laid_out_shows_its_words_as_they_came() -> None:
-    section = Section("s", Voice.MODEL)
+    section = Section("s", Speaker.MODEL)
     section.add(Unlayable())
 
     assert rows(section, 60) == ["⚠ this could not be laid out; as it came:", "the words themselves", ""]
 
 
 def test_a_block_that_cannot_be_drawn_shows_its_words_from_the_next_frame_on() -> None:
-    section = Section("s", Voice.MODEL)
+    section = Section("s", Speaker.MODEL)
     section.add(Undrawable())
     section.height(60)
     section.line(0)
@@ -57,17 +57,17 @@ def test_a_block_that_cannot_be_drawn_shows_its_words_from_the_next_frame_on() -
 
 
 def test_a_section_whose_blocks_cannot_be_made_says_so() -> None:
-    def fails() -> list[Drawn]:
+    def fails() -> list[Renderable]:
         raise RuntimeError("a message nobody foresaw")
 
-    section = Section("s", Voice.MODEL, fails)
+    section = Section("s", Speaker.MODEL, fails)
 
     assert rows(section, 90)[0] == "⚠ this could not be laid out; as it came:"
 
 
 async def test_a_broken_message_leaves_the_rest_of_the_conversation_on_the_screen() -> None:
     async with on_stage(*scenes.CONVERSATION, size=(100, 30)) as (app, _, pilot):
-        section = Section("broken", Voice.MODEL)
+        section = Section("broken", Speaker.MODEL)
         section.blocks.append(Unlayable())
         app.chat.transcript.column.append(section)
         app.chat.transcript.follow()

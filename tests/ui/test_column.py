@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 
 from tui.ui.markdown.height_index import HeightIndex
 from tui.ui.markdown.runs import Line, Run
-from tui.ui.transcript.blocks import Drawn
+from tui.ui.transcript.blocks import Renderable
 from tui.ui.transcript.column import Column
-from tui.ui.transcript.section import Section, Voice
+from tui.ui.transcript.section import Section, Speaker
 
 
-class Lines(Drawn):
+class Lines(Renderable):
     """A block of so many lines, guessed to be something else."""
 
     def __init__(self, name: str, count: int, guess: int) -> None:
@@ -29,7 +29,7 @@ class Lines(Drawn):
 
 
 def section(number: int, count: int, guess: int) -> Section:
-    return Section(str(number), Voice.MODEL, lambda: [Lines(str(number), count, guess)], guess * 50)
+    return Section(str(number), Speaker.MODEL, lambda: [Lines(str(number), count, guess)], guess * 50)
 
 
 def window(column: Column) -> list[tuple[int, int] | None]:

@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 
 from tui.ui.markdown.height_index import HeightIndex
 from tui.ui.markdown.runs import Line, Run, plain
-from tui.ui.transcript.blocks import Drawn
+from tui.ui.transcript.blocks import Renderable
 from tui.ui.transcript.column import Column
-from tui.ui.transcript.section import Section, Voice
+from tui.ui.transcript.section import Section, Speaker
 
 
-class Lines(Drawn):
+class Lines(Renderable):
     """So many numbered lines, and a guess at them that may be wrong."""
 
     def __init__(self, name: str, count: int, guess: int) -> None:
@@ -31,7 +31,7 @@ class Lines(Drawn):
 
 
 def section(name: str, count: int, guess: int) -> Section:
-    return Section(name, Voice.MODEL, lambda: [Lines(name, count, guess)], guess * 95)
+    return Section(name, Speaker.MODEL, lambda: [Lines(name, count, guess)], guess * 95)
 
 
 SIZES = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), max_size=40)

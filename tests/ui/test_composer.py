@@ -11,7 +11,7 @@ from tests.ui import scenes
 from tests.ui.stage import on_stage, screen_text, type_in, until
 from tui.domain.blocks import ImageBlock, TextBlock
 from tui.domain.errors import UsageError
-from tui.ui.input.attachment_chips import MAX_PASTE, Chips
+from tui.ui.input.attachment_chips import MAX_PASTE, AttachmentChips
 from tui.ui.input.mentions import mention_at, with_mention
 from tui.ui.input.prompt_history import PromptHistory
 
@@ -192,7 +192,7 @@ def test_the_same_prompt_twice_is_remembered_once() -> None:
 
 
 def test_chips_have_different_words_and_are_sent_in_place() -> None:
-    chips = Chips()
+    chips = AttachmentChips()
     first, _ = chips.paste("x\n" * 20)
     second, _ = chips.paste("y\n" * 20)
     image = chips.attach("a.png", ImageBlock(media_type="image/png", data="aGk="))
@@ -204,13 +204,13 @@ def test_chips_have_different_words_and_are_sent_in_place() -> None:
 
 
 def test_a_paste_beyond_all_measure_is_cut_and_that_is_said() -> None:
-    word, cut = Chips().paste("x" * (MAX_PASTE + 1))
+    word, cut = AttachmentChips().paste("x" * (MAX_PASTE + 1))
     assert (word, cut) == (f"⟦pasted {MAX_PASTE:,} characters⟧", True)
 
 
 @given(st.text(alphabet="ab ⟦⟧\n@", max_size=40))
 def test_text_without_chips_is_sent_as_it_stands(text: str) -> None:
-    assert Chips().blocks(text) == (words(text.strip()) if text.strip() else ())
+    assert AttachmentChips().blocks(text) == (words(text.strip()) if text.strip() else ())
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from tui.engine.state import SessionView
 from tui.ui.transcript import build, calls
 from tui.ui.transcript import transcript_view as room
 from tui.ui.transcript.live_answer import Live
-from tui.ui.transcript.transcript_view import Conversation
+from tui.ui.transcript.transcript_view import TranscriptView
 
 EMPTY = SessionView(session="s", seq=0, spec=scenes.OPUS, plan=scenes.PLAN)
 
@@ -39,7 +39,7 @@ def plant(monkeypatch: pytest.MonkeyPatch, owner: object, name: str, when: objec
     monkeypatch.setattr(owner, name, breaks)
 
 
-def told(*events: AppEvent, live: Conversation | None = None, first: int = 1) -> Conversation:
+def told(*events: AppEvent, live: TranscriptView | None = None, first: int = 1) -> TranscriptView:
     live = live or conversation()
     for seq, event in enumerate(events, first):
         live.take(Stamped("s", seq, event))

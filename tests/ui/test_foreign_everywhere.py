@@ -13,7 +13,7 @@ from tests.ui import scenes
 from tests.ui.fake_desk import FakeDesk
 from tests.ui.foreign import ESCAPES, MARKUP, obeyed
 from tests.ui.stage import on_stage, screen_text, type_in, until
-from tui.commands.context import ServerRow
+from tui.commands.context import ServerInfo
 from tui.domain.blocks import TextBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.events import ApprovalAsked
 from tui.domain.messages import Message, Role, Turn
@@ -117,7 +117,7 @@ async def _library(app: PonderApp, desk: FakeDesk, pilot: Pilot[int]) -> str:
 
 
 async def _pages(app: PonderApp, desk: FakeDesk, pilot: Pilot[int]) -> str:
-    desk.tools.servers = lambda: [ServerRow(name=ALL, state=ALL, tools=1)]  # type: ignore[method-assign]
+    desk.tools.servers = lambda: [ServerInfo(name=ALL, state=ALL, tools=1)]  # type: ignore[method-assign]
     desk.settings.profiles = lambda: [(ALL, ALL)]  # type: ignore[method-assign]
     desk.settings.show_profile = lambda name: ALL  # type: ignore[method-assign]
     desk.status = lambda: ALL  # type: ignore[method-assign]

@@ -11,7 +11,7 @@ from textual.events import Paste
 from tests.ui import scenes
 from tests.ui.foreign import ESCAPES, MARKUP, obeyed
 from tests.ui.stage import on_stage, screen_text, until
-from tui.commands.context import Exchange, ToolRow
+from tui.commands.context import ExchangeInfo, ToolInfo
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.events import (
     ApprovalAsked,
@@ -71,9 +71,11 @@ async def test_in_every_sheet_and_in_the_sidebar() -> None:
             for row in desk.models.rows
         )
         desk.keys.rows = tuple(replace(row, title=ALL, detail=ALL) for row in desk.keys.rows)
-        desk.tools.rows = [ToolRow(name=ALL, source=ALL, enabled=True, policy=ALL, tokens=1, description=ALL)]
+        desk.tools.rows = [ToolInfo(name=ALL, source=ALL, enabled=True, policy=ALL, tokens=1, description=ALL)]
         desk.drafts.history = [ALL]
-        desk.chat.exchange = Exchange(request={"url": ALL, "headers": {ALL: ALL}, "body": {ALL: ALL}}, events=(ALL,))
+        desk.chat.exchange = ExchangeInfo(
+            request={"url": ALL, "headers": {ALL: ALL}, "body": {ALL: ALL}}, events=(ALL,)
+        )
         seen = ""
         for line in ("/sessions", "/tools", "/settings", "/help", "/mcp", "/profile show x", "/key openai"):
             await app.shell.run_line(line)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from tui.domain.listing import SessionRow
+from tui.domain.listing import SessionInfo
 from tui.ui.dialogs.session_rows import session_row
 from tui.ui.graphemes import clusters, is_unsure, line_within
 from tui.ui.markdown.document import Document
@@ -96,6 +96,6 @@ def test_a_line_is_cut_to_columns_between_clusters(text: str, columns: int) -> N
 @pytest.mark.parametrize("width", [24, 40, 57])
 def test_rows_of_the_sessions_sheet_are_as_wide_as_the_sheet(title: str, width: int) -> None:
     hit = f"{title[:30]} \x02{title[:8]}\x03 {title}"
-    row = SessionRow(id="s", title=title, model=title, turns=1, cost=None, updated=0.0, snippet=hit)
+    row = SessionInfo(id="s", title=title, model=title, turns=1, cost=None, updated=0.0, snippet=hit)
     for line in str(session_row(row, width, 100.0, current=False).content).split("\n"):
         assert cell_len(line) <= width

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tests.ui import scenes
 from tests.ui.stage import on_stage, screen_text, type_in, until
-from tui.commands.listing import Finding
+from tui.commands.listing import ProviderInfo
 from tui.domain.blocks import TextBlock
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.events import TurnFailed
@@ -43,7 +43,7 @@ async def test_a_key_that_was_set_is_seen_on_the_first_screen_and_in_the_sidebar
     async with on_stage(size=(120, 40)) as (app, desk, pilot):
         assert "no key" in screen_text(app)
         desk.keys.rows = tuple(
-            Finding(provider=row.provider, title=row.title, ready=True, detail="keyring found")
+            ProviderInfo(provider=row.provider, title=row.title, ready=True, detail="keyring found")
             for row in desk.keys.rows
         )
         desk.models.rows = tuple(replace(row, available=True, reason="") for row in desk.models.rows)

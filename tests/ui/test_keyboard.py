@@ -6,7 +6,7 @@ import pytest
 from textual import events
 from textual.message import Message
 
-from tui.ui.terminal.background import Ground
+from tui.ui.terminal.background import TerminalBackground
 from tui.ui.terminal.driver import LOST_S, Keyboard, plain_key
 
 WHITE = "\x1b]11;rgb:ffff/ffff/ffff\x1b\\"
@@ -15,23 +15,26 @@ NAME = "\x1b[?62;22;52c"
 XTERM_NAME = "\x1b[?64;1;2;6;9;15;16;17;18;21;22;28c"
 
 
-def _heard(*pieces: str) -> tuple[list[str], list[Ground]]:
+def _heard(*pieces: str) -> tuple[list[str], list[TerminalBackground]]:
     """The keys that are pressed, and what is told of the ground."""
-    grounds: list[Ground] = []
+    grounds: list[TerminalBackground] = []
     keyboard = Keyboard(grounds.append)
     messages: list[Message] = [message for piece in pieces for message in keyboard.feed(piece)]
     return [message.key for message in messages if isinstance(message, events.Key)], grounds
 
 
-@pytest.mark.parametrize(("answer", "ground"), [(WHITE, Ground.LIGHT), (BLACK, Ground.DARK)])
+@pytest.mark.parametrize(("answer", "ground"), [(WHITE, TerminalBackground.LIGHT), (BLACK, TerminalBackground.DARK)])
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 100])
-def test_a_late_answer_is_no_typing(answer: str, ground: Ground, size: int) -> None:
+def test_a_late_answer_is_no_typing(answer: str, ground: TerminalBackground, size: int) -> None:
     said = f"a{answer}{NAME}b"
     assert _heard(*(said[at : at + size] for at in range(0, len(said), size))) == (["a", "b"], [ground])
 
 
 def test_the_rest_of_an_answer_belongs_to_what_was_heard_before() -> None:
-    assert _heard("early\x1b]11;rgb:ff", "ff/ffff/ffff\x1b\\!") == ([*"early", "exclamation_mark"], [Ground.LIGHT])
+    assert _heard("early\x1b]11;rgb:ff", "ff/ffff/ffff\x1b\\!") == (
+        [*"early", "exclamation_mark"],
+        [TerminalBackground.LIGHT],
+    )
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,10 @@ from tests.ui.fake_desk import FakeDesk
 from tests.ui.stage import on_stage, screen_text, until
 from tui.commands.builtin_table import registry
 from tui.commands.keymap import read_keymap
-from tui.commands.registry import Place
+from tui.commands.registry import CommandScope
 from tui.ui.app import PonderApp
 from tui.ui.chat.key_line import MOST, footer_keys
-from tui.ui.theme.current_theme import Theming
+from tui.ui.theme.current_theme import CurrentTheme
 
 OPENS = {
     "f1": "Help",
@@ -100,8 +100,8 @@ async def test_the_footer_follows_the_focus_and_is_never_cut() -> None:
         await until(pilot, lambda: "* favourite  esc back" in screen_text(app).splitlines()[-1])
 
 
-@pytest.mark.parametrize("place", list(Place))
-def test_the_footer_has_few_keys(place: Place) -> None:
+@pytest.mark.parametrize("place", list(CommandScope))
+def test_the_footer_has_few_keys(place: CommandScope) -> None:
     keymap = read_keymap(registry(), "").keys
     assert 0 < len(footer_keys(registry(), keymap, place)[:MOST]) <= MOST
 
@@ -109,7 +109,7 @@ def test_the_footer_has_few_keys(place: Place) -> None:
 async def test_what_the_users_file_changes_is_changed() -> None:
     keymap = read_keymap(registry(), '"view.sidebar" = "f3"\n"session.list" = ""\n"block.fold" = "z"')
     desk = FakeDesk(chat=FakeChat(scenes.CONVERSATION))
-    app = PonderApp(desk, registry(), keymap, Theming(None, "dusk", {}))
+    app = PonderApp(desk, registry(), keymap, CurrentTheme(None, "dusk", {}))
     async with app.run_test(size=(120, 30)) as pilot:
         await pilot.press("f3")
         await until(pilot, lambda: not app.chat.sidebar.display)

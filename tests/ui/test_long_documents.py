@@ -13,7 +13,7 @@ from textual.selection import Selection
 
 from tests.ui import scenes
 from tests.ui.stage import on_stage, screen_text, until
-from tui.domain.search_terms import Wanted
+from tui.domain.search_terms import SearchTerms
 from tui.ui.markdown.chunks import Splitter
 from tui.ui.markdown.document import Document
 from tui.ui.markdown.piece_store import TOGETHER, Pieces
@@ -21,7 +21,7 @@ from tui.ui.markdown.runs import Line, plain
 from tui.ui.transcript.blocks import Answer, Fold, Spoken, Thinking
 from tui.ui.transcript.column import Column
 from tui.ui.transcript.search_hits import hits_in, reveal
-from tui.ui.transcript.section import Section, Voice
+from tui.ui.transcript.section import Section, Speaker
 
 BLOCKS = {
     "a paragraph": "Some **bold** words, a [link](http://e.org/x) and `code`, again and again. " * 9,
@@ -78,8 +78,8 @@ def column_of(text: str, width: int = 60, height: int = 12) -> Column:
     column = Column()
     column.resize(width, height)
     sections = [
-        Section("q", Voice.USER, lambda: [Spoken(text)], len(text)),
-        Section("a", Voice.MODEL, lambda: [Answer(text, closed=True)], len(text)),
+        Section("q", Speaker.USER, lambda: [Spoken(text)], len(text)),
+        Section("a", Speaker.MODEL, lambda: [Answer(text, closed=True)], len(text)),
     ]
     column.replace_all(sections)
     return column
@@ -120,7 +120,7 @@ def test_from_the_end_to_the_top_every_line_is_seen_once() -> None:
     text = "\n\n".join([BLOCKS["a wide table"], BLOCKS["code"], BLOCKS["lines without a blank one"]])
     column = Column()
     column.resize(60, 12)
-    column.replace_all([Section("a", Voice.MODEL, lambda: [Answer(text, closed=True)], len(text))])
+    column.replace_all([Section("a", Speaker.MODEL, lambda: [Answer(text, closed=True)], len(text))])
     rows = seen(column)
     while column.top > 0:
         column.shifted = 0
@@ -143,8 +143,8 @@ def test_what_is_read_in_a_long_message_stays_at_another_width(width: int) -> No
 def test_words_nobody_looked_at_are_found() -> None:
     text = "\n\n".join([*["Words before. " * 40] * 50, "And **there** is the needle, at last.", *["More. " * 90] * 50])
     for block in (Answer(text, closed=True), Thinking(text, folded=Fold.FULL)):
-        assert block.count(Wanted("there is the needle")) == 1
-        found = block.find(Wanted("there is the needle"), 0, 60)
+        assert block.count(SearchTerms("there is the needle")) == 1
+        found = block.find(SearchTerms("there is the needle"), 0, 60)
         assert found.column is not None
         assert plain(block.line(found.line))[found.column : found.end] == "there is the needle"
         assert found.line > 300
@@ -187,7 +187,7 @@ async def test_a_search_brings_words_into_sight_that_were_never_laid_out() -> No
     async with on_stage(scenes.turn("q", text), size=(80, 24)) as (app, _, pilot):
         transcript, view = app.chat.transcript, app.chat.view()
         assert view is not None
-        wanted = Wanted("needle")
+        wanted = SearchTerms("needle")
         hits = hits_in(transcript.column.sections, view, wanted)
         marked = [reveal(transcript, hit, wanted) for hit in hits]
         await until(pilot, lambda: "The needle is here." in screen_text(app))
@@ -203,7 +203,7 @@ async def test_links_far_inside_a_long_message_can_be_clicked() -> None:
     async with on_stage(scenes.turn("q", text), size=(80, 24)) as (app, _, pilot):
         transcript = app.chat.transcript
         answer = transcript.column.sections[1].blocks[1]
-        line = answer.find(Wanted("here"), 0, 75).line
+        line = answer.find(SearchTerms("here"), 0, 75).line
         transcript.column.show(1, 1)
         transcript.scroll_to(y=transcript.column.top + line, animate=False)
         await until(pilot, lambda: "here (http://far.example)" in screen_text(app))

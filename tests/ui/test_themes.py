@@ -15,7 +15,7 @@ from tui.commands.keymap import default_keymap
 from tui.ui.app import PonderApp
 from tui.ui.panels.row_list import RowList
 from tui.ui.theme.contrast import contrast
-from tui.ui.theme.current_theme import Theming, has_light_background
+from tui.ui.theme.current_theme import CurrentTheme, has_light_background
 from tui.ui.theme.theme_files import read_themes, theme_variables
 
 THEMES, PROBLEMS = read_themes(None)
@@ -68,7 +68,7 @@ async def test_a_theme_that_is_none_is_one_notice_and_the_others_work(tmp_path: 
     (tmp_path / "bad.toml").write_text('name = "bad"\nprimary = "[bold]red"\n')
     (tmp_path / "mine.toml").write_text('name = "mine"\nprimary = "#336699"\nbackground = "#000000"\n')
     desk = FakeDesk(chat=FakeChat(scenes.CONVERSATION))
-    app = PonderApp(desk, registry(), default_keymap(registry()), Theming(tmp_path, "mine", {}))
+    app = PonderApp(desk, registry(), default_keymap(registry()), CurrentTheme(tmp_path, "mine", {}))
     async with app.run_test(size=(110, 30), notifications=True) as pilot:
         await until(pilot, lambda: "`primary` is not a colour" in screen_text(app))
         assert screen_text(app).count("is not a colour") == 1
@@ -78,7 +78,7 @@ async def test_a_theme_that_is_none_is_one_notice_and_the_others_work(tmp_path: 
 async def test_a_theme_is_read_again_while_it_is_edited(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text('name = "mine"\nprimary = "#336699"\nbackground = "#000000"\n')
-    app = PonderApp(FakeDesk(), registry(), default_keymap(registry()), Theming(tmp_path, "mine", {}))
+    app = PonderApp(FakeDesk(), registry(), default_keymap(registry()), CurrentTheme(tmp_path, "mine", {}))
     async with app.run_test(size=(80, 24)) as pilot:
         path.write_text('name = "mine"\nprimary = "#336699"\nbackground = "#123456"\n')
         await app.theming._look(app)
@@ -96,7 +96,7 @@ async def test_a_theme_is_read_again_while_it_is_edited(tmp_path: Path) -> None:
     ],
 )
 def test_auto_follows_the_terminal(environment: dict[str, str], theme: str) -> None:
-    assert Theming(None, "auto", environment).resolve("auto") == theme
+    assert CurrentTheme(None, "auto", environment).resolve("auto") == theme
 
 
 @pytest.mark.parametrize(("said", "light"), [("15;0", False), ("0;15", True), ("0;default;7", True), ("", False)])

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.ui import scenes
 from tests.ui.stage import on_stage, screen_text, until
 from tui.commands.context import View
-from tui.domain.search_terms import Wanted
+from tui.domain.search_terms import SearchTerms
 from tui.ui.markdown.runs import plain, width_of
 from tui.ui.transcript.blocks import Answer, Fold, Thinking
 
@@ -20,7 +20,7 @@ TEXTS = st.lists(st.lists(WORDS, min_size=1, max_size=20).map(" ".join), min_siz
 
 @given(TEXTS, st.integers(20, 90), st.booleans())
 def test_every_occurrence_is_counted_and_has_its_place(text: str, width: int, thinking: bool) -> None:
-    wanted = Wanted("needle")
+    wanted = SearchTerms("needle")
     block = Thinking(text, folded=Fold.FULL) if thinking else Answer(text, closed=True)
     count = text.replace("*", "").replace("`", "").count("needle")
     assert block.count(wanted) == count
@@ -42,17 +42,21 @@ def test_a_phrase_is_found_across_rows_and_in_code_that_is_wrapped() -> None:
     for width in range(24, 60):
         block = Answer(text, closed=True)
         for phrase in ("great filter here", "word great", "other_name + last_name"):
-            found = block.find(Wanted(phrase), 0, width)
+            found = block.find(SearchTerms(phrase), 0, width)
             assert found.column is not None, (phrase, width)
             assert plain(block.line(found.line)).find(phrase.split()[0], found.column) >= 0
 
 
 def test_terms_are_found_at_the_beginning_of_words_without_accents() -> None:
-    assert Wanted("cafe zebra", ("cafe", "zebra")).spans("Café, cafés; a zebra, décafé") == [(0, 4), (6, 10), (15, 20)]
-    assert Wanted("x", ("great filter",)).spans("a Great-Filter") == [(2, 14)]
-    assert Wanted("->", ("->",)).spans("a -> b") == [(2, 4)]
-    assert Wanted().spans("anything") == []
-    assert Wanted("a.b").spans("a.b A.B axb") == [(0, 3), (4, 7)]
+    assert SearchTerms("cafe zebra", ("cafe", "zebra")).spans("Café, cafés; a zebra, décafé") == [
+        (0, 4),
+        (6, 10),
+        (15, 20),
+    ]
+    assert SearchTerms("x", ("great filter",)).spans("a Great-Filter") == [(2, 14)]
+    assert SearchTerms("->", ("->",)).spans("a -> b") == [(2, 4)]
+    assert SearchTerms().spans("anything") == []
+    assert SearchTerms("a.b").spans("a.b A.B axb") == [(0, 3), (4, 7)]
 
 
 async def test_folded_occurrences_count_and_open_when_they_are_stepped_to() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tui.app.next_request import LiveOutlook
+from tui.app.next_request import NextRequest
 from tui.app.session_storage import Stored
 from tui.catalog.model_spec import parse_asked, parse_spec, split_asked
 from tui.domain.blocks import Block, TextBlock
@@ -13,7 +13,7 @@ from tui.domain.messages import Role
 from tui.domain.thinking import ModelSpec
 
 
-class LiveChat(LiveOutlook):
+class ChatService(NextRequest):
     """Implements ``ChatDesk``."""
 
     async def submit(self, blocks: tuple[Block, ...]) -> None:

@@ -19,7 +19,7 @@ SERVED_AT_HOME = frozenset({"ollama", "llama.cpp", "vllm", "lmstudio", "litellm-
 """What these serve has no price, or not that of its maker."""
 
 
-def price_elsewhere(facts: ModelFacts) -> Price | None:
+def fallback_price(facts: ModelFacts) -> Price | None:
     """The price of a model; None where nobody knows it, or it depends on how long the request is."""
     if facts.provider in SERVED_AT_HOME:
         return None

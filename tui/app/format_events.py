@@ -20,7 +20,7 @@ NAME = 20
 Heard = tuple[float, StreamEvent]
 
 
-def event_lines(heard: Iterable[Heard]) -> tuple[str, ...]:
+def format_events(heard: Iterable[Heard]) -> tuple[str, ...]:
     """When it came, what it was, what was in it."""
     lines: list[str] = []
     for _, group in groupby(enumerate(heard), _run):

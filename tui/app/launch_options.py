@@ -20,7 +20,7 @@ def _working_folder() -> Path:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wishes:
+class LaunchOptions:
     """What the command line said."""
 
     model: str | None = None

@@ -9,20 +9,20 @@ from dataclasses import replace
 from tui.app.model_info import fact_sheet
 from tui.app.open_session import OpenSession, leave_line
 from tui.app.picker_rows import level_rows, model_rows
-from tui.app.provider_availability import Findings
+from tui.app.provider_availability import ProviderAvailability
 from tui.catalog.facts import ModelFacts
 from tui.catalog.model_spec import parse_asked, parse_spec
 from tui.catalog.plan import plan
 from tui.catalog.plan_settings import PLAN_KEYS, plan_options
-from tui.commands.context import LevelRow, ModelRow
+from tui.commands.context import LevelInfo, ModelInfo
 from tui.domain.thinking import Asked, ModelSpec, ThinkingLevel, ThinkingPlan
 from tui.settings.layers import IN_PLACE_OF_LEVELS, Layer, Layers
 
 
-class LiveModels:
+class ModelService:
     """Implements ``ModelDesk``."""
 
-    def __init__(self, current: OpenSession, findings: Findings) -> None:
+    def __init__(self, current: OpenSession, findings: ProviderAvailability) -> None:
         self._current = current
         self._findings = findings
 
@@ -76,7 +76,7 @@ class LiveModels:
         self._current.program.user_state.recent = order
         return said
 
-    def models(self) -> Sequence[ModelRow]:
+    def models(self) -> Sequence[ModelInfo]:
         """For the picker."""
         state = self._current.program.user_state
         favourites = [*self._current.layers.settings().favourites, *state.favourites]
@@ -84,7 +84,7 @@ class LiveModels:
             self._current.program.catalog, self._findings.reason, state.recent, favourites, self._current.spec
         )
 
-    def levels(self) -> Sequence[LevelRow]:
+    def levels(self) -> Sequence[LevelInfo]:
         """For the picker, for the model in use."""
         view = self._current.session.view()
         weight = view.meter.effective if view.meter is not None else None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tui.app.open_session import OpenSession
 from tui.app.recording_backend import on_the_wire
 from tui.bus.bus import Subscription
-from tui.commands.context import Exchange
+from tui.commands.context import ExchangeInfo
 from tui.domain.errors import PonderError, UsageError
 from tui.domain.events import Stamped
 from tui.domain.messages import Origin
@@ -18,10 +18,10 @@ from tui.engine.state import SessionView
 if TYPE_CHECKING:
     from tui.catalog.facts import Price
     from tui.context.bill import Bill
-    from tui.engine.preview import Preview
+    from tui.engine.preview import RequestPreview
 
 
-class LiveOutlook:
+class NextRequest:
     """The part of ``ChatDesk`` that changes nothing."""
 
     def __init__(self, current: OpenSession) -> None:
@@ -40,7 +40,7 @@ class LiveOutlook:
         """The session that is open."""
         return self._current.session_id
 
-    async def preview(self, draft: str) -> Preview:
+    async def preview(self, draft: str) -> RequestPreview:
         """The next request."""
         return await self._current.call(self._current.session.preview(draft))
 
@@ -61,16 +61,16 @@ class LiveOutlook:
         preview = await self._current.call(self._current.session.outlook.spoken(draft))
         return on_the_wire(preview.target, preview.request, self._current.program.keys.redactor)
 
-    def last_exchange(self) -> Exchange | None:
+    def last_exchange(self) -> ExchangeInfo | None:
         """What was said last."""
         heard = self._current.program.backend.last
         if heard is None:
             return None
-        from tui.app.format_events import event_lines
+        from tui.app.format_events import format_events
 
-        events = event_lines(list(heard.events))
+        events = format_events(list(heard.events))
         request = on_the_wire(heard.target, heard.request, self._current.program.keys.redactor)
-        return Exchange(request=request, events=events, seconds=heard.seconds)
+        return ExchangeInfo(request=request, events=events, seconds=heard.seconds)
 
     async def count_exactly(self) -> int | None:
         """Input tokens by the provider's own count."""

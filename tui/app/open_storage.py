@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from tui.app.session_storage import KeptInMemory, Storage
+from tui.app.session_storage import InMemorySessions, Storage
 from tui.domain.errors import StoreError
 
 if TYPE_CHECKING:
@@ -19,10 +19,10 @@ def open_storage(program: Program, *, soon: bool = False) -> Storage:
     """
     if not program.paths.data.is_absolute():
         program.problems.append(StoreError("There is no home folder: sessions of this run are not kept."))
-        return KeptInMemory()
-    from tui.app.sqlite_sessions import KeptInStore
+        return InMemorySessions()
+    from tui.app.sqlite_sessions import SqliteSessions
 
-    store = KeptInStore(program.paths.database, time.time, program.keys.redactor.clean_content)
+    store = SqliteSessions(program.paths.database, time.time, program.keys.redactor.clean_content)
     if soon:
         store.open_soon()
     return store

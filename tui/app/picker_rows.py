@@ -8,7 +8,7 @@ from dataclasses import replace
 from tui.catalog.catalog import Catalog
 from tui.catalog.facts import Lifecycle, ModelFacts, ProviderFacts
 from tui.catalog.thinking_choice import LEVEL_WORDS
-from tui.commands.context import LevelRow, ModelRow
+from tui.commands.context import LevelInfo, ModelInfo
 from tui.domain.thinking import Asked, ModelSpec, ThinkingLevel, ThinkingPlan
 
 Planned = Callable[[Asked], ThinkingPlan]
@@ -17,9 +17,9 @@ Reason = Callable[[ProviderFacts], str]
 
 def model_rows(
     catalog: Catalog, reason: Reason, recent: Sequence[str], favourites: Sequence[str], in_use: ModelSpec
-) -> list[ModelRow]:
+) -> list[ModelInfo]:
     """Favourites, then recents, then the rest by provider; of retired and unknown models only the one in use."""
-    rows: list[ModelRow] = []
+    rows: list[ModelInfo] = []
     for provider in catalog.providers().values():
         why = reason(provider)
         rows.extend(
@@ -36,10 +36,10 @@ def model_rows(
 
 def _row(
     facts: ModelFacts, provider: ProviderFacts, why: str, recent: Sequence[str], favourites: Sequence[str]
-) -> ModelRow:
+) -> ModelInfo:
     name = f"{provider.id}/{facts.id}"
     price = (facts.price.input, facts.price.output) if facts.price is not None else (None, None)
-    return ModelRow(
+    return ModelInfo(
         spec=ModelSpec(provider=provider.id, model=facts.id),
         provider=provider.title,
         available=not why,
@@ -75,7 +75,7 @@ def thinking_words(facts: ModelFacts) -> str:
     return "on or off" if controls.can_disable else "always on"
 
 
-def level_rows(asked: Asked, in_force: ThinkingPlan, planned: Planned) -> list[LevelRow]:
+def level_rows(asked: Asked, in_force: ThinkingPlan, planned: Planned) -> list[LevelInfo]:
     """One row for each different request that a level can make, and always one, marked, for the plan in force.
 
     ``planned`` returns the plan that choosing a level would lead to.
@@ -118,6 +118,6 @@ def _preference(level: ThinkingLevel, made: ThinkingPlan) -> tuple[bool, bool, i
     return (str(made.sent).lower() != LEVEL_WORDS[level], level is not ThinkingLevel.MED, level.rank)
 
 
-def _level_row(asked: Asked, made: ThinkingPlan) -> LevelRow:
+def _level_row(asked: Asked, made: ThinkingPlan) -> LevelInfo:
     warning = made.warnings[0] if made.warnings else ""
-    return LevelRow(asked=asked, label=made.level or "no levels", native=made.native, warning=warning)
+    return LevelInfo(asked=asked, label=made.level or "no levels", native=made.native, warning=warning)

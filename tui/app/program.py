@@ -12,22 +12,22 @@ from typing import TYPE_CHECKING
 
 from tui.app.calibration_file import CalibrationFile
 from tui.app.clock import SystemClock
-from tui.app.fallback_prices import price_elsewhere
+from tui.app.fallback_prices import fallback_price
 from tui.app.ids import new_id
-from tui.app.launch_options import Wishes as Wishes
-from tui.app.recording_backend import ListeningBackend
+from tui.app.launch_options import LaunchOptions as LaunchOptions
+from tui.app.recording_backend import RecordingBackend
 from tui.app.user_state import UserState
 from tui.bootstrap.tooling import open_tools
 from tui.catalog.catalog import Catalog, packaged_catalog, users_catalog
 from tui.catalog.model_spec import split_asked
 from tui.domain.errors import ConfigError, PonderError
 from tui.domain.fast_dataclass import dataclass
-from tui.engine.compressor import ContextCompressor
-from tui.engine.planner import CataloguePlanner
+from tui.engine.compressor import HistoryCompressor
+from tui.engine.planner import RequestPlanner
 from tui.engine.ports import Journal, Ports, Toolbox
-from tui.engine.refused_parameters import REFUSED_FILE, Habits, Place, Refused
+from tui.engine.refused_parameters import REFUSED_FILE, Endpoint, Refused, RefusedParameters
 from tui.engine.thread import EngineThread
-from tui.engine.token_meter import CalibratedScales
+from tui.engine.token_meter import TokenMeter
 from tui.providers.http.deadlines import Limits
 from tui.providers.keys.lookup import Keys
 from tui.settings.assign import parse
@@ -39,8 +39,8 @@ from tui.settings.user_files import may_exist
 if TYPE_CHECKING:
     from tui.providers.backend import ProviderBackend
     from tui.settings.remembered import RememberedSettings
-    from tui.tools.toolbox.lazy import LateWorkbench
-    from tui.tools.toolbox.toolbox import Workbench
+    from tui.tools.toolbox.lazy import LazyToolbox
+    from tui.tools.toolbox.toolbox import Toolbox
 
 
 CLOSE_WITHIN_S = 0.5
@@ -60,23 +60,23 @@ class Program:
 
     paths: Paths
     environment: Mapping[str, str]
-    wishes: Wishes
+    wishes: LaunchOptions
     config: ConfigFile
     in_force: SettingsInForce
     remembered: RememberedSettings | None
     """None without a screen."""
     profile_model: str | None
-    planner: CataloguePlanner
+    planner: RequestPlanner
     calibration: CalibrationFile
     keys: Keys
-    backend: ListeningBackend
+    backend: RecordingBackend
     engine: EngineThread
     user_state: UserState
-    workbench: LateWorkbench | Workbench
+    workbench: LazyToolbox | Toolbox
     toolbox: Toolbox
     """The workbench, or what a conversation file brings instead."""
     problems: list[PonderError]
-    habits: Habits | None = None
+    habits: RefusedParameters | None = None
 
     @property
     def catalog(self) -> Catalog:
@@ -106,7 +106,7 @@ class Program:
             backend=self.backend,
             journal=journal,
             planner=self.planner,
-            compressor=ContextCompressor(self.planner),
+            compressor=HistoryCompressor(self.planner),
             clock=SystemClock(),
             toolbox=self.toolbox,
             new_id=new_id,
@@ -116,26 +116,26 @@ class Program:
             habits=self._habits_of_servers(),
         )
 
-    def _habits_of_servers(self) -> Habits:
+    def _habits_of_servers(self) -> RefusedParameters:
         """One for all sessions: the file is read with the first, before the screen's event loop runs."""
         if self.habits is None:
-            self.habits = Habits(self._refused_before, self._keep_refused)
+            self.habits = RefusedParameters(self._refused_before, self._keep_refused)
         return self.habits
 
-    def _refused_before(self) -> Mapping[Place, Refused]:
+    def _refused_before(self) -> Mapping[Endpoint, Refused]:
         if not may_exist(self.paths.cache / REFUSED_FILE):
             return {}
-        from tui.app.refused_parameters_file import HabitsFile
+        from tui.app.refused_parameters_file import RefusedParametersFile
 
-        return HabitsFile(self.paths.cache).read()
+        return RefusedParametersFile(self.paths.cache).read()
 
-    def _keep_refused(self, place: Place, refused: Refused) -> None:
-        from tui.app.refused_parameters_file import HabitsFile
+    def _keep_refused(self, place: Endpoint, refused: Refused) -> None:
+        from tui.app.refused_parameters_file import RefusedParametersFile
 
-        HabitsFile(self.paths.cache).keep(place, refused)
+        RefusedParametersFile(self.paths.cache).keep(place, refused)
 
 
-def build_program(environment: Mapping[str, str], wishes: Wishes) -> Program:
+def build_program(environment: Mapping[str, str], wishes: LaunchOptions) -> Program:
     """The graph. A broken config is a problem to be told, a wrong command line is an error."""
     paths = find_paths(environment)
     config = read_config(paths.config_file)
@@ -166,7 +166,7 @@ def build_program(environment: Mapping[str, str], wishes: Wishes) -> Program:
 
         learn_configured(keys.redactor, catalog.own_providers.values(), config.tables.get("mcp", {}), environment)
     calibration = CalibrationFile(paths.state / "calibration.json")
-    scales = CalibratedScales(calibration.read(), calibration.heard)
+    scales = TokenMeter(calibration.read(), calibration.heard)
     in_force = SettingsInForce(layers)
     workbench = open_tools(
         paths,
@@ -184,10 +184,10 @@ def build_program(environment: Mapping[str, str], wishes: Wishes) -> Program:
         in_force=in_force,
         remembered=remembered,
         profile_model=profile_model,
-        planner=CataloguePlanner(catalog, scales, keys.account, price_elsewhere),
+        planner=RequestPlanner(catalog, scales, keys.account, fallback_price),
         calibration=calibration,
         keys=keys,
-        backend=ListeningBackend(lambda: _backend(keys, environment, wishes), lambda: network_limits(in_force.layers)),
+        backend=RecordingBackend(lambda: _backend(keys, environment, wishes), lambda: network_limits(in_force.layers)),
         engine=EngineThread(),
         user_state=UserState(paths.state / "memory.json"),
         workbench=workbench,
@@ -202,13 +202,13 @@ def _draw() -> float:
     return random.SystemRandom().random()
 
 
-def _backend(keys: Keys, environment: Mapping[str, str], wishes: Wishes) -> ProviderBackend:
+def _backend(keys: Keys, environment: Mapping[str, str], wishes: LaunchOptions) -> ProviderBackend:
     from tui.providers.open_backend import open_backend
 
     return open_backend(keys, environ=environment, demo_speed=wishes.demo_speed, watched=not wishes.headless)
 
 
-def _assigned(wishes: Wishes) -> dict[str, object]:
+def _assigned(wishes: LaunchOptions) -> dict[str, object]:
     values: dict[str, object] = {}
     for words in wishes.assignments:
         key, equals, value = words.partition("=")

@@ -14,13 +14,13 @@ from tui.domain.errors import PonderError
 from tui.domain.thinking import ModelSpec
 
 if TYPE_CHECKING:
-    from tui.commands.listing import Finding
+    from tui.commands.listing import ProviderInfo
 
 FIRST = ("anthropic", "openai", "google", "openrouter")
 """Providers that are named on the first screen even where nothing was found."""
 
 
-class Findings:
+class ProviderAvailability:
     """Looks once at the start; told again when a key is saved or a server answers."""
 
     def __init__(self, program: Program, *, key_command: str = "/key") -> None:
@@ -117,10 +117,10 @@ class Findings:
         listed = self._program.catalog.models(provider)
         return next((facts.id for facts in listed if facts.lifecycle is not Lifecycle.RETIRED), "")
 
-    def rows(self) -> Sequence[Finding]:
+    def rows(self) -> Sequence[ProviderInfo]:
         """For the first screen."""
         ready = {spec.provider: spec for spec in self.ready()}
-        found: list[Finding] = []
+        found: list[ProviderInfo] = []
         for provider in self._program.catalog.providers().values():
             spec = ready.get(provider.id)
             if provider.id in self._sources:
@@ -151,9 +151,9 @@ class Findings:
     def lay_cached_lists(self, *providers: str) -> None:
         """Lists from the last refresh, all or some. Reads files: called beside the screen, never before it."""
         from tui.providers.models.list_cache import ListCache
-        from tui.providers.models.merge_model_lists import with_cached_lists
+        from tui.providers.models.merge_model_lists import merge_cached_lists
 
-        self._program.planner.catalog = with_cached_lists(
+        self._program.planner.catalog = merge_cached_lists(
             self._program.catalog, ListCache(self._program.paths.cache), providers or None
         )
 
@@ -161,17 +161,17 @@ class Findings:
         """Ask a provider which models it has now."""
         from tui.providers.models.discovery import Discovery
         from tui.providers.models.list_cache import ListCache
-        from tui.providers.models.merge_model_lists import with_lists
+        from tui.providers.models.merge_model_lists import merge_model_lists
         from tui.providers.open_backend import transport_maker
 
         transport = transport_maker(limits=network_limits(self._program.layers), environ=self._program.environment)
         discovery = Discovery(self._program.keys, transport, ListCache(self._program.paths.cache), time.time)
         listing = await asyncio.wrap_future(self._program.engine.call(discovery.ask(provider)))
-        self._program.planner.catalog = with_lists(self._program.catalog, [listing])
+        self._program.planner.catalog = merge_model_lists(self._program.catalog, [listing])
         return sum(len(models) for models in listing.rows.values())
 
 
-def _finding(provider: ProviderFacts, detail: str, spec: ModelSpec | None) -> Finding:
-    from tui.commands.listing import Finding
+def _finding(provider: ProviderFacts, detail: str, spec: ModelSpec | None) -> ProviderInfo:
+    from tui.commands.listing import ProviderInfo
 
-    return Finding(provider=provider.id, title=provider.title, ready=spec is not None, detail=detail, spec=spec)
+    return ProviderInfo(provider=provider.id, title=provider.title, ready=spec is not None, detail=detail, spec=spec)

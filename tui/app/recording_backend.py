@@ -27,7 +27,7 @@ MOST_EVENTS = 2_000
 
 
 @dataclass(slots=True)
-class Heard:
+class RecordedExchange:
     """One exchange as it was heard."""
 
     target: Target
@@ -51,7 +51,7 @@ class Heard:
             self._kept -= len(self._batches.popleft()[1])
 
 
-class ListeningBackend:
+class RecordingBackend:
     """Implements the engine's ``Backend`` over the real one."""
 
     def __init__(self, open_it: Callable[[], ProviderBackend], limits: Callable[[], Limits]) -> None:
@@ -62,7 +62,7 @@ class ListeningBackend:
         self._open_it = open_it
         self._limits = limits
         self._opened: ProviderBackend | None = None
-        self.last: Heard | None = None
+        self.last: RecordedExchange | None = None
         self.choices: Callable[[Target, ProviderError], str] | None = None
         """What to advise where a key is missing or refused; called in a thread."""
 
@@ -80,7 +80,7 @@ class ListeningBackend:
 
     async def stream(self, target: Target, request: ChatRequest) -> AsyncGenerator[Sequence[StreamEvent], None]:
         """Pass everything on, and remember it."""
-        heard = self.last = Heard(target, request, time.monotonic())
+        heard = self.last = RecordedExchange(target, request, time.monotonic())
         try:
             async with aclosing(self._backend.stream(target, request)) as batches:
                 async for batch in batches:

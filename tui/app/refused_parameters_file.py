@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tui.engine.refused_parameters import REFUSED_FILE, Place, Refused
+from tui.engine.refused_parameters import REFUSED_FILE, Endpoint, Refused
 from tui.settings.atomic import write_atomically
 from tui.settings.user_files import read_user_text
 
@@ -21,18 +21,18 @@ MOST_PLACES = 500
 MOST_TOLD = 5
 
 
-class HabitsFile:
+class RefusedParametersFile:
     """One file for all servers: it is small, and few servers refuse anything."""
 
     def __init__(self, folder: Path, now: Callable[[], float] = time.time) -> None:
         self._path = folder / REFUSED_FILE
         self._now = now
 
-    def read(self) -> dict[Place, Refused]:
+    def read(self) -> dict[Endpoint, Refused]:
         """What is known of each place; a file with anything wrong is no file."""
         return {place: refused for place, (_, refused) in self._entries().items()}
 
-    def keep(self, place: Place, refused: Refused) -> None:
+    def keep(self, place: Endpoint, refused: Refused) -> None:
         """What is known of one place now; what others wrote meanwhile stays."""
         entries = {**self._entries(), place: (self._now(), refused)}
         latest = sorted(entries.items(), key=lambda entry: entry[1][0])[-MOST_PLACES:]
@@ -49,13 +49,13 @@ class HabitsFile:
         more = f", and {len(words) - MOST_TOLD} more" if len(words) > MOST_TOLD else ""
         return f"left out for {', '.join(words[:MOST_TOLD])}{more}; delete {self._path} to forget it"
 
-    def _entries(self) -> dict[Place, tuple[float, Refused]]:
+    def _entries(self) -> dict[Endpoint, tuple[float, Refused]]:
         try:
             content = json.loads(read_user_text(self._path, LARGEST_FILE) or "{}")
         except (OSError, ValueError, RecursionError):
             return {}
         rows = content.get("servers") if isinstance(content, dict) else None
-        found: dict[Place, tuple[float, Refused]] = {}
+        found: dict[Endpoint, tuple[float, Refused]] = {}
         for row in rows if isinstance(rows, list) else ():
             entry = _entry(row)
             if entry is not None and 0 <= self._now() - entry[1] < KEPT_S:
@@ -63,7 +63,7 @@ class HabitsFile:
         return found
 
 
-def _entry(row: object) -> tuple[Place, float, Refused] | None:
+def _entry(row: object) -> tuple[Endpoint, float, Refused] | None:
     if not isinstance(row, Mapping):
         return None
     place, at, refused = row.get("place"), row.get("at"), row.get("refused")

@@ -8,15 +8,15 @@ import sys
 from collections.abc import Sequence
 
 from tui.app.attachments import complete_path, read_attachment
-from tui.app.chat import LiveChat
+from tui.app.chat import ChatService
 from tui.app.diagnostics import database_health, reachability
-from tui.app.models import LiveModels
+from tui.app.models import ModelService
 from tui.app.open_session import OpenSession
-from tui.app.provider_availability import Findings
+from tui.app.provider_availability import ProviderAvailability
 from tui.app.session_storage import Storage
-from tui.app.settings import LiveSettings
+from tui.app.settings import SettingsService
 from tui.catalog.facts import ModelFacts
-from tui.commands.context import ServerRow, ToolRow, ToolsSent
+from tui.commands.context import ServerInfo, ToolInfo, ToolTokens
 from tui.commands.listing import KeyCheck
 from tui.context.estimate import tool_tokens
 from tui.domain.blocks import Block
@@ -36,10 +36,10 @@ async def begin_with_found(current: OpenSession, ready: Sequence[ModelSpec]) -> 
     return True
 
 
-class LiveKeys:
+class KeyService:
     """Implements ``KeyDesk``."""
 
-    def __init__(self, current: OpenSession, findings: Findings) -> None:
+    def __init__(self, current: OpenSession, findings: ProviderAvailability) -> None:
         self._current = current
         self._findings = findings
         self.findings = findings.rows
@@ -86,27 +86,27 @@ async def _sandbox() -> str:
     return (await asyncio.to_thread(this_kernel)).words()
 
 
-class LiveTools:
+class ToolService:
     """Implements ``ToolDesk``."""
 
     def __init__(self, current: OpenSession) -> None:
         self._current = current
 
-    def tools(self) -> Sequence[ToolRow]:
+    def tools(self) -> Sequence[ToolInfo]:
         """All tools, each with the tokens that the meter counts for it."""
         facts, scale = self._facts(), self._meter().scale
         return self._current.program.workbench.rows(lambda schema: round(tool_tokens(schema, facts.tokenizer) * scale))
 
-    def tools_sent(self) -> ToolsSent:
+    def tools_sent(self) -> ToolTokens:
         """What the definitions add to the next request, as the meter counts."""
         meter, facts = self._meter(), self._facts()
         count = meter.parts.get(Part.TOOLS, 0)
         if not count:
             offered = self._current.program.layers.settings().tools.enabled
             why = "tools.enabled is false" if not offered else "" if facts.tools else "this model takes no tools"
-            return ToolsSent(tokens=0, why_none=why)
+            return ToolTokens(tokens=0, why_none=why)
         single = sum(row.tokens for row in self.tools() if row.enabled)
-        return ToolsSent(tokens=count, shared=max(0, count - single))
+        return ToolTokens(tokens=count, shared=max(0, count - single))
 
     async def notes(self) -> Sequence[str]:
         """The sandbox of commands, and what is wrong with the rules."""
@@ -127,12 +127,12 @@ class LiveTools:
         self._current.program.workbench.enable(name, enabled=enabled)
         await self._current.call(self._current.session.outlook.tell_again())
 
-    def servers(self) -> Sequence[ServerRow]:
+    def servers(self) -> Sequence[ServerInfo]:
         """MCP servers."""
         return self._current.program.workbench.servers()
 
 
-class LiveDrafts:
+class DraftService:
     """Implements ``DraftDesk``."""
 
     def __init__(self, current: OpenSession) -> None:
@@ -164,18 +164,18 @@ class LiveDrafts:
         return read_attachment(self._folder, path)
 
 
-class LiveDesk:
+class AppServices:
     """Implements ``Desk``."""
 
-    def __init__(self, current: OpenSession, findings: Findings, library: Storage) -> None:
+    def __init__(self, current: OpenSession, findings: ProviderAvailability, library: Storage) -> None:
         self._current = current
         self._findings = findings
-        self.chat = LiveChat(current)
-        self.models = LiveModels(current, findings)
-        self.settings = LiveSettings(current)
-        self.keys = LiveKeys(current, findings)
-        self.tools = LiveTools(current)
-        self.drafts = LiveDrafts(current)
+        self.chat = ChatService(current)
+        self.models = ModelService(current, findings)
+        self.settings = SettingsService(current)
+        self.keys = KeyService(current, findings)
+        self.tools = ToolService(current)
+        self.drafts = DraftService(current)
         self.library = library
 
     async def look_deeper(self) -> None:
@@ -212,7 +212,7 @@ class LiveDesk:
         """What was found."""
         from importlib import metadata
 
-        from tui.app.refused_parameters_file import HabitsFile
+        from tui.app.refused_parameters_file import RefusedParametersFile
 
         await self._findings.look_deeper()
         program = self._current.program
@@ -227,7 +227,7 @@ class LiveDesk:
             f"- sessions: {program.paths.database} ({health})",
             f"- log: {program.paths.log_file}",
             f"- sandbox for commands: {await _sandbox()}",
-            f"- refused parameters: {HabitsFile(program.paths.cache).told()}",
+            f"- refused parameters: {RefusedParametersFile(program.paths.cache).told()}",
             *(
                 f"- {row.title}: {', '.join(filter(None, (row.detail, reached.get(row.provider))))}"
                 for row in self._findings.rows()

@@ -10,22 +10,22 @@ from typing import TYPE_CHECKING, Literal
 from tui.app.session_storage import Listener
 from tui.domain.errors import UsageError
 from tui.store.database import Database
-from tui.store.open_sessions import Conversations
+from tui.store.open_sessions import OpenSessions
 from tui.store.sessions import Beginning
-from tui.store.store_context import Surroundings
+from tui.store.store_context import StoreContext
 
 if TYPE_CHECKING:
-    from tui.domain.listing import SessionRow
+    from tui.domain.listing import SessionInfo
     from tui.store.library import StoredLibrary
 
 
-class KeptLibrary:
+class SqliteLibrary:
     """The part of ``Storage`` that is about sessions from outside."""
 
-    def __init__(self, database: Database, around: Surroundings) -> None:
+    def __init__(self, database: Database, around: StoreContext) -> None:
         self._database = database
         self._around = around
-        self._conversations = Conversations(database, around)
+        self._conversations = OpenSessions(database, around)
         self._listener: Listener | None = None
 
     @cached_property
@@ -40,7 +40,7 @@ class KeptLibrary:
         row = await self._library.newest()
         return row.id if row is not None else None
 
-    async def sessions(self, query: str = "", limit: int = 200) -> Sequence[SessionRow]:
+    async def sessions(self, query: str = "", limit: int = 200) -> Sequence[SessionInfo]:
         """Newest first, pinned ones before."""
         return await self._library.sessions(query, limit)
 

@@ -17,7 +17,7 @@ from tui.engine.ports import Journal
 
 if TYPE_CHECKING:
     from tui.domain.blocks import Block
-    from tui.domain.listing import SessionRow
+    from tui.domain.listing import SessionInfo
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +97,7 @@ class Storage(Protocol):
         """The session used last."""
         ...
 
-    async def sessions(self, query: str = "", limit: int = 200) -> Sequence[SessionRow]:
+    async def sessions(self, query: str = "", limit: int = 200) -> Sequence[SessionInfo]:
         """Newest first."""
         ...
 
@@ -138,11 +138,11 @@ class Storage(Protocol):
         ...
 
 
-class KeptInMemory:
+class InMemorySessions:
     """Sessions of this run only: what there is when nothing can be written."""
 
     def __init__(self) -> None:
-        self._sessions: dict[str, _Kept] = {}
+        self._sessions: dict[str, _InMemorySession] = {}
         self.notices: tuple[str, ...] = ()
 
     def listen(self, listener: Listener) -> None:
@@ -150,7 +150,7 @@ class KeptInMemory:
 
     def journal(self, session: str, model: str) -> Journal:
         """Keeps turns until the program ends."""
-        return self._sessions.setdefault(session, _Kept())
+        return self._sessions.setdefault(session, _InMemorySession())
 
     async def load(self, session: str) -> Stored:
         """As it was left."""
@@ -170,7 +170,7 @@ class KeptInMemory:
 
     async def remember(self, session: str, spec: ModelSpec, settings: Mapping[str, object]) -> None:
         """Until the program ends."""
-        kept = self._sessions.setdefault(session, _Kept())
+        kept = self._sessions.setdefault(session, _InMemorySession())
         kept.spec, kept.settings = spec, dict(settings)
 
     async def leave(self, session: str) -> None:
@@ -183,7 +183,7 @@ class KeptInMemory:
         source = await self.load(session)
         place = next(number for number, turn in enumerate(source.turns) if turn.id == turn_id) + keep
         name = new_id()
-        self._sessions[name] = copy = _Kept(list(source.turns[:place]))
+        self._sessions[name] = copy = _InMemorySession(list(source.turns[:place]))
         copy.spec, copy.settings = source.spec, source.settings
         return name
 
@@ -199,14 +199,14 @@ class KeptInMemory:
         """None is older than this run."""
         return None
 
-    async def sessions(self, query: str = "", limit: int = 200) -> Sequence[SessionRow]:
+    async def sessions(self, query: str = "", limit: int = 200) -> Sequence[SessionInfo]:
         """Those of this run."""
-        from tui.domain.listing import SessionRow
+        from tui.domain.listing import SessionInfo
 
         rows = []
         for name, kept in reversed(self._sessions.items()):
             cost = cost_of((*kept.elsewhere, *paid_in(kept.turns), *kept.summaries))
-            row = SessionRow(id=name, title="not saved", model="", turns=len(kept.turns), cost=None, updated=0.0)
+            row = SessionInfo(id=name, title="not saved", model="", turns=len(kept.turns), cost=None, updated=0.0)
             rows.append(replace(row, cost=cost.dollars, unpriced=cost.unknown))
         return rows
 
@@ -244,7 +244,7 @@ class KeptInMemory:
         """Nothing to write."""
 
 
-class _Kept:
+class _InMemorySession:
     """A journal that keeps turns in memory."""
 
     def __init__(self, turns: list[Turn] | None = None) -> None:

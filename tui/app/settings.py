@@ -28,7 +28,7 @@ from tui.settings.remembered import is_remembered
 from tui.settings.schema import keys
 
 
-class LiveSettings:
+class SettingsService:
     """Implements ``SettingsDesk``."""
 
     def __init__(self, current: OpenSession) -> None:

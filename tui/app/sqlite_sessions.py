@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui.app.ids import new_id
-from tui.app.session_library import KeptLibrary
+from tui.app.session_library import SqliteLibrary
 from tui.app.session_storage import Listener, Stored
 from tui.domain.errors import StoreError
 from tui.domain.thinking import ModelSpec
@@ -18,18 +18,18 @@ from tui.store.journal import StoredJournal
 from tui.store.leases import this_process
 from tui.store.open_sessions import Loaded
 from tui.store.sessions import Beginning
-from tui.store.store_context import Surroundings
+from tui.store.store_context import StoreContext
 
 if TYPE_CHECKING:
     from tui.domain.messages import Turn
 
 
-class KeptInStore(KeptLibrary):
+class SqliteSessions(SqliteLibrary):
     """Implements ``Storage``. The file is opened with the first call that needs it."""
 
     def __init__(self, path: Path, now: Callable[[], float], conceal: Callable[[str], str]) -> None:
         holder = this_process(new_id())
-        super().__init__(Database(path), Surroundings(holder=holder, now=now, new_id=new_id, conceal=conceal))
+        super().__init__(Database(path), StoreContext(holder=holder, now=now, new_id=new_id, conceal=conceal))
         self._journal = StoredJournal(self._database, holder, now)
 
     def open_soon(self) -> None:

@@ -9,11 +9,11 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from tui.app.launch_options import Wishes
+from tui.app.launch_options import LaunchOptions
 from tui.app.open_session import DEMO, OpenSession, first_spec, named_model
 from tui.app.open_storage import open_storage
 from tui.app.program import Program, build_program
-from tui.app.provider_availability import Findings
+from tui.app.provider_availability import ProviderAvailability
 from tui.app.session_storage import Storage, Stored
 from tui.domain.blocks import Block
 from tui.domain.thinking import ModelSpec
@@ -24,14 +24,14 @@ SWITCH_S = 0.001
 """How long the engine may hold Python while this thread has words to write; usually it is 5 ms."""
 
 
-def run_prompt(environment: Mapping[str, str], wishes: Wishes, args: argparse.Namespace) -> int:
+def run_prompt(environment: Mapping[str, str], wishes: LaunchOptions, args: argparse.Namespace) -> int:
     """Ask, write the answer, return the exit code."""
     sys.setswitchinterval(SWITCH_S)
     program = build_program(environment, wishes)
     open_log(program.paths.log_file, program.keys.redactor, environment, screen=False)
     for problem in program.problems if sys.stderr is not None else ():
         sys.stderr.write(f"ponder: {problem.message} {problem.advice}".rstrip() + "\n")
-    findings = Findings(program)
+    findings = ProviderAvailability(program)
     spec = _spec(program, findings)
     options = _options(wishes, args)
     # The disk takes its time, and that is when the rest is loaded: nothing goes out before the prompt is kept.
@@ -53,7 +53,7 @@ def run_prompt(environment: Mapping[str, str], wishes: Wishes, args: argparse.Na
         program.close()
 
 
-def _options(wishes: Wishes, args: argparse.Namespace) -> HeadlessOptions:
+def _options(wishes: LaunchOptions, args: argparse.Namespace) -> HeadlessOptions:
     return HeadlessOptions(
         # Under a locale without UTF-8, Python leaves bytes it could not read in the argument; they were UTF-8.
         prompt=os.fsencode(args.prompt).decode("utf-8", "replace"),
@@ -64,7 +64,7 @@ def _options(wishes: Wishes, args: argparse.Namespace) -> HeadlessOptions:
     )
 
 
-def _spec(program: Program, findings: Findings) -> ModelSpec:
+def _spec(program: Program, findings: ProviderAvailability) -> ModelSpec:
     if not named_model(program):
         findings.look_for_keys(stored=False)
         if not findings.ready():
@@ -78,7 +78,7 @@ def _spec(program: Program, findings: Findings) -> ModelSpec:
     return spec
 
 
-def _why_demo(findings: Findings) -> str:
+def _why_demo(findings: ProviderAvailability) -> str:
     """Nobody named a model, and there was none: nobody shall take the demo's words for one's."""
     unlisted = findings.without_models()
     if unlisted:
@@ -102,7 +102,7 @@ def _stored(storage: Storage, args: argparse.Namespace) -> Stored | None:
     return asyncio.run(find())
 
 
-def _attachments(wishes: Wishes, names: Sequence[str]) -> tuple[Block, ...]:
+def _attachments(wishes: LaunchOptions, names: Sequence[str]) -> tuple[Block, ...]:
     if not names:
         return ()
     from tui.app.attachments import read_attachment

@@ -13,16 +13,16 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from tui.app.launch_options import Wishes
+from tui.app.launch_options import LaunchOptions
 from tui.domain.errors import PonderError, StoreError, UsageError
 from tui.ui.terminal.background import BackgroundQuestion
-from tui.ui.terminal.shutdown import Departure
-from tui.ui.terminal.stdio_redirect import StrayWords
+from tui.ui.terminal.shutdown import Shutdown
+from tui.ui.terminal.stdio_redirect import StdioRedirect
 
 if TYPE_CHECKING:
     from tui.app.open_session import OpenSession
     from tui.app.program import Program
-    from tui.app.services import LiveDesk
+    from tui.app.services import AppServices
     from tui.app.session_storage import Storage, Stored
     from tui.ui.app import PonderApp
 
@@ -32,7 +32,7 @@ PAINTS_A_SECOND = "120"
 with Textual's 60 up to 33 ms, which is felt while an answer streams."""
 
 
-def run_screen(environment: Mapping[str, str], wishes: Wishes, *, resume: str | None, latest: bool) -> int:
+def run_screen(environment: Mapping[str, str], wishes: LaunchOptions, *, resume: str | None, latest: bool) -> int:
     """``ponder``: the full-screen program, until it ends."""
     _refuse_what_cannot_draw(environment)
     # Loading makes a hundred thousand objects that all stay: looking for garbage among them is a tenth of the start.
@@ -41,14 +41,14 @@ def run_screen(environment: Mapping[str, str], wishes: Wishes, *, resume: str | 
     os.environ.setdefault("TEXTUAL_FPS", PAINTS_A_SECOND)  # read when Textual is loaded
     question = BackgroundQuestion(environment)
     # Signals are in hand before the terminal's modes are changed.
-    with Departure() as departure:
+    with Shutdown() as departure:
         try:
             question.ask()
             from tui.app.program import build_program
 
             program = build_program(environment, wishes)
             departure.last = program.engine.stop
-            with StrayWords(program.paths.log_file) as stray:
+            with StdioRedirect(program.paths.log_file) as stray:
                 code, failure = _run(program, question, (departure, stray), resume, latest=latest)
         finally:
             question.give_up()
@@ -70,19 +70,19 @@ def _refuse_what_cannot_draw(environment: Mapping[str, str]) -> None:
 def _run(
     program: Program,
     question: BackgroundQuestion,
-    terminal: tuple[Departure, StrayWords],
+    terminal: tuple[Shutdown, StdioRedirect],
     resume: str | None,
     *,
     latest: bool,
 ) -> tuple[int, Exception | None]:
     from tui.app.open_session import DEMO, OpenSession, first_spec, named_model
     from tui.app.open_storage import open_storage
-    from tui.app.provider_availability import Findings
-    from tui.app.services import LiveDesk
+    from tui.app.provider_availability import ProviderAvailability
+    from tui.app.services import AppServices
     from tui.providers.log_file import open_log
 
     open_log(program.paths.log_file, program.keys.redactor, program.environment, screen=True)
-    findings = Findings(program)
+    findings = ProviderAvailability(program)
     findings.look_for_keys(stored=False)
     storage: Storage = open_storage(program)
     program.engine.start()
@@ -93,7 +93,7 @@ def _run(
         spec = first_spec(program, findings.ready())
         current.chosen_by_default = spec == DEMO and not named_model(program)
         current.start(spec, stored)
-        app = _app(program, LiveDesk(current, findings, storage), question)
+        app = _app(program, AppServices(current, findings, storage), question)
         app.departure, app.stray = terminal
         # An exception while the terminal is set up would leave it half set up: a signal waits until the screen stands.
         terminal[0].attend(lambda code: None)
@@ -125,16 +125,16 @@ async def _stored(program: Program, storage: Storage, resume: str | None, *, lat
         return None
 
 
-def _app(program: Program, desk: LiveDesk, question: BackgroundQuestion) -> PonderApp:
+def _app(program: Program, desk: AppServices, question: BackgroundQuestion) -> PonderApp:
     from tui.commands.builtin_table import registry
     from tui.commands.keymap import read_keymap
     from tui.ui.app import PonderApp
-    from tui.ui.theme.current_theme import Theming
+    from tui.ui.theme.current_theme import CurrentTheme
 
     keymap = read_keymap(registry(), _keys_text(program))
     program.problems.extend(keymap.problems)
     wish = str(desk.settings.layers().value("ui.theme"))
-    theming = Theming(program.paths.themes, wish, program.environment, light=question.light())
+    theming = CurrentTheme(program.paths.themes, wish, program.environment, light=question.light())
     app = PonderApp(desk, registry(), keymap, theming)
     app.question = question
     return app

@@ -5,34 +5,34 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui.app.launch_options import Wishes
+from tui.app.launch_options import LaunchOptions
 from tui.settings.config_file import ConfigFile
 from tui.settings.paths import Paths
 from tui.settings.user_files import may_exist
-from tui.tools.toolbox.lazy import LateWorkbench
+from tui.tools.toolbox.lazy import LazyToolbox
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from tui.tools.toolbox.toolbox import Workbench
+    from tui.tools.toolbox.toolbox import Toolbox
 
 
 def open_tools(
     paths: Paths,
     config: ConfigFile,
-    wishes: Wishes,
+    wishes: LaunchOptions,
     environment: Mapping[str, str],
     redact: Callable[[str], str],
     call_limit_s: Callable[[], float | None],
-) -> LateWorkbench | Workbench:
+) -> LazyToolbox | Toolbox:
     """Raises ConfigError for a wrong ``--allow``."""
 
-    def build() -> Workbench:
+    def build() -> Toolbox:
         from tui.tools.permissions.permissions import Policy
-        from tui.tools.toolbox.build import Surroundings, build_workbench
+        from tui.tools.toolbox.build import ToolEnvironment, build_toolbox
 
-        return build_workbench(
-            Surroundings(
+        return build_toolbox(
+            ToolEnvironment(
                 folder=wishes.folder,
                 home=Path(environment.get("HOME") or "/"),
                 environment=environment,
@@ -51,7 +51,7 @@ def open_tools(
     at_once = (
         wishes.allow or "permissions" in config.tables or "mcp" in config.tables or may_exist(paths.permissions_file)
     )
-    return build() if at_once else LateWorkbench(build)
+    return build() if at_once else LazyToolbox(build)
 
 
 def proxy_of(url: str, environment: Mapping[str, str]) -> str | None:

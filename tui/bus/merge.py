@@ -26,7 +26,7 @@ def text_size(stamped: Stamped) -> int:
     return 0
 
 
-def fold(events: list[Stamped]) -> list[Stamped]:
+def merge(events: list[Stamped]) -> list[Stamped]:
     """An equal list in which neighbouring deltas of one block are merged; they carry the number of the last."""
     merged: list[Stamped] = []
     parts: list[str] = []
@@ -62,7 +62,7 @@ def fold(events: list[Stamped]) -> list[Stamped]:
     return merged
 
 
-def fold_stream(events: Iterable[StreamEvent]) -> list[StreamEvent]:
+def merge_stream(events: Iterable[StreamEvent]) -> list[StreamEvent]:
     """The same for the events of one attempt."""
     merged: list[StreamEvent] = []
     parts: list[str] = []

@@ -7,7 +7,16 @@ from typing import TypedDict, Unpack
 
 from tui.catalog.facts import Lifecycle, ModelFacts, ProviderFacts
 from tui.catalog.spellings import Fields, Spelling, at, merged, spelling
-from tui.catalog.thinking_choice import ANSWER_ROOM, LEVEL_WORDS, Bounds, Choice, Knobs, choose, knobs, word_level
+from tui.catalog.thinking_choice import (
+    ANSWER_ROOM,
+    LEVEL_WORDS,
+    Bounds,
+    Choice,
+    Controls,
+    choose,
+    controls_of,
+    word_level,
+)
 from tui.domain.counting import count
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.thinking import Asked, PlanState, ThinkingLevel, ThinkingPlan
@@ -49,7 +58,7 @@ class PlanOptions(TypedDict, total=False):
 def plan(facts: ModelFacts, provider: ProviderFacts, asked: Asked, **options: Unpack[PlanOptions]) -> ThinkingPlan:
     """The plan for one model at one provider. Pure: facts, wish and options in, wire fields and sentences out."""
     spelled = spelling(facts.spelling)
-    turned = knobs(facts.controls, spelled)
+    turned = controls_of(facts.controls, spelled)
     wish = _wish(asked, options)
     limit = _smaller(options.get("max_output"), facts.max_output)
     choice = choose(wish, turned, Bounds(output=limit, cap=_cap(options)))
@@ -140,7 +149,7 @@ def _cap(options: PlanOptions) -> int | None:
     return dynamic.cap
 
 
-def _fields(choice: Choice, turned: Knobs, spelled: Spelling, summary: str) -> Fields:
+def _fields(choice: Choice, turned: Controls, spelled: Spelling, summary: str) -> Fields:
     if choice.state in (PlanState.UNSUPPORTED, PlanState.UNCONTROLLED):
         return merged(spelled.always)
     if choice.state is PlanState.OFF:
@@ -154,7 +163,7 @@ def _fields(choice: Choice, turned: Knobs, spelled: Spelling, summary: str) -> F
     return merged(*parts)
 
 
-def _on(choice: Choice, turned: Knobs, spelled: Spelling) -> Fields:
+def _on(choice: Choice, turned: Controls, spelled: Spelling) -> Fields:
     if choice.budget is not None and spelled.on_budget is not None:
         return merged(spelled.on_budget)
     if choice.switched and spelled.on_toggle is not None and turned.levels_by != "effort":
@@ -189,7 +198,7 @@ def _values(choice: Choice, spelled: Spelling) -> tuple[int | str | None, int | 
     return None, None
 
 
-def _level_in_force(wish: Asked | str, choice: Choice, turned: Knobs, bounds: Bounds) -> str:
+def _level_in_force(wish: Asked | str, choice: Choice, turned: Controls, bounds: Bounds) -> str:
     """The level the choice amounts to, which is not the asked one where the model has a switch or no "off"."""
     match choice.state:
         case PlanState.UNSUPPORTED | PlanState.UNCONTROLLED:
@@ -206,7 +215,7 @@ def _level_in_force(wish: Asked | str, choice: Choice, turned: Knobs, bounds: Bo
             return str(level if is_level else wish)
 
 
-def _least_level(choice: Choice, turned: Knobs, bounds: Bounds) -> str:
+def _least_level(choice: Choice, turned: Controls, bounds: Bounds) -> str:
     """The level that sends the same as a "none" that is impossible; else the effort or budget that is sent."""
     for level in (ThinkingLevel.LOW, ThinkingLevel.MED, ThinkingLevel.HIGH):
         made = choose(level, turned, bounds)

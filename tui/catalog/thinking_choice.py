@@ -32,7 +32,7 @@ _WORD_LEVELS: Mapping[str, ThinkingLevel] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Knobs:
+class Controls:
     """What a model takes, as far as its spelling can say it."""
 
     thinks: bool
@@ -50,7 +50,7 @@ class Knobs:
         return not (self.efforts or self.budget or self.switch)
 
 
-def knobs(controls: ThinkingControls, spelled: Spelling) -> Knobs:
+def controls_of(controls: ThinkingControls, spelled: Spelling) -> Controls:
     """The knobs that both the model has and the wire can name."""
     efforts = tuple(word for word in controls.efforts if word.lower() not in spelled.refuses)
     efforts = efforts if spelled.effort_at else ()
@@ -58,7 +58,7 @@ def knobs(controls: ThinkingControls, spelled: Spelling) -> Knobs:
     by = controls.levels_by
     if by == "auto" or (by == "budget" and budget is None) or (by == "effort" and not efforts):
         by = "effort" if efforts else "budget" if budget else "toggle"
-    return Knobs(
+    return Controls(
         thinks=controls.thinks,
         efforts=efforts,
         budget=budget,
@@ -94,7 +94,7 @@ class Choice:
     remarks: tuple[str, ...] = ()
 
 
-def choose(wish: Asked | str, turned: Knobs, bounds: Bounds) -> Choice:
+def choose(wish: Asked | str, turned: Controls, bounds: Bounds) -> Choice:
     """The choice for a level, a budget in tokens or an effort word."""
     if not turned.thinks:
         return Choice(state=PlanState.UNSUPPORTED)
@@ -125,7 +125,7 @@ def nearest_effort(word: str, efforts: tuple[str, ...]) -> str:
     return next((effort for effort in real if effort_rank(effort) >= effort_rank(word)), real[-1])
 
 
-def _off(turned: Knobs) -> Choice:
+def _off(turned: Controls) -> Choice:
     none = next((word for word in turned.efforts if word.lower() == "none"), None)
     if none is not None:
         return Choice(state=PlanState.OFF, effort=none)
@@ -141,7 +141,7 @@ def _off(turned: Knobs) -> Choice:
     return Choice(state=PlanState.CANNOT_DISABLE, effort=word, remarks=(remark,))
 
 
-def _level(level: ThinkingLevel, turned: Knobs, bounds: Bounds) -> Choice:
+def _level(level: ThinkingLevel, turned: Controls, bounds: Bounds) -> Choice:
     if turned.levels_by == "effort":
         return _effort_for(level, turned)
     if turned.levels_by == "budget" and turned.budget is not None:
@@ -152,7 +152,7 @@ def _level(level: ThinkingLevel, turned: Knobs, bounds: Bounds) -> Choice:
     return Choice(state=PlanState.ON, switched=True)
 
 
-def _effort_for(level: ThinkingLevel, turned: Knobs) -> Choice:
+def _effort_for(level: ThinkingLevel, turned: Controls) -> Choice:
     asked = LEVEL_WORDS[level]
     words = {word.lower(): word for word in turned.efforts}
     if level.value in turned.levels:
@@ -166,7 +166,7 @@ def _effort_for(level: ThinkingLevel, turned: Knobs) -> Choice:
     return Choice(state=PlanState.ON, effort=word, remarks=remarks)
 
 
-def _tokens(tokens: int, turned: Knobs, bounds: Bounds) -> Choice:
+def _tokens(tokens: int, turned: Controls, bounds: Bounds) -> Choice:
     if turned.budget is not None:
         return _budget(tokens, turned, bounds)
     if not turned.efforts:
@@ -181,7 +181,7 @@ def _tokens(tokens: int, turned: Knobs, bounds: Bounds) -> Choice:
     return replace(_effort_for(word_level(word), turned), remarks=remarks)
 
 
-def _word(word: str, turned: Knobs, bounds: Bounds) -> Choice:
+def _word(word: str, turned: Controls, bounds: Bounds) -> Choice:
     level = word_level(word)
     if not turned.efforts:
         choice = _level(level, turned, bounds)
@@ -196,7 +196,7 @@ def _word(word: str, turned: Knobs, bounds: Bounds) -> Choice:
     return Choice(state=PlanState.ON, effort=effort, remarks=remarks)
 
 
-def _budget(nominal: int, turned: Knobs, bounds: Bounds) -> Choice:
+def _budget(nominal: int, turned: Controls, bounds: Bounds) -> Choice:
     """A nominal budget made legal: in the model's range, under the cap, leaving room for the answer."""
     span = turned.budget
     assert span is not None
@@ -217,7 +217,7 @@ def _budget(nominal: int, turned: Knobs, bounds: Bounds) -> Choice:
     return Choice(state=PlanState.ON, nominal_budget=nominal, budget=sent, remarks=tuple(remarks))
 
 
-def _no_room(turned: Knobs, output: int, nominal: int) -> Choice:
+def _no_room(turned: Controls, output: int, nominal: int) -> Choice:
     remark = f"An output limit of {count(output, 'token')} leaves no room to think"
     if turned.switch:
         return Choice(

@@ -101,11 +101,11 @@ def _sessions(_: str) -> Iterable[str]:
     from tui.store.database import Database
     from tui.store.leases import this_process
     from tui.store.library import StoredLibrary
-    from tui.store.store_context import Surroundings
+    from tui.store.store_context import StoreContext
 
     database = Database(_paths().database)
     try:
-        library = StoredLibrary(database, Surroundings(holder=this_process(new_id()), now=time.time, new_id=new_id))
+        library = StoredLibrary(database, StoreContext(holder=this_process(new_id()), now=time.time, new_id=new_id))
         return [row.id for row in asyncio.run(library.sessions("", MOST_SESSIONS))]
     finally:
         database.close()

@@ -10,11 +10,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from tui.app.ids import new_id
-from tui.app.launch_options import Wishes
+from tui.app.launch_options import LaunchOptions
 from tui.app.open_session import OpenSession, first_spec
 from tui.app.program import Program, build_program
-from tui.app.provider_availability import Findings
-from tui.app.session_storage import KeptInMemory, Stored
+from tui.app.provider_availability import ProviderAvailability
+from tui.app.session_storage import InMemorySessions, Stored
 from tui.catalog.facts import Price
 from tui.catalog.model_spec import parse_spec
 from tui.cli.context_report import Weighed, as_object, as_text
@@ -71,17 +71,17 @@ class _Schemas(NoTools):
 
 def _weighed(args: argparse.Namespace) -> Weighed:
     program = build_program(
-        os.environ, Wishes(model=args.model, profile=args.profile, assignments=tuple(args.assignments))
+        os.environ, LaunchOptions(model=args.model, profile=args.profile, assignments=tuple(args.assignments))
     )
     for problem in program.problems:
         say(problem)
     stored = _stored(args, program)
     if stored is not None and args.model:
         stored = replace(stored, spec=parse_spec(args.model, program.catalog))
-    findings = Findings(program)
+    findings = ProviderAvailability(program)
     findings.look_for_keys(stored=False)
     # Nothing is written: what is opened here keeps to memory, wherever it was read from.
-    current = OpenSession(program, KeptInMemory(), interactive=False)
+    current = OpenSession(program, InMemorySessions(), interactive=False)
     current.start(first_spec(program, findings.ready()), stored)
     session = current.session
     preview = asyncio.run(session.preview(args.draft))
@@ -139,17 +139,17 @@ def _from_store(name: str, program: Program) -> Stored:
     from tui.store.database import Database
     from tui.store.leases import this_process
     from tui.store.library import StoredLibrary
-    from tui.store.open_sessions import Conversations, Loaded
-    from tui.store.store_context import Surroundings
+    from tui.store.open_sessions import Loaded, OpenSessions
+    from tui.store.store_context import StoreContext
 
     if not may_exist(program.paths.database):
         raise UsageError(f"There is no session `{name}`.", advice="Nothing was stored yet.")
     database = Database(program.paths.database)
-    around = Surroundings(holder=this_process(new_id()), now=time.time, new_id=new_id)
+    around = StoreContext(holder=this_process(new_id()), now=time.time, new_id=new_id)
 
     async def look() -> Loaded:
         session = await StoredLibrary(database, around).resolve(name)
-        return await Conversations(database, around).look(session)
+        return await OpenSessions(database, around).look(session)
 
     try:
         loaded = asyncio.run(look())

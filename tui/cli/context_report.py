@@ -14,7 +14,7 @@ from tui.domain.cost import money
 from tui.domain.counting import count, noun
 from tui.domain.messages import Turn
 from tui.domain.usage import MeterReading
-from tui.engine.session import Preview
+from tui.engine.session import RequestPreview
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +23,7 @@ class Weighed:
 
     session: str | None
     spec: str
-    preview: Preview
+    preview: RequestPreview
     turns: tuple[Turn, ...]
     bill: Bill
 

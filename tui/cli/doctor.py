@@ -6,12 +6,12 @@ import argparse
 import asyncio
 import os
 
-from tui.app.launch_options import Wishes
+from tui.app.launch_options import LaunchOptions
 from tui.app.open_session import OpenSession, first_spec
 from tui.app.program import build_program
-from tui.app.provider_availability import Findings
-from tui.app.services import LiveDesk
-from tui.app.session_storage import KeptInMemory
+from tui.app.provider_availability import ProviderAvailability
+from tui.app.services import AppServices
+from tui.app.session_storage import InMemorySessions
 from tui.cli.user_catalog import say
 from tui.domain.errors import PonderError
 from tui.domain.printable import printable
@@ -32,10 +32,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _findings() -> str:
-    program = build_program(os.environ, Wishes())
-    findings = Findings(program, key_command="ponder auth set")
+    program = build_program(os.environ, LaunchOptions())
+    findings = ProviderAvailability(program, key_command="ponder auth set")
     findings.look_for_keys(stored=False)
-    storage = KeptInMemory()
+    storage = InMemorySessions()
     current = OpenSession(program, storage, interactive=False)
     current.start(first_spec(program, findings.ready()))
-    return asyncio.run(LiveDesk(current, findings, storage).doctor())
+    return asyncio.run(AppServices(current, findings, storage).doctor())

@@ -15,7 +15,7 @@ from tui.domain.counting import count
 from tui.domain.errors import ConfigError, UnknownModel
 from tui.domain.printable import json_escaped
 from tui.providers.models.list_cache import ListCache
-from tui.providers.models.merge_model_lists import with_cached_lists
+from tui.providers.models.merge_model_lists import merge_cached_lists
 from tui.settings.paths import find_paths
 
 EXIT_FAILURE = 1
@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
         if args.refresh is not None:
             asked, words = _refresh_of_whom(args.refresh, words, catalog)
             refreshed = _refreshed(catalog, asked, allow_http=user.values.get("network.allowHttp") is True)
-        catalog = with_cached_lists(catalog, ListCache(find_paths(os.environ).cache))
+        catalog = merge_cached_lists(catalog, ListCache(find_paths(os.environ).cache))
         listed = list(_fitting(catalog, words.lower().split()))
         if not listed:
             if words in catalog.providers():

@@ -18,7 +18,7 @@ from tui.app.ids import new_id
 from tui.cli.messages import tell
 from tui.domain.cost import Cost
 from tui.domain.errors import PonderError, UsageError
-from tui.domain.listing import SessionRow
+from tui.domain.listing import SessionInfo
 from tui.domain.printable import json_escaped, one_line, printable
 from tui.settings.atomic import write_atomically
 from tui.settings.paths import find_paths
@@ -26,7 +26,7 @@ from tui.store.database import Database
 from tui.store.leases import this_process
 from tui.store.library import StoredLibrary
 from tui.store.search_snippets import BEGIN, END
-from tui.store.store_context import Surroundings
+from tui.store.store_context import StoreContext
 
 Form = Literal["md", "json", "html"]
 SHORT_ID = 8
@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
     paths = find_paths(os.environ)
     database = Database(paths.database)
     conceal = _without_keys() if args.action in ("show", "export") else str
-    around = Surroundings(holder=this_process(new_id()), now=time.time, new_id=new_id, conceal=conceal)
+    around = StoreContext(holder=this_process(new_id()), now=time.time, new_id=new_id, conceal=conceal)
     library = StoredLibrary(database, around)
     try:
         asyncio.run(_act(library, args))
@@ -170,7 +170,7 @@ async def _delete(library: StoredLibrary, args: argparse.Namespace) -> None:
             tell(f"Deleted; `ponder sessions delete --undo {name}` brings it back.")
 
 
-def _print_rows(rows: Sequence[SessionRow], *, as_json: bool, none: str) -> None:
+def _print_rows(rows: Sequence[SessionInfo], *, as_json: bool, none: str) -> None:
     """Scripts get rows and nothing else; a person sees what the columns are, and that there are none."""
     if not rows:
         print(none, file=sys.stderr)
@@ -185,7 +185,7 @@ def _print_rows(rows: Sequence[SessionRow], *, as_json: bool, none: str) -> None
             print(_line(row))
 
 
-def _line(row: SessionRow) -> str:
+def _line(row: SessionInfo) -> str:
     when = datetime.fromtimestamp(row.updated, UTC).astimezone().strftime("%Y-%m-%d %H:%M")
     cost = Cost(dollars=row.cost, unknown=row.unpriced).amount
     pin = "*" if row.pinned else " "

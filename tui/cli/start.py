@@ -67,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Start; everything the user did wrong is a sentence and exit code 2."""
     gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
-    from tui.app.launch_options import Wishes
+    from tui.app.launch_options import LaunchOptions
     from tui.domain.errors import PonderError, StoreError
 
     alone = [] if args.prompt is not None else [option for option, name in WITH_A_PROMPT.items() if getattr(args, name)]
@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
         return EXIT_USAGE
 
     try:
-        wishes = Wishes(
+        wishes = LaunchOptions(
             model=args.model,
             asked=args.thinking_budget,
             profile=args.profile,

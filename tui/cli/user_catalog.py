@@ -88,9 +88,9 @@ def _with_lists(catalog: Catalog, folder: Path) -> Catalog:
     if not _has_lists(folder):
         return catalog
     from tui.providers.models.list_cache import ListCache
-    from tui.providers.models.merge_model_lists import with_cached_lists  # only for those who refreshed
+    from tui.providers.models.merge_model_lists import merge_cached_lists  # only for those who refreshed
 
-    return with_cached_lists(catalog, ListCache(folder))
+    return merge_cached_lists(catalog, ListCache(folder))
 
 
 def _has_lists(folder: Path) -> bool:

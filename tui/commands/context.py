@@ -10,10 +10,10 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from tui.commands.desk import ChatDesk, Desk, DraftDesk, KeyDesk, Library, ModelDesk, SettingsDesk, ToolDesk
-from tui.commands.listing import Exchange, Finding, LevelRow, ModelRow
+from tui.commands.listing import ExchangeInfo, LevelInfo, ModelInfo, ProviderInfo
 from tui.domain.events import Severity
 from tui.domain.fast_dataclass import dataclass
-from tui.domain.listing import ServerRow, SessionRow, ToolRow, ToolsSent
+from tui.domain.listing import ServerInfo, SessionInfo, ToolInfo, ToolTokens
 
 if TYPE_CHECKING:
     from tui.commands.registry import Registry
@@ -25,20 +25,20 @@ __all__ = [
     "Copy",
     "Desk",
     "DraftDesk",
-    "Exchange",
-    "Finding",
+    "ExchangeInfo",
     "KeyDesk",
-    "LevelRow",
+    "LevelInfo",
     "Library",
     "ModelDesk",
-    "ModelRow",
+    "ModelInfo",
+    "ProviderInfo",
     "Screen",
-    "ServerRow",
-    "SessionRow",
+    "ServerInfo",
+    "SessionInfo",
     "SettingsDesk",
     "ToolDesk",
-    "ToolRow",
-    "ToolsSent",
+    "ToolInfo",
+    "ToolTokens",
     "View",
 ]
 

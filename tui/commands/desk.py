@@ -17,17 +17,17 @@ from tui.settings.layers import Layers
 
 if TYPE_CHECKING:
     from tui.context.bill import Bill
-    from tui.engine.preview import Preview
+    from tui.engine.preview import RequestPreview
 
 
-from tui.commands.listing import Exchange, Finding, KeyCheck, LevelRow, ModelRow
-from tui.domain.listing import ServerRow, SessionRow, ToolRow, ToolsSent
+from tui.commands.listing import ExchangeInfo, KeyCheck, LevelInfo, ModelInfo, ProviderInfo
+from tui.domain.listing import ServerInfo, SessionInfo, ToolInfo, ToolTokens
 
 
 class Library(Protocol):
     """Stored sessions."""
 
-    async def sessions(self, query: str = "", limit: int = 200) -> Sequence[SessionRow]:
+    async def sessions(self, query: str = "", limit: int = 200) -> Sequence[SessionInfo]:
         """Newest first, pinned ones before; with a query only those it is found in."""
         ...
 
@@ -140,7 +140,7 @@ class ChatDesk(BranchDesk, Protocol):
         """Take the folding back."""
         ...
 
-    async def preview(self, draft: str) -> Preview:
+    async def preview(self, draft: str) -> RequestPreview:
         """The next request."""
         ...
 
@@ -152,7 +152,7 @@ class ChatDesk(BranchDesk, Protocol):
         """The next request as it goes on the wire, keys masked: method, url, headers, body."""
         ...
 
-    def last_exchange(self) -> Exchange | None:
+    def last_exchange(self) -> ExchangeInfo | None:
         """What was said last."""
         ...
 
@@ -192,11 +192,11 @@ class ModelDesk(Protocol):
         """The next recent model and level."""
         ...
 
-    def models(self) -> Sequence[ModelRow]:
+    def models(self) -> Sequence[ModelInfo]:
         """For the picker: favourites, recents, then by provider."""
         ...
 
-    def levels(self) -> Sequence[LevelRow]:
+    def levels(self) -> Sequence[LevelInfo]:
         """For the picker, for the model in use."""
         ...
 
@@ -264,7 +264,7 @@ class SettingsDesk(Protocol):
 class KeyDesk(Protocol):
     """Providers and their keys."""
 
-    def findings(self) -> Sequence[Finding]:
+    def findings(self) -> Sequence[ProviderInfo]:
         """What was found at the start."""
         ...
 
@@ -284,11 +284,11 @@ class KeyDesk(Protocol):
 class ToolDesk(Protocol):
     """What models may call."""
 
-    def tools(self) -> Sequence[ToolRow]:
+    def tools(self) -> Sequence[ToolInfo]:
         """All tools."""
         ...
 
-    def tools_sent(self) -> ToolsSent:
+    def tools_sent(self) -> ToolTokens:
         """What the definitions add to the next request, as the meter counts."""
         ...
 
@@ -300,7 +300,7 @@ class ToolDesk(Protocol):
         """Offer it to models, or not."""
         ...
 
-    def servers(self) -> Sequence[ServerRow]:
+    def servers(self) -> Sequence[ServerInfo]:
         """MCP servers."""
         ...
 

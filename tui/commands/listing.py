@@ -10,7 +10,7 @@ from tui.domain.thinking import Asked, ModelSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ModelRow:
+class ModelInfo:
     """A line of the model picker."""
 
     spec: ModelSpec
@@ -30,7 +30,7 @@ class ModelRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LevelRow:
+class LevelInfo:
     """A line of the thinking picker: only what the model takes, with the native value."""
 
     asked: Asked
@@ -42,7 +42,7 @@ class LevelRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class ProviderInfo:
     """What was found at the start: a key, a local server, or their absence."""
 
     provider: str
@@ -64,7 +64,7 @@ class KeyCheck:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Exchange:
+class ExchangeInfo:
     """The last exchange with the provider, for the inspector."""
 
     request: Mapping[str, object] = field(default_factory=dict)

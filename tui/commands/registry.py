@@ -14,7 +14,7 @@ from tui.commands.context import CommandContext
 from tui.domain.errors import UsageError
 
 
-class Place(StrEnum):
+class CommandScope(StrEnum):
     """Where a key works."""
 
     ANYWHERE = "anywhere"
@@ -64,7 +64,7 @@ class Command:
     """The word after the slash; "" for what only has a key."""
     keys: tuple[str, ...] = ()
     """Default keys, in Textual's spelling; the first is shown."""
-    place: Place = Place.ANYWHERE
+    place: CommandScope = CommandScope.ANYWHERE
     argument: Argument | None = None
     example: str = ""
     """A line that works, for help and tests."""

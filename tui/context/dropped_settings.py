@@ -15,7 +15,7 @@ SPELLED = {
 }
 
 
-def unsent(request: ChatRequest, wire: WireName, quirks: Quirks) -> Iterator[str]:
+def dropped_settings(request: ChatRequest, wire: WireName, quirks: Quirks) -> Iterator[str]:
     """A sentence for each. The encoder is asked, so that nobody else has to know its reasons."""
     from tui.wires.registry import wire_named  # most requests set nothing of this
 

@@ -20,7 +20,7 @@ from tui.domain.blocks import (
     ToolCallBlock,
     ToolResultBlock,
 )
-from tui.domain.lazy_regex import late_pattern
+from tui.domain.lazy_regex import lazy_regex
 from tui.domain.request import ToolSchema
 from tui.wires.json_text import dumps
 
@@ -35,15 +35,15 @@ _DIGITS = re.compile(r"[0-9]{1,3}")
 _INDENTS = re.compile(r"\n[ \t]+")
 _GAPS = re.compile(r"(?<![\n \t])[ \t]{2,}")
 _MARKS = re.compile(r"[^\w\s]+")
-_UNDERSCORES = late_pattern(r"_+")
-_NOT_ASCII = late_pattern(r"[^\x00-\x7f]+")
-_HAN = late_pattern(r"[\u4e00-\u9fff\u3400-\u4dbf\uf900-\ufaff]+")
-_KANA = late_pattern(r"[\u3040-\u30ff]+")
-_HANGUL = late_pattern(r"[\uac00-\ud7af]+")
-_CYRILLIC = late_pattern(r"[\u0400-\u04ff]+")
-_ARABIC = late_pattern(r"[\u0600-\u06ff]+")
-_ACCENTED = late_pattern(r"[\u00c0-\u024f]+")
-_OTHER = late_pattern(
+_UNDERSCORES = lazy_regex(r"_+")
+_NOT_ASCII = lazy_regex(r"[^\x00-\x7f]+")
+_HAN = lazy_regex(r"[\u4e00-\u9fff\u3400-\u4dbf\uf900-\ufaff]+")
+_KANA = lazy_regex(r"[\u3040-\u30ff]+")
+_HANGUL = lazy_regex(r"[\uac00-\ud7af]+")
+_CYRILLIC = lazy_regex(r"[\u0400-\u04ff]+")
+_ARABIC = lazy_regex(r"[\u0600-\u06ff]+")
+_ACCENTED = lazy_regex(r"[\u00c0-\u024f]+")
+_OTHER = lazy_regex(
     r"(?![\x00-\x7f\u00c0-\u024f\u0400-\u04ff\u0600-\u06ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af])\w"
 )
 

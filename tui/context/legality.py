@@ -8,8 +8,8 @@ from dataclasses import replace
 from itertools import pairwise
 
 from tui.context.readable import scrubbed
-from tui.context.selection_draft import Draft, Item, Ledger
-from tui.context.thinking_back import Aim, Repair, same_place
+from tui.context.selection_draft import DraftItem, SelectionDraft, VerdictLog
+from tui.context.thinking_back import Repair, SendRules, same_place
 from tui.context.tool_calls import legal_arguments, legal_name, uniquely_named
 from tui.context.tool_calls_as_text import flatten, flatten_unled_loop, loop_start
 from tui.context.wire_rules import takes_blank_thinking
@@ -26,7 +26,7 @@ BLANK_THOUGHT = ThinkingBlock(text=" ", form=ThinkingForm.HIDDEN, wire_field="re
 MAY_HAVE_RUN = "Interrupted: this call may have run, its result is not known."
 
 
-def make_legal(drafts: Sequence[Draft], aim: Aim, ledger: Ledger) -> list[Draft]:
+def make_legal(drafts: Sequence[SelectionDraft], aim: SendRules, ledger: VerdictLog) -> list[SelectionDraft]:
     """The same history in a form the wire accepts; what is said keeps its order."""
     for draft in drafts:
         draft.items = list(_sound_items(draft, aim, ledger))
@@ -41,7 +41,7 @@ def make_legal(drafts: Sequence[Draft], aim: Aim, ledger: Ledger) -> list[Draft]
     return _with_ends(answered, aim)
 
 
-def _sound_items(draft: Draft, aim: Aim, ledger: Ledger) -> Iterable[Item]:
+def _sound_items(draft: SelectionDraft, aim: SendRules, ledger: VerdictLog) -> Iterable[DraftItem]:
     """The items of one message that can go at all; none if only thinking would be left."""
     items = _without_broken(draft, ledger)
     items = _without_blanks(items, aim, ledger)
@@ -55,7 +55,7 @@ def _sound_items(draft: Draft, aim: Aim, ledger: Ledger) -> Iterable[Item]:
     return _calls_at_the_end(items) if aim.wire.calls_last else items
 
 
-def _calls_at_the_end(items: list[Item]) -> list[Item]:
+def _calls_at_the_end(items: list[DraftItem]) -> list[DraftItem]:
     """What stands after the last calls comes before them; nothing else changes its place."""
     calls = [place for place, item in enumerate(items) if isinstance(item.block, ToolCallBlock)]
     if not calls or calls[-1] == len(items) - 1:
@@ -66,7 +66,7 @@ def _calls_at_the_end(items: list[Item]) -> list[Item]:
     return [*items[:start], *items[end + 1 :], *items[start : end + 1]]
 
 
-def _one_thinking_per_answer(drafts: Sequence[Draft], ledger: Ledger) -> None:
+def _one_thinking_per_answer(drafts: Sequence[SelectionDraft], ledger: VerdictLog) -> None:
     """Answers in a row become one, and only its beginning can be thinking."""
     before = None
     for draft in drafts:
@@ -78,7 +78,7 @@ def _one_thinking_per_answer(drafts: Sequence[Draft], ledger: Ledger) -> None:
         before = draft.role if draft.items else before
 
 
-def _without_broken(draft: Draft, ledger: Ledger) -> list[Item]:
+def _without_broken(draft: SelectionDraft, ledger: VerdictLog) -> list[DraftItem]:
     sound = []
     for item in draft.items:
         if isinstance(item.block, ToolCallBlock):
@@ -94,8 +94,8 @@ def _without_broken(draft: Draft, ledger: Ledger) -> list[Item]:
     return sound
 
 
-def _without_blanks(items: Sequence[Item], aim: Aim, ledger: Ledger) -> list[Item]:
-    kept: list[Item] = []
+def _without_blanks(items: Sequence[DraftItem], aim: SendRules, ledger: VerdictLog) -> list[DraftItem]:
+    kept: list[DraftItem] = []
     for item in items:
         if isinstance(item.block, TextBlock) and not _says_something(item.block, aim):
             ledger.revise(item, Reason.EMPTY)
@@ -104,15 +104,15 @@ def _without_blanks(items: Sequence[Item], aim: Aim, ledger: Ledger) -> list[Ite
     return kept
 
 
-def _says_something(block: TextBlock, aim: Aim) -> bool:
+def _says_something(block: TextBlock, aim: SendRules) -> bool:
     if block.text:
         return aim.wire.blank_text or bool(block.text.strip())
     return aim.wire.signed_empty_text and block.seal is not None and bool(block.seal.signature)
 
 
-def _paired(drafts: Sequence[Draft], ledger: Ledger) -> list[Draft]:
+def _paired(drafts: Sequence[SelectionDraft], ledger: VerdictLog) -> list[SelectionDraft]:
     """Every call followed at once by its results, in call order; results without a call are gone."""
-    paired: list[Draft] = []
+    paired: list[SelectionDraft] = []
     for place, draft in enumerate(drafts):
         _drop_orphans(draft, ledger)
         if draft.items:
@@ -123,16 +123,18 @@ def _paired(drafts: Sequence[Draft], ledger: Ledger) -> list[Draft]:
     return paired
 
 
-def _before_next_answer(drafts: Sequence[Draft], place: int) -> list[Draft]:
+def _before_next_answer(drafts: Sequence[SelectionDraft], place: int) -> list[SelectionDraft]:
     end = place
     while end < len(drafts) and drafts[end].role is not Role.ASSISTANT:
         end += 1
     return list(drafts[place:end])
 
 
-def _answers(draft: Draft, calls: Sequence[ToolCallBlock], followers: Sequence[Draft]) -> Draft:
+def _answers(
+    draft: SelectionDraft, calls: Sequence[ToolCallBlock], followers: Sequence[SelectionDraft]
+) -> SelectionDraft:
     """The message with the results of these calls, taken out of what stands before the assistant's next words."""
-    at_hand: defaultdict[str, deque[Item]] = defaultdict(deque)
+    at_hand: defaultdict[str, deque[DraftItem]] = defaultdict(deque)
     for follower in followers:
         for item in follower.items:
             if isinstance(item.block, ToolResultBlock):
@@ -140,15 +142,15 @@ def _answers(draft: Draft, calls: Sequence[ToolCallBlock], followers: Sequence[D
     items = []
     for call in calls:
         found = at_hand[call.call_id]
-        items.append(_named_as_called(found.popleft(), call) if found else Item(_unknown_result(call)))
+        items.append(_named_as_called(found.popleft(), call) if found else DraftItem(_unknown_result(call)))
     taken = {id(item) for item in items}
     for follower in followers:
         follower.items = [item for item in follower.items if id(item) not in taken]
     source = next((follower.source for follower in followers if follower.role is Role.TOOL), None)
-    return Draft(Role.TOOL, items, source=source, in_open_loop=draft.in_open_loop)
+    return SelectionDraft(Role.TOOL, items, source=source, in_open_loop=draft.in_open_loop)
 
 
-def _named_as_called(item: Item, call: ToolCallBlock) -> Item:
+def _named_as_called(item: DraftItem, call: ToolCallBlock) -> DraftItem:
     if isinstance(item.block, ToolResultBlock) and item.block.name != call.name:
         item.block = replace(item.block, name=call.name)
     return item
@@ -158,7 +160,7 @@ def _unknown_result(call: ToolCallBlock) -> ToolResultBlock:
     return ToolResultBlock(call_id=call.call_id, name=call.name, content=(TextBlock(text=MAY_HAVE_RUN),), failed=True)
 
 
-def _drop_orphans(draft: Draft, ledger: Ledger) -> None:
+def _drop_orphans(draft: SelectionDraft, ledger: VerdictLog) -> None:
     """What is left of results here has no call; other words among tool results are the user's."""
     for item in draft.items:
         if isinstance(item.block, ToolResultBlock):
@@ -169,9 +171,9 @@ def _drop_orphans(draft: Draft, ledger: Ledger) -> None:
         draft.role = Role.USER
 
 
-def _with_ends(drafts: Sequence[Draft], aim: Aim) -> list[Draft]:
+def _with_ends(drafts: Sequence[SelectionDraft], aim: SendRules) -> list[SelectionDraft]:
     """Fillers where a wire wants a message and the history has none."""
-    ended: list[Draft] = []
+    ended: list[SelectionDraft] = []
     starts_with_user = aim.wire.starts_with_user or aim.quirks.merge_same_role
     if not drafts or (starts_with_user and drafts[0].role is not Role.USER):
         ended.append(_filler(Role.USER, CONTINUES))
@@ -190,14 +192,14 @@ def _with_ends(drafts: Sequence[Draft], aim: Aim) -> list[Draft]:
     return ended
 
 
-def _blank_thinking(drafts: Sequence[Draft]) -> None:
+def _blank_thinking(drafts: Sequence[SelectionDraft]) -> None:
     for draft in drafts:
         thinks = any(item.is_thinking for item in draft.items)
         if draft.role is Role.ASSISTANT and not draft.joined and not thinks:
-            draft.items.insert(0, Item(BLANK_THOUGHT))
+            draft.items.insert(0, DraftItem(BLANK_THOUGHT))
 
 
-def _join_neighbours(drafts: Sequence[Draft], aim: Aim) -> None:
+def _join_neighbours(drafts: Sequence[SelectionDraft], aim: SendRules) -> None:
     """Mark each message that is sent as one with the message before it.
 
     Chat templates of open models raise an error unless user and assistant alternate. Two prompts in a row are common:
@@ -212,14 +214,14 @@ def _join_neighbours(drafts: Sequence[Draft], aim: Aim) -> None:
             draft.joined = not (before.calls() or _returns_sealed_details(draft, aim))
 
 
-def _returns_sealed_details(draft: Draft, aim: Aim) -> bool:
+def _returns_sealed_details(draft: SelectionDraft, aim: SendRules) -> bool:
     """Whether thinking of this answer is sent as sealed entries; those of two answers are never put into one list."""
     return aim.quirks.thinking_back in ("reasoning_details", "as_received") and any(
         isinstance(item.block, ThinkingBlock) and item.block.seal is not None for item in draft.items
     )
 
 
-def _mark_running_loop(drafts: Sequence[Draft]) -> None:
+def _mark_running_loop(drafts: Sequence[SelectionDraft]) -> None:
     """A server calls everything after the last words of the user a running loop, whatever we call it."""
     for draft in reversed(drafts):
         if draft.role is Role.USER:
@@ -227,16 +229,16 @@ def _mark_running_loop(drafts: Sequence[Draft]) -> None:
         draft.in_open_loop = True
 
 
-def _filler(role: Role, text: str) -> Draft:
-    return Draft(role, [Item(TextBlock(text=text))])
+def _filler(role: Role, text: str) -> SelectionDraft:
+    return SelectionDraft(role, [DraftItem(TextBlock(text=text))])
 
 
-def _wants_thinking_first(aim: Aim) -> bool:
+def _wants_thinking_first(aim: SendRules) -> bool:
     """With a budget, what the model has not finished must begin with thinking."""
     return aim.wire.budget_leads_calls and isinstance(aim.plan.sent, int) and aim.plan.thinks
 
 
-def _never_thinks(drafts: Sequence[Draft], aim: Aim) -> bool:
+def _never_thinks(drafts: Sequence[SelectionDraft], aim: SendRules) -> bool:
     """A copy of the provider that called tools without a thought, though asked for some, wants none back."""
     callers = [draft for draft in drafts[loop_start(drafts) :] if draft.calls()]
     return (
@@ -251,12 +253,12 @@ def _never_thinks(drafts: Sequence[Draft], aim: Aim) -> bool:
     )
 
 
-def _may_go_on(drafts: Sequence[Draft], aim: Aim) -> bool:
+def _may_go_on(drafts: Sequence[SelectionDraft], aim: SendRules) -> bool:
     said = max((place for place, draft in enumerate(drafts) if draft.role is Role.USER), default=-1)
     return not _wants_thinking_first(aim) or drafts[said + 1].items[0].is_thinking
 
 
-def _paused(draft: Draft) -> bool:
+def _paused(draft: SelectionDraft) -> bool:
     """The provider asked for exactly this: its own unfinished message as the last one."""
     source = draft.source
     paused = source is not None and source.stop is not None and source.stop.finish is Finish.PAUSE

@@ -14,8 +14,8 @@ from tui.catalog.facts import ModelFacts
 from tui.catalog.quirks import Quirks
 from tui.context.legality import make_legal
 from tui.context.readable import scrubbed
-from tui.context.selection_draft import Draft, Item, Ledger
-from tui.context.thinking_back import Aim, Place, Repair, ThinkingJudge, same_place
+from tui.context.selection_draft import DraftItem, SelectionDraft, VerdictLog
+from tui.context.thinking_back import Repair, SealOrigin, SendRules, ThinkingJudge, same_place
 from tui.context.wire_rules import RULES
 from tui.domain.blocks import (
     Block,
@@ -68,7 +68,7 @@ def select(  # noqa: PLR0913 - each is an independent fact about the next reques
 ) -> Outgoing:
     """What goes of a conversation, in which shape, and why; pure and linear."""
     view = compression or CompressionView()
-    aim = Aim(
+    aim = SendRules(
         rules=rules,
         target=target,
         facts=facts,
@@ -79,7 +79,7 @@ def select(  # noqa: PLR0913 - each is an independent fact about the next reques
         folded=bool(view.folded or view.shortened),
         repair=repair or frozenset(),
     )
-    ledger = Ledger()
+    ledger = VerdictLog()
     drafts = _Selection(aim, ledger, view).drafts(turns)
     legal = make_legal(drafts, aim, ledger) if turns else []
     return Outgoing(
@@ -89,7 +89,7 @@ def select(  # noqa: PLR0913 - each is an independent fact about the next reques
     )
 
 
-def _finished(draft: Draft) -> OutgoingMessage:
+def _finished(draft: SelectionDraft) -> OutgoingMessage:
     return OutgoingMessage(
         role=draft.role,
         blocks=tuple(item.block for item in draft.items),
@@ -104,37 +104,39 @@ def _finished(draft: Draft) -> OutgoingMessage:
 class _Selection:
     """The stages that look at one block at a time."""
 
-    aim: Aim
-    ledger: Ledger
+    aim: SendRules
+    ledger: VerdictLog
     view: CompressionView
 
-    def drafts(self, turns: Sequence[Turn]) -> list[Draft]:
+    def drafts(self, turns: Sequence[Turn]) -> list[SelectionDraft]:
         """The messages that go, block by block as they go."""
-        drafts: list[Draft] = []
+        drafts: list[SelectionDraft] = []
         places = self._places(turns)
         told = False
         for turn in turns:
             if turn.id in self.view.folded:
                 self._stay(turn.messages, Reason.COMPRESSED)
                 if not told:
-                    drafts.append(Draft(Role.USER, [Item(TextBlock(text=scrubbed(self.view.as_message())))]))
+                    drafts.append(
+                        SelectionDraft(Role.USER, [DraftItem(TextBlock(text=scrubbed(self.view.as_message())))])
+                    )
                     told = True
                 continue
             drafts.extend(self._turn(turn, places[turn.id]))
         return drafts
 
-    def _places(self, turns: Sequence[Turn]) -> dict[str, Place]:
+    def _places(self, turns: Sequence[Turn]) -> dict[str, SealOrigin]:
         """Where each turn stands; a prompt still waiting for its answer is not the last finished turn."""
-        places = {turn.id: Place.OLDER for turn in turns}
+        places = {turn.id: SealOrigin.OLDER for turn in turns}
         if turns and has_open_loop(turns[-1]):
-            places[turns[-1].id] = Place.OPEN_LOOP
+            places[turns[-1].id] = SealOrigin.OPEN_LOOP
         answered = (turn.id for turn in reversed(turns) if _has_answer(turn))
-        last = next((turn_id for turn_id in answered if places[turn_id] is Place.OLDER), None)
+        last = next((turn_id for turn_id in answered if places[turn_id] is SealOrigin.OLDER), None)
         if last is not None:
-            places[last] = Place.LAST_FINISHED
+            places[last] = SealOrigin.LAST_FINISHED
         return places
 
-    def _turn(self, turn: Turn, place: Place) -> list[Draft]:
+    def _turn(self, turn: Turn, place: SealOrigin) -> list[SelectionDraft]:
         live = [message for message in turn.messages if not message.superseded]
         used_tools = any(isinstance(block, ToolCallBlock) for message in live for block in message.blocks)
         drafts = []
@@ -150,8 +152,8 @@ class _Selection:
             for index in range(len(message.blocks)):
                 self.ledger.note(message, index, reason, sent=False)
 
-    def _message(self, message: Message, place: Place, *, turn_used_tools: bool) -> Draft:
-        draft = Draft(message.role, [], source=message, in_open_loop=place is Place.OPEN_LOOP)
+    def _message(self, message: Message, place: SealOrigin, *, turn_used_tools: bool) -> SelectionDraft:
+        draft = SelectionDraft(message.role, [], source=message, in_open_loop=place is SealOrigin.OPEN_LOOP)
         judge = ThinkingJudge(self.aim, self.ledger)
         at_home = same_place(message.origin, self.aim.target) and Repair.DROP_THINKING not in self.aim.repair
         for index, stored in enumerate(message.blocks):
@@ -164,7 +166,7 @@ class _Selection:
                 block, reason = self._other(stored, message, at_home=at_home, bare_of_ids=bare)
             key = self.ledger.note(message, index, reason, sent=block is not None)
             if block is not None:
-                draft.items.append(Item(block, key))
+                draft.items.append(DraftItem(block, key))
         return draft
 
     def _other(

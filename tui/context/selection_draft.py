@@ -11,7 +11,7 @@ from tui.domain.request import Reason, Verdict
 
 
 @dataclass(slots=True)
-class Item:
+class DraftItem:
     """A block on its way out; ``key`` is its place in the ledger, None for one made up to keep the history legal."""
 
     block: Block
@@ -24,11 +24,11 @@ class Item:
 
 
 @dataclass(slots=True)
-class Draft:
+class SelectionDraft:
     """A message on its way out."""
 
     role: Role
-    items: list[Item]
+    items: list[DraftItem]
     source: Message | None = None
     in_open_loop: bool = False
     lost_thinking: bool = False
@@ -53,7 +53,7 @@ class Draft:
 
 
 @dataclass(slots=True)
-class Ledger:
+class VerdictLog:
     """Verdicts and warnings as they fall; a later stage may revise what an earlier one let pass."""
 
     verdicts: list[Verdict] = field(default_factory=list)
@@ -65,7 +65,7 @@ class Ledger:
         self.verdicts.append(Verdict(message_id=message.id, block=index, kind=kind, sent=sent, reason=reason))
         return len(self.verdicts) - 1
 
-    def revise(self, item: Item, reason: Reason, *, sent: bool = False) -> None:
+    def revise(self, item: DraftItem, reason: Reason, *, sent: bool = False) -> None:
         """A block that had passed stays behind after all, or goes in another shape."""
         if item.key is not None:
             self.verdicts[item.key] = replace(self.verdicts[item.key], sent=sent, reason=reason)

@@ -8,7 +8,7 @@ from enum import Enum, StrEnum, auto
 from tui.catalog.facts import EchoRule, ModelFacts
 from tui.catalog.quirks import Quirks
 from tui.context.readable import scrubbed
-from tui.context.selection_draft import Ledger
+from tui.context.selection_draft import VerdictLog
 from tui.context.wire_rules import WireRules, can_carry
 from tui.domain.blocks import TextBlock, ThinkingBlock
 from tui.domain.fast_dataclass import dataclass
@@ -48,7 +48,7 @@ class Repair(StrEnum):
     """Answers without thinking get a blank in its place."""
 
 
-class Place(Enum):
+class SealOrigin(Enum):
     """Where a turn stands, as strip policies see it."""
 
     OPEN_LOOP = auto()
@@ -57,7 +57,7 @@ class Place(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Aim:
+class SendRules:
     """Where a history goes, and under which rules."""
 
     rules: ReasoningRules
@@ -86,11 +86,11 @@ def same_place(origin: Origin | None, target: Origin) -> bool:
 class ThinkingJudge:
     """Says of every thinking block whether and how it goes."""
 
-    aim: Aim
-    ledger: Ledger
+    aim: SendRules
+    ledger: VerdictLog
 
     def judge(
-        self, block: ThinkingBlock, message: Message, place: Place, *, turn_used_tools: bool
+        self, block: ThinkingBlock, message: Message, place: SealOrigin, *, turn_used_tools: bool
     ) -> tuple[ThinkingBlock | TextBlock | None, Reason]:
         """The block as it goes, or None, and why."""
         reason = self._never() or self._policy(place, turn_used_tools=turn_used_tools)
@@ -102,7 +102,7 @@ class ThinkingJudge:
             return self._foreign(block)
         if not can_carry(block, self.aim.wire, self.aim.quirks):
             return None, self._why_not_carried(block, message)
-        if place is Place.OPEN_LOOP and self._unwanted() and self._required():
+        if place is SealOrigin.OPEN_LOOP and self._unwanted() and self._required():
             self.ledger.warn(_KEPT_IN_LOOP)
         return block, self._why_sent(place)
 
@@ -122,10 +122,10 @@ class ThinkingJudge:
         rules = self.aim.rules
         return rules.include_in_context is IncludeInContext.FALSE or rules.strip is StripPolicy.ALL
 
-    def _policy(self, place: Place, *, turn_used_tools: bool) -> Reason | None:
+    def _policy(self, place: SealOrigin, *, turn_used_tools: bool) -> Reason | None:
         """The strip policy acts on finished turns only; not to include any spares what a running loop must have."""
         aim = self.aim
-        if place is Place.OPEN_LOOP:
+        if place is SealOrigin.OPEN_LOOP:
             needless = aim.rules.include_in_context is IncludeInContext.FALSE and not self._required()
             return Reason.POLICY if needless else None
         if aim.facts.bound and aim.folded:
@@ -138,12 +138,12 @@ class ThinkingJudge:
             self.ledger.warn(_REQUIRED_LEFT_OUT)
         return reason
 
-    def _stripped(self, place: Place) -> Reason | None:
+    def _stripped(self, place: SealOrigin) -> Reason | None:
         if self._unwanted():
             return Reason.POLICY
         if self.aim.rules.strip is not StripPolicy.ALL_BUT_LAST:
             return None
-        if place is Place.OLDER:
+        if place is SealOrigin.OLDER:
             return Reason.POLICY
         if self.aim.facts.bound:
             self.ledger.warn(_ALL_OR_NONE)
@@ -166,6 +166,6 @@ class ThinkingJudge:
     def _required(self) -> bool:
         return self.aim.facts.echo in (EchoRule.REQUIRED, EchoRule.REQUIRED_IN_TOOL_LOOP)
 
-    def _why_sent(self, place: Place) -> Reason:
+    def _why_sent(self, place: SealOrigin) -> Reason:
         always = self.aim.facts.echo is EchoRule.REQUIRED
-        return Reason.REQUIRED if always or (place is Place.OPEN_LOOP and self._required()) else Reason.SENT
+        return Reason.REQUIRED if always or (place is SealOrigin.OPEN_LOOP and self._required()) else Reason.SENT

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tui.context.selection_draft import Draft
+from tui.context.selection_draft import SelectionDraft
 from tui.domain.blocks import ToolCallBlock, ToolResultBlock
-from tui.domain.lazy_regex import late_pattern
+from tui.domain.lazy_regex import lazy_regex
 from tui.domain.messages import Role
 from tui.wires.json_text import NotJSON, dumps, loads
 
-LEGAL_NAME = late_pattern(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
+LEGAL_NAME = lazy_regex(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 """A tool's name that every server takes."""
-FOREIGN = late_pattern(r"[^A-Za-z0-9_-]")
+FOREIGN = lazy_regex(r"[^A-Za-z0-9_-]")
 LONGEST_NAME = 64
 UNREADABLE = "unreadable_arguments"
 """Key under which arguments go back that were no JSON object."""
@@ -76,7 +76,7 @@ def _encodable(text: str) -> bool:
     return True
 
 
-def uniquely_named(drafts: Sequence[Draft]) -> None:
+def uniquely_named(drafts: Sequence[SelectionDraft]) -> None:
     """Give a call id that occurs again a new name, in the call and in its result, which stands right behind."""
     used: set[str] = set()
     for place, draft in enumerate(drafts):
@@ -98,7 +98,7 @@ def _fresh(wanted: str, used: set[str]) -> str:
     return name
 
 
-def _rename(draft: Draft, names: Sequence[str]) -> None:
+def _rename(draft: SelectionDraft, names: Sequence[str]) -> None:
     at_hand = iter(names)
     for item in draft.items:
         if isinstance(item.block, ToolCallBlock | ToolResultBlock):

@@ -10,7 +10,7 @@ import re
 from typing import AnyStr, cast
 
 
-class _Late:
+class _LazyRegex:
     """Becomes the pattern, method by method, as it is used."""
 
     def __init__(self, source: str | bytes, flags: int) -> None:
@@ -23,6 +23,6 @@ class _Late:
         return found
 
 
-def late_pattern(source: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
+def lazy_regex(source: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
     """What ``re.compile`` returns, later; a mistake in the expression shows at its first use."""
-    return cast("re.Pattern[AnyStr]", _Late(source, flags))
+    return cast("re.Pattern[AnyStr]", _LazyRegex(source, flags))

@@ -6,7 +6,7 @@ from tui.domain.fast_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SessionRow:
+class SessionInfo:
     """A stored session, for lists."""
 
     id: str
@@ -30,7 +30,7 @@ class SessionRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolRow:
+class ToolInfo:
     """A tool, for lists."""
 
     name: str
@@ -44,7 +44,7 @@ class ToolRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolsSent:
+class ToolTokens:
     """What the tool definitions add to the next request."""
 
     tokens: int
@@ -56,7 +56,7 @@ class ToolsSent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ServerRow:
+class ServerInfo:
     """An MCP server, for lists."""
 
     name: str

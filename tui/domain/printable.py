@@ -10,7 +10,7 @@ import re
 import unicodedata
 from functools import cache
 
-from tui.domain.lazy_regex import late_pattern
+from tui.domain.lazy_regex import lazy_regex
 
 MAX_MARKS = 8
 """Combining marks kept in a row; more than that is drawn over the neighbours' cells."""
@@ -41,23 +41,23 @@ _FLAGS = "|".join(
     for name in ("gbeng", "gbsct", "gbwls")
 )
 """The three flags written with tag characters that are in general use."""
-_SUSPECT = late_pattern(
+_SUSPECT = lazy_regex(
     f"{_FLAGS}|[\x00-\x09\x0b-\x1f\x7f{_SHOWN_AS_ESCAPE}{_NOT_CHARACTERS}{_ZERO_WIDTH_JOINERS}{_SELECTORS}]"
 )
-_ESCAPED_IN_JSON = late_pattern(f"[\x7f{_SHOWN_AS_ESCAPE}]")
-_NEVER_A_NEIGHBOUR = late_pattern(f"[{_SHOWN_AS_ESCAPE}{_NOT_CHARACTERS}]")
-_JOINING_SCRIPT = late_pattern(
+_ESCAPED_IN_JSON = lazy_regex(f"[\x7f{_SHOWN_AS_ESCAPE}]")
+_NEVER_A_NEIGHBOUR = lazy_regex(f"[{_SHOWN_AS_ESCAPE}{_NOT_CHARACTERS}]")
+_JOINING_SCRIPT = lazy_regex(
     "[\u0600-\u08ff\u0900-\u0dff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff\u1800-\u18af\ua840-\ua87f"
     "\ufb50-\ufdff\ufe70-\ufefc\U00010ac0-\U00010aff\U0001e900-\U0001e95f]"
 )
-_EMOJI = late_pattern("[\u00a9\u00ae\u2190-\u21ff\u2300-\u23ff\u2460-\u27bf\u2900-\u2bff\U0001f000-\U0001faff]")
-_TAKES_SELECTOR = late_pattern(
+_EMOJI = lazy_regex("[\u00a9\u00ae\u2190-\u21ff\u2300-\u23ff\u2460-\u27bf\u2900-\u2bff\U0001f000-\U0001faff]")
+_TAKES_SELECTOR = lazy_regex(
     "[\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u23ff\u2460-\u27bf\u2900-\u2bff\u3030\u303d\u3297\u3299"
     "\U0001f000-\U0001faff]"
 )
-_MONGOLIAN_LETTER = late_pattern("[\u1820-\u18aa]")
+_MONGOLIAN_LETTER = lazy_regex("[\u1820-\u18aa]")
 _KEYCAP = "\u20e3"
-_MAYBE_FLOOD = late_pattern(f"[\u0300-\u20ff\u2cef-\u30ff\ua66f-\U0001efff\U000e0100-\U000e01ef]{{{MAX_MARKS + 1}}}")
+_MAYBE_FLOOD = lazy_regex(f"[\u0300-\u20ff\u2cef-\u30ff\ua66f-\U0001efff\U000e0100-\U000e01ef]{{{MAX_MARKS + 1}}}")
 """All blocks with combining marks in them: a cheap look before the table of the marks themselves is made."""
 
 

@@ -12,7 +12,7 @@ Span = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class SearchTerms:
     """``typed`` matches as it stands; ``terms`` match at the beginning of words, without accents, and go first."""
 
     typed: str = ""

@@ -8,7 +8,7 @@ from dataclasses import field
 from enum import StrEnum
 
 from tui.domain.fast_dataclass import dataclass
-from tui.domain.lazy_regex import late_pattern
+from tui.domain.lazy_regex import lazy_regex
 
 
 class ThinkingLevel(StrEnum):
@@ -57,7 +57,7 @@ class ReasoningFormat(StrEnum):
     FIELD = "field"
 
 
-_NUMBER = late_pattern(r"(\d{1,3}(?:[_,]\d{3})+|\d+)(\.\d+)?\s*([km]?)", re.IGNORECASE | re.ASCII)
+_NUMBER = lazy_regex(r"(\d{1,3}(?:[_,]\d{3})+|\d+)(\.\d+)?\s*([km]?)", re.IGNORECASE | re.ASCII)
 _TIMES = {"": 1, "k": 1_000, "m": 1_000_000}
 LONGEST_NUMBER = 20
 

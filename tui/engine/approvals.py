@@ -12,7 +12,7 @@ from tui.engine.ports import Clock
 NOBODY_TO_ASK = "no: nobody can be asked in this run"
 
 
-class RetryGate:
+class RetryWait:
     """The wait before a retry: it can be skipped, and a long one must be agreed to."""
 
     def __init__(self, clock: Clock) -> None:
@@ -56,7 +56,7 @@ class RetryGate:
             skipping.cancel()
 
 
-class ApprovalDesk:
+class PendingApprovals:
     """Asks the user about tool calls and waits for the answers."""
 
     def __init__(self, publish: Callable[[AppEvent], None], *, interactive: bool) -> None:

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from dataclasses import field, replace
 
-from tui.bus.merge import DELTAS, fold_stream
+from tui.bus.merge import DELTAS, merge_stream
 from tui.catalog.name_matching import same_model
 from tui.context.estimate import TextCounter, passing_text_tokens
 from tui.context.meter import Arriving
@@ -34,18 +34,18 @@ from tui.domain.stream import (
     UsageReported,
 )
 from tui.domain.usage import Usage
-from tui.engine.continuation import Hops
+from tui.engine.continuation import Continuation
 from tui.engine.ports import Backend, Clock, Journal, Target
 from tui.engine.repetition import RepetitionDetector
 from tui.engine.retry import MALFORMED_CALL
-from tui.engine.timers import ThinkingTime, Watch
+from tui.engine.timers import RequestTimer, ThinkingTimer
 
 PORTION = 16 * 1024
 """Characters taken in at once; a server may send megabytes in one piece."""
 EXCERPT = 200
 """Characters that stand in for a block while it is counted."""
 LONGEST_CHAIN = 20
-"""Hops of one long response; more is a server that never ends."""
+"""Continuation of one long response; more is a server that never ends."""
 
 _NOTHING_SHOWN = (ResponseStarted, UsageReported, ProviderRemark, ResponseFinished)
 
@@ -54,7 +54,7 @@ _CHANNELS = (".gguf", ":latest", ":free", ":nitro", ":floor", ":exacto")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class AttemptId:
     """Which attempt this is."""
 
     turn_id: str
@@ -76,7 +76,7 @@ def _unpriced(target: Target, usage: Usage) -> float | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Voice:
+class AttemptOutput:
     """Where an attempt speaks, and which remarks of providers were passed on already."""
 
     publish: Callable[..., None]
@@ -95,12 +95,12 @@ class Attempt:
 
     def __init__(
         self,
-        place: Place,
+        place: AttemptId,
         target: Target,
         request: ChatRequest,
         *,
         clock: Clock,
-        voice: Voice,
+        voice: AttemptOutput,
         limit_s: float,
     ) -> None:
         self.place = place
@@ -124,10 +124,10 @@ class Attempt:
         self._written: dict[int, tuple[int, Block]] = {}
         """By position: characters that are stored of a block, and the block without them as it is stored."""
         self._started = clock.monotonic()
-        self._thought = ThinkingTime(self._started)
+        self._thought = ThinkingTimer(self._started)
         self._detector = RepetitionDetector()
-        self._watch = Watch(clock, limit_s, lambda seconds: voice.publish(Stalled(place.turn_id, seconds)))
-        self._hops = Hops()
+        self._watch = RequestTimer(clock, limit_s, lambda seconds: voice.publish(Stalled(place.turn_id, seconds)))
+        self._hops = Continuation()
 
     async def run(self, backend: Backend, on_event: Callable[[], None]) -> ProviderError | None:
         """Send and read to the end; returns what went wrong, including an answer that is none.
@@ -355,7 +355,7 @@ def _portions(batch: Sequence[StreamEvent]) -> Iterator[list[StreamEvent]]:
     """A batch with neighbouring deltas merged, in portions that one frame of the screen can draw."""
     portion: list[StreamEvent] = []
     size = 0
-    for merged in fold_stream(batch):
+    for merged in merge_stream(batch):
         for event in _cut(merged):
             portion.append(event)
             size += len(event.text) if isinstance(event, DELTAS) else 0

@@ -6,7 +6,7 @@ import threading
 from weakref import WeakKeyDictionary
 
 from tui.bus.bus import Bus, Subscription
-from tui.bus.merge import fold, text_size
+from tui.bus.merge import merge, text_size
 from tui.domain.events import AppEvent, Notice, Stamped
 from tui.engine.ports import Clock
 from tui.engine.state import SessionState, SessionView
@@ -25,7 +25,7 @@ class Channel:
         self._session = start.session
         self._seq = start.seq
         self._state = SessionState(start)
-        self._bus: Bus[Stamped] = Bus(fold, text_size)
+        self._bus: Bus[Stamped] = Bus(merge, text_size)
         self._lock = threading.Lock()
         self._attached = False
         """Somebody follows, or followed: until then notices wait in the snapshot."""

@@ -23,9 +23,9 @@ from tui.domain.events import (
 )
 from tui.domain.messages import Message
 from tui.domain.usage import MeterReading
-from tui.engine.attempt import Attempt, Place, Voice
-from tui.engine.open_turn import Conversation
-from tui.engine.ports import Ask, Folding, Journal, Ports, Target
+from tui.engine.attempt import Attempt, AttemptId, AttemptOutput
+from tui.engine.open_turn import ConversationState
+from tui.engine.ports import Ask, Journal, PendingCompression, Ports, Target
 from tui.engine.retry import Spent, Wait, decide
 from tui.engine.saving import Saver
 
@@ -62,7 +62,7 @@ class _Asking:
 class Compaction:
     """One conversation's compressions, and what became of them."""
 
-    def __init__(self, ports: Ports, saver: Saver, conversation: Conversation, tell: Publish) -> None:
+    def __init__(self, ports: Ports, saver: Saver, conversation: ConversationState, tell: Publish) -> None:
         self._ports = ports
         self._tell = tell
         self._saver = saver
@@ -170,16 +170,18 @@ class Compaction:
             self._tell(FoldingChanged(view))
         return self._ports.planner.meter(replace(ask, view=view))
 
-    async def _summary(self, writer: Target, folding: Folding, asking: _Asking) -> tuple[Folding, Message]:
+    async def _summary(
+        self, writer: Target, folding: PendingCompression, asking: _Asking
+    ) -> tuple[PendingCompression, Message]:
         spent = Spent()
         while True:
-            place = Place(turn_id="", round=0, attempt=spent.requests, message_id=self._ports.new_id())
+            place = AttemptId(turn_id="", round=0, attempt=spent.requests, message_id=self._ports.new_id())
             attempt = Attempt(
                 place,
                 writer,
                 folding.request,
                 clock=self._ports.clock,
-                voice=Voice(_keep_silent, stamp=self._ports.planner.stamp, price=self._ports.planner.cost),
+                voice=AttemptOutput(_keep_silent, stamp=self._ports.planner.stamp, price=self._ports.planner.cost),
                 limit_s=SUMMARY_LIMIT_S,
             )
             asking.now = partial(self._run_of, attempt, writer, asking.turn)
@@ -212,7 +214,7 @@ class Compaction:
             cost=message.cost,
         )
 
-    def _less(self, folding: Folding, failure: ProviderError, spent: Spent) -> Folding:
+    def _less(self, folding: PendingCompression, failure: ProviderError, spent: Spent) -> PendingCompression:
         smaller = self._ports.compressor.smaller(folding)
         if smaller is None or spent.requests >= SUMMARY_ATTEMPTS:
             raise failure

@@ -10,8 +10,8 @@ from tui.domain.compression import CompressionPreview, CompressionView
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import Message
 from tui.domain.request import ChatRequest
-from tui.engine.planner import CataloguePlanner
-from tui.engine.ports import Ask, Folding, Target
+from tui.engine.planner import RequestPlanner
+from tui.engine.ports import Ask, PendingCompression, Target
 
 SHARE_FOR_READING = 0.6
 """Of the summariser's window; the rest is its answer, its thinking and our errors of estimation."""
@@ -30,13 +30,13 @@ class _Notes:
     limit: int | None
 
 
-class ContextCompressor:
+class HistoryCompressor:
     """Folds finished turns by the context room's rules."""
 
-    def __init__(self, planner: CataloguePlanner) -> None:
+    def __init__(self, planner: RequestPlanner) -> None:
         self._planner = planner
 
-    def fold(self, ask: Ask, writer: Target, instruction: str) -> Folding | None:
+    def fold(self, ask: Ask, writer: Target, instruction: str) -> PendingCompression | None:
         """What to ask ``writer`` for a summary; None when there is nothing that could be folded."""
         made = self._plan(ask)
         if made is None:
@@ -53,13 +53,13 @@ class ContextCompressor:
         name = f"{writer.provider.id}/{writer.facts.id}"
         return compress.preview(made, ask.turns, self._planner.meter(ask), name)
 
-    def smaller(self, folding: Folding) -> Folding | None:
+    def smaller(self, folding: PendingCompression) -> PendingCompression | None:
         """The same with half as much to read."""
         notes = _notes(folding)
         limit = min(notes.made.folded_tokens, notes.limit or notes.made.folded_tokens) // 2
         return self._folding(replace(notes, limit=limit)) if limit >= LEAST_TO_READ else None
 
-    def apply(self, ask: Ask, folding: Folding, answer: Message) -> CompressionView:
+    def apply(self, ask: Ask, folding: PendingCompression, answer: Message) -> CompressionView:
         """The view with the summary in it; raises CompressionError when the summary is useless."""
         summary = "".join(block.text for block in answer.blocks if isinstance(block, TextBlock))
         return compress.apply(_notes(folding).made, summary, answer.stop, family=ask.target.facts.tokenizer)
@@ -86,7 +86,7 @@ class ContextCompressor:
             family=ask.target.facts.tokenizer,
         )
 
-    def _folding(self, notes: _Notes) -> Folding:
+    def _folding(self, notes: _Notes) -> PendingCompression:
         outgoing = compress.prompt(
             notes.made,
             notes.ask.turns,
@@ -105,10 +105,10 @@ class ContextCompressor:
             num_ctx=notes.ask.settings.context_limit or notes.writer.facts.context_window,
             extra_body=notes.writer.provider.extra_body,
         )
-        return Folding(request=request, turns=len(notes.made.turns), before=notes.made.before, plan=notes)
+        return PendingCompression(request=request, turns=len(notes.made.turns), before=notes.made.before, plan=notes)
 
 
-def _notes(folding: Folding) -> _Notes:
+def _notes(folding: PendingCompression) -> _Notes:
     if not isinstance(folding.plan, _Notes):
         raise AssertionError("a folding of another compressor")
     return folding.plan

@@ -21,7 +21,7 @@ from tui.domain.usage import Usage
 _JOINABLE: tuple[BlockKind, ...] = ("text", "thinking")
 
 
-class Hops:
+class Continuation:
     """Places the events of the present hop behind those of the hops before."""
 
     def __init__(self) -> None:

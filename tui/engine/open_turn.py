@@ -13,15 +13,15 @@ from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import Message, Role, Turn
 from tui.domain.request import ToolSchema
 from tui.domain.thinking import ModelSpec, ThinkingPlan
-from tui.engine.approvals import ApprovalDesk, RetryGate
+from tui.engine.approvals import PendingApprovals, RetryWait
 from tui.engine.ports import Ask, Ports, Repairs, Target
-from tui.engine.refused_parameters import ANSWERS_WITHOUT_THINKING, THINKING, Habits, Place
+from tui.engine.refused_parameters import ANSWERS_WITHOUT_THINKING, THINKING, Endpoint, RefusedParameters
 from tui.engine.saving import Saver
 from tui.engine.settings import EngineSettings
 
 
 @dataclass(slots=True)
-class Conversation:
+class ConversationState:
     """What a session is about, between turns."""
 
     session: str
@@ -34,9 +34,9 @@ class Conversation:
     remarks: set[str] = field(default_factory=set)
     """What the user was told about requests, by providers and by us: once is enough."""
 
-    habits: Habits = field(default_factory=Habits)
+    habits: RefusedParameters = field(default_factory=RefusedParameters)
     """What servers showed not to take."""
-    _output_limits: dict[Place, int] = field(default_factory=dict)
+    _output_limits: dict[Endpoint, int] = field(default_factory=dict)
 
     def repairs(self, target: Target, spec: ModelSpec, settings: EngineSettings) -> Repairs:
         """What is left out from the start for a model."""
@@ -80,14 +80,14 @@ class Conversation:
         )
 
 
-def _asked_at(target: Target, spec: ModelSpec, settings: EngineSettings) -> tuple[Place, str]:
+def _asked_at(target: Target, spec: ModelSpec, settings: EngineSettings) -> tuple[Endpoint, str]:
     """Where a request goes, and what about it the user chose."""
     thinking = (spec.asked, settings.thinking, settings.effort, settings.thinking_tokens)
     wish = " ".join(map(str, (*thinking, settings.temperature, settings.top_p)))
     return _place(target), wish
 
 
-def _place(target: Target) -> Place:
+def _place(target: Target) -> Endpoint:
     provider, facts = target.provider, target.facts
     return provider.id, provider.base_url_for(facts.wire), facts.id
 
@@ -97,7 +97,7 @@ class OpenTurn:
     """The running turn. Model and settings are those it began with."""
 
     id: str
-    conversation: Conversation
+    conversation: ConversationState
     ports: Ports
     saver: Saver
     tell: Callable[..., None]
@@ -105,8 +105,8 @@ class OpenTurn:
     target: Target
     spec: ModelSpec
     settings: EngineSettings
-    gate: RetryGate
-    approvals: ApprovalDesk
+    gate: RetryWait
+    approvals: PendingApprovals
     stored: Callable[[], None]
     """To be called when its beginning is in the journal."""
     messages: list[Message] = field(default_factory=list)

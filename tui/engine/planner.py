@@ -54,7 +54,7 @@ def _unknown(provider: str, base_url: str) -> str:
     return ""
 
 
-class CataloguePlanner:
+class RequestPlanner:
     """The engine's planner over the real catalogue and the real selection."""
 
     def __init__(
@@ -187,9 +187,9 @@ class CataloguePlanner:
         )
         if settings.temperature is None and settings.top_p is None:
             return request
-        from tui.context.dropped_settings import unsent  # most set nothing of this
+        from tui.context.dropped_settings import dropped_settings  # most set nothing of this
 
-        left_out = unsent(request, target.facts.wire, effective_quirks(target.provider, target.facts))
+        left_out = dropped_settings(request, target.facts.wire, effective_quirks(target.provider, target.facts))
         return replace(request, outgoing=replace(outgoing, warnings=(*outgoing.warnings, *left_out)))
 
 

@@ -16,7 +16,7 @@ from tui.domain.request import ChatRequest, ToolSchema
 from tui.domain.stream import StreamEvent
 from tui.domain.thinking import ModelSpec, ThinkingPlan
 from tui.domain.usage import MeterReading, Usage
-from tui.engine.refused_parameters import Habits
+from tui.engine.refused_parameters import RefusedParameters
 from tui.engine.settings import EngineSettings
 
 
@@ -235,7 +235,7 @@ class Planner(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Folding:
+class PendingCompression:
     """A compression about to happen: what to ask the summariser, and how many turns it replaces."""
 
     request: ChatRequest
@@ -253,15 +253,15 @@ class Compressor(Protocol):
         """What folding now would come to; None when there is nothing that could be folded."""
         ...
 
-    def fold(self, ask: Ask, writer: Target, instruction: str) -> Folding | None:
+    def fold(self, ask: Ask, writer: Target, instruction: str) -> PendingCompression | None:
         """What to ask ``writer`` for a summary; None when there is nothing that could be folded."""
         ...
 
-    def smaller(self, folding: Folding) -> Folding | None:
+    def smaller(self, folding: PendingCompression) -> PendingCompression | None:
         """The same with less to read, after the summariser overflowed; None when it cannot get smaller."""
         ...
 
-    def apply(self, ask: Ask, folding: Folding, answer: Message) -> CompressionView:
+    def apply(self, ask: Ask, folding: PendingCompression, answer: Message) -> CompressionView:
         """The view with the summary in it; raises PonderError when the summary is useless (empty, cut, not smaller)."""
         ...
 
@@ -287,5 +287,5 @@ class Ports:
     """Somebody can be asked."""
     conceal: Callable[[str], str] = str
     """Takes keys out of text that a tool brings in, before the model, the screen or the store sees it."""
-    habits: Habits = field(default_factory=Habits)
+    habits: RefusedParameters = field(default_factory=RefusedParameters)
     """What servers showed not to take."""

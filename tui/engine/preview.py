@@ -20,7 +20,7 @@ DRAFT_ID = "draft"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Preview:
+class RequestPreview:
     """The next request as it would go out now."""
 
     target: Target
@@ -30,7 +30,7 @@ class Preview:
     """What ``/compress`` would fold and about how much would be left; None when there is nothing to fold."""
 
 
-class Outlook:
+class Previewer:
     """Looks ahead for one session; coroutines of the engine's loop, as the session's own."""
 
     def __init__(self, planner: Planner, runner: Runner, publish: Callable[[AppEvent], None]) -> None:
@@ -46,7 +46,7 @@ class Outlook:
         """The same, called from outside the engine's loop."""
         self.tell()
 
-    async def preview(self, draft: str) -> Preview:
+    async def preview(self, draft: str) -> RequestPreview:
         """What the next request would be, and what it would weigh with the draft in it."""
         return self._seen(self._runner.ask(draft, whole=True))
 
@@ -61,7 +61,7 @@ class Outlook:
             self._planner.learn(ask, Usage(input=tokens))
             self.tell()
 
-    async def spoken(self, draft: str) -> Preview:
+    async def spoken(self, draft: str) -> RequestPreview:
         """The same as ``preview``, but with the draft as the prompt it would be, unless a turn runs before it."""
         ask = self._runner.ask("", whole=True)
         if draft.strip() and not self._runner.busy:
@@ -69,8 +69,8 @@ class Outlook:
             ask = replace(ask, turns=(*ask.turns, Turn(id=DRAFT_ID, messages=(said,), open=True)))
         return self._seen(ask)
 
-    def _seen(self, ask: Ask) -> Preview:
-        return Preview(
+    def _seen(self, ask: Ask) -> RequestPreview:
+        return RequestPreview(
             target=ask.target,
             request=self._planner.request(ask),
             meter=self._planner.meter(ask),

@@ -29,30 +29,30 @@ FOR_NOW = frozenset({"tools", "tool_choice", "stream", ANSWERS_WITHOUT_THINKING}
 REFUSED_FILE = "refused.json"
 """Where what was learned is kept, in the cache folder."""
 
-Place = tuple[str, str, str]
+Endpoint = tuple[str, str, str]
 """Provider, base URL, model."""
 Refused = Mapping[str, str]
 """Name → the wish it was refused with; "" where it is refused whatever is wished."""
 
 
-class Habits:
+class RefusedParameters:
     """What servers showed not to take, by place: left out from the start from then on."""
 
     def __init__(
         self,
-        read: Callable[[], Mapping[Place, Refused]] = dict,
-        keep: Callable[[Place, Refused], None] = lambda place, refused: None,
+        read: Callable[[], Mapping[Endpoint, Refused]] = dict,
+        keep: Callable[[Endpoint, Refused], None] = lambda place, refused: None,
     ) -> None:
         """``read`` gives what earlier sessions learned, ``keep`` hears what later ones should know of a place."""
         self._read = read
         self._keep = keep
-        self._known: dict[Place, dict[str, str]] | None = None
+        self._known: dict[Endpoint, dict[str, str]] | None = None
 
-    def refused(self, place: Place, wish: str) -> tuple[str, ...]:
+    def refused(self, place: Endpoint, wish: str) -> tuple[str, ...]:
         """Names to leave out there; ``wish`` says how thinking is asked for, which decides over its parameters."""
         return tuple(name for name, when in self._at(place).items() if when in ("", wish))
 
-    def learn(self, place: Place, wish: str, names: tuple[str, ...]) -> None:
+    def learn(self, place: Endpoint, wish: str, names: tuple[str, ...]) -> None:
         """The server took a request only without these."""
         refused = self._at(place)
         fresh = {name: _scope(name, wish) for name in names if refused.get(name) != _scope(name, wish)}
@@ -62,7 +62,7 @@ class Habits:
         if not fresh.keys() <= FOR_NOW:
             self._keep(place, {name: when for name, when in refused.items() if name not in FOR_NOW})
 
-    def _at(self, place: Place) -> dict[str, str]:
+    def _at(self, place: Endpoint) -> dict[str, str]:
         if self._known is None:
             self._known = {known: dict(refused) for known, refused in self._read().items()}
         return self._known.setdefault(place, {})

@@ -14,9 +14,9 @@ from tui.domain.errors import PonderError
 from tui.domain.events import AppEvent, MeterChanged, Notice, QueueChanged, Severity, TurnFailed, TurnFinished
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import Message, Role
-from tui.engine.approvals import ApprovalDesk, RetryGate
+from tui.engine.approvals import PendingApprovals, RetryWait
 from tui.engine.compaction import Compaction
-from tui.engine.open_turn import Conversation, OpenTurn
+from tui.engine.open_turn import ConversationState, OpenTurn
 from tui.engine.ports import Ask, Ports
 from tui.engine.saving import Saver
 from tui.engine.turn import TurnLoop
@@ -161,14 +161,14 @@ class Runner:
     def __init__(
         self,
         ports: Ports,
-        conversation: Conversation,
+        conversation: ConversationState,
         saver: Saver,
         publish: Callable[[AppEvent], None],
         queue: Queue,
         pace: Callable[[], Awaitable[None]],
     ) -> None:
-        self.gate = RetryGate(ports.clock)
-        self.approvals = ApprovalDesk(publish, interactive=ports.interactive)
+        self.gate = RetryWait(ports.clock)
+        self.approvals = PendingApprovals(publish, interactive=ports.interactive)
         self.compaction = Compaction(ports, saver, conversation, publish)
         self._ports = ports
         self._conversation = conversation

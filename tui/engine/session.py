@@ -22,9 +22,9 @@ from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import Role, Turn
 from tui.domain.thinking import ModelSpec, ThinkingPlan
 from tui.engine.channel import Channel
-from tui.engine.open_turn import Conversation
+from tui.engine.open_turn import ConversationState
 from tui.engine.ports import Ports
-from tui.engine.preview import Outlook, Preview
+from tui.engine.preview import Previewer, RequestPreview
 from tui.engine.runner import Compress, Prompt, Queue, Runner
 from tui.engine.saving import Saver
 from tui.engine.settings import EngineSettings
@@ -33,7 +33,7 @@ from tui.engine.state import SessionView
 END_WITHIN_S = 1.0
 """What the running turn gets to be kept when the session closes."""
 
-__all__ = ["Opening", "Preview", "Session"]
+__all__ = ["Opening", "RequestPreview", "Session"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +64,7 @@ class Session:
     def __init__(self, ports: Ports, opening: Opening) -> None:
         """Raises UnknownModel when the model cannot be found."""
         self._ports = ports
-        self._conversation = Conversation(
+        self._conversation = ConversationState(
             session=opening.session,
             target=ports.planner.target(opening.spec),
             spec=opening.spec,
@@ -111,7 +111,7 @@ class Session:
         """Prompts behind the running turn."""
         pace = partial(self._channel.keep_pace, ports.clock)
         self._runner = Runner(ports, self._conversation, self._saver, self._channel.publish, self.queue, pace)
-        self.outlook = Outlook(ports.planner, self._runner, self._channel.publish)
+        self.outlook = Previewer(ports.planner, self._runner, self._channel.publish)
         """What would happen next."""
         self._closing = asyncio.Event()
         self._tasks: asyncio.TaskGroup | None = None
@@ -218,7 +218,7 @@ class Session:
         """Look at the whole history again; False when it was not folded."""
         return await self._runner.compaction.undo(self._channel.publish)
 
-    async def preview(self, draft: str) -> Preview:
+    async def preview(self, draft: str) -> RequestPreview:
         """What the next request would be, and what it would weigh with the draft in it."""
         return await self.outlook.preview(draft)
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import field, replace
 from enum import StrEnum
 
-from tui.bus.merge import fold_stream
+from tui.bus.merge import merge_stream
 from tui.domain.assemble import Assembler
 from tui.domain.blocks import Block
 from tui.domain.compression import CompressionView, SummaryRun
@@ -152,7 +152,7 @@ class SessionState:
         """A snapshot as of event ``seq``. Costs as much as the open answer is long."""
         answer = self._view.answer
         if answer is not None:
-            self._events = fold_stream(self._events)
+            self._events = merge_stream(self._events)
             assembler = Assembler()
             for event in self._events:
                 assembler.feed(event)
@@ -181,7 +181,7 @@ class SessionState:
         if self._keep_text:
             self._events.append(event.event)
             if len(self._events) >= self._fold_at:
-                self._events = fold_stream(self._events)
+                self._events = merge_stream(self._events)
                 self._fold_at = 2 * len(self._events) + FOLD_FROM
         phase = _phase_of(event.event)
         view = self._view

@@ -13,7 +13,7 @@ from tui.domain.events import AttemptReset, Notice, RequestStarted, RetrySchedul
 from tui.domain.messages import CRASHED, Message
 from tui.domain.request import ChatRequest
 from tui.domain.usage import Usage
-from tui.engine.attempt import Attempt, Place, Voice
+from tui.engine.attempt import Attempt, AttemptId, AttemptOutput
 from tui.engine.compaction import Compaction
 from tui.engine.open_turn import OpenTurn
 from tui.engine.ports import Ask, Repairs
@@ -105,11 +105,11 @@ class Step:
         for remark in (*request.plan.warnings, *request.outgoing.warnings):
             turn.remark(remark)
         self._attempt = Attempt(
-            Place(turn_id=turn.id, round=turn.round, attempt=turn.attempts, message_id=turn.ports.new_id()),
+            AttemptId(turn_id=turn.id, round=turn.round, attempt=turn.attempts, message_id=turn.ports.new_id()),
             turn.target,
             request,
             clock=self._clock,
-            voice=Voice(
+            voice=AttemptOutput(
                 turn.publish, turn.conversation.remarks, turn.ports.planner.stamp, turn.pace, turn.ports.planner.cost
             ),
             limit_s=turn.settings.attempt_limit_s,

@@ -29,7 +29,7 @@ SLEPT_AFTER_S = 30.0
 TICK_S = 1.0
 
 
-class Watch:
+class RequestTimer:
     """One request's clock."""
 
     def __init__(self, clock: Clock, limit_s: float, stalled: Callable[[float], None]) -> None:
@@ -68,7 +68,7 @@ class Watch:
                 self._stalled(silent_s)
 
 
-class ThinkingTime:
+class ThinkingTimer:
     """How long each stretch of thinking took. The first begins with the request: until something else comes, it thinks.
 
     Whoever feeds it the same events at the same times gets the same figures.

@@ -23,7 +23,7 @@ BELIEVED_KNOWN = (0.75, 1.33)
 """The same for a model whose way of counting was learned."""
 
 
-class CalibratedScales:
+class TokenMeter:
     """Counts a request once, however often the draft beside it changes."""
 
     def __init__(

@@ -21,7 +21,7 @@ from tui.catalog.quirks import Quirks
 from tui.domain.blocks import ThinkingBlock
 from tui.domain.counting import count
 from tui.domain.errors import ConfigError, ErrorKind, ProviderError
-from tui.domain.lazy_regex import late_pattern
+from tui.domain.lazy_regex import lazy_regex
 from tui.domain.printable import one_line
 from tui.domain.request import ChatRequest
 from tui.domain.stream import ProviderRemark, ResponseFinished, ResponseStarted, StreamEvent, UsageReported
@@ -49,11 +49,11 @@ TELLING = 2000
 """Bytes of an answer that tell which format it is in."""
 DRAIN_S = 0.2
 """How long the end of bytes is waited for after a finished answer, so that the connection can be kept."""
-_SAYS_MODEL = late_pattern(r"(?<![/\w.-])models?\b(?!/)", re.IGNORECASE)
+_SAYS_MODEL = lazy_regex(r"(?<![/\w.-])models?\b(?!/)", re.IGNORECASE)
 """A 404 that speaks of a model (not one that only quotes a path) is about its name, not about the base URL."""
 
 
-class Place(Protocol):
+class Endpoint(Protocol):
     """A model at a provider."""
 
     @property
@@ -79,12 +79,12 @@ class ProviderBackend:
         self._found_at: dict[tuple[str, str], ProviderFacts] = {}
         self._warned: set[tuple[str, str, str]] = set()
 
-    def get_ready(self, target: Place) -> None:
+    def get_ready(self, target: Endpoint) -> None:
         """Load what the first request there needs."""
         wire_named(target.facts.wire)
         self._ready_transport().get_ready(target.provider.base_url)
 
-    async def stream(self, target: Place, request: ChatRequest) -> AsyncGenerator[Sequence[StreamEvent], None]:
+    async def stream(self, target: Endpoint, request: ChatRequest) -> AsyncGenerator[Sequence[StreamEvent], None]:
         """Send one request and yield the events of the answer, those that arrived together in one batch."""
         ways = OTHER_WAYS
         try:
@@ -108,7 +108,7 @@ class ProviderBackend:
             self._keys.redactor.clean_error(error)
             raise
 
-    async def count(self, target: Place, request: ChatRequest) -> int | None:
+    async def count(self, target: Endpoint, request: ChatRequest) -> int | None:
         """Exact input tokens by the provider's own count; None where it has none."""
         from tui.providers.token_counting import COUNTERS
 
@@ -135,7 +135,7 @@ class ProviderBackend:
             await self._transport.aclose()
 
     async def _attempt(
-        self, target: Place, provider: ProviderFacts, request: ChatRequest, key: FoundKey | None
+        self, target: Endpoint, provider: ProviderFacts, request: ChatRequest, key: FoundKey | None
     ) -> AsyncGenerator[Sequence[StreamEvent], None]:
         encoded = _left_out(wire_named(target.facts.wire).encode(request, _quirks(target)), frozenset(request.without))
         outgoing = http_request(provider, encoded, key)
@@ -154,7 +154,7 @@ class ProviderBackend:
                     yield batch
 
     def _opened(
-        self, target: Place, request: HttpRequest, *, streams: bool = True
+        self, target: Endpoint, request: HttpRequest, *, streams: bool = True
     ) -> AbstractAsyncContextManager[HttpResponse]:
         limits = limits_for(target.provider, self.limits)
         if not streams and limits.header_s:
@@ -178,7 +178,7 @@ class ProviderBackend:
             raise ProviderError(ErrorKind.NO_KEY, error.message, advice=error.advice) from None
 
     async def _another_way(
-        self, error: ProviderError, target: Place, provider: ProviderFacts, refused_key: FoundKey | None
+        self, error: ProviderError, target: Endpoint, provider: ProviderFacts, refused_key: FoundKey | None
     ) -> tuple[ProviderFacts, FoundKey | None] | None:
         """A replaced key, the header a copy wants it in, or the version a base URL lacks; None: the refusal stands."""
         if error.kind is ErrorKind.AUTH and refused_key is not None:
@@ -193,7 +193,7 @@ class ProviderBackend:
             return (versioned, refused_key) if versioned is not None else None
         return None
 
-    def _spoken_to(self, target: Place) -> ProviderFacts:
+    def _spoken_to(self, target: Endpoint) -> ProviderFacts:
         """The provider at the base URL where it speaks this model's wire."""
         provider, wire = target.provider, target.facts.wire
         known = self._found_at.get((provider.id, wire))
@@ -203,7 +203,7 @@ class ProviderBackend:
         return replace(provider, base_url=base_url, wire=wire)
 
 
-def _suspect_thinking(error: ProviderError, target: Place, request: ChatRequest) -> None:
+def _suspect_thinking(error: ProviderError, target: Endpoint, request: ChatRequest) -> None:
     """A server nobody described that refuses a request for no known reason may not take its own thinking back."""
     if error.kind is not ErrorKind.INVALID_REQUEST or error.status not in (400, 422):
         return
@@ -220,11 +220,11 @@ def _left_out(encoded: Encoded, names: frozenset[str]) -> Encoded:
     return replace(encoded, body={name: value for name, value in encoded.body.items() if name not in names})
 
 
-def _quirks(target: Place) -> Quirks:
+def _quirks(target: Endpoint) -> Quirks:
     return effective_quirks(target.provider, target.facts)
 
 
-async def _refuse(target: Place, answer: HttpResponse, limits: Limits, sent: Encoded) -> None:
+async def _refuse(target: Endpoint, answer: HttpResponse, limits: Limits, sent: Encoded) -> None:
     """Turn an HTTP error into the wire's own."""
     if not 200 <= answer.status < 300:
         reply = Reply(status=answer.status, headers=answer.headers, body=await answer.head(limits.error_bytes))
@@ -250,7 +250,9 @@ def _warnings(headers: Mapping[str, str]) -> Iterator[str]:
             yield "The provider says this model or API is deprecated."
 
 
-async def _batches(target: Place, answer: HttpResponse, limits: Limits) -> AsyncGenerator[Sequence[StreamEvent], None]:
+async def _batches(
+    target: Endpoint, answer: HttpResponse, limits: Limits
+) -> AsyncGenerator[Sequence[StreamEvent], None]:
     wire = wire_named(target.facts.wire)
     decoder = wire.decoder(_quirks(target))
     reader = BodyReader(wire, decoder, answer.headers.get("content-type"))
@@ -288,7 +290,7 @@ def _beginning(so_far: bytes, batch: Sequence[StreamEvent]) -> bytes | None:
     return None if said else so_far[:TELLING]
 
 
-def _rest(reader: BodyReader, target: Place, beginning: bytes | None, received: int) -> Sequence[StreamEvent]:
+def _rest(reader: BodyReader, target: Endpoint, beginning: bytes | None, received: int) -> Sequence[StreamEvent]:
     """What the end of bytes brings; ``beginning`` is how an answer began that said nothing so far."""
     try:
         return reader.finish()

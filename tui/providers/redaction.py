@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, quote_plus, unquote_plus
 
 from tui.domain.errors import PonderError
-from tui.domain.lazy_regex import late_pattern
+from tui.domain.lazy_regex import lazy_regex
 from tui.providers.keys.secret import Secret, masked
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 SHORTEST_LITERAL = 6
 """Shorter values would take ordinary words out of ordinary text."""
 
-_WORD = late_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_WORD = lazy_regex(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _SECRETIVE = frozenset(
     (
         "key", "keys", "apikey", "token", "secret", "secrets", "auth", "authorization", "authentication", "password",
@@ -35,23 +35,23 @@ _SECRETIVE_ENDS = (
 )  # fmt: skip
 _SECRETIVE_PARAMETERS = frozenset({"code", "ticket"})
 """Names that hold a secret in an address; in an error's JSON a ``code`` says what is wrong."""
-_JSON_FIELD = late_pattern(r'("([\w.$-]{1,80})"\s*:\s*")((?:[^"\\]|\\.)+)(")')
-_JSON_FIELD_IN_TEXT = late_pattern(r'(\\{1,7}"([\w.$-]{1,80})\\{1,7}"\s*:\s*\\{1,7}")([^"\\]+)')
-_HEADER_LINE = late_pattern(
+_JSON_FIELD = lazy_regex(r'("([\w.$-]{1,80})"\s*:\s*")((?:[^"\\]|\\.)+)(")')
+_JSON_FIELD_IN_TEXT = lazy_regex(r'(\\{1,7}"([\w.$-]{1,80})\\{1,7}"\s*:\s*\\{1,7}")([^"\\]+)')
+_HEADER_LINE = lazy_regex(
     r"""(?<![\w-])(((?:[a-z0-9]+-)+[a-z0-9]+|authorization\w*|cookie|apikey|api_key)['"]?\s*[:=]\s*(?:b(?=['"]))?['"]?)"""
     r"""((?:digest|hawk|signature|negotiate|aws4-hmac-sha256|sharedaccesssignature)\s[^\r\n]+"""
     r"""|(?:(?:basic|bearer|token|apikey)\s+|[a-z]+\s(?=\S{16}))?[^\s'",]+)""",
     re.IGNORECASE,
 )
-_COOKIES = late_pattern(r"""((cookie)['"]?\s*[:=]\s*(?:b(?=['"]))?['"]?)([^\r\n'"]+)""", re.IGNORECASE)
-_VARIABLE_SET = late_pattern(r"""(?<![\w])(([A-Za-z]\w{0,80})=['"]?)([^\s'"&]+)""")
-_PARAMETER = late_pattern(r"""([?&;]([\w.%$~-]{1,80})=)([^&#\s"']+)""")
-_SHAPES = late_pattern(
+_COOKIES = lazy_regex(r"""((cookie)['"]?\s*[:=]\s*(?:b(?=['"]))?['"]?)([^\r\n'"]+)""", re.IGNORECASE)
+_VARIABLE_SET = lazy_regex(r"""(?<![\w])(([A-Za-z]\w{0,80})=['"]?)([^\s'"&]+)""")
+_PARAMETER = lazy_regex(r"""([?&;]([\w.%$~-]{1,80})=)([^&#\s"']+)""")
+_SHAPES = lazy_regex(
     r"sk-[A-Za-z0-9_-]{20,}|AIza[0-9A-Za-z_-]{35}|AKIA[0-9A-Z]{16}|gh[pousr]_[A-Za-z0-9]{16,}"
     r"|xox[abpr]-[A-Za-z0-9-]{10,}|-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"
 )
-_BEARER = late_pattern(r"(Bearer )(\S{16,})")
-_USER_PASSWORD = late_pattern(r"(://)([^/\s:@]+:[^/\s@]+)(@)")
+_BEARER = lazy_regex(r"(Bearer )(\S{16,})")
+_USER_PASSWORD = lazy_regex(r"(://)([^/\s:@]+:[^/\s@]+)(@)")
 
 
 def holds_secret(name: str) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tui.domain.errors import ConfigError, PonderError
 from tui.domain.fast_dataclass import dataclass
-from tui.domain.lazy_regex import late_pattern
+from tui.domain.lazy_regex import lazy_regex
 from tui.settings.assign import checked, find_key, flat, nearest
 from tui.settings.schema import is_group, top_names
 from tui.settings.user_files import parse_user_toml, read_user_text
@@ -18,8 +18,8 @@ from tui.settings.user_files import parse_user_toml, read_user_text
 TABLES = ("providers", "models", "mcp", "permissions")
 """Tables of config.toml that are not settings; their rooms validate them."""
 
-_HEADER = late_pattern(r"\s*\[\[?([^\[\]]+)\]")
-_ENTRY = late_pattern(r"\s*([\w.\"'-][\w.\"' -]*?)\s*=")
+_HEADER = lazy_regex(r"\s*\[\[?([^\[\]]+)\]")
+_ENTRY = lazy_regex(r"\s*([\w.\"'-][\w.\"' -]*?)\s*=")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

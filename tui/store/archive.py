@@ -29,7 +29,7 @@ from tui.store.codec import (
     to_object,
 )
 from tui.store.export import Parts
-from tui.store.turns import Place, close_turn, write_objects
+from tui.store.turns import TurnPosition, close_turn, write_objects
 
 FORMAT = "ponder-session"
 VERSION = 1
@@ -280,7 +280,7 @@ def store(connection: sqlite3.Connection, archived: Archived, identity: str, now
         numbers[turn.id] = number = _add_turn(connection, session, turn, numbers, created)
         for message in turn.messages:
             head = (message.id, message.role, message.meta)
-            write_objects(connection, Place(session, number, message.created or created), head, message.blocks)
+            write_objects(connection, TurnPosition(session, number, message.created or created), head, message.blocks)
         close_turn(connection, session, number)
     path = branches.path_to(connection, numbers.get(archived.head or ""))
     branches.set_head(connection, session, path[-1] if path else None, len(path))

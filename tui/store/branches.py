@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from tui.domain.errors import StoreError
 from tui.domain.messages import Turn
-from tui.store.turns import Place, close_turn, write_message
+from tui.store.turns import TurnPosition, close_turn, write_message
 
 _UP = """
 WITH RECURSIVE up (seq, parent, depth) AS (
@@ -76,7 +76,7 @@ def add_turn(connection: sqlite3.Connection, session: int, parent: int | None, t
     number = cursor.lastrowid
     assert number is not None
     for message in turn.messages:
-        write_message(connection, Place(session, number, now), message)
+        write_message(connection, TurnPosition(session, number, now), message)
     return number
 
 

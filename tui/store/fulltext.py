@@ -10,15 +10,15 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 
-from tui.domain.lazy_regex import late_pattern
+from tui.domain.lazy_regex import lazy_regex
 from tui.store.blocks import read_blocks, words_of
 from tui.store.codec import Json
 
-_WITHOUT_SPACES = late_pattern(
+_WITHOUT_SPACES = lazy_regex(
     "([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3100-\u312f\u31a0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff])"
 )
-_NOT_WORDS = late_pattern("[\0\ud800-\udfff]")
+_NOT_WORDS = lazy_regex("[\0\ud800-\udfff]")
 
 
 def spaced(text: str) -> str:

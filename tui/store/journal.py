@@ -12,7 +12,7 @@ from tui.store.branches import add_turn, find_turn, head_of, path_to, replace_pa
 from tui.store.database import Database
 from tui.store.leases import Held, Holder, acquire
 from tui.store.sessions import Beginning, bring_back, ensure, find, name_untitled, title_from, touch
-from tui.store.turns import Place, grow_message, settle_turn, write_message
+from tui.store.turns import TurnPosition, grow_message, settle_turn, write_message
 
 
 class StoredJournal:
@@ -143,7 +143,7 @@ class StoredJournal:
         """Its row; one that is not stored yet begins with what was chosen for it."""
         return ensure(connection, self.beginnings.get(session) or Beginning(id=session), now)
 
-    def _place(self, connection: sqlite3.Connection, session: str, turn_id: str) -> Place:
+    def _place(self, connection: sqlite3.Connection, session: str, turn_id: str) -> TurnPosition:
         """Where a message goes. A turn whose beginning could not be saved is begun here."""
         now = self._now()
         number = self._ensured(connection, session, now)
@@ -152,4 +152,4 @@ class StoredJournal:
             head = head_of(connection, number)
             turn = add_turn(connection, number, head, Turn(id=turn_id, messages=(), open=True), now)
             set_head(connection, number, turn, len(path_to(connection, turn)))
-        return Place(number, turn, now)
+        return TurnPosition(number, turn, now)

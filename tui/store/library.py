@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from tui.domain.errors import UsageError
-from tui.domain.listing import SessionRow
+from tui.domain.listing import SessionInfo
 from tui.domain.messages import Turn
 from tui.settings.atomic import write_atomically
 from tui.store import archive, branches, export, sessions
@@ -22,7 +22,7 @@ from tui.store.import_foreign import foreign_conversations
 from tui.store.redaction import redacted
 from tui.store.search import found_sessions
 from tui.store.search_query import parse
-from tui.store.store_context import Surroundings
+from tui.store.store_context import StoreContext
 from tui.store.summaries import paid_elsewhere, runs_of
 from tui.store.turns import read_turns
 
@@ -35,22 +35,22 @@ TURNS_AT_ONCE = 8
 class StoredLibrary:
     """Sessions to choose from, to name, to put away, to take out and to bring in."""
 
-    def __init__(self, database: Database, surroundings: Surroundings) -> None:
+    def __init__(self, database: Database, surroundings: StoreContext) -> None:
         self._database = database
         self._around = surroundings
 
-    async def sessions(self, query: str = "", limit: int = 200) -> Sequence[SessionRow]:
+    async def sessions(self, query: str = "", limit: int = 200) -> Sequence[SessionInfo]:
         """Pinned ones first, then the newest; with a query those in which it is found, the best first."""
         asked = parse(query)
         if asked.is_empty:
             return await self._database.read(lambda connection: sessions.listed(connection, limit))
         return await self._database.read(lambda connection: found_sessions(connection, asked, limit))
 
-    async def put_away(self, limit: int = 200) -> Sequence[SessionRow]:
+    async def put_away(self, limit: int = 200) -> Sequence[SessionInfo]:
         """Deleted sessions that can still be brought back."""
         return await self._database.read(lambda connection: sessions.listed(connection, limit, deleted=True))
 
-    async def newest(self) -> SessionRow | None:
+    async def newest(self) -> SessionInfo | None:
         """The session last changed, pinned or not."""
         return await self._database.read(sessions.newest)
 

@@ -17,7 +17,7 @@ from tui.domain.thinking import Asked, ModelSpec, ThinkingLevel
 from tui.store import branches, forks, leases, sessions
 from tui.store.database import Database
 from tui.store.sessions import Beginning
-from tui.store.store_context import Surroundings
+from tui.store.store_context import StoreContext
 from tui.store.turns import finish_crashed, read_turns
 
 
@@ -42,10 +42,10 @@ class Loaded:
     """Somebody else has it open: offer to read it, or a fork."""
 
 
-class Conversations:
+class OpenSessions:
     """Opens and changes whole sessions; single messages are the journal's."""
 
-    def __init__(self, database: Database, surroundings: Surroundings) -> None:
+    def __init__(self, database: Database, surroundings: StoreContext) -> None:
         self._database = database
         self._around = surroundings
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from dataclasses import replace
 
-from tui.domain.listing import SessionRow
+from tui.domain.listing import SessionInfo
 from tui.domain.search_terms import fold
 from tui.store.blocks import OF_MESSAGE, read_blocks, words_of
 from tui.store.search_query import Query
@@ -19,10 +19,10 @@ WEIGHTS = "4.0, 2.0, 1.0, 0.5"
 """What a hit in each column counts, in the order of the columns."""
 
 
-def found_sessions(connection: sqlite3.Connection, query: Query, limit: int) -> list[SessionRow]:
+def found_sessions(connection: sqlite3.Connection, query: Query, limit: int) -> list[SessionInfo]:
     """Sessions in which something fits, the best first; those whose title fits come before the others."""
     best = _hits(connection, query)
-    rows: list[SessionRow] = []
+    rows: list[SessionInfo] = []
     titled = _titled(connection, query) if query.terms and not query.columns else []
     for session in dict.fromkeys((*titled, *best)):
         if len(rows) == limit:
@@ -108,7 +108,7 @@ def _titled(connection: sqlite3.Connection, query: Query) -> list[int]:
     return [seq for seq, title in rows if all(term in fold(title) for term in terms)]
 
 
-def _with_snippet(connection: sqlite3.Connection, row: SessionRow, message: int, query: Query) -> SessionRow:
+def _with_snippet(connection: sqlite3.Connection, row: SessionInfo, message: int, query: Query) -> SessionInfo:
     identity, role, turn = connection.execute(
         "SELECT message.id, message.role, turn.id FROM message JOIN turn ON turn.seq = message.turn"
         " WHERE message.seq = ?",

@@ -8,7 +8,7 @@ from dataclasses import field
 
 from tui.domain.blocks import TextBlock
 from tui.domain.fast_dataclass import dataclass
-from tui.domain.listing import SessionRow
+from tui.domain.listing import SessionInfo
 from tui.domain.messages import Role, Turn
 from tui.domain.thinking import ModelSpec
 from tui.store.codec import Unreadable, dumps, loads, spec_from, to_object
@@ -51,10 +51,10 @@ def _row(connection: sqlite3.Connection) -> str:
     return f"id, title, model, turns, {_COST}, updated, pinned, deleted IS NOT NULL, {unpriced}"
 
 
-def row_of(values: Sequence[object]) -> SessionRow:
+def row_of(values: Sequence[object]) -> SessionInfo:
     """A row of ``listed``'s columns."""
     identity, title, model, turns, cost, updated, pinned, deleted, unpriced = values
-    return SessionRow(
+    return SessionInfo(
         id=str(identity),
         title=str(title),
         model=str(model),
@@ -67,7 +67,7 @@ def row_of(values: Sequence[object]) -> SessionRow:
     )
 
 
-def listed(connection: sqlite3.Connection, limit: int, *, deleted: bool = False) -> list[SessionRow]:
+def listed(connection: sqlite3.Connection, limit: int, *, deleted: bool = False) -> list[SessionInfo]:
     """Pinned ones first, then the ones last changed; those without a turn only when the user made something of them."""
     rows = connection.execute(
         f"SELECT {_row(connection)} FROM session WHERE (deleted IS NOT NULL) = ? AND (turns > 0 OR titled OR pinned)"
@@ -77,7 +77,7 @@ def listed(connection: sqlite3.Connection, limit: int, *, deleted: bool = False)
     return [row_of(row) for row in rows]
 
 
-def one(connection: sqlite3.Connection, session: int) -> SessionRow:
+def one(connection: sqlite3.Connection, session: int) -> SessionInfo:
     """The row of one session."""
     return row_of(connection.execute(f"SELECT {_row(connection)} FROM session WHERE seq = ?", (session,)).fetchone())
 
@@ -142,7 +142,7 @@ def find(connection: sqlite3.Connection, session: str) -> int | None:
     return None if row is None else int(row[0])
 
 
-def newest(connection: sqlite3.Connection) -> SessionRow | None:
+def newest(connection: sqlite3.Connection) -> SessionInfo | None:
     """The session last changed, pinned or not."""
     row = connection.execute(
         f"SELECT {_row(connection)} FROM session WHERE deleted IS NULL AND turns > 0 ORDER BY touched DESC LIMIT 1"

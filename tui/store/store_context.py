@@ -13,7 +13,7 @@ def _as_it_is(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
+class StoreContext:
     """Who we are, what time it is, what new things are called, what must not be seen."""
 
     holder: Holder

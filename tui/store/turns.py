@@ -37,7 +37,7 @@ MOST_COST = 1e12
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TurnPosition:
     """Where a message belongs, and when it is written."""
 
     session: int
@@ -54,7 +54,7 @@ class _Stored:
     open: bool
 
 
-def write_message(connection: sqlite3.Connection, place: Place, message: Message, *, open_: bool = False) -> int:
+def write_message(connection: sqlite3.Connection, place: TurnPosition, message: Message, *, open_: bool = False) -> int:
     """Insert or replace by id; writing the same again changes nothing. A late checkpoint never undoes a whole one."""
     objects = [block_object(block) for block in message.blocks]
     return write_objects(
@@ -63,7 +63,7 @@ def write_message(connection: sqlite3.Connection, place: Place, message: Message
 
 
 def grow_message(
-    connection: sqlite3.Connection, place: Place, message: Message, grown: Sequence[Growth], *, whole: bool
+    connection: sqlite3.Connection, place: TurnPosition, message: Message, grown: Sequence[Growth], *, whole: bool
 ) -> bool:
     """Add to an open message without touching what is stored of it; False when that is not there."""
     stored = _find(connection, place.turn, message.id)
@@ -90,7 +90,7 @@ def grow_message(
 
 def write_objects(
     connection: sqlite3.Connection,
-    place: Place,
+    place: TurnPosition,
     head: tuple[str, str, Mapping[str, object]],
     blocks: Sequence[Mapping[str, object]],
     *,
@@ -129,7 +129,7 @@ def _find(connection: sqlite3.Connection, turn: int, identity: str) -> _Stored |
 
 def _insert(
     connection: sqlite3.Connection,
-    place: Place,
+    place: TurnPosition,
     head: tuple[str, str, str, str | None],
     *,
     cost: float | None,
@@ -190,7 +190,7 @@ def _finite(cost: object) -> float | None:
     return float(cost) if isinstance(cost, int | float) and abs(cost) < MOST_COST else None
 
 
-def settle_turn(connection: sqlite3.Connection, place: Place, turn: Turn) -> None:
+def settle_turn(connection: sqlite3.Connection, place: TurnPosition, turn: Turn) -> None:
     """Make a turn be exactly this: what is missing is written, checkpoints of what never came are dropped."""
     known: dict[int, Sequence[Json]] = {}
     for message in turn.messages:
@@ -206,7 +206,7 @@ def settle_turn(connection: sqlite3.Connection, place: Place, turn: Turn) -> Non
 
 
 def _reorder(
-    connection: sqlite3.Connection, place: Place, stored: Sequence[tuple[int, str, int]], wanted: Sequence[str]
+    connection: sqlite3.Connection, place: TurnPosition, stored: Sequence[tuple[int, str, int]], wanted: Sequence[str]
 ) -> None:
     drop_messages(connection, [seq for seq, identity, unfinished in stored if unfinished and identity not in wanted])
     for position, identity in enumerate(wanted):

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from tui.domain.blocks import ImageBlock, TextBlock, ToolCallBlock
 from tui.domain.printable import printable
-from tui.tools.permissions.rules import Access, Wish
+from tui.tools.permissions.rules import Access, RequestedAccess
 from tui.tools.sandbox.strength import Strength
 
 
@@ -55,7 +55,7 @@ class Run(Protocol):
 class Intent:
     """What a call is about to do, as the rules and the user see it."""
 
-    wish: Wish
+    wish: RequestedAccess
     summary: str
     detail: str = ""
     """What would be done, in full; the model's words."""

@@ -13,21 +13,21 @@ from textual.binding import Binding, BindingsMap
 
 from tui.commands.context import Desk, View
 from tui.commands.keymap import Keymap
-from tui.commands.registry import Place, Registry
+from tui.commands.registry import CommandScope, Registry
 from tui.domain.errors import UsageError
 from tui.domain.events import Severity
 from tui.domain.printable import printable
-from tui.ui.chat.find_steps import Finding
+from tui.ui.chat.find_steps import FindSteps
 from tui.ui.chat.screen import ChatScreen
 from tui.ui.dialogs.failed_sheet import close_broken_sheet
 from tui.ui.dialogs.open_view import open_view
-from tui.ui.global_keys import Manners, own_driver
+from tui.ui.global_keys import GlobalKeys, own_driver
 from tui.ui.input.editing import Editing
 from tui.ui.key_bindings import bindings_for
 from tui.ui.links import Links
-from tui.ui.terminal.clipboard import Copying
+from tui.ui.terminal.clipboard import Clipboard
 from tui.ui.terminal.cluster_rows import steady
-from tui.ui.theme.current_theme import Theming
+from tui.ui.theme.current_theme import CurrentTheme
 from tui.ui.transcript.transcript import Transcript
 from tui.ui.ui_services import AppShell
 
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from textual.screen import Screen
 
     from tui.ui.terminal.background import BackgroundQuestion
-    from tui.ui.terminal.shutdown import Departure
-    from tui.ui.terminal.stdio_redirect import StrayWords
+    from tui.ui.terminal.shutdown import Shutdown
+    from tui.ui.terminal.stdio_redirect import StdioRedirect
 
 LOG = logging.getLogger(__name__)
 
@@ -54,7 +54,7 @@ class PonderApp(App[int]):
     ENABLE_COMMAND_PALETTE = False
     TITLE = "ponder"
 
-    def __init__(self, desk: Desk, registry: Registry, keymap: Keymap, theming: Theming) -> None:
+    def __init__(self, desk: Desk, registry: Registry, keymap: Keymap, theming: CurrentTheme) -> None:
         self.theming = theming
         # Said at once, because Textual chooses how to take colours away by it.
         super().__init__(driver_class=own_driver(), ansi_color=theming.starts_ansi or None)
@@ -62,30 +62,30 @@ class PonderApp(App[int]):
         self.registry = registry
         self.keymap: Mapping[str, tuple[str, ...]] = keymap.keys
         self.shell = AppShell(self, self.keymap)
-        self.copying = Copying(self)
+        self.copying = Clipboard(self)
         self.editing = Editing(self)
-        self.finding = Finding(self)
-        self.manners = Manners(self)
+        self.finding = FindSteps(self)
+        self.manners = GlobalKeys(self)
         self.links = Links(self)
-        self.departure: Departure | None = None
+        self.departure: Shutdown | None = None
         self.question: BackgroundQuestion | None = None
-        self.stray: StrayWords | None = None
+        self.stray: StdioRedirect | None = None
         self.stopped_by: Exception | None = None
         theming.install(self)
         self._bindings = BindingsMap(
             [
-                *bindings_for(registry, self.keymap, Place.ANYWHERE),
+                *bindings_for(registry, self.keymap, CommandScope.ANYWHERE),
                 *self.manners.bindings(),
             ]
         )
         self.chat = ChatScreen(desk, self.shell)
         self.chat.composer._bindings.key_to_bindings.update(
-            BindingsMap(bindings_for(registry, self.keymap, Place.COMPOSER)).key_to_bindings
+            BindingsMap(bindings_for(registry, self.keymap, CommandScope.COMPOSER)).key_to_bindings
         )
         self.chat.transcript._bindings.key_to_bindings.update(
             BindingsMap(
                 [
-                    *bindings_for(registry, self.keymap, Place.TRANSCRIPT),
+                    *bindings_for(registry, self.keymap, CommandScope.TRANSCRIPT),
                     Binding("n", "app.step_find(1)", "next found", show=False),
                     Binding("slash", "app.begin_command", "command", show=False),
                     Binding("N", "app.step_find(-1)", "previous found", show=False),

@@ -14,15 +14,15 @@ from textual import constants
 from textual.binding import Binding
 
 from tui.ui.live_settings import keep_still
-from tui.ui.terminal.gc_schedule import Housekeeping
+from tui.ui.terminal.gc_schedule import GcSchedule
 
 if TYPE_CHECKING:
     from textual.driver import Driver
 
     from tui.ui.app import PonderApp
-    from tui.ui.terminal.background import Ground
-    from tui.ui.terminal.shutdown import Departure
-    from tui.ui.terminal.stdio_redirect import StrayWords
+    from tui.ui.terminal.background import TerminalBackground
+    from tui.ui.terminal.shutdown import Shutdown
+    from tui.ui.terminal.stdio_redirect import StdioRedirect
 
 LOG = logging.getLogger(__name__)
 
@@ -30,7 +30,7 @@ AGAIN_S = 1.5
 """How long "again to quit" stands, and how close two escapes must be."""
 
 
-class Manners:
+class GlobalKeys:
     """Keys and signals that concern the whole program."""
 
     def __init__(self, app: PonderApp) -> None:
@@ -47,7 +47,7 @@ class Manners:
             Binding("ctrl+underscore", "focused.undo", "undo", show=False, priority=True),
         ]
 
-    def begin(self, departure: Departure | None, stray: StrayWords | None) -> None:
+    def begin(self, departure: Shutdown | None, stray: StdioRedirect | None) -> None:
         """Leave in order on every signal; send stray exceptions to the log; repaint after sleep."""
         app = self._app
         loop = asyncio.get_running_loop()
@@ -76,7 +76,7 @@ class Manners:
         if listen is not None:
             heard = question.heard if question is not None else b""
 
-            def told(ground: Ground) -> None:
+            def told(ground: TerminalBackground) -> None:
                 loop.call_soon_threadsafe(app.theming.ground_told, app, ground)
 
             app.chat.call_after_refresh(listen, heard, told)
@@ -151,7 +151,7 @@ def own_driver() -> type[Driver] | None:
 def _keep_house(app: PonderApp) -> None:
     """The start put off looking for garbage; from now on it is done where nobody waits for it."""
     if not gc.isenabled():
-        house = Housekeeping(app.chat.is_busy)
+        house = GcSchedule(app.chat.is_busy)
         house.begin()
         app.set_interval(1, house.tick)
 

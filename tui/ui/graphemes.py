@@ -15,10 +15,10 @@ from rich import cells
 from rich._unicode_data import load
 from rich.cells import CellTable, split_graphemes
 
-from tui.domain.lazy_regex import late_pattern
+from tui.domain.lazy_regex import lazy_regex
 from tui.domain.printable import CUT, one_line
 
-_UNSURE = late_pattern(
+_UNSURE = lazy_regex(
     "[\u0900-\u0dff\u0e31\u0e33-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb3-\u0ebc\u0ec8-\u0ece\u0f00-\u109f\u1100-\u11ff"
     "\u1700-\u17ff\u1800-\u180f\u1900-\u1cff\u200c\u200d\u20e3\ua800-\ua8ff\ua900-\uaaff\uabc0-\uabff\ud7b0-\ud7ff"
     "\ufe0e\ufe0f\U00010a00-\U00010a5f\U00011000-\U00011fff\U0001f1e6-\U0001f1ff\U0001f3fb-\U0001f3ff"

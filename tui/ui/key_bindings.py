@@ -6,13 +6,13 @@ from collections.abc import Mapping
 
 from textual.binding import Binding
 
-from tui.commands.registry import Place, Registry
+from tui.commands.registry import CommandScope, Registry
 
 WIDGET_ACTIONS = {"block.fold": "fold_at_cursor"}
 """Commands that are actions of the widget whose place they belong to."""
 
 
-def bindings_for(registry: Registry, keymap: Mapping[str, tuple[str, ...]], place: Place) -> list[Binding]:
+def bindings_for(registry: Registry, keymap: Mapping[str, tuple[str, ...]], place: CommandScope) -> list[Binding]:
     """Bindings of one place. Those that work anywhere go before what widgets would do with the key."""
     taken: set[str] = set()
     found: list[Binding] = []
@@ -27,7 +27,7 @@ def bindings_for(registry: Registry, keymap: Mapping[str, tuple[str, ...]], plac
                 WIDGET_ACTIONS.get(command.id, f"app.command('{command.id}')"),
                 command.title,
                 show=False,
-                priority=place is not Place.TRANSCRIPT,
+                priority=place is not CommandScope.TRANSCRIPT,
                 id=f"{command.id}:{key}",
             )
             for key in keys

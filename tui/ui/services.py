@@ -9,7 +9,7 @@ from tui.commands.context import CommandContext
 from tui.commands.registry import Registry
 from tui.domain.blocks import Block
 from tui.domain.events import AppEvent, Severity
-from tui.ui.theme.theme_styles import Ink
+from tui.ui.theme.theme_styles import ThemeStyles
 from tui.ui.transcript.build import Showing
 
 
@@ -26,7 +26,7 @@ class Shell(Protocol):
         """Keys in force, by command."""
         ...
 
-    def ink(self) -> Ink:
+    def ink(self) -> ThemeStyles:
         """The theme's colours for line-drawn widgets."""
         ...
 

@@ -15,8 +15,8 @@ from tui.domain.events import AppEvent, ApprovalAsked, CompressionFinished, Sett
 from tui.ui.command_screen import AppScreen
 from tui.ui.format_numbers import tokens
 from tui.ui.live_settings import follow_settings
-from tui.ui.terminal.notifications import Attention
-from tui.ui.theme.theme_styles import Ink
+from tui.ui.terminal.notifications import Notifications
+from tui.ui.theme.theme_styles import ThemeStyles
 from tui.ui.transcript.blocks import Fold
 from tui.ui.transcript.build import Showing
 
@@ -32,14 +32,14 @@ class AppShell:
         self._fold = Fold(str(app.desk.settings.layers().value("ui.thinking")))
         self._context = CommandContext(desk=app.desk, screen=AppScreen(app), registry=app.registry)
         self.keymap = keymap
-        self.attention = Attention(self._to_terminal)
+        self.attention = Notifications(self._to_terminal)
 
     @property
     def registry(self) -> Registry:
         """The command table."""
         return self._app.registry
 
-    def ink(self) -> Ink:
+    def ink(self) -> ThemeStyles:
         """The theme's colours for line-drawn widgets."""
         return self._app.theming.ink(self._app)
 

@@ -15,13 +15,13 @@ from typing import NoReturn
 import orjson
 
 from tui.domain.errors import ErrorKind, ProviderError
-from tui.domain.lazy_regex import late_pattern
+from tui.domain.lazy_regex import lazy_regex
 
 MAX_DEPTH = 512
 """Deeper nesting is an attack or a bug, and would exhaust the interpreter's stack."""
 MAX_DIGITS = 400
 """Longer numbers are never meant; parsing them is quadratic."""
-BRACKETS_AND_STRINGS = late_pattern(r'[{\[]|[}\]]|"(?:[^"\\]|\\.)*+"?', re.DOTALL)
+BRACKETS_AND_STRINGS = lazy_regex(r'[{\[]|[}\]]|"(?:[^"\\]|\\.)*+"?', re.DOTALL)
 
 
 class NotJSON(ProviderError):

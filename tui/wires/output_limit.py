@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 
-from tui.domain.lazy_regex import late_pattern
+from tui.domain.lazy_regex import lazy_regex
 
 _WORDS = 4_000
 """Characters of a message that are looked at."""
 _N = r"`?(\d{1,9})`?"
 _TOO_MUCH_TOGETHER = tuple(
-    late_pattern(pattern, re.I)
+    lazy_regex(pattern, re.I)
     for pattern in (
         # Each names the window and the input, in this or the other order.
         r"context length is (?P<window>\d{1,9}) tokens and your request has (?P<input>\d{1,9}) input",
@@ -20,14 +20,14 @@ _TOO_MUCH_TOGETHER = tuple(
         r"context length of (?P<window>\d{1,9}) tokens[^0-9]{1,60}\d{1,9} tokens: (?P<input>\d{1,9}) tokens from the",
     )
 )
-_REQUESTED = late_pattern(
+_REQUESTED = lazy_regex(
     r"context length is (?P<window>\d{1,9}) tokens[^0-9]{1,60}(?P<total>\d{1,9}) tokens \((?P<parts>[^)]{1,200})\)",
     re.I,
 )
-_OUTPUT_PART = late_pattern(r"(\d{1,9}) (?:tokens )?(?:in|for) the (?:completion|output)", re.I)
+_OUTPUT_PART = lazy_regex(r"(\d{1,9}) (?:tokens )?(?:in|for) the (?:completion|output)", re.I)
 _LIMIT = r"max(?:_completion|_output|_new)?_?(?:tokens|OutputTokens)"
 _MODELS_MOST = tuple(
-    late_pattern(pattern, re.I)
+    lazy_regex(pattern, re.I)
     for pattern in (
         rf"{_LIMIT}`?: \d{{1,9}} > {_N}",
         rf"{_LIMIT}[^.]{{0,60}}\.[^.]{{0,40}}supports at most {_N}",
@@ -36,7 +36,7 @@ _MODELS_MOST = tuple(
         rf"{_LIMIT}`?[^.]{{0,40}} exceeds (?:the |its )?(?:maximum|limit)(?: of)? {_N}",
     )
 )
-_EXCLUSIVE = late_pattern(rf"{_LIMIT}[^.]{{0,120}}\(inclusive\) to (\d{{1,9}}) \(exclusive\)", re.I)
+_EXCLUSIVE = lazy_regex(rf"{_LIMIT}[^.]{{0,120}}\(inclusive\) to (\d{{1,9}}) \(exclusive\)", re.I)
 
 
 def output_room(message: str) -> int | None:

@@ -1,4 +1,4 @@
-"""Conversation files: a conversation as JSON, with recorded response bodies as the assistant's turns.
+"""ConversationFile files: a conversation as JSON, with recorded response bodies as the assistant's turns.
 
     {"system"?, "tools"?: [{"name", "description", "parameters"}],
      "turns": [{"user": TEXT or [{"text"} | {"image": PATH}]}
@@ -29,7 +29,7 @@ from tui.wires.registry import wire_named
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ResponsePlace:
+class RecordedResponse:
     """Where a recorded response came from, as the file says it."""
 
     wire: WireName
@@ -37,12 +37,12 @@ class ResponsePlace:
     model: str
 
 
-PlaceLookup = Callable[[ResponsePlace], tuple[Origin, Quirks]]
+PlaceLookup = Callable[[RecordedResponse], tuple[Origin, Quirks]]
 """The stamp of such a response, and how its server differs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Conversation:
+class ConversationFile:
     """A conversation file, read."""
 
     system: str
@@ -50,7 +50,7 @@ class Conversation:
     turns: tuple[Turn, ...]
 
 
-def read_conversation(path: Path, lookup: PlaceLookup) -> Conversation:
+def read_conversation(path: Path, lookup: PlaceLookup) -> ConversationFile:
     """Read a conversation file; what is wrong with it is a UsageError that says where."""
     root = _object(_read(path), f"`{path}`")
     reader = _Reader(path.parent, lookup)
@@ -59,7 +59,7 @@ def read_conversation(path: Path, lookup: PlaceLookup) -> Conversation:
         raise UsageError(f"`{path}` has no list of turns", advice='Write {"turns": [{"user": "Hello"}]}.')
     for number, entry in enumerate(turns, 1):
         reader.take(_object(entry, f"turn {number}"), number)
-    return Conversation(
+    return ConversationFile(
         system=text(root, "system"),
         tools=tuple(_tool(entry) for entry in children(root, "tools")),
         turns=tuple(reader.finished()),
@@ -147,7 +147,7 @@ class _Reader:
             raise UsageError(
                 f"turn {number}: there is no wire `{text(entry, 'wire')}`", advice=f"The wires are {known}."
             ) from None
-        place = ResponsePlace(wire=wire_name, provider=text(entry, "provider"), model=text(entry, "model"))
+        place = RecordedResponse(wire=wire_name, provider=text(entry, "provider"), model=text(entry, "model"))
         origin, quirks = self.lookup(place)
         return decoded(self._bytes(text(entry, "file"), number), f"m{number}", origin, quirks)
 

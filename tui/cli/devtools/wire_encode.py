@@ -17,7 +17,7 @@ from tui.catalog.plan import unsaid_level
 from tui.catalog.plan_settings import PLAN_KEYS
 from tui.catalog.provider_rows import user_provider
 from tui.catalog.quirks import Quirks
-from tui.cli.devtools.conversation_file import Conversation, ResponsePlace, read_conversation
+from tui.cli.devtools.conversation_file import ConversationFile, RecordedResponse, read_conversation
 from tui.cli.known_keys import known_keys
 from tui.cli.messages import tell
 from tui.cli.user_catalog import say, user_catalog
@@ -27,10 +27,10 @@ from tui.domain.messages import Message, Origin, Turn, WireName
 from tui.domain.printable import json_escaped
 from tui.domain.request import ChatRequest
 from tui.domain.thinking import ModelSpec
-from tui.engine.planner import CataloguePlanner
+from tui.engine.planner import RequestPlanner
 from tui.engine.ports import Ask, Target
 from tui.engine.settings import EngineSettings
-from tui.engine.token_meter import CalibratedScales
+from tui.engine.token_meter import TokenMeter
 from tui.providers.http.address import joined
 from tui.providers.http.request import public_headers
 from tui.providers.keys.lookup import Keys
@@ -118,13 +118,13 @@ class Stamps:
     asked_provider: str | None
     remarks: list[str] = field(default_factory=list)
 
-    def of(self, place: ResponsePlace) -> tuple[Origin, Quirks]:
+    def of(self, place: RecordedResponse) -> tuple[Origin, Quirks]:
         """The stamp of a response, and how its server differs."""
         provider = self._provider(place)
         facts = facts_on(self.catalog.find(provider.id, place.model), place.wire)
         return stamp(provider, facts), effective_quirks(provider, facts)
 
-    def _provider(self, place: ResponsePlace) -> ProviderFacts:
+    def _provider(self, place: RecordedResponse) -> ProviderFacts:
         known = self.catalog.providers()
         if place.provider in known:
             return known[place.provider]
@@ -166,7 +166,7 @@ class Goal:
     quirks: Quirks
 
 
-def _goal(name: str, stamps: Stamps, conversation: Conversation) -> Goal:
+def _goal(name: str, stamps: Stamps, conversation: ConversationFile) -> Goal:
     if stamps.asked_provider is None:
         spec = parse_spec(name, stamps.catalog)
     else:
@@ -202,7 +202,7 @@ def _field_for(turns: Sequence[Turn]) -> str:
     return "reasoning_details" if sealed else "reasoning_content"
 
 
-def _request(conversation: Conversation, goal: Goal, settings: EngineSettings, name: str) -> ChatRequest:
+def _request(conversation: ConversationFile, goal: Goal, settings: EngineSettings, name: str) -> ChatRequest:
     """The request as the engine makes it; ``name`` stands for the session."""
     place = replace(goal.provider, wire=goal.facts.wire, quirks=goal.quirks, wire_quirks={})
     facts = replace(goal.facts, quirks={})
@@ -214,7 +214,7 @@ def _request(conversation: Conversation, goal: Goal, settings: EngineSettings, n
         settings=replace(settings, system=conversation.system or settings.system),
         tools=conversation.tools if settings.tools and facts.tools else (),
     )
-    return CataloguePlanner(Catalog(), CalibratedScales()).request(ask)
+    return RequestPlanner(Catalog(), TokenMeter()).request(ask)
 
 
 def _unanswering(turns: Sequence[Turn]) -> Iterable[str]:

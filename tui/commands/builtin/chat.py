@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tui.commands.context import CommandContext, Copy, View
-from tui.commands.registry import Argument, Command, Group, Place
+from tui.commands.registry import Argument, Command, CommandScope, Group
 from tui.domain.errors import UsageError
 
 COPIES = {
@@ -156,7 +156,7 @@ COMMANDS = (
         group=Group.CHAT,
         run=_retry,
         keys=("r",),
-        place=Place.TRANSCRIPT,
+        place=CommandScope.TRANSCRIPT,
         argument=Argument(words="[NAME/LEVEL]", complete=_model_names),
         example="/retry",
     ),
@@ -167,7 +167,7 @@ COMMANDS = (
         group=Group.CHAT,
         run=_retry_with,
         keys=("R",),
-        place=Place.TRANSCRIPT,
+        place=CommandScope.TRANSCRIPT,
     ),
     Command(
         id="chat.edit",
@@ -177,7 +177,7 @@ COMMANDS = (
         group=Group.CHAT,
         run=_edit,
         keys=("e",),
-        place=Place.TRANSCRIPT,
+        place=CommandScope.TRANSCRIPT,
         example="/edit",
     ),
     Command(
@@ -188,7 +188,7 @@ COMMANDS = (
         group=Group.CHAT,
         run=_fork,
         keys=("f",),
-        place=Place.TRANSCRIPT,
+        place=CommandScope.TRANSCRIPT,
         example="/fork",
     ),
     Command(
@@ -199,7 +199,7 @@ COMMANDS = (
         group=Group.CHAT,
         run=_branch,
         keys=("b",),
-        place=Place.TRANSCRIPT,
+        place=CommandScope.TRANSCRIPT,
         argument=Argument(words="[next|previous]", complete=_branches),
         example="/branch previous",
     ),
@@ -230,7 +230,7 @@ COMMANDS = (
         group=Group.CHAT,
         run=_copy_answer,
         keys=("y",),
-        place=Place.TRANSCRIPT,
+        place=CommandScope.TRANSCRIPT,
     ),
     Command(
         id="copy.with_thinking",
@@ -239,7 +239,7 @@ COMMANDS = (
         group=Group.CHAT,
         run=_copy_with_thinking,
         keys=("Y",),
-        place=Place.TRANSCRIPT,
+        place=CommandScope.TRANSCRIPT,
     ),
     Command(
         id="composer.attach",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tui.commands.context import CommandContext, View
-from tui.commands.registry import Argument, Command, Group, Place
+from tui.commands.registry import Argument, Command, CommandScope, Group
 from tui.domain.counting import count
 from tui.domain.errors import UsageError
 from tui.domain.usage import Certainty
@@ -93,7 +93,7 @@ COMMANDS = (
         group=Group.CONTEXT,
         run=_inspect,
         keys=("i",),
-        place=Place.TRANSCRIPT,
+        place=CommandScope.TRANSCRIPT,
         palette=False,
     ),
     Command(

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from tui.catalog.model_spec import parse_asked, require_asked, split_asked
 from tui.commands.context import CommandContext, View
-from tui.commands.registry import Argument, Command, Group, Place
+from tui.commands.registry import Argument, Command, CommandScope, Group
 from tui.domain.counting import count
 from tui.domain.errors import UsageError
 
@@ -127,7 +127,7 @@ COMMANDS = (
         group=Group.MODEL,
         run=_next_level,
         keys=("shift+tab",),
-        place=Place.COMPOSER,
+        place=CommandScope.COMPOSER,
     ),
     Command(
         id="thinking.down",

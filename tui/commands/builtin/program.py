@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tui.commands.context import CommandContext, Step, View
-from tui.commands.registry import Command, Group, Place, Run
+from tui.commands.registry import Command, CommandScope, Group, Run
 
 
 async def _palette(context: CommandContext, _: str) -> None:
@@ -63,13 +63,15 @@ def _shift(columns: int) -> Run:
     return run
 
 
-def _move(id_: str, title: str, keys: tuple[str, ...], run: Run, place: Place = Place.ANYWHERE) -> Command:
+def _move(
+    id_: str, title: str, keys: tuple[str, ...], run: Run, place: CommandScope = CommandScope.ANYWHERE
+) -> Command:
     return Command(
         id=id_, title=title, help=title + ".", group=Group.VIEW, run=run, keys=keys, place=place, palette=False
     )
 
 
-def _owned(id_: str, title: str, help_: str, keys: tuple[str, ...], place: Place) -> Command:
+def _owned(id_: str, title: str, help_: str, keys: tuple[str, ...], place: CommandScope) -> Command:
     return Command(
         id=id_,
         title=title,
@@ -90,14 +92,14 @@ COMMANDS = (
         "Send",
         "Send the message; while one is answered it is queued. With an empty composer: send a queue that was stopped.",
         ("enter",),
-        Place.COMPOSER,
+        CommandScope.COMPOSER,
     ),
     _owned(
         "composer.newline",
         "New line",
         "Begin a new line. Shift+enter and alt+enter do too where the terminal reports them.",
         ("ctrl+j", "shift+enter", "alt+enter"),
-        Place.COMPOSER,
+        CommandScope.COMPOSER,
     ),
     _owned(
         "composer.escape",
@@ -106,24 +108,26 @@ COMMANDS = (
         "composer, end an edit, put queued prompts back into the draft. Never quits. "
         "Twice on an empty composer: edit the last prompt.",
         ("escape",),
-        Place.ANYWHERE,
+        CommandScope.ANYWHERE,
     ),
     _owned(
         "program.interrupt",
         "Copy, stop, clear, quit",
         "Copy the selection; else stop streaming; else clear the draft (↑ recalls it); else press again to quit.",
         ("ctrl+c",),
-        Place.ANYWHERE,
+        CommandScope.ANYWHERE,
     ),
     _owned(
         "composer.up",
         "Earlier prompt",
         "On the first line: the prompt before. With an empty composer: take the last queued prompt back.",
         ("up",),
-        Place.COMPOSER,
+        CommandScope.COMPOSER,
     ),
-    _owned("composer.down", "Later prompt", "On the last line: the prompt after.", ("down",), Place.COMPOSER),
-    _owned("block.fold", "Fold", "Open or close the block under the cursor.", ("space", "enter"), Place.TRANSCRIPT),
+    _owned("composer.down", "Later prompt", "On the last line: the prompt after.", ("down",), CommandScope.COMPOSER),
+    _owned(
+        "block.fold", "Fold", "Open or close the block under the cursor.", ("space", "enter"), CommandScope.TRANSCRIPT
+    ),
     Command(
         id="program.palette",
         title="Command palette",
@@ -153,15 +157,15 @@ COMMANDS = (
     ),
     _move("view.page_up", "Page up", ("pageup",), _scroll("page_up")),
     _move("view.page_down", "Page down", ("pagedown",), _scroll("page_down")),
-    _move("view.half_up", "Half a page up", ("ctrl+u",), _scroll("half_up"), Place.TRANSCRIPT),
-    _move("view.half_down", "Half a page down", ("ctrl+d",), _scroll("half_down"), Place.TRANSCRIPT),
+    _move("view.half_up", "Half a page up", ("ctrl+u",), _scroll("half_up"), CommandScope.TRANSCRIPT),
+    _move("view.half_down", "Half a page down", ("ctrl+d",), _scroll("half_down"), CommandScope.TRANSCRIPT),
     _move("view.line_up", "Line up", ("shift+up",), _scroll("up")),
     _move("view.line_down", "Line down", ("shift+down",), _scroll("down")),
     _move("view.follow", "Follow the answer", ("ctrl+end",), _scroll("end")),
     _move("view.top", "To the beginning", ("ctrl+home",), _scroll("home")),
     _move("cursor.up", "Message cursor up", ("alt+up",), _cursor(-1)),
     _move("cursor.down", "Message cursor down", ("alt+down",), _cursor(1)),
-    _move("cursor.next", "Next block", ("j",), _cursor(1), Place.TRANSCRIPT),
+    _move("cursor.next", "Next block", ("j",), _cursor(1), CommandScope.TRANSCRIPT),
     Command(
         id="code.sideways",
         title="Long lines of code",
@@ -169,11 +173,11 @@ COMMANDS = (
         group=Group.VIEW,
         run=_shift(0),
         keys=("w",),
-        place=Place.TRANSCRIPT,
+        place=CommandScope.TRANSCRIPT,
     ),
-    _move("code.left", "Code to the left", ("left",), _shift(-8), Place.TRANSCRIPT),
-    _move("code.right", "Code to the right", ("right",), _shift(8), Place.TRANSCRIPT),
-    _move("cursor.previous", "Previous block", ("k",), _cursor(-1), Place.TRANSCRIPT),
+    _move("code.left", "Code to the left", ("left",), _shift(-8), CommandScope.TRANSCRIPT),
+    _move("code.right", "Code to the right", ("right",), _shift(8), CommandScope.TRANSCRIPT),
+    _move("cursor.previous", "Previous block", ("k",), _cursor(-1), CommandScope.TRANSCRIPT),
     Command(
         id="program.help",
         slash="help",

@@ -8,14 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from tui.domain.lazy_regex import late_pattern
-from tui.providers.demo.requests import Heard
+from tui.domain.lazy_regex import lazy_regex
+from tui.providers.demo.requests import ParsedRequest
 from tui.providers.demo.script import Call, Piece, Say, Think
 from tui.wires.json_text import dumps
 
-_MAKE = late_pattern(r"\bmake a bug\b", re.I)
-_FIX = late_pattern(r"\bfix the bug\b", re.I)
-_PLACE = late_pattern(r"^([^\s:]+\.py):\d+: ", re.M)
+_MAKE = lazy_regex(r"\bmake a bug\b", re.I)
+_FIX = lazy_regex(r"\bfix the bug\b", re.I)
+_PLACE = lazy_regex(r"^([^\s:]+\.py):\d+: ", re.M)
 _MADE = ("sums.py", "test_sums.py", "NOTES.md", "prices.py", "names.py")
 _WRONG, _RIGHT = "return first - second", "return first + second"
 _FILES: Mapping[str, str] = {
@@ -31,7 +31,7 @@ _FILES: Mapping[str, str] = {
 _TESTS = "python3 -B -m unittest -q"
 
 
-def errand(heard: Heard) -> tuple[Piece, ...] | None:
+def errand(heard: ParsedRequest) -> tuple[Piece, ...] | None:
     """The next step of an errand that was asked for; None when none was, or without the tools for it."""
     for phrase, needed, steps in (
         (_MAKE, {"write_file"}, (_make, _made)),

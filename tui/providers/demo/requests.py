@@ -13,7 +13,7 @@ Json = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class ParsedRequest:
     """A request, understood."""
 
     prompts: tuple[str, ...]
@@ -45,9 +45,9 @@ class _Ear:
             self.prompts.append(words)
             self.results, self.missing = [], None
 
-    def heard(self, *, system: str, tools: Mapping[str, Json], thinks: bool) -> Heard:
+    def heard(self, *, system: str, tools: Mapping[str, Json], thinks: bool) -> ParsedRequest:
         refusal = Refusal(400, "invalid_request_error", self.missing) if self.missing and thinks else None
-        return Heard(
+        return ParsedRequest(
             prompts=tuple(self.prompts),
             system=system,
             tools=tools,
@@ -66,7 +66,7 @@ def words_of(value: object) -> str:
     return ""
 
 
-def hear_anthropic(body: Json) -> Heard:
+def hear_anthropic(body: Json) -> ParsedRequest:
     """Messages."""
     ear, thinks = _Ear(), text(body, "thinking", "type") in ("enabled", "adaptive")
     for at, message in enumerate(children(body, "messages")):
@@ -95,7 +95,7 @@ def _unsigned(blocks: Sequence[Json], at: int) -> str | None:
     return None
 
 
-def hear_responses(body: Json) -> Heard:
+def hear_responses(body: Json) -> ParsedRequest:
     """Responses: a call must follow the reasoning it came from, unchanged."""
     ear, open_reasoning = _Ear(), False
     for item in children(body, "input"):
@@ -118,7 +118,7 @@ def hear_responses(body: Json) -> Heard:
     return ear.heard(system=text(body, "instructions"), tools=tools, thinks=thinks)
 
 
-def hear_chat(body: Json) -> Heard:
+def hear_chat(body: Json) -> ParsedRequest:
     """Chat Completions, as the makers do that want ``reasoning_content`` back."""
     ear, system = _Ear(), []
     for message in children(body, "messages"):
@@ -136,7 +136,7 @@ def hear_chat(body: Json) -> Heard:
     return ear.heard(system="\n".join(system), tools=tools, thinks=thinks)
 
 
-def hear_gemini(body: Json) -> Heard:
+def hear_gemini(body: Json) -> ParsedRequest:
     """generateContent: the first call of a step needs its signature."""
     ear = _Ear()
     for content in children(body, "contents"):

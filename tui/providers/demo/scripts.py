@@ -8,14 +8,14 @@ from functools import cache
 from pathlib import Path
 
 from tui.domain.counting import count
-from tui.domain.lazy_regex import late_pattern
+from tui.domain.lazy_regex import lazy_regex
 from tui.providers.demo.errand import errand
-from tui.providers.demo.requests import Heard
+from tui.providers.demo.requests import ParsedRequest
 from tui.providers.demo.script import Break, Call, Piece, Refusal, Say, Script, Think
 from tui.wires.json_text import dumps
 from tui.wires.read import child
 
-_FILE_NAME = late_pattern(r"[\w./-]*\w\.\w{1,5}\b|\bREADME\b|\bLICENSE\b")
+_FILE_NAME = lazy_regex(r"[\w./-]*\w\.\w{1,5}\b|\bREADME\b|\bLICENSE\b")
 _TOPICS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\b(markdown|table|code|showcase|format)", re.I), "showcase"),
     (re.compile(r"\b(think|reason|puzzle|riddle|prove|why)", re.I), "thinking"),
@@ -27,7 +27,7 @@ _FOR_TOOLS = re.compile(
     r"\b(list|read|open)\b.*\b(files?|folder|directory|readme)\b|\b(make a|fix the) bug\b", re.I | re.S
 )
 _HARD = re.compile(r"\b(hard|deep|long|puzzle|riddle|prove)", re.I)
-_OVERFLOW_WISH = late_pattern(r"\berror overflow\b", re.I)
+_OVERFLOW_WISH = lazy_regex(r"\berror overflow\b", re.I)
 _OVERFLOW = "prompt is too long: 204857 tokens > 200000 maximum"
 _REFUSALS: Mapping[str, tuple[Refusal, int]] = {
     "429": (Refusal(429, "rate_limit_error", "This demo request is limited, as asked.", {"retry-after": "3"}), 1),
@@ -43,7 +43,7 @@ _WISH_LENGTH = 200
 """Trouble is asked for in a few words at the end of a prompt; what is quoted before them asks for nothing."""
 
 
-def script_for(heard: Heard, *, attempt: int) -> Script:
+def script_for(heard: ParsedRequest, *, attempt: int) -> Script:
     """The answer to a request; ``attempt`` counts how often exactly this request came."""
     asked = heard.prompt.lower()
     script = (None if _asks_for_summary(heard) else _mishap(asked, attempt)) or Script(pieces=_pieces(heard))
@@ -56,7 +56,7 @@ def script_for(heard: Heard, *, attempt: int) -> Script:
     return Script(script.pieces, script.refusal, 8.0) if re.search(r"\bslow(ly)?\b", asked) else script
 
 
-def counted_as(heard: Heard) -> str | None:
+def counted_as(heard: ParsedRequest) -> str | None:
     """What attempts are counted by where that is not the request itself.
 
     A request that was compressed is another one, but it still comes after the one that was too long.
@@ -87,7 +87,7 @@ def _after(word: str) -> Script:
     return Script((Think("It works this time. "), Say(_page("recovered").replace("{word}", word))))
 
 
-def _pieces(heard: Heard) -> tuple[Piece, ...]:
+def _pieces(heard: ParsedRequest) -> tuple[Piece, ...]:
     asked = heard.prompt
     if re.search(r"\btitle\b", asked[:400], re.I) and len(asked) > 60:
         return (Say("A walk through ponder"),)
@@ -106,12 +106,12 @@ def _pieces(heard: Heard) -> tuple[Piece, ...]:
     return (Think(thinking.replace("{asked}", " ".join(asked.split())[:80])), Say(_page(topic)))
 
 
-def _asks_for_summary(heard: Heard) -> bool:
+def _asks_for_summary(heard: ParsedRequest) -> bool:
     own_words = "" if "<summary>" in heard.prompt else heard.prompt[:600]
     return not heard.tools and bool(re.search(r"summar", heard.system + own_words, re.I))
 
 
-def _calls(heard: Heard) -> tuple[Call, ...]:
+def _calls(heard: ParsedRequest) -> tuple[Call, ...]:
     asked, calls = heard.prompt, []
     if re.search(r"\b(list|files|folder|directory|ls)\b", asked, re.I) and (name := _tool(heard, "list", "glob")):
         calls.append(Call(name, _arguments(heard, name, ".")))
@@ -125,11 +125,11 @@ def _calls(heard: Heard) -> tuple[Call, ...]:
     return tuple(calls)
 
 
-def _tool(heard: Heard, *words: str) -> str | None:
+def _tool(heard: ParsedRequest, *words: str) -> str | None:
     return next((name for word in words for name in heard.tools if word in name), None)
 
 
-def _arguments(heard: Heard, tool: str, value: str) -> str:
+def _arguments(heard: ParsedRequest, tool: str, value: str) -> str:
     """The value for the first parameter that is required, or the first at all."""
     schema = heard.tools[tool]
     required, known = schema.get("required"), list(child(schema, "properties"))
@@ -137,7 +137,7 @@ def _arguments(heard: Heard, tool: str, value: str) -> str:
     return dumps({names[0]: value}) if names else "{}"
 
 
-def _report(heard: Heard) -> str:
+def _report(heard: ParsedRequest) -> str:
     parts = []
     for number, result in enumerate(heard.results, 1):
         lines = result.strip().splitlines()
@@ -147,7 +147,7 @@ def _report(heard: Heard) -> str:
     return "\n\n".join(parts) + "\n\n" + _page("after-tools")
 
 
-def _summary(heard: Heard) -> str:
+def _summary(heard: ParsedRequest) -> str:
     said = [" ".join(prompt.split())[:120] for prompt in heard.prompts[-12:]]
     return "The user explored the demo. Said so far:\n" + "\n".join(f"- {words}" for words in said)
 

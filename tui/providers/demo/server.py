@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from tui.domain.errors import ProviderError
 from tui.domain.fast_dataclass import dataclass
-from tui.providers.demo.requests import Heard, hear_anthropic, hear_chat, hear_gemini, hear_responses
+from tui.providers.demo.requests import ParsedRequest, hear_anthropic, hear_chat, hear_gemini, hear_responses
 from tui.providers.demo.responses import AnthropicSpeaker, ChatSpeaker, GeminiSpeaker, ResponsesSpeaker, Speaker
 from tui.providers.demo.script import Bill, Break, Call, Piece, Refusal, Say, Script, Think, tokens
 from tui.providers.demo.scripts import counted_as, script_for
@@ -29,7 +29,7 @@ THOUGHT_S = 0.25
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    hear: Callable[[Mapping[str, object]], Heard]
+    hear: Callable[[Mapping[str, object]], ParsedRequest]
     speaker: Callable[[str, str], Speaker]
 
 

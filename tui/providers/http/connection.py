@@ -12,7 +12,7 @@ from tui.providers.http.request import HttpRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Way:
+class Route:
     """The way to a server, for sentences about it."""
 
     address: Address
@@ -34,7 +34,7 @@ class Way:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Head:
+class ResponseHead:
     """An answer whose body is still to come."""
 
     status: int
@@ -45,10 +45,10 @@ class Head:
     """Let go of the body; the line can be used again when it was read to its end."""
 
 
-class Line(Protocol):
+class Connection(Protocol):
     """One exchange at a time with one server. What goes wrong comes out as one of ``foreign()``."""
 
-    async def send(self, request: HttpRequest) -> Head:
+    async def send(self, request: HttpRequest) -> ResponseHead:
         """Send a request and wait for the head of its answer."""
         ...
 
@@ -61,7 +61,7 @@ class Line(Protocol):
         ...
 
 
-def foreign() -> tuple[type[Exception], ...]:
+def transport_errors() -> tuple[type[Exception], ...]:
     """Everything that lines were seen to raise; ``ValueError`` has the encoding and internationalised-name errors.
 
     For an ``except``, which asks for it when there is something to catch: a library that is not loaded raised nothing.

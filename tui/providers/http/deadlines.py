@@ -44,11 +44,11 @@ Waiting = asyncio.Future[Exception | None]
 """A wait for bytes: ends with None when they came, with the exception to raise when a deadline did."""
 
 
-class Over(Exception):
+class DeadlineExceeded(Exception):
     """The wire's own end was seen and nothing more came: the answer is complete."""
 
 
-class Patience:
+class Deadlines:
     """The deadlines of one attempt, from the moment its head has come.
 
     One timer serves all waits: bytes and meaning only ever move a deadline later, so a timer set for the nearest one
@@ -131,7 +131,7 @@ class Patience:
                 ErrorKind.NETWORK, f"This machine slept: the connection to {self._server} is gone.", code=RESUMED
             )
         if why == "end":
-            return Over()
+            return DeadlineExceeded()
         if why == "total":
             return ProviderError(
                 ErrorKind.TIMEOUT, f"{self._server} was not done after {limits.total_s / 60:g} min.", retryable=False

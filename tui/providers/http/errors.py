@@ -8,13 +8,13 @@ import ssl
 from collections.abc import Iterator
 
 from tui.domain.errors import ErrorKind, ProviderError
-from tui.providers.http.connection import Way
+from tui.providers.http.connection import Route
 from tui.providers.http.httpx_import import httpx
 
 _UNREACHABLE = {errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN, errno.EHOSTDOWN}
 
 
-def translated(fault: BaseException, way: Way, *, progress: str) -> ProviderError:
+def translate_error(fault: BaseException, way: Route, *, progress: str) -> ProviderError:
     """A ProviderError for any of ``foreign()``; ``progress`` says how far it had come."""
     if isinstance(fault, httpx.RemoteProtocolError):
         return _not_http(fault, way, progress)
@@ -38,7 +38,7 @@ _BROKEN: tuple[tuple[type[BaseException], ErrorKind, str], ...] = (
 )
 
 
-def _not_sendable(way: Way, why: str) -> ProviderError:
+def _not_sendable(way: Route, why: str) -> ProviderError:
     return ProviderError(
         ErrorKind.INVALID_REQUEST,
         f"The request to {way.server} could not be sent: {why}.",
@@ -46,20 +46,20 @@ def _not_sendable(way: Way, why: str) -> ProviderError:
     )
 
 
-def _not_http(fault: BaseException, way: Way, progress: str) -> ProviderError:
+def _not_http(fault: BaseException, way: Route, progress: str) -> ProviderError:
     if "buffer" in str(fault).lower() or "too long" in str(fault).lower():
         return ProviderError(ErrorKind.TOO_LARGE, f"{way.server} sent headers of an absurd size.")
     return ProviderError(ErrorKind.NETWORK, f"{way.server} broke off {progress}.")
 
 
-def _not_connected(fault: BaseException, way: Way) -> ProviderError:
+def _not_connected(fault: BaseException, way: Route) -> ProviderError:
     for cause in _causes(fault):
         if isinstance(cause, ssl.SSLCertVerificationError):
             return _not_trusted(cause, way)
     return ProviderError(ErrorKind.CONNECT, _why_not(fault, way), advice=way.advice)
 
 
-def _why_not(fault: BaseException, way: Way) -> str:
+def _why_not(fault: BaseException, way: Route) -> str:
     if isinstance(fault, httpx.ConnectTimeout):
         return f"No connection to {way.server} in time."
     for cause in _causes(fault):
@@ -74,7 +74,7 @@ def _why_not(fault: BaseException, way: Way) -> str:
     return f"No connection to {way.server}."
 
 
-def _not_trusted(fault: ssl.SSLCertVerificationError, way: Way) -> ProviderError:
+def _not_trusted(fault: ssl.SSLCertVerificationError, way: Route) -> ProviderError:
     # OpenSSL's own short phrase, such as "certificate has expired"; it holds nothing of ours.
     reason = fault.verify_message or "its certificate is not trusted"
     return ProviderError(

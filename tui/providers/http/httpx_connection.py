@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import SplitResult
 
-from tui.providers.http.connection import Head
+from tui.providers.http.connection import ResponseHead
 from tui.providers.http.deadlines import Limits
 from tui.providers.http.httpx_import import httpx
 from tui.providers.http.request import HttpRequest
 
 
-class HttpLine:
+class HttpxConnection:
     """Implements ``Line``."""
 
     def __init__(self, limits: Limits, proxy: SplitResult | None, tls: ssl.SSLContext | None) -> None:
@@ -32,7 +32,7 @@ class HttpLine:
             limits=httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=30.0),
         )
 
-    async def send(self, request: HttpRequest) -> Head:
+    async def send(self, request: HttpRequest) -> ResponseHead:
         """Send a request and wait for the head of its answer."""
         outgoing = self._client.build_request(
             request.method, request.url, headers=request.headers, content=request.body
@@ -40,7 +40,9 @@ class HttpLine:
         outgoing.headers["accept-encoding"] = "identity"
         response = await self._client.send(outgoing, stream=True)
         headers: Mapping[str, str] = {name.lower(): value for name, value in response.headers.items()}
-        return Head(status=response.status_code, headers=headers, body=_stream_of(response), aclose=response.aclose)
+        return ResponseHead(
+            status=response.status_code, headers=headers, body=_stream_of(response), aclose=response.aclose
+        )
 
     def had_been_closed(self, fault: Exception) -> bool:
         """A reset or a silent end before the head came."""

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import replace
 
 from tui.domain.fast_dataclass import dataclass
-from tui.providers.http.connection import Head
+from tui.providers.http.connection import ResponseHead
 from tui.providers.http.request import HttpRequest
 
 
@@ -23,16 +23,18 @@ InProcess = Callable[[HttpRequest], Awaitable[HttpAnswer]]
 """A server that lives in this process."""
 
 
-class InProcessLine:
+class InProcessConnection:
     """Implements ``Line``."""
 
     def __init__(self, server: InProcess) -> None:
         self._server = server
 
-    async def send(self, request: HttpRequest) -> Head:
+    async def send(self, request: HttpRequest) -> ResponseHead:
         """Header names arrive in lower case, as HTTP libraries hand them over."""
         answer = await self._server(replace(request, headers=_lower(request.headers)))
-        return Head(status=answer.status, headers=_lower(answer.headers), body=answer.body, aclose=answer.body.aclose)
+        return ResponseHead(
+            status=answer.status, headers=_lower(answer.headers), body=answer.body, aclose=answer.body.aclose
+        )
 
     def had_been_closed(self, fault: Exception) -> bool:
         """There is nothing to close."""

@@ -10,8 +10,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterable
 
-from tui.providers.http.connection import foreign
-from tui.providers.http.deadlines import Patience, Waiting
+from tui.providers.http.connection import transport_errors
+from tui.providers.http.deadlines import Deadlines, Waiting
 
 MOST_AHEAD = 256 * 1024
 """Bytes held for a caller that is busy elsewhere; the server is not read from beyond that."""
@@ -20,7 +20,7 @@ MOST_AHEAD = 256 * 1024
 class ReadAhead:
     """One body. ``take`` until None, then ``aclose``; both from one task at a time."""
 
-    def __init__(self, stream: AsyncIterable[bytes], patience: Patience) -> None:
+    def __init__(self, stream: AsyncIterable[bytes], patience: Deadlines) -> None:
         self._stream = stream
         self._patience = patience
         self._loop = asyncio.get_running_loop()
@@ -75,7 +75,7 @@ class ReadAhead:
                 if self._size > MOST_AHEAD:
                     self._taken.clear()
                     await self._taken.wait()
-        except foreign() as fault:
+        except transport_errors() as fault:
             return fault
         return None
 

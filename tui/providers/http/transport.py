@@ -18,9 +18,9 @@ from tui.domain.counting import count
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.printable import one_line
 from tui.providers.http.address import Address, checked, proxy_for, proxy_name
-from tui.providers.http.connection import Head, Line, Way, foreign
-from tui.providers.http.deadlines import Limits, Over, Patience
-from tui.providers.http.in_process import InProcess, InProcessLine
+from tui.providers.http.connection import Connection, ResponseHead, Route, transport_errors
+from tui.providers.http.deadlines import DeadlineExceeded, Deadlines, Limits
+from tui.providers.http.in_process import InProcess, InProcessConnection
 from tui.providers.http.read_ahead import ReadAhead
 from tui.providers.http.request import HttpRequest
 from tui.providers.redaction import quiet_http_loggers
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 class HttpResponse:
     """An answer whose head has come."""
 
-    def __init__(self, head: Head, way: Way, limits: Limits) -> None:
+    def __init__(self, head: ResponseHead, way: Route, limits: Limits) -> None:
         self.status = head.status
         self.headers = head.headers
         self.ended = False
         """The body came to its end: the connection is clean."""
-        self.patience = Patience(limits, way.server)
+        self.patience = Deadlines(limits, way.server)
         self._ahead = ReadAhead(head.body, self.patience)
         self._way = way
         self._limits = limits
@@ -65,9 +65,9 @@ class HttpResponse:
     async def _next_raw(self) -> bytes | None:
         try:
             raw = await self._ahead.take()
-        except Over:
+        except DeadlineExceeded:
             return None
-        except foreign() as fault:
+        except transport_errors() as fault:
             progress = f"after {count(self.received, 'byte')}" if self.received else "before the answer began"
             raise _translated(fault, self._way, progress=progress) from None
         self.ended = raw is None
@@ -111,7 +111,7 @@ class Transport:
         self._environ = environ
         self._in_process = dict(in_process or {})
         self._plain_http = frozenset({*plain_http, *self._in_process})
-        self._idle: dict[str, Line] = {}
+        self._idle: dict[str, Connection] = {}
         self._tls: ssl.SSLContext | None = None
 
     def get_ready(self, url: str) -> None:
@@ -125,7 +125,7 @@ class Transport:
         limits = limits or self._limits
         address = checked(request.url, plain_http=self._plain_http, allow_http=limits.allow_http)
         proxy = self._proxy(address)
-        way = Way(address=address, proxy=proxy_name(proxy) if proxy else None)
+        way = Route(address=address, proxy=proxy_name(proxy) if proxy else None)
         place = f"{address.secure}:{address.name}:{way.proxy}"
         line, head = await self._send_once_or_twice(place, request, way, limits)
         answer = HttpResponse(head, way, limits)
@@ -141,8 +141,8 @@ class Transport:
                 await self._put_back(place, line, head, clean=clean)
 
     async def _send_once_or_twice(
-        self, place: str, request: HttpRequest, way: Way, limits: Limits
-    ) -> tuple[Line, Head]:
+        self, place: str, request: HttpRequest, way: Route, limits: Limits
+    ) -> tuple[Connection, ResponseHead]:
         """A kept connection may have been closed just now: then, and only then, once more on a fresh one."""
         kept = self._idle.pop(place, None)
         if kept is not None:
@@ -151,7 +151,9 @@ class Transport:
         fresh = await self._line(way, limits)
         return fresh, await self._send(fresh, request, way, limits, kept=False)
 
-    async def _send(self, line: Line, request: HttpRequest, way: Way, limits: Limits, *, kept: bool) -> Head:
+    async def _send(
+        self, line: Connection, request: HttpRequest, way: Route, limits: Limits, *, kept: bool
+    ) -> ResponseHead:
         header_s = limits.private_header_s if way.address.private else limits.header_s
         sent = False
         try:
@@ -161,7 +163,7 @@ class Transport:
                 return head
         except TimeoutError:
             raise ProviderError(ErrorKind.TIMEOUT, f"No response from {way.server} in {header_s:g} s.") from None
-        except foreign() as fault:
+        except transport_errors() as fault:
             if kept and line.had_been_closed(fault):
                 raise _KeptConnectionGone from None
             error = _translated(fault, way, progress="before the answer began")
@@ -175,16 +177,16 @@ class Transport:
     def _proxy(self, address: Address) -> SplitResult | None:
         return None if address.host in self._in_process else proxy_for(address, self._environ)
 
-    async def _line(self, way: Way, limits: Limits) -> Line:
+    async def _line(self, way: Route, limits: Limits) -> Connection:
         server = self._in_process.get(way.address.host)
         if server is not None:
-            return InProcessLine(server)
+            return InProcessConnection(server)
         try:
-            from tui.providers.http.httpx_connection import HttpLine
+            from tui.providers.http.httpx_connection import HttpxConnection
 
             tls = await self._context() if way.address.secure else None
-            return HttpLine(limits, self._proxy(way.address), tls)
-        except foreign() as fault:
+            return HttpxConnection(limits, self._proxy(way.address), tls)
+        except transport_errors() as fault:
             raise _translated(fault, way, progress="before the answer began") from None
 
     async def _context(self) -> ssl.SSLContext:
@@ -201,10 +203,10 @@ class Transport:
                 ) from None
         return self._tls
 
-    async def _put_back(self, place: str, line: Line, head: Head, *, clean: bool) -> None:
+    async def _put_back(self, place: str, line: Connection, head: ResponseHead, *, clean: bool) -> None:
         try:
             await head.aclose()
-        except foreign():
+        except transport_errors():
             clean = False
         if clean and place not in self._idle:
             self._idle[place] = line
@@ -221,7 +223,7 @@ class _KeptConnectionGone(Exception):
     """The server had closed the connection we kept."""
 
 
-async def _name_issuer(error: ProviderError, way: Way) -> None:
+async def _name_issuer(error: ProviderError, way: Route) -> None:
     """Say whose certificate it was, so that a company's own inspection is recognised."""
     from tui.providers.http.certificate_issuer import issuer_of
 
@@ -231,10 +233,10 @@ async def _name_issuer(error: ProviderError, way: Way) -> None:
         error.args = (error.message,)
 
 
-async def _closed(line: Line) -> None:
+async def _closed(line: Connection) -> None:
     try:
         await line.aclose()
-    except foreign():
+    except transport_errors():
         return
 
 
@@ -244,13 +246,13 @@ def _inflate(encoding: str) -> Inflate:
     return Inflate(encoding)
 
 
-def _translated(fault: Exception, way: Way, *, progress: str) -> ProviderError:
-    from tui.providers.http.errors import translated
+def _translated(fault: Exception, way: Route, *, progress: str) -> ProviderError:
+    from tui.providers.http.errors import translate_error
 
-    return translated(fault, way, progress=progress)
+    return translate_error(fault, way, progress=progress)
 
 
-def _refuse_redirect(answer: HttpResponse, way: Way) -> None:
+def _refuse_redirect(answer: HttpResponse, way: Route) -> None:
     if not 300 <= answer.status < 400:
         return
     target = answer.headers.get("location", "")

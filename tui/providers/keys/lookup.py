@@ -15,12 +15,12 @@ from urllib.parse import urlsplit
 from tui.catalog.facts import AuthStyle, ProviderFacts
 from tui.domain.errors import ConfigError, ErrorKind, ProviderError
 from tui.domain.fast_dataclass import dataclass
-from tui.domain.lazy_regex import late_pattern
+from tui.domain.lazy_regex import lazy_regex
 from tui.providers.keys.secret import Secret
 from tui.providers.keys.storage import CredentialsFile, Keyring, Saved
 from tui.providers.redaction import Redactor
 
-_VARIABLE = late_pattern(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_VARIABLE = lazy_regex(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
 class KeyPlace(StrEnum):

@@ -16,7 +16,7 @@ _NAME = "list of "
 LOWEST = "models.dev"
 
 
-def with_lists(catalog: Catalog, listings: Iterable[Listing]) -> Catalog:
+def merge_model_lists(catalog: Catalog, listings: Iterable[Listing]) -> Catalog:
     """The catalogue with these lists in it, each named with its day; an older one of the same source goes."""
     laid = {_source(layer): layer for layer in catalog.layers if layer.source.startswith(_NAME)}
     known = catalog.providers()
@@ -42,13 +42,13 @@ def with_local_rows(catalog: Catalog, provider: str, rows: Rows) -> Catalog:
     return replace(catalog, layers=(*others[:lists], layer, *others[lists:]))
 
 
-def with_cached_lists(catalog: Catalog, cache: ListCache, providers: Iterable[str] | None = None) -> Catalog:
+def merge_cached_lists(catalog: Catalog, cache: ListCache, providers: Iterable[str] | None = None) -> Catalog:
     """The catalogue with the lists on disk (of these providers alone, if said); a spoilt one is passed over."""
     for source in cache.sources() if providers is None else providers:
         listing = cache.read(source)
         if listing is not None:
             try:
-                catalog = with_lists(catalog, [listing])
+                catalog = merge_model_lists(catalog, [listing])
             except ConfigError:  # written by another version, or by hand
                 continue
     return catalog

@@ -28,7 +28,7 @@ from tui.tools.builtin.html_text import readable
 from tui.tools.builtin.network_addresses import LOCAL_NAMES, Reach, reach_of
 from tui.tools.builtin.read_file import MAX_IMAGE
 from tui.tools.permissions.permissions import offered
-from tui.tools.permissions.rules import Access, Guard, Wish
+from tui.tools.permissions.rules import Access, GuardedKind, RequestedAccess
 from tui.tools.tool import Intent, Job, Outcome, Prepared
 
 if TYPE_CHECKING:
@@ -280,11 +280,11 @@ def _intent(tool: str, stop: _Stop) -> Intent:
     near = stop.reach is not Reach.INTERNET
     where = _WHERE[stop.reach]
     return Intent(
-        wish=Wish(
+        wish=RequestedAccess(
             tool=tool,
             access=Access.NETWORK,
             target=stop.host,
-            guard=Guard.ALWAYS_ASKS if near else Guard.NONE,
+            guard=GuardedKind.ALWAYS_ASKS if near else GuardedKind.NONE,
         ),
         summary=f"Fetch from {printable(stop.url.netloc if near else stop.host, keep_newlines=False)}{where}",
         detail=f"GET {stop.url.geturl()}",

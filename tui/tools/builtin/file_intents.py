@@ -5,36 +5,36 @@ from __future__ import annotations
 import glob as glob_patterns
 from pathlib import Path
 
-from tui.tools.builtin.workspace import Place
+from tui.tools.builtin.workspace import WorkspacePath
 from tui.tools.permissions.permissions import offered
-from tui.tools.permissions.rules import Access, Guard, Wish
+from tui.tools.permissions.rules import Access, GuardedKind, RequestedAccess
 from tui.tools.tool import Intent, on_a_line
 
 
-def read_intent(tool: str, place: Place) -> Intent:
+def read_intent(tool: str, place: WorkspacePath) -> Intent:
     """Reading a file or looking into a folder."""
     guard = place.read_guard
     where = "" if place.inside else " outside the working folder"
     return Intent(
-        wish=Wish(tool=tool, access=Access.READ, target=str(place.real), inside=place.inside, guard=guard),
+        wish=RequestedAccess(tool=tool, access=Access.READ, target=str(place.real), inside=place.inside, guard=guard),
         summary=f"Read {place.shown}{where}",
         note=on_a_line(place.real),
         patterns=offered("read", (_literal(place.real), *_folder_pattern(place, guard))),
     )
 
 
-def write_intent(tool: str, place: Place, summary: str, diff: str) -> Intent:
+def write_intent(tool: str, place: WorkspacePath, summary: str, diff: str) -> Intent:
     """Writing a file; ``session`` opens the working folder, or the file itself when it lies outside."""
     guard = place.write_guard
     literal = _literal(place.real)
-    offers = () if guard is Guard.ALWAYS_ASKS else offered("write", (literal, *_folder_pattern(place, guard)))
+    offers = () if guard is GuardedKind.ALWAYS_ASKS else offered("write", (literal, *_folder_pattern(place, guard)))
     return Intent(
-        wish=Wish(tool=tool, access=Access.WRITE, target=str(place.real), inside=place.inside, guard=guard),
+        wish=RequestedAccess(tool=tool, access=Access.WRITE, target=str(place.real), inside=place.inside, guard=guard),
         summary=summary,
         detail=diff,
         note=on_a_line(place.real),
         patterns=offers,
-        session="write(**)" if place.inside and guard is Guard.NONE else "",
+        session="write(**)" if place.inside and guard is GuardedKind.NONE else "",
     )
 
 
@@ -42,5 +42,5 @@ def _literal(path: Path) -> str:
     return glob_patterns.escape(str(path))
 
 
-def _folder_pattern(place: Place, guard: Guard) -> tuple[str, ...]:
-    return () if guard is not Guard.NONE else (f"{_literal(place.real.parent)}/**",)
+def _folder_pattern(place: WorkspacePath, guard: GuardedKind) -> tuple[str, ...]:
+    return () if guard is not GuardedKind.NONE else (f"{_literal(place.real.parent)}/**",)

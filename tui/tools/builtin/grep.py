@@ -24,9 +24,9 @@ from tui.domain.printable import printable
 from tui.tools.builtin.file_intents import read_intent
 from tui.tools.builtin.list_dir import SKIPPED
 from tui.tools.builtin.processes import Command, run_to_end
-from tui.tools.builtin.workspace import Place, Workspace
+from tui.tools.builtin.workspace import Workspace, WorkspacePath
 from tui.tools.permissions.path_patterns import alternatives
-from tui.tools.permissions.rules import Access, Guard
+from tui.tools.permissions.rules import Access, GuardedKind
 from tui.tools.tool import Job, Outcome, Prepared, said
 
 MAX_MATCHES = 1_000
@@ -75,12 +75,12 @@ class Grep:
 
         return Prepared(intents=(read_intent(self.name, place),), perform=perform)
 
-    async def _search(self, place: Place, arguments: GrepArguments) -> Outcome:
+    async def _search(self, place: WorkspacePath, arguments: GrepArguments) -> Outcome:
         real = place.real
         if not await asyncio.to_thread(real.exists):
             raise ToolError(f"`{arguments.path}` does not exist.")
         # A place that was asked for by name, and permitted as such, is searched whatever it holds.
-        is_named = place.read_guard is Guard.SECRET or await asyncio.to_thread(real.is_file)
+        is_named = place.read_guard is GuardedKind.SECRET or await asyncio.to_thread(real.is_file)
         build = self._by_ripgrep if self.ripgrep else self._by_worker
         ended = await run_to_end(build(real, arguments, is_named=is_named))
         hidden = _nothing if is_named else self.workspace.holds_secrets

@@ -17,7 +17,7 @@ from tui.domain.counting import count
 from tui.domain.errors import ToolError
 from tui.domain.printable import printable
 from tui.tools.builtin.file_intents import read_intent
-from tui.tools.builtin.workspace import Place, Workspace, opened_folder
+from tui.tools.builtin.workspace import Workspace, WorkspacePath, opened_folder
 from tui.tools.permissions.path_patterns import alternatives, segments_match
 from tui.tools.permissions.rules import Access
 from tui.tools.tool import Job, Outcome, Prepared, said
@@ -96,7 +96,7 @@ class Glob:
         return Prepared(intents=(read_intent(self.name, place),), perform=perform)
 
 
-def _listing(place: Place) -> Outcome:
+def _listing(place: WorkspacePath) -> Outcome:
     with opened_folder(place.real) as folder:
         with os.scandir(folder) as entries:
             names = sorted(entry.name for entry in entries)
@@ -119,7 +119,7 @@ def _row(name: str, folder: int) -> str:
     return f"{shown}  {status.st_size:,}" if stat.S_ISREG(status.st_mode) else f"{shown}  (special file)"
 
 
-def _found(place: Place, pattern: str) -> Outcome:
+def _found(place: WorkspacePath, pattern: str) -> Outcome:
     patterns = [one.strip("/").split("/") for one in alternatives(pattern)]
     named = {part for one in patterns for part in one}
     found: list[str] = []

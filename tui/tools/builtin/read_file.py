@@ -16,7 +16,7 @@ from tui.domain.errors import ToolError
 from tui.domain.pictures import picture_type
 from tui.tools.builtin.file_intents import read_intent
 from tui.tools.builtin.seen_files import SeenFiles
-from tui.tools.builtin.workspace import Place, Stamp, Workspace, opened_file
+from tui.tools.builtin.workspace import Stamp, Workspace, WorkspacePath, opened_file
 from tui.tools.permissions.rules import Access
 from tui.tools.tool import Job, Outcome, Prepared, said
 
@@ -65,7 +65,7 @@ class ReadFile:
 
         return Prepared(intents=(read_intent(self.name, place),), perform=perform)
 
-    def _read(self, place: Place, offset: int, limit: int) -> Outcome:
+    def _read(self, place: WorkspacePath, offset: int, limit: int) -> Outcome:
         with opened_file(place.real) as (handle, status):
             head = os.pread(handle, 8192, 0)
             media_type = picture_type(head)
@@ -91,7 +91,7 @@ class _Piece:
     """A line was longer than is shown."""
 
 
-def _picture(handle: int, size: int, media_type: str, place: Place) -> Outcome:
+def _picture(handle: int, size: int, media_type: str, place: WorkspacePath) -> Outcome:
     if size > MAX_IMAGE:
         raise ToolError(f"`{place.shown}` is a picture of {count(size, 'byte')}; the limit is {MAX_IMAGE:,}.")
     data = base64.b64encode(os.pread(handle, size, 0)).decode()
@@ -125,7 +125,7 @@ def _lines(file: BinaryIO, offset: int, limit: int) -> _Piece:
     return _Piece(block, tuple(rows), ended, cut=any(len(row) > MAX_LINE for row in rows))
 
 
-def _shown(piece: _Piece, offset: int, place: Place, size: int) -> str:
+def _shown(piece: _Piece, offset: int, place: WorkspacePath, size: int) -> str:
     if not piece.lines:
         return f"`{place.shown}` is empty." if size == 0 else f"`{place.shown}` ends before line {offset:,}."
     rows = [f"{offset + at}\t{_row(row)}" for at, row in enumerate(piece.lines)]

@@ -15,7 +15,7 @@ from tui.domain.counting import count
 from tui.domain.errors import ToolError
 from tui.tools.builtin.processes import Command, Ended, run_to_end
 from tui.tools.builtin.workspace import Workspace
-from tui.tools.permissions.rules import Access, Wish
+from tui.tools.permissions.rules import Access, RequestedAccess
 from tui.tools.permissions.shell_words import prefix_to_offer, works_while_writing
 from tui.tools.sandbox.bubblewrap import SYSTEM_FOLDERS
 from tui.tools.sandbox.sandbox import Confined, Sandbox, looks_refused
@@ -75,7 +75,7 @@ class Shell:
         stopped = command in self._stopped
         held = await asyncio.to_thread(self.sandbox.strengths)
         intent = Intent(
-            wish=Wish(tool=self.name, access=Access.SHELL, target=command, stopped=stopped),
+            wish=RequestedAccess(tool=self.name, access=Access.SHELL, target=command, stopped=stopped),
             summary="Run a command",
             detail=command,
             note="\n".join((f"in {on_a_line(self.workspace.root)}", *self._about_sandbox(held, stopped=stopped))),

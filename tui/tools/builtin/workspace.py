@@ -18,7 +18,7 @@ from tui.domain.errors import ToolError
 from tui.domain.printable import printable
 from tui.tools.git_folders import is_of_repository
 from tui.tools.permissions.guarded_paths import GuardedPaths, spellings
-from tui.tools.permissions.rules import Guard
+from tui.tools.permissions.rules import GuardedKind
 
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _NO_BLOCK = getattr(os, "O_NONBLOCK", 0)
@@ -27,16 +27,16 @@ _CLOSE = getattr(os, "O_CLOEXEC", 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class WorkspacePath:
     """A path after all its links."""
 
     real: Path
     inside: bool
     shown: str
     """Relative to the working folder where it lies inside, else absolute; safe to draw."""
-    read_guard: Guard
+    read_guard: GuardedKind
     """Whether the file may hold secrets."""
-    write_guard: Guard
+    write_guard: GuardedKind
     """Whether writing there could change what other programs, or this one, do by themselves."""
 
 
@@ -71,7 +71,7 @@ class Workspace:
     guarded: GuardedPaths
     protected: tuple[Path, ...] = ()
 
-    def place(self, text: str) -> Place:
+    def place(self, text: str) -> WorkspacePath:
         """Where a path leads; raises ToolError for one that leads nowhere."""
         if not text or "\0" in text:
             raise ToolError("`path` is empty or holds a NUL character.")
@@ -86,13 +86,13 @@ class Workspace:
             raise ToolError(f"`{printable(text[:200])}` is no path: {_words(error)}.") from None
         inside = real == self.root or self.root in real.parents
         shown = str(real.relative_to(self.root)) if inside else str(real)
-        read_guard = Guard.SECRET if is_secret else Guard.NONE
-        return Place(
+        read_guard = GuardedKind.SECRET if is_secret else GuardedKind.NONE
+        return WorkspacePath(
             real=real,
             inside=inside,
             shown=printable(shown, keep_newlines=False),
             read_guard=read_guard,
-            write_guard=Guard.ALWAYS_ASKS if runs_itself else read_guard,
+            write_guard=GuardedKind.ALWAYS_ASKS if runs_itself else read_guard,
         )
 
     def holds_secrets(self, real: Path) -> bool:

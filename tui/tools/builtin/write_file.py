@@ -15,8 +15,8 @@ from tui.domain.counting import count
 from tui.domain.errors import ToolError
 from tui.tools.builtin.file_intents import write_intent
 from tui.tools.builtin.seen_files import SeenFiles, diff_of
-from tui.tools.builtin.workspace import Place, Stamp, Workspace, opened_folder, read_whole, stamp_of
-from tui.tools.permissions.rules import Access, Guard
+from tui.tools.builtin.workspace import Stamp, Workspace, WorkspacePath, opened_folder, read_whole, stamp_of
+from tui.tools.permissions.rules import Access, GuardedKind
 from tui.tools.tool import Job, Outcome, Prepared, said
 
 MAX_BYTES = 5_000_000
@@ -52,7 +52,7 @@ class EditFileArguments(BaseModel):
 class _Change:
     """A change as it was shown: made only while the file is still in the state ``stamp`` (None: not there)."""
 
-    place: Place
+    place: WorkspacePath
     stamp: Stamp | None
     before: str
     after: str
@@ -136,11 +136,11 @@ class EditFile:
         return _Change(place, stamp, before, before.replace(old, new))
 
 
-def _may_be_looked_into(place: Place) -> bool:
-    return place.inside and place.read_guard is Guard.NONE
+def _may_be_looked_into(place: WorkspacePath) -> bool:
+    return place.inside and place.read_guard is GuardedKind.NONE
 
 
-def _is_not_empty(place: Place) -> bool:
+def _is_not_empty(place: WorkspacePath) -> bool:
     stamp = stamp_of(place.real)
     return stamp is not None and (stamp.size > 0 or not stat.S_ISREG(stamp.mode))
 
@@ -153,7 +153,7 @@ def _in_the_files_newlines(before: str, arguments: EditFileArguments) -> tuple[s
     return old, new
 
 
-def _text_of(place: Place) -> tuple[str, Stamp]:
+def _text_of(place: WorkspacePath) -> tuple[str, Stamp]:
     data, stamp = read_whole(place.real, MAX_BYTES)
     try:
         return data.decode(), stamp
@@ -200,7 +200,7 @@ def _write(change: _Change, seen: SeenFiles) -> Outcome:
     return said(f"Wrote `{place.shown}`: {count(lines, 'line')}, {count(len(data), 'byte')}.")
 
 
-def _refuse_if_not_as_shown(place: Place, shown: Stamp | None, folder: int) -> None:
+def _refuse_if_not_as_shown(place: WorkspacePath, shown: Stamp | None, folder: int) -> None:
     try:
         now = Stamp.of(os.stat(place.real.name, dir_fd=folder, follow_symlinks=False))
     except FileNotFoundError:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui.domain.errors import ToolError
-from tui.domain.listing import ServerRow
+from tui.domain.listing import ServerInfo
 from tui.domain.printable import one_line, printable
 from tui.domain.request import ToolSchema
 from tui.tools.builtin.output_ends import OutputEnds
@@ -29,7 +29,7 @@ from tui.tools.builtin.processes import MARK, ProcessTree, proc_is_there
 from tui.tools.mcp.config import ServerConfig
 from tui.tools.mcp.results import ForeignTool, joined, outcome_of, tools_of
 from tui.tools.permissions.permissions import offered
-from tui.tools.permissions.rules import Access, Wish
+from tui.tools.permissions.rules import Access, RequestedAccess
 from tui.tools.tool import Intent, Job, Outcome, Prepared
 
 if TYPE_CHECKING:
@@ -133,12 +133,12 @@ class Server:
     def _outcome(self, tool: ForeignTool, result: CallToolResult) -> Outcome:
         return outcome_of(self.name, tool.theirs, result.model_dump(mode="json", by_alias=True, exclude_none=True))
 
-    def row(self) -> ServerRow:
+    def row(self) -> ServerInfo:
         """For lists."""
         state = self._state_now()
         words = self._stderr.last_line() if state not in (READY, WAITING, OFF) else ""
         detail = joined([*self.remarks, *([f"it said: {words}"] if words else [])])
-        return ServerRow(name=self.name, state=state, tools=len(self.tools), detail=detail)
+        return ServerInfo(name=self.name, state=state, tools=len(self.tools), detail=detail)
 
     def _state_now(self) -> str:
         """Death is noticed by looking, and looking means reading the table of processes: once a second at most."""
@@ -239,14 +239,14 @@ class McpServers:
             return await server.call(tool, arguments, job.progress)
 
         intent = Intent(
-            wish=Wish(tool=name, access=Access.MCP, target=tool.fingerprint),
+            wish=RequestedAccess(tool=name, access=Access.MCP, target=tool.fingerprint),
             summary=f"Call {one_line(tool.theirs, 60)} of the MCP server {server.name}",
             detail=_shown(arguments, tool.schema.description),
             patterns=offered(name, (tool.fingerprint,)),
         )
         return Prepared(intents=(intent,), perform=perform)
 
-    def rows(self) -> Sequence[ServerRow]:
+    def rows(self) -> Sequence[ServerInfo]:
         """For /mcp."""
         return [server.row() for server in self.servers]
 

@@ -46,7 +46,7 @@ class Verdict(StrEnum):
         return list(Verdict).index(self)
 
 
-class Guard(StrEnum):
+class GuardedKind(StrEnum):
     """A place that rules alone do not open."""
 
     NONE = "none"
@@ -56,7 +56,7 @@ class Guard(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class RequestedAccess:
     """What one call wants."""
 
     tool: str
@@ -65,7 +65,7 @@ class Wish:
     """A real absolute path, the whole command, a host, or an MCP tool's fingerprint."""
     inside: bool = False
     """The path lies in the working folder."""
-    guard: Guard = Guard.NONE
+    guard: GuardedKind = GuardedKind.NONE
     stopped: bool = False
     """The sandbox stopped this very command before."""
 
@@ -104,21 +104,21 @@ class Rule:
             return 0
         return 1 if has_wildcard(self.subject) or self.subject in list(Access) else 2
 
-    def speaks_for(self, wish: Wish) -> bool:
+    def speaks_for(self, wish: RequestedAccess) -> bool:
         """Whether tool or access fit."""
         if self.subject == wish.access.value or self.subject == wish.tool:
             return True
         return has_wildcard(self.subject) and fnmatch.fnmatchcase(wish.tool, self.subject)
 
-    def exact_for(self, wish: Wish) -> bool:
+    def exact_for(self, wish: RequestedAccess) -> bool:
         """Whether the pattern names the target itself."""
         return self.pattern is not None and self.weight(wish)[0] >= _EXACT
 
-    def weight(self, wish: Wish) -> tuple[int, int]:
+    def weight(self, wish: RequestedAccess) -> tuple[int, int]:
         """How specific the rule is; compared between rules that fit."""
         return (0 if self.pattern is None else self._pattern_weight(wish), self._subject_rank)
 
-    def _pattern_weight(self, wish: Wish) -> int:
+    def _pattern_weight(self, wish: RequestedAccess) -> int:
         pattern = self.pattern or ""
         match wish.access:
             case Access.SHELL:
@@ -178,7 +178,7 @@ class RuleBook:
             and not any(fnmatch.fnmatchcase(name, rule.subject) for name in known)
         ]
 
-    def decide(self, wish: Wish, *, tainted: bool = False) -> Ruling:
+    def decide(self, wish: RequestedAccess, *, tainted: bool = False) -> Ruling:
         """The verdict for a wish."""
         rule = self._strongest((*self.rules, *self.session), wish) or self._strongest(DEFAULTS, wish)
         if rule is None:
@@ -190,7 +190,7 @@ class RuleBook:
             return Ruling(verdict=Verdict.ASK if why else Verdict.ALLOW, rule=rule, why=why)
         return self._decide_command(rule, wish)
 
-    def _decide_command(self, rule: Rule, wish: Wish) -> Ruling:
+    def _decide_command(self, rule: Rule, wish: RequestedAccess) -> Ruling:
         strength = rule.runs_with
         if strength is not Strength.FULL and (wish.stopped or strength not in self.held()):
             return Ruling(verdict=Verdict.ASK, rule=rule)
@@ -199,7 +199,7 @@ class RuleBook:
             return Ruling(verdict=Verdict.ASK, rule=rule, why=why, exact_opens=True)
         return Ruling(verdict=Verdict.ALLOW, rule=rule, strength=strength)
 
-    def _may_be_denied(self, wish: Wish) -> bool:
+    def _may_be_denied(self, wish: RequestedAccess) -> bool:
         """Whether a rule that denies or asks could be meant, in a spelling that cannot be read."""
         if not wish.target:
             return False
@@ -219,10 +219,12 @@ class RuleBook:
     def standing(self, tool: str, access: Access) -> Verdict:
         """What the rules say of a tool before its target is known; for lists."""
         if access is Access.READ:
-            return self.decide(Wish(tool=tool, access=access, target=f"{self.folder}/file", inside=True)).verdict
-        return self.decide(Wish(tool=tool, access=access)).verdict
+            return self.decide(
+                RequestedAccess(tool=tool, access=access, target=f"{self.folder}/file", inside=True)
+            ).verdict
+        return self.decide(RequestedAccess(tool=tool, access=access)).verdict
 
-    def _strongest(self, rules: Iterable[Rule], wish: Wish) -> Rule | None:
+    def _strongest(self, rules: Iterable[Rule], wish: RequestedAccess) -> Rule | None:
         fitting = [rule for rule in rules if rule.speaks_for(wish) and self._fits(rule, wish)]
         held = self.held() | {Strength.FULL} if wish.access is Access.SHELL else frozenset()
 
@@ -232,7 +234,7 @@ class RuleBook:
 
         return max(fitting, key=rank, default=None)
 
-    def _fits(self, rule: Rule, wish: Wish) -> bool:
+    def _fits(self, rule: Rule, wish: RequestedAccess) -> bool:
         allows = rule.verdict is Verdict.ALLOW
         if rule.pattern is None:
             # A bare `read` or `write` that allows is about the working folder; one that denies is about everything.
@@ -251,12 +253,12 @@ class RuleBook:
         whole = pattern if pattern.startswith("/") else f"{glob_patterns.escape(self.folder)}/{pattern}"
         return path_matches(target, whole)
 
-    def _why_ask_anyway(self, rule: Rule, wish: Wish, *, tainted: bool) -> str:
+    def _why_ask_anyway(self, rule: Rule, wish: RequestedAccess, *, tainted: bool) -> str:
         if self.cautious and rule not in self.session:
             return "Your permission rules could not be read, so everything asks."
-        if wish.guard is Guard.ALWAYS_ASKS:
+        if wish.guard is GuardedKind.ALWAYS_ASKS:
             return "This place always asks."
-        if wish.guard is Guard.SECRET and not rule.exact_for(wish):
+        if wish.guard is GuardedKind.SECRET and not rule.exact_for(wish):
             return "This file may hold secrets."
         if tainted and wish.access is not Access.READ:
             return "Words of others have entered this conversation, so rules are not enough."

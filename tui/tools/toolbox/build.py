@@ -26,7 +26,7 @@ from tui.tools.permissions.permissions import Policy, open_permissions
 from tui.tools.sandbox.guarded_entries import Guards
 from tui.tools.sandbox.sandbox import Kernel, Sandbox, this_kernel
 from tui.tools.tool import Tool
-from tui.tools.toolbox.toolbox import NoForeignTools, Workbench
+from tui.tools.toolbox.toolbox import NoForeignTools, Toolbox
 
 
 def _as_it_is(text: str) -> str:
@@ -38,7 +38,7 @@ def _no_limit() -> float | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
+class ToolEnvironment:
     """What the tools need to know of the program."""
 
     folder: Path
@@ -64,7 +64,7 @@ class Surroundings:
     """What sandbox this machine offers."""
 
 
-def build_workbench(around: Surroundings) -> Workbench:
+def build_toolbox(around: ToolEnvironment) -> Toolbox:
     """Everything that can be called. Raises ConfigError for a wrong ``--allow``."""
     folder, home = around.folder.resolve(), around.home.resolve()
     guarded = guarded_paths(home, around.environment, named_by_git(folder))
@@ -95,7 +95,7 @@ def build_workbench(around: Surroundings) -> Workbench:
     servers, problems = read_servers(around.mcp, around.environment)
     permissions.problems += problems
     permissions.mind_strangers(tool.name for tool in tools)
-    return Workbench(
+    return Toolbox(
         tools={tool.name: tool for tool in tools},
         permissions=permissions,
         foreign=open_servers(servers, folder) if servers else NoForeignTools(),

@@ -18,9 +18,9 @@ from tui.domain.request import ToolSchema
 if TYPE_CHECKING:
     from tui.domain.blocks import ToolCallBlock, ToolResultBlock
     from tui.domain.errors import PonderError
-    from tui.domain.listing import ServerRow, ToolRow
+    from tui.domain.listing import ServerInfo, ToolInfo
     from tui.tools.tool import Run
-    from tui.tools.toolbox.toolbox import Workbench
+    from tui.tools.toolbox.toolbox import Toolbox
 
 DEFINITIONS = Path(__file__).parent / "definitions.json"
 
@@ -31,15 +31,15 @@ def built_in_schemas() -> tuple[ToolSchema, ...]:
     return tuple(ToolSchema(**row) for row in json.loads(DEFINITIONS.read_text(encoding="utf-8")))
 
 
-class LateWorkbench:
+class LazyToolbox:
     """Stands in for a workbench without MCP servers and without rules to complain about; with those, build at once."""
 
-    def __init__(self, build: Callable[[], Workbench]) -> None:
+    def __init__(self, build: Callable[[], Toolbox]) -> None:
         self._build = build
-        self._built: Workbench | None = None
+        self._built: Toolbox | None = None
 
     @property
-    def workbench(self) -> Workbench:
+    def workbench(self) -> Toolbox:
         """The real one."""
         if self._built is None:
             self._built = self._build()
@@ -58,11 +58,11 @@ class LateWorkbench:
         """Run one call to its end."""
         return await self.workbench.run(call, run)
 
-    def rows(self, weigh: Callable[[ToolSchema], int]) -> Sequence[ToolRow]:
+    def rows(self, weigh: Callable[[ToolSchema], int]) -> Sequence[ToolInfo]:
         """All tools, for lists."""
         return self.workbench.rows(weigh)
 
-    def servers(self) -> Sequence[ServerRow]:
+    def servers(self) -> Sequence[ServerInfo]:
         """MCP servers, for lists."""
         return () if self._built is None else self._built.servers()
 
@@ -81,14 +81,14 @@ class LateWorkbench:
 
 def definitions() -> str:
     """What ``definitions.json`` must hold."""
-    from tui.tools.toolbox.build import Surroundings, build_workbench
+    from tui.tools.toolbox.build import ToolEnvironment, build_toolbox
     from tui.tools.toolbox.toolbox import schema_of
 
     here = Path()
-    around = Surroundings(folder=here, home=here, environment={}, permissions_file=here / "permissions.toml")
+    around = ToolEnvironment(folder=here, home=here, environment={}, permissions_file=here / "permissions.toml")
     rows = [
         {"name": schema.name, "description": schema.description, "parameters": schema.parameters}
-        for schema in map(schema_of, build_workbench(around).tools.values())
+        for schema in map(schema_of, build_toolbox(around).tools.values())
     ]
     return json.dumps(rows, indent=1, ensure_ascii=False) + "\n"
 

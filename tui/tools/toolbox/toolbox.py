@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from tui.domain.blocks import ImageBlock, TextBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.errors import PonderError, ToolError, UsageError
-from tui.domain.listing import ServerRow, ToolRow
+from tui.domain.listing import ServerInfo, ToolInfo
 from tui.domain.request import ToolSchema
 from tui.tools.permissions.permissions import Permissions
 from tui.tools.permissions.rules import Access
@@ -33,7 +33,7 @@ class ForeignTools(Protocol):
         """Look at a call; raises ToolError."""
         ...
 
-    def rows(self) -> Sequence[ServerRow]:
+    def rows(self) -> Sequence[ServerInfo]:
         """The sources."""
         ...
 
@@ -57,7 +57,7 @@ class NoForeignTools:
         """Never a tool of ours."""
         raise ToolError(f"There is no tool `{name}`.")
 
-    def rows(self) -> Sequence[ServerRow]:
+    def rows(self) -> Sequence[ServerInfo]:
         """None."""
         return ()
 
@@ -89,7 +89,7 @@ class _Job:
 
 
 @dataclass(slots=True)
-class Workbench:
+class Toolbox:
     """Implements the engine's ``Toolbox``."""
 
     tools: Mapping[str, Tool]
@@ -122,10 +122,10 @@ class Workbench:
             outcome = said(error.message, failed=True)
         return self._result(call, outcome)
 
-    def rows(self, weigh: Callable[[ToolSchema], int]) -> Sequence[ToolRow]:
+    def rows(self, weigh: Callable[[ToolSchema], int]) -> Sequence[ToolInfo]:
         """All tools, for lists; ``weigh`` gives the tokens of a definition at the model in use."""
         return [
-            ToolRow(
+            ToolInfo(
                 name=schema.name,
                 source=source,
                 enabled=schema.name not in self.disabled,
@@ -136,7 +136,7 @@ class Workbench:
             for source, schema in self._all()
         ]
 
-    def servers(self) -> Sequence[ServerRow]:
+    def servers(self) -> Sequence[ServerInfo]:
         """MCP servers, for lists."""
         return [
             replace(row, state=self.redact(row.state), detail=self.redact(row.detail)) for row in self.foreign.rows()

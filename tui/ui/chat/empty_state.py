@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from textual.content import Content
 from textual.widgets import Static
 
-from tui.commands.context import Finding
+from tui.commands.context import ProviderInfo
 from tui.domain.printable import one_line
 
 TRY = (
@@ -20,7 +20,7 @@ TRY = (
 class Empty(Static):
     """The first screen; no wizard, no questions."""
 
-    def __init__(self, findings: Sequence[Finding], problems: Sequence[tuple[str, str]], name: str) -> None:
+    def __init__(self, findings: Sequence[ProviderInfo], problems: Sequence[tuple[str, str]], name: str) -> None:
         super().__init__("", markup=False, id="empty")
         self._findings = findings
         self._problems = problems
@@ -30,12 +30,12 @@ class Empty(Static):
         """Draw."""
         self.show(self._findings, self._problems, self._model_name)
 
-    def show(self, findings: Sequence[Finding], problems: Sequence[tuple[str, str]], name: str) -> None:
+    def show(self, findings: Sequence[ProviderInfo], problems: Sequence[tuple[str, str]], name: str) -> None:
         """Draw what is known by now."""
         self.update(Content("\n").join(_lines(findings, problems, name)))
 
 
-def _lines(findings: Sequence[Finding], problems: Sequence[tuple[str, str]], name: str) -> list[Content]:
+def _lines(findings: Sequence[ProviderInfo], problems: Sequence[tuple[str, str]], name: str) -> list[Content]:
     lines = [
         Content.styled("Talk to models that think", "bold $primary"),
         Content(""),

@@ -6,21 +6,21 @@ from typing import TYPE_CHECKING
 
 from textual.selection import Selection
 
-from tui.domain.search_terms import Wanted
+from tui.domain.search_terms import SearchTerms
 
 if TYPE_CHECKING:
     from tui.ui.app import PonderApp
 
 
-class Finding:
+class FindSteps:
     """What was looked for last, and how far one has stepped."""
 
     def __init__(self, app: PonderApp) -> None:
         self._app = app
-        self.wanted = Wanted()
+        self.wanted = SearchTerms()
         self._at = 0
 
-    def keep(self, wanted: Wanted, at: int) -> None:
+    def keep(self, wanted: SearchTerms, at: int) -> None:
         """The find bar closes here."""
         self.wanted, self._at = wanted, at
 

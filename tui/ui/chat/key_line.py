@@ -8,14 +8,16 @@ from textual.content import Content
 from textual.widgets import Static
 
 from tui.commands.key_labels import key_words
-from tui.commands.registry import Place, Registry
+from tui.commands.registry import CommandScope, Registry
 
 MOST = 7
 ORDER = ("send", "newline", "stop", "model", "palette", "help", "sessions", "thinking")
 """What a newcomer needs first stands first: a narrow screen cuts from the end."""
 
 
-def footer_keys(registry: Registry, keymap: Mapping[str, tuple[str, ...]], place: Place) -> list[tuple[str, str]]:
+def footer_keys(
+    registry: Registry, keymap: Mapping[str, tuple[str, ...]], place: CommandScope
+) -> list[tuple[str, str]]:
     """Keys and words for the footer, in the order of their use."""
     rows = [
         (
@@ -24,7 +26,7 @@ def footer_keys(registry: Registry, keymap: Mapping[str, tuple[str, ...]], place
             command.footer,
         )
         for number, command in enumerate(registry)
-        if command.footer and keymap.get(command.id) and command.place in (place, Place.ANYWHERE)
+        if command.footer and keymap.get(command.id) and command.place in (place, CommandScope.ANYWHERE)
     ]
     return [(key, word) for _, key, word in sorted(rows)]
 
@@ -41,7 +43,7 @@ class KeyLine(Static):
         super().__init__("", markup=False)
         self._registry = registry
         self._keymap = keymap
-        self._place = Place.COMPOSER
+        self._place = CommandScope.COMPOSER
         self._busy = False
 
     def on_mount(self) -> None:
@@ -52,7 +54,7 @@ class KeyLine(Static):
         """Draw what fits."""
         self._draw()
 
-    def focus_on(self, place: Place) -> None:
+    def focus_on(self, place: CommandScope) -> None:
         """The focus is there now."""
         if place is not self._place:
             self._place = place
@@ -68,9 +70,9 @@ class KeyLine(Static):
         keys = footer_keys(self._registry, self._keymap, self._place)
         if not self._busy:
             keys = [(key, word) for key, word in keys if word != "stop"]
-        if self._place is Place.TRANSCRIPT:
+        if self._place is CommandScope.TRANSCRIPT:
             keys = [*TRANSCRIPT_KEYS, ("esc", "stop" if self._busy else "back")]
-        elif self._place is Place.ANYWHERE:
+        elif self._place is CommandScope.ANYWHERE:
             keys = [*SIDEBAR_KEYS, ("esc", "back")]
         content = Content("")
         used = 1

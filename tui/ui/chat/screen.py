@@ -12,7 +12,7 @@ from textual.containers import Horizontal, Vertical
 from textual.screen import Screen
 
 from tui.commands.context import Desk
-from tui.commands.registry import Place
+from tui.commands.registry import CommandScope
 from tui.domain.cost import cost_of
 from tui.domain.events import AppEvent, Stamped
 from tui.engine.state import Phase, SessionState, SessionView, same_paid
@@ -25,13 +25,13 @@ from tui.ui.chat.status_line import StatusLine
 from tui.ui.chat.title_bar import TitleBar
 from tui.ui.input.composer import Composer
 from tui.ui.input.edit_mode import EditMode
-from tui.ui.input.input_area import Dock
+from tui.ui.input.input_area import InputArea
 from tui.ui.input.prompt_history import PromptHistory
 from tui.ui.input.session_draft import SessionDraft, is_begun
 from tui.ui.panels.sidebar import Sidebar
 from tui.ui.services import Shell
 from tui.ui.transcript.transcript import Transcript
-from tui.ui.transcript.transcript_view import Conversation
+from tui.ui.transcript.transcript_view import TranscriptView
 
 WIDE = 100
 """Columns from which the sidebar stands beside the conversation."""
@@ -55,14 +55,14 @@ class ChatScreen(Screen[None]):
         self.composer = Composer(PromptHistory(desk.drafts.prompt_history()), id="composer")
         self.status = StatusLine(still=bool(layers.value("ui.plain")) or not layers.value("ui.motion"), id="status")
         self.sidebar = Sidebar(desk)
-        self.conversation = Conversation(self.transcript, time.monotonic, self._shell.showing())
+        self.conversation = TranscriptView(self.transcript, time.monotonic, self._shell.showing())
         self._title_bar = TitleBar()
         self.transcript.draft = self.composer
         self._below = FollowLine(self.transcript, self.composer)
         self._keys = KeyLine(shell.registry, shell.keymap)
         self._empty = Empty(desk.keys.findings(), desk.problems(), "")
         self._draft = SessionDraft(self.composer, desk.drafts, shell, self.view)
-        self._dock = Dock(desk, shell, self.composer, self._draft, self.status)
+        self._dock = InputArea(desk, shell, self.composer, self._draft, self.status)
         self.edit_mode = EditMode(self.composer, self.transcript, self._dock.show_rule)
         self._state: SessionState | None = None
         self._paid: SessionView | None = None
@@ -213,15 +213,15 @@ class ChatScreen(Screen[None]):
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """The footer follows the focus."""
         if self.sidebar in event.widget.ancestors:
-            self._keys.focus_on(Place.ANYWHERE)
+            self._keys.focus_on(CommandScope.ANYWHERE)
         else:
-            self._keys.focus_on(Place.TRANSCRIPT if event.widget is self.transcript else Place.COMPOSER)
+            self._keys.focus_on(CommandScope.TRANSCRIPT if event.widget is self.transcript else CommandScope.COMPOSER)
 
     @on(Transcript.FollowChanged)
     def _follow_changed(self, event: Transcript.FollowChanged) -> None:
         self._below.tell(following=event.following, below=event.below)
 
-    @on(Dock.Weighed)
-    def _weighed(self, event: Dock.Weighed) -> None:
+    @on(InputArea.Weighed)
+    def _weighed(self, event: InputArea.Weighed) -> None:
         self.status.change(time.monotonic(), meter=event.reading)
         self.sidebar.show_meter(event.reading)

@@ -13,7 +13,7 @@ from tui.domain.counting import count
 from tui.domain.events import ApprovalAsked
 from tui.ui.dialogs.approval_lines import detail_lines, marked
 from tui.ui.panels.page import Page
-from tui.ui.theme.theme_styles import Ink
+from tui.ui.theme.theme_styles import ThemeStyles
 
 FEWEST_ROWS, FEWEST_COLUMNS = 2, 24
 """Less than this of a call at once cannot be judged."""
@@ -27,7 +27,7 @@ def rows_of(text: str, columns: int) -> int:
 class AskedCall(Vertical):
     """One call at a time. ``end_seen`` tells whether its last line was on the screen."""
 
-    def __init__(self, ink: Ink) -> None:
+    def __init__(self, ink: ThemeStyles) -> None:
         super().__init__()
         self.end_seen = False
         self._summary = Static("", markup=False, classes="prompt")

@@ -20,7 +20,7 @@ NARROW = 100
 """Columns below which nothing stands beside the list."""
 
 
-class Search(Sheet[R]):
+class SearchSheet(Sheet[R]):
     """Typing looks, arrows move, enter and clicks take; what is found and what taking means is a subclass's."""
 
     PLACEHOLDER: ClassVar[str] = ""
@@ -95,7 +95,7 @@ class Search(Sheet[R]):
         self.take(self._list.key_at(event.option_index))
 
 
-class Finder(Search[R]):
+class FilterSheet(SearchSheet[R]):
     """A search among what is at hand: the best row is where the bar goes."""
 
     SHAPE: ClassVar[str] = "-middle has-field"

@@ -13,7 +13,7 @@ from textual.selection import Selection
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from tui.domain.search_terms import Wanted
+from tui.domain.search_terms import SearchTerms
 from tui.engine.state import SessionView
 from tui.ui.dialogs.sheet import Keys, Sheet
 from tui.ui.input.field import Field
@@ -28,7 +28,7 @@ class FindBar(Sheet[None]):
 
     KEYS: ClassVar[Keys] = TYPING
 
-    def __init__(self, view: SessionView, wanted: Wanted = Wanted(), near: Near | None = None) -> None:  # noqa: B008 - frozen
+    def __init__(self, view: SessionView, wanted: SearchTerms = SearchTerms(), near: Near | None = None) -> None:  # noqa: B008 - frozen
         """Search for ``wanted`` at once if there is anything; ``near`` is where to begin."""
         super().__init__()
         self._view = view
@@ -58,10 +58,10 @@ class FindBar(Sheet[None]):
             self._step_through()
 
     @property
-    def _wanted(self) -> Wanted:
+    def _wanted(self) -> SearchTerms:
         """What it was opened with, until something else is typed."""
         typed = self._field.value
-        return self._asked if typed == self._asked.typed else Wanted(typed.strip())
+        return self._asked if typed == self._asked.typed else SearchTerms(typed.strip())
 
     def _search(self) -> None:
         wanted = self._wanted
@@ -111,7 +111,7 @@ class FindBar(Sheet[None]):
 
     def action_leave(self) -> None:
         """Close; what was found stays at hand for n and N, which go on where they were in use."""
-        self.ponder.chat.transcript.mark(Wanted())
+        self.ponder.chat.transcript.mark(SearchTerms())
         if self._hits:
             self.ponder.finding.keep(self._wanted, self._at)
             if self.focused is None:

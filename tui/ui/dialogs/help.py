@@ -10,7 +10,7 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from tui.commands.key_labels import key_words
-from tui.commands.registry import Command, Group, Place, Registry
+from tui.commands.registry import Command, CommandScope, Group, Registry
 from tui.ui.dialogs.sheet import Keys, Sheet
 from tui.ui.fuzzy import best
 from tui.ui.input.field import Field
@@ -18,16 +18,16 @@ from tui.ui.markdown.runs import Line, Look, Run, wrap
 from tui.ui.panels.page import Lines, Page
 
 PLACES = {
-    Place.COMPOSER: "In the composer",
-    Place.TRANSCRIPT: "In the conversation",
-    Place.ANYWHERE: "Anywhere",
+    CommandScope.COMPOSER: "In the composer",
+    CommandScope.TRANSCRIPT: "In the conversation",
+    CommandScope.ANYWHERE: "Anywhere",
 }
 FOCUSED = {
-    Place.COMPOSER: "The composer: write here. Enter sends, / begins a command, @ attaches a file, "
+    CommandScope.COMPOSER: "The composer: write here. Enter sends, / begins a command, @ attaches a file, "
     "↑ recalls what you asked.",
-    Place.TRANSCRIPT: "The conversation: j and k move from block to block, space opens thinking and tool calls, "
+    CommandScope.TRANSCRIPT: "The conversation: j and k move from block to block, space opens thinking and tool calls, "
     "letters act on the turn under the cursor.",
-    Place.ANYWHERE: "The sidebar: type to filter models, enter takes one, tab goes to thinking; digits begin a budget.",
+    CommandScope.ANYWHERE: "The sidebar: type to filter models, enter takes one, tab goes to thinking; digits begin a budget.",
 }
 """What the thing is good for that had the focus."""
 
@@ -35,7 +35,7 @@ KeysInForce = Mapping[str, tuple[str, ...]]
 
 
 def key_lines(
-    registry: Registry, keymap: KeysInForce, place: Place, query: str, width: int, *, ids: bool = False
+    registry: Registry, keymap: KeysInForce, place: CommandScope, query: str, width: int, *, ids: bool = False
 ) -> list[Line]:
     """The key sheet of one place; with ``ids`` also what keys.toml calls the commands."""
     bound = [command for command in registry if command.place is place and keymap.get(command.id)]
@@ -77,7 +77,7 @@ def command_lines(commands: Sequence[Command], keymap: KeysInForce, width: int) 
 
 
 def help_lines(
-    registry: Registry, keymap: KeysInForce, focus: Place, query: str, *, keys_file: str | None = None
+    registry: Registry, keymap: KeysInForce, focus: CommandScope, query: str, *, keys_file: str | None = None
 ) -> Lines:
     """The whole page for any width; told where keys are changed, it is about keys alone."""
     only_keys = keys_file is not None
@@ -88,7 +88,7 @@ def help_lines(
             page.extend([*wrap([Run(KEYS_FILE.format(keys_file), "muted")], width), []])
         elif not query:
             page.extend([*wrap([Run(FOCUSED[focus], "text")], width), []])
-        for place in sorted(Place, key=lambda place: place is not focus):
+        for place in sorted(CommandScope, key=lambda place: place is not focus):
             found = key_lines(registry, keymap, place, query, width, ids=only_keys)
             if found:
                 page.extend([[Run(PLACES[place], "heading", Look.BOLD)], *found, []])
@@ -117,7 +117,7 @@ class Help(Sheet[None]):
     SHAPE: ClassVar[str] = "-page"
     KEYS: ClassVar[Keys] = (("up down", "scroll"), ("pageup pagedown", "page"))
 
-    def __init__(self, focus: Place, query: str = "", *, only_keys: bool = False) -> None:
+    def __init__(self, focus: CommandScope, query: str = "", *, only_keys: bool = False) -> None:
         super().__init__()
         self._focus = focus
         self._query = query

@@ -12,7 +12,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from tui.commands.context import ChatDesk, Exchange
+from tui.commands.context import ChatDesk, ExchangeInfo
 from tui.domain.counting import count
 from tui.domain.errors import PonderError
 from tui.domain.printable import one_line, printable
@@ -168,7 +168,7 @@ class Inspector(Sheet[None]):
         self.say(f"Written to {path.name}; keys are masked.")
 
 
-def exchange_lines(last: Exchange | None) -> list[Line]:
+def exchange_lines(last: ExchangeInfo | None) -> list[Line]:
     """The last exchange: where to, how long, and event by event what came."""
     if last is None:
         return [[Run("Nothing was sent yet.", "muted")]]

@@ -14,7 +14,7 @@ from tui.domain.messages import Message, Role, Turn
 from tui.domain.printable import one_line
 from tui.domain.request import Verdict
 from tui.domain.usage import MeterReading
-from tui.engine.preview import Preview
+from tui.engine.preview import RequestPreview
 from tui.ui.format_numbers import tokens
 from tui.ui.markdown.runs import Line, Look, Run, width_of
 from tui.ui.panels.meter_lines import certainty_words, part_counts
@@ -26,7 +26,7 @@ MOST_TURNS = 60
 """Turns listed block by block; of earlier ones only the number is said."""
 
 
-def parts_page(preview: Preview, turns: Sequence[Turn], bill: Bill) -> Lines:
+def parts_page(preview: RequestPreview, turns: Sequence[Turn], bill: Bill) -> Lines:
     """The page for any width."""
 
     def lines(width: int) -> Sequence[Line]:
@@ -47,7 +47,7 @@ def _title(words: str) -> Line:
     return [Run(words, "heading", Look.BOLD)]
 
 
-def _plan(preview: Preview) -> Iterator[Line]:
+def _plan(preview: RequestPreview) -> Iterator[Line]:
     request = preview.request
     yield [
         Run(f"{preview.target.provider.id}/{request.model}", "text", Look.BOLD),
@@ -118,7 +118,7 @@ def _thinking(row: ModelBill) -> str:
     return f"{least}{_count(row.thinking)}{share} · {dollars}"
 
 
-def _turns(preview: Preview, turns: Sequence[Turn], width: int) -> Iterator[Line]:
+def _turns(preview: RequestPreview, turns: Sequence[Turn], width: int) -> Iterator[Line]:
     verdicts: dict[tuple[str, int], Verdict] = {
         (verdict.message_id, verdict.block): verdict for verdict in preview.request.outgoing.verdicts
     }
@@ -135,7 +135,7 @@ def _turns(preview: Preview, turns: Sequence[Turn], width: int) -> Iterator[Line
                 yield _block(message, block, verdicts.get(place), sizes[place], width)
 
 
-def round_trip(preview: Preview, message_id: str) -> str:
+def round_trip(preview: RequestPreview, message_id: str) -> str:
     """Whether the thinking of one answer goes back with the next request, and if not why."""
     about = [verdict for verdict in preview.request.outgoing.verdicts if verdict.message_id == message_id]
     thinking = [verdict for verdict in about if verdict.kind == "thinking"]

@@ -6,14 +6,14 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from tui.commands.context import View
-from tui.commands.registry import Place
-from tui.domain.search_terms import Wanted
-from tui.ui.transcript.section import Voice
+from tui.commands.registry import CommandScope
+from tui.domain.search_terms import SearchTerms
+from tui.ui.transcript.section import Speaker
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tui.commands.context import SessionRow
+    from tui.commands.context import SessionInfo
     from tui.domain.events import ApprovalAsked
     from tui.ui.app import PonderApp
 
@@ -45,7 +45,7 @@ def _page(app: PonderApp, view: View, argument: str) -> None:
 
             composer = app.chat.composer
             cursor = app.chat.transcript.cursor if app.chat.transcript.has_focus else None
-            answer = cursor[0].key if cursor is not None and cursor[0].voice is Voice.MODEL else ""
+            answer = cursor[0].key if cursor is not None and cursor[0].voice is Speaker.MODEL else ""
             app.push_screen(Inspector(app.desk.chat, composer.chips.written_out(composer.text), answer))
         case View.SETTINGS:
             from tui.ui.dialogs.settings import SettingsSheet
@@ -78,9 +78,9 @@ def _help(app: PonderApp, argument: str) -> None:
     from tui.ui.dialogs.help import Help
 
     chat = app.chat
-    focus = Place.COMPOSER if chat.composer.has_focus else Place.ANYWHERE
+    focus = CommandScope.COMPOSER if chat.composer.has_focus else CommandScope.ANYWHERE
     if chat.transcript.has_focus:
-        focus = Place.TRANSCRIPT
+        focus = CommandScope.TRANSCRIPT
     keys = argument == "keys"
     app.push_screen(Help(focus, "" if keys else argument, only_keys=keys))
 
@@ -90,7 +90,7 @@ def _find(app: PonderApp, argument: str) -> None:
 
     view = app.chat.view()
     if view is not None:
-        app.push_screen(FindBar(view, Wanted(argument.strip())))
+        app.push_screen(FindBar(view, SearchTerms(argument.strip())))
 
 
 def _models(app: PonderApp, *, thinking: bool) -> None:
@@ -141,7 +141,7 @@ def _sessions(app: PonderApp, query: str) -> None:
     app.push_screen(sheet, guarded)
 
 
-def _show_hit(app: PonderApp, row: SessionRow | None) -> None:
+def _show_hit(app: PonderApp, row: SessionInfo | None) -> None:
     """Look for what the search looked for, beginning where it found it."""
     view = app.chat.view()
     if row is None or row.hit_message is None or not row.hit_terms or view is None:
@@ -153,7 +153,7 @@ def _show_hit(app: PonderApp, row: SessionRow | None) -> None:
     messages = (row.hit_message, *(message.id for message in turn.messages)) if turn is not None else ()
     before, _, after = row.snippet.strip("…").partition("\x03")
     near = Near(messages, before.replace("\x02", ""), after.replace("\x02", "").replace("\x03", ""))
-    app.push_screen(FindBar(view, Wanted(" ".join(row.hit_terms), row.hit_terms), near))
+    app.push_screen(FindBar(view, SearchTerms(" ".join(row.hit_terms), row.hit_terms), near))
 
 
 def _palette(app: PonderApp) -> None:

@@ -10,7 +10,7 @@ from textual.content import Content
 from tui.commands.key_labels import key_words
 from tui.commands.registry import Command, by_need
 from tui.domain.printable import one_line
-from tui.ui.dialogs.filter_sheet import Finder
+from tui.ui.dialogs.filter_sheet import FilterSheet
 from tui.ui.dialogs.sheet import Keys
 from tui.ui.fuzzy import best
 from tui.ui.panels.row_list import Row
@@ -19,7 +19,7 @@ TITLE, KEY = 27, 14
 """Columns of the command's name and of its key."""
 
 
-class Palette(Finder[str]):
+class Palette(FilterSheet[str]):
     """Gives the id of the chosen command."""
 
     TITLE_WORDS = "Commands"

@@ -8,7 +8,7 @@ from typing import ClassVar
 from textual.content import Content
 
 from tui.domain.printable import one_line
-from tui.ui.dialogs.filter_sheet import Finder
+from tui.ui.dialogs.filter_sheet import FilterSheet
 from tui.ui.dialogs.sheet import Keys
 from tui.ui.fuzzy import best
 from tui.ui.panels.row_list import Row
@@ -18,7 +18,7 @@ LOOKED_AT = 2_000
 """Characters of a prompt that are searched."""
 
 
-class HistorySearch(Finder[str]):
+class HistorySearch(FilterSheet[str]):
     """Gives the chosen prompt."""
 
     TITLE_WORDS = "Earlier prompts"

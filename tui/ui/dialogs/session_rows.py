@@ -6,7 +6,7 @@ import re
 
 from textual.content import Content
 
-from tui.commands.context import SessionRow
+from tui.commands.context import SessionInfo
 from tui.domain.cost import Cost
 from tui.domain.counting import count
 from tui.domain.printable import one_line
@@ -27,7 +27,7 @@ def age(seconds: float) -> str:
     return f"{int(seconds // (86_400 * 30))} mon"
 
 
-def session_row(row: SessionRow, width: int, now: float, *, current: bool) -> Row:
+def session_row(row: SessionInfo, width: int, now: float, *, current: bool) -> Row:
     """Two lines, three with a snippet."""
     mark = "● " if current else "◆ " if row.pinned else "  "
     when = age(max(0.0, now - row.updated))

@@ -11,11 +11,11 @@ from textual.containers import Horizontal
 from textual.widget import Widget
 from textual.widgets import OptionList
 
-from tui.commands.context import Desk, SessionRow
+from tui.commands.context import Desk, SessionInfo
 from tui.domain.counting import count
 from tui.domain.errors import PonderError
 from tui.ui.dialogs.export_choice import ask_export
-from tui.ui.dialogs.filter_sheet import Search
+from tui.ui.dialogs.filter_sheet import SearchSheet
 from tui.ui.dialogs.session_rows import session_row
 from tui.ui.dialogs.sheet import Keys
 from tui.ui.panels.page import Page, markdown_lines
@@ -31,7 +31,7 @@ LIST_KEYS = (
 RENAME_KEYS = (("enter", "keep the title"),)
 
 
-class Sessions(Search[str]):
+class Sessions(SearchSheet[str]):
     """Gives the session to open, "new" for a new one."""
 
     TITLE_WORDS = "Sessions"
@@ -44,17 +44,17 @@ class Sessions(Search[str]):
     def __init__(self, desk: Desk, query: str = "") -> None:
         super().__init__(query)
         self._desk = desk
-        self._rows: dict[str, SessionRow] = {}
+        self._rows: dict[str, SessionInfo] = {}
         self._renaming: str | None = None
         self._gone: list[str] = []
 
     def inside(self) -> Sequence[Widget]:
-        """Search over list and preview."""
+        """SearchSheet over list and preview."""
         self._page = Page(self.ponder.theming.sheet_ink(self.ponder))
         self._page.can_focus = False
         return (self._field, Horizontal(self._list, self._page, classes="columns"))
 
-    def row(self, session: str | None) -> SessionRow | None:
+    def row(self, session: str | None) -> SessionInfo | None:
         """A session as the list shows it, with where the search found something."""
         return self._rows.get(session or "")
 

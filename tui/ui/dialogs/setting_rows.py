@@ -13,7 +13,7 @@ from tui.settings.remembered import is_remembered
 from tui.settings.schema import keys
 from tui.ui.fuzzy import best
 from tui.ui.panels.row_list import Row
-from tui.ui.theme.current_theme import Theming
+from tui.ui.theme.current_theme import CurrentTheme
 
 GROUPS = {
     "": "Start",
@@ -64,12 +64,12 @@ def _lasts(name: str, layer: Layer) -> str:
 class SettingRows:
     """Rows of the list, from the settings in force."""
 
-    def __init__(self, layers: Callable[[], Layers], theming: Callable[[], Theming]) -> None:
+    def __init__(self, layers: Callable[[], Layers], theming: Callable[[], CurrentTheme]) -> None:
         self._layers = layers
         self._find_theming = theming
 
     @property
-    def _theming(self) -> Theming:
+    def _theming(self) -> CurrentTheme:
         return self._find_theming()
 
     def rows(self, query: str, width: int) -> Sequence[Row]:

@@ -15,7 +15,7 @@ from tui.commands.context import SettingsDesk
 from tui.domain.errors import PonderError
 from tui.settings.layers import Layer
 from tui.settings.schema import keys
-from tui.ui.dialogs.filter_sheet import Finder
+from tui.ui.dialogs.filter_sheet import FilterSheet
 from tui.ui.dialogs.setting_rows import SettingRows, value_words
 from tui.ui.dialogs.sheet import Keys
 from tui.ui.panels.row_list import STEPS, Row
@@ -38,7 +38,7 @@ LIST_KEYS = (
 EDIT_KEYS = (("enter", "set"), ("tab", "next value"))
 
 
-class SettingsSheet(Finder[None]):
+class SettingsSheet(FilterSheet[None]):
     """A filter over the keys; enter turns it into a field for the value."""
 
     TITLE_WORDS = "Settings"

@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import OptionList, Static
 
-from tui.commands.context import ToolDesk, ToolRow, ToolsSent
+from tui.commands.context import ToolDesk, ToolInfo, ToolTokens
 from tui.domain.counting import count, noun
 from tui.domain.errors import PonderError
 from tui.domain.printable import one_line, printable
@@ -91,7 +91,7 @@ class Tools(Sheet[None]):
             self._fill()
 
 
-def _sent(sent: ToolsSent) -> str:
+def _sent(sent: ToolTokens) -> str:
     """Tokens of all definitions; the rows add up to them with what the server adds once."""
     if sent.why_none:
         return f"not sent: {sent.why_none}"
@@ -100,7 +100,7 @@ def _sent(sent: ToolsSent) -> str:
     )
 
 
-def _row(row: ToolRow, width: int) -> Row:
+def _row(row: ToolInfo, width: int) -> Row:
     source = 17 if width >= 66 else 0
     room = max(10, width - 4 - 9 - source - 6)
     mark = "[x] " if row.enabled else "[ ] "

@@ -1,4 +1,4 @@
-"""Chips: what is too long or too binary to stand in the composer, as a short word that stands for it."""
+"""AttachmentChips: what is too long or too binary to stand in the composer, as a short word that stands for it."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def _is_long(text: str) -> bool:
     return text.count("\n") >= PASTE_LINES or len(text) > PASTE_CHARACTERS
 
 
-class Chips:
-    """Chips of one draft by their word."""
+class AttachmentChips:
+    """AttachmentChips of one draft by their word."""
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}

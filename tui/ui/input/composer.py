@@ -13,7 +13,7 @@ from textual.widgets import TextArea
 from textual.widgets.text_area import Edit, EditResult
 
 from tui.domain.printable import printable
-from tui.ui.input.attachment_chips import Chips
+from tui.ui.input.attachment_chips import AttachmentChips
 from tui.ui.input.prompt_history import PromptHistory
 
 MAX_ROWS = 10
@@ -67,7 +67,7 @@ class Composer(TextArea):
             compact=True,
         )
         self.past = past
-        self.chips = Chips()
+        self.chips = AttachmentChips()
         self.popup_open = False
         self.queued = 0
         """Queued prompts: in an empty composer ↑ takes the last one back, and enter sends a held queue."""

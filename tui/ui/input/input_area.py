@@ -34,7 +34,7 @@ AROUND = 3
 """Rows of the screen's foot beside those of the composer: rule, status, keys."""
 
 
-class Dock(Vertical):
+class InputArea(Vertical):
     """Where the user writes."""
 
     @dataclass

@@ -33,7 +33,7 @@ MAY_BE_SPECIAL = frozenset(" \t`~-*+0123456789$\\")
 
 
 @dataclass(slots=True)
-class Piece:
+class Chunk:
     """A stretch of source that is laid out by itself."""
 
     source: str
@@ -64,9 +64,9 @@ class Splitter:
         self._display_lines = 0
         self._part = 0
         self._glued = False
-        self._finished: list[Piece] = []
+        self._finished: list[Chunk] = []
 
-    def feed(self, text: str) -> list[Piece]:
+    def feed(self, text: str) -> list[Chunk]:
         """Take text in; the pieces that are now final."""
         if "\n" not in text:
             self._pending += text
@@ -79,20 +79,20 @@ class Splitter:
         finished, self._finished = self._finished, []
         return finished
 
-    def open_end(self) -> Piece | None:
+    def open_end(self) -> Chunk | None:
         """What is not final yet, as it would be laid out now."""
         if self._fence is not None:
             body = "\n".join([*self._lines, self._pending] if self._pending else self._lines)
-            return Piece(body, self._fence[2].strip(), part=self._part, glued=self._glued)
+            return Chunk(body, self._fence[2].strip(), part=self._part, glued=self._glued)
         source = "\n".join([*self._lines, self._pending])
-        return Piece(source, head=self._table, part=self._part) if source.strip() else None
+        return Chunk(source, head=self._table, part=self._part) if source.strip() else None
 
     @property
     def open_lines(self) -> tuple[list[str], str]:
         """The whole lines of the open end (not to be changed) and the unfinished one."""
         return self._lines, self._pending
 
-    def finish(self) -> list[Piece]:
+    def finish(self) -> list[Chunk]:
         """No more comes: everything left is final."""
         if self._pending:
             line, self._pending = self._pending, ""
@@ -195,7 +195,7 @@ class Splitter:
         """The lines so far are a part; the next begins within the same line, or with the next."""
         assert self._fence is not None
         source = "\n".join(self._lines)
-        self._finished.append(Piece(source, self._fence[2].strip(), part=self._part, glued=self._glued, tight=True))
+        self._finished.append(Chunk(source, self._fence[2].strip(), part=self._part, glued=self._glued, tight=True))
         self._lines, self._size, self._glued = [], 0, within
         self._part += 1
 
@@ -208,7 +208,7 @@ class Splitter:
         while self._lines and not self._lines[-1]:
             self._lines.pop()
         if self._lines:
-            self._finished.append(Piece("\n".join(self._lines), head=self._table, part=self._part, tight=tight))
+            self._finished.append(Chunk("\n".join(self._lines), head=self._table, part=self._part, tight=tight))
         self._lines, self._size, self._blank, self._list = [], 0, False, False
         self._table, self._part, self._display = "", 0, ""
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import field
 
 from tui.domain.fast_dataclass import dataclass
-from tui.ui.markdown.chunks import Piece
+from tui.ui.markdown.chunks import Chunk
 from tui.ui.markdown.highlight import highlight_from
 from tui.ui.markdown.layout import code_head, code_lines
-from tui.ui.markdown.lexing import START, Place
+from tui.ui.markdown.lexing import START, LexerState
 from tui.ui.markdown.runs import Line
 
 FRESH_PARTS = 8
@@ -22,16 +22,16 @@ class _Open:
 
     lines: list[Line] = field(default_factory=list)
     done: int = 0
-    place: Place | None = None
+    place: LexerState | None = None
 
 
 class CodeParts:
     """Lines of the pieces that are code."""
 
-    def __init__(self, pieces: Sequence[Piece], *, labels: bool) -> None:
+    def __init__(self, pieces: Sequence[Chunk], *, labels: bool) -> None:
         self._pieces = pieces
         self._labels = labels
-        self._ends: dict[int, Place] = {}
+        self._ends: dict[int, LexerState] = {}
         self._lexed: tuple[int, list[Line]] = (-1, [])
         self._open = _Open()
         self.sideways: int | None = None
@@ -46,7 +46,7 @@ class CodeParts:
         lines = self._lex(place, self._begin(place, self._pieces[place].part))
         return [*self._label(self._pieces[place], width), *code_lines(lines, width, self.sideways)]
 
-    def open_lines(self, piece: Piece, whole: Sequence[str], unfinished: str, width: int) -> list[Line]:
+    def open_lines(self, piece: Chunk, whole: Sequence[str], unfinished: str, width: int) -> list[Line]:
         """The open part; ``whole`` are its lines so far, always the same ones and perhaps more."""
         info = piece.fence or ""
         known = self._open
@@ -60,17 +60,17 @@ class CodeParts:
         tail = code_lines(ahead, width, self.sideways)
         return [*self._label(piece, width), *known.lines, *tail]
 
-    def _label(self, piece: Piece, width: int) -> list[Line]:
+    def _label(self, piece: Chunk, width: int) -> list[Line]:
         return [code_head(piece.fence or "", width)] if self._labels and not piece.part else []
 
-    def _lex(self, place: int, begin: Place) -> list[Line]:
+    def _lex(self, place: int, begin: LexerState) -> list[Line]:
         if self._lexed[0] != place:
             piece = self._pieces[place]
             lines, self._ends[place] = highlight_from(piece.source.split("\n"), piece.fence or "", begin)
             self._lexed = (place, lines)
         return self._lexed[1]
 
-    def _begin(self, place: int, part: int) -> Place:
+    def _begin(self, place: int, part: int) -> LexerState:
         """Where the lexer stands above a part."""
         first = place - part % FRESH_PARTS
         known = next((before for before in range(place, first, -1) if before - 1 in self._ends), first)

@@ -12,14 +12,14 @@ import weakref
 from collections.abc import Callable, Sequence
 
 from tui.domain.printable import printable
-from tui.domain.search_terms import Wanted
-from tui.ui.markdown.chunks import Piece, Splitter
+from tui.domain.search_terms import SearchTerms
+from tui.ui.markdown.chunks import Chunk, Splitter
 from tui.ui.markdown.code_parts import CodeParts
 from tui.ui.markdown.found import Found, count_in_markdown, occurrences
 from tui.ui.markdown.growing_table import GrowingTable
 from tui.ui.markdown.layout import lay, lay_code
-from tui.ui.markdown.lazy_blocks import Reading
-from tui.ui.markdown.lazy_lines import Mark, Stretches
+from tui.ui.markdown.lazy_blocks import LazyBlocks
+from tui.ui.markdown.lazy_lines import LazyLines, Mark
 from tui.ui.markdown.piece_store import Pieces
 from tui.ui.markdown.runs import Line
 from tui.ui.markdown.tables import lay_table
@@ -35,7 +35,7 @@ LONGEST_CLUSTER = 40
 BACKTICKS = re.compile("`{3,}")
 
 
-def guessed_height(piece: Piece, width: int) -> int:
+def guessed_height(piece: Chunk, width: int) -> int:
     """About how many lines a piece takes, with the blank one above it."""
     rows = piece.source.count("\n") + 1
     size = len(piece.source)
@@ -47,7 +47,7 @@ def guessed_height(piece: Piece, width: int) -> int:
     return 1 + max(rows if listed else 1, size // width + 1)
 
 
-def count_in_piece(wanted: Wanted, piece: Piece) -> int:
+def count_in_piece(wanted: SearchTerms, piece: Chunk) -> int:
     """How often it occurs in a piece, told without laying it out."""
     is_code = piece.fence is not None
     return len(wanted.spans(piece.source)) if is_code else count_in_markdown(wanted, piece.source)
@@ -59,9 +59,9 @@ class Document:
     def __init__(self, text: str = "", *, closed: bool = False, bare: bool = False) -> None:
         self._splitter = Splitter()
         self._pieces = Pieces()
-        self._reading = Reading(self._pieces)
+        self._reading = LazyBlocks(self._pieces)
         self._code = CodeParts(self._pieces, labels=not bare)
-        self._stretches = Stretches(_laid_by(weakref.ref(self)))
+        self._stretches = LazyLines(_laid_by(weakref.ref(self)))
         self._width = 0
         self._size = 0
         self._table: GrowingTable | None = None
@@ -155,7 +155,7 @@ class Document:
         """The line of a mark now."""
         return self._stretches.line_at(mark)
 
-    def find(self, wanted: Wanted, number: int) -> Found:
+    def find(self, wanted: SearchTerms, number: int) -> Found:
         """The occurrence with this number, or the nearest before it that can be pointed at."""
         for place, piece in enumerate(self._pieces):
             count = count_in_piece(wanted, piece)
@@ -172,7 +172,7 @@ class Document:
 
     # Pieces
 
-    def _add(self, pieces: list[Piece]) -> None:
+    def _add(self, pieces: list[Chunk]) -> None:
         if not pieces:
             return
         first = len(self._pieces)
@@ -189,7 +189,7 @@ class Document:
         self._table = None
         self._code.restart()
 
-    def _ready_table(self, piece: Piece, place: int) -> list[Line] | None:
+    def _ready_table(self, piece: Chunk, place: int) -> list[Line] | None:
         """A table that was drawn as it came needs no second reading."""
         table = self._table
         if table is None or (table.head, table.part) != (piece.head, piece.part):
@@ -224,7 +224,7 @@ class Document:
             self._tail = self._last_tail = reused(self._last_tail, lines)
         return self._tail
 
-    def _open_piece(self, piece: Piece) -> list[Line]:
+    def _open_piece(self, piece: Chunk) -> list[Line]:
         whole, unfinished = self._splitter.open_lines
         place = len(self._pieces)
         if piece.fence is not None:

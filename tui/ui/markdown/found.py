@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from tui.domain.search_terms import Wanted
+from tui.domain.search_terms import SearchTerms
 from tui.ui.markdown.runs import Line, plain, width_of, wrapped_after
 
 BEFORE_TEXT = " ▎┊"
@@ -33,19 +33,19 @@ def without_marks(source: str) -> str:
     return source.replace("*", "").replace("`", "").replace("~~", "")
 
 
-def is_in_markdown(wanted: Wanted, source: str) -> bool:
+def is_in_markdown(wanted: SearchTerms, source: str) -> bool:
     """Whether it occurs in what the source shows."""
     return wanted.is_in(source) or wanted.is_in(without_marks(source))
 
 
-def count_in_markdown(wanted: Wanted, source: str) -> int:
+def count_in_markdown(wanted: SearchTerms, source: str) -> int:
     """How often it occurs in what the source shows, told without laying it out."""
     if not any(mark in source for mark in "*`~"):
         return len(wanted.spans(source))
     return sum(max(len(wanted.spans(part)), len(wanted.spans(without_marks(part)))) for part in source.split("\n\n"))
 
 
-def occurrences(wanted: Wanted, lines: Sequence[Line]) -> list[Found]:
+def occurrences(wanted: SearchTerms, lines: Sequence[Line]) -> list[Found]:
     """Every occurrence, also those that are broken over lines."""
     texts = [plain(line) for line in lines]
     flat = ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from tui.ui.markdown.chunks import NO_ROW, Piece
+from tui.ui.markdown.chunks import NO_ROW, Chunk
 from tui.ui.markdown.runs import Line, Run
 from tui.ui.markdown.tables import TableLayout
 from tui.ui.markdown.tokens import Table, parse
@@ -58,7 +58,7 @@ class GrowingTable:
         return None
 
 
-def read_table(piece: Piece, links: dict[str, object]) -> Table | None:
+def read_table(piece: Chunk, links: dict[str, object]) -> Table | None:
     """A table, or the next part of one; None where its head turns out to be something else."""
     rows = piece.source.split("\n") if piece.part else piece.source.split("\n")[2:]
     head = parse(piece.head)

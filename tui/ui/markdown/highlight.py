@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeGuard
 
-from tui.ui.markdown.lexing import START, Place, Spelled, lex, role_of
+from tui.ui.markdown.lexing import START, LexerState, Spelled, lex, role_of
 from tui.ui.markdown.runs import Line, Run
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def highlight(lines: Sequence[str], info: str) -> list[Line]:
     return highlight_from(lines, info, START)[0]
 
 
-def highlight_from(lines: Sequence[str], info: str, place: Place) -> tuple[list[Line], Place]:
+def highlight_from(lines: Sequence[str], info: str, place: LexerState) -> tuple[list[Line], LexerState]:
     """The same for a stretch in the midst of code, and where the next one goes on."""
     lexer = _lexer(language_of(info))
     if lexer is None or sum(map(len, lines)) > MAX_BLOCK or any(len(line) > MAX_LINE for line in lines):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tui.ui.markdown.chunks import Piece
+from tui.ui.markdown.chunks import Chunk
 from tui.ui.markdown.growing_table import read_table
 from tui.ui.markdown.references import Found, References
 from tui.ui.markdown.runs import Run
@@ -25,15 +25,15 @@ def too_dense(source: str) -> bool:
     return marks > MOST_MARKS and marks * 3 > len(source)
 
 
-class Reading:
+class LazyBlocks:
     """Blocks of the pieces that are not code."""
 
-    def __init__(self, pieces: Sequence[Piece]) -> None:
+    def __init__(self, pieces: Sequence[Chunk]) -> None:
         self._pieces = pieces
         self._nodes: dict[int, tuple[Node, ...]] = {}
         self._links = References(parse)
 
-    def note(self, first: int, pieces: Sequence[Piece]) -> None:
+    def note(self, first: int, pieces: Sequence[Chunk]) -> None:
         """Pieces came, the first of them with this number."""
         self._links.note(first, pieces)
 
@@ -51,7 +51,7 @@ class Reading:
             self._nodes[place] = nodes
         return nodes
 
-    def nodes_of(self, piece: Piece, place: int, *, growing: bool = False) -> tuple[Node, ...]:
+    def nodes_of(self, piece: Chunk, place: int, *, growing: bool = False) -> tuple[Node, ...]:
         """The blocks of a piece that stands, or would stand, at this place; ``growing`` is the open end."""
         if too_dense(piece.source):
             return (Words([Run(piece.source.strip("\n"))]),)

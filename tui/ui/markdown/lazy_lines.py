@@ -20,7 +20,7 @@ Mark = tuple[int, float]
 """A place that outlives a change of width: a part, and how much of it lies above."""
 
 
-class Stretches:
+class LazyLines:
     """Lines of parts; ``lay`` makes those of one of them."""
 
     def __init__(self, lay: Callable[[int], list[Line]]) -> None:

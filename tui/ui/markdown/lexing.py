@@ -34,7 +34,7 @@ Spelled = tuple[str, str]
 """A role and the characters in it."""
 
 
-class Place(NamedTuple):
+class LexerState(NamedTuple):
     """Where the lexer stands between two stretches."""
 
     stack: tuple[str, ...] = ("root",)
@@ -42,7 +42,7 @@ class Place(NamedTuple):
     """Inside a comment over many lines, which most lexers only know whole."""
 
 
-START = Place()
+START = LexerState()
 
 
 @lru_cache(maxsize=512)
@@ -52,7 +52,7 @@ def role_of(token: _TokenType) -> str:
     return next((role for start, role in ROLES if name.startswith(start)), "code")
 
 
-def lex(lexer: RegexLexer, text: str, place: Place, comment: tuple[str, str]) -> tuple[list[Spelled], Place]:
+def lex(lexer: RegexLexer, text: str, place: LexerState, comment: tuple[str, str]) -> tuple[list[Spelled], LexerState]:
     """The roles of a stretch that ends with a line, and where the lexer stands behind it.
 
     ``comment`` is what begins and ends a comment over many lines; empty where the lexer itself knows being inside.
@@ -70,14 +70,14 @@ def lex(lexer: RegexLexer, text: str, place: Place, comment: tuple[str, str]) ->
     opened = text.rfind(opens, begin) if opens else -1
     if opened < 0 or text.find(closes, opened + len(opens)) >= 0:
         found.extend(_spelled(lexer, text[begin:], stack))
-        return found, Place(tuple(stack))
+        return found, LexerState(tuple(stack))
     tentative = list(stack)
     before = list(_spelled(lexer, text[begin:opened], tentative))
     rest = list(_spelled(lexer, text[begin:], stack))
     role, inside = _at(rest, opened - begin)
     if role == STRING or (role == COMMENT and inside):
-        return [*found, *rest], Place(tuple(stack))
-    return [*found, *before, (COMMENT, text[opened:])], Place(tuple(tentative), in_comment=True)
+        return [*found, *rest], LexerState(tuple(stack))
+    return [*found, *before, (COMMENT, text[opened:])], LexerState(tuple(tentative), in_comment=True)
 
 
 def _at(spelled: list[Spelled], position: int) -> tuple[str, int]:

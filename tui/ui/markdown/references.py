@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tui.ui.markdown.chunks import Piece
+from tui.ui.markdown.chunks import Chunk
 
 MOST_PIECES = 16
 """Pieces looked into for definitions; a text with more of them is data, and reading it all would hold up the screen."""
@@ -22,7 +22,7 @@ class References:
         self._looked = 0
         self._known: dict[str, tuple[int, object]] = {}
 
-    def note(self, first: int, pieces: Sequence[Piece]) -> None:
+    def note(self, first: int, pieces: Sequence[Chunk]) -> None:
         """Pieces came, the first of them with this number; which of them may define something is all that is asked."""
         for number, piece in enumerate(pieces, first):
             if "]:" in piece.source and piece.fence is None and len(self._noted) < MOST_PIECES:

@@ -16,7 +16,7 @@ from textual.strip import Strip
 from tui.domain.printable import printable
 from tui.ui.markdown.runs import Line, Run, wrap
 from tui.ui.panels.page import Page
-from tui.ui.theme.theme_styles import Ink
+from tui.ui.theme.theme_styles import ThemeStyles
 
 LONGEST = 4_000
 """Characters of a string that are drawn; saving gives all of it."""
@@ -95,7 +95,7 @@ class JsonView(Page):
         Binding("space,enter", "fold", "fold", show=False),
     ]
 
-    def __init__(self, ink: Ink, *, id: str | None = None) -> None:  # noqa: A002
+    def __init__(self, ink: ThemeStyles, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(ink, id=id)
         self._value: object = None
         self._folded: set[Path] = set()

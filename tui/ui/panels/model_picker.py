@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Input, OptionList, Static
 
-from tui.commands.context import ModelDesk, ModelRow
+from tui.commands.context import ModelDesk, ModelInfo
 from tui.domain.errors import PonderError
 from tui.domain.printable import one_line
 from tui.domain.thinking import ModelSpec
@@ -55,7 +55,7 @@ class ModelPicker(Vertical):
         self._later = later
         self._desk = desk
         self._spec = spec
-        self._models: dict[str, ModelRow] = {}
+        self._models: dict[str, ModelInfo] = {}
         self._field = Field("filter…", handed_on=STEPS | {"asterisk"}, id="model-filter")
         self._list = RowList(id="model-list", can_focus=False)
         self._facts = Static("", markup=False, id="model-facts")

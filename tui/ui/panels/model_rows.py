@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from textual.content import Content
 
-from tui.commands.context import ModelRow
+from tui.commands.context import ModelInfo
 from tui.domain.printable import one_line
 from tui.domain.thinking import ModelSpec
 from tui.ui.format_numbers import tokens
@@ -24,7 +24,7 @@ def key_of(spec: ModelSpec) -> str:
     return f"{spec.provider}/{spec.model}"
 
 
-def model_rows(models: Sequence[ModelRow], query: str, current: ModelSpec, width: int) -> list[Row]:
+def model_rows(models: Sequence[ModelInfo], query: str, current: ModelSpec, width: int) -> list[Row]:
     """Rows with headings; a query drops the headings and puts the best first."""
     if query.strip():
         found = best(query, models, lambda row: f"{row.spec.provider}/{row.spec.model} {row.provider}")
@@ -36,11 +36,11 @@ def model_rows(models: Sequence[ModelRow], query: str, current: ModelSpec, width
     return rows
 
 
-def _groups(models: Sequence[ModelRow]) -> list[tuple[str, list[ModelRow], bool]]:
+def _groups(models: Sequence[ModelInfo]) -> list[tuple[str, list[ModelInfo], bool]]:
     favourites = [model for model in models if model.favourite]
     recent = [model for model in models if model.recent and not model.favourite]
     groups = [("favourites", favourites, True), ("recent", recent, True)]
-    rest: dict[str, list[ModelRow]] = {}
+    rest: dict[str, list[ModelInfo]] = {}
     for model in models:
         if not model.favourite and not model.recent:
             rest.setdefault(model.provider, []).append(model)
@@ -52,7 +52,7 @@ def _groups(models: Sequence[ModelRow]) -> list[tuple[str, list[ModelRow], bool]
     return [group for group in groups if group[1]]
 
 
-def _row(model: ModelRow, current: ModelSpec, width: int, *, full: bool) -> Row:
+def _row(model: ModelInfo, current: ModelSpec, width: int, *, full: bool) -> Row:
     here = same_model(model.spec, current)
     mark = Content.styled("● ", "$focus") if here else Content("  ")
     star = " ★" if model.favourite else ""
@@ -76,7 +76,7 @@ def price_words(price: tuple[float | None, float | None]) -> str:
     return "/".join("?" if part is None else f"${part:g}" for part in price)
 
 
-def facts_of(model: ModelRow) -> tuple[str, str]:
+def facts_of(model: ModelInfo) -> tuple[str, str]:
     """What is known of a model in two short lines; the second is why it cannot be asked, if so."""
     window = tokens(model.window) if model.window else "window unknown"
     facts = " · ".join(part for part in (window, price_words(model.price), model.thinking) if part)

@@ -12,7 +12,7 @@ from textual.strip import Strip
 
 from tui.ui.markdown.document import Document
 from tui.ui.markdown.runs import Line, plain
-from tui.ui.theme.theme_styles import Ink
+from tui.ui.theme.theme_styles import ThemeStyles
 
 Lines = Callable[[int], Sequence[Line]]
 """Lines for a width."""
@@ -32,7 +32,7 @@ class Page(ScrollView, can_focus=True):
         Binding("space", "page_down", "page", show=False),
     ]
 
-    def __init__(self, ink: Ink, *, id: str | None = None) -> None:  # noqa: A002
+    def __init__(self, ink: ThemeStyles, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
         self._ink = ink
         self._make: Lines | None = None
@@ -46,7 +46,7 @@ class Page(ScrollView, can_focus=True):
             self.scroll_to(0, 0, animate=False, immediate=True)
         self._lay()
 
-    def recolour(self, ink: Ink) -> None:
+    def recolour(self, ink: ThemeStyles) -> None:
         """Another theme."""
         self._ink = ink
         self.refresh()

@@ -13,7 +13,7 @@ from textual.message import Message
 from textual.widgets import Static
 
 from tui.catalog.model_spec import require_asked
-from tui.commands.context import LevelRow, ModelDesk
+from tui.commands.context import LevelInfo, ModelDesk
 from tui.domain.errors import PonderError
 from tui.domain.printable import one_line
 from tui.domain.thinking import Asked, ModelSpec, ThinkingPlan
@@ -50,7 +50,7 @@ class ThinkingPicker(Static, can_focus=True):
         self._desk = desk
         self._spec = spec
         self._plan = plan
-        self._rows: Sequence[LevelRow] = ()
+        self._rows: Sequence[LevelInfo] = ()
         self._at = 0
         self._typed = ""
         self._width = 0
@@ -116,7 +116,7 @@ class ThinkingPicker(Static, can_focus=True):
             return Content.styled(one_line(f"! {warning}", width * 2), "$warning")
         return Content.styled("16k: a budget" if self.has_focus and not self._typed else "", "$muted-text")
 
-    def _row(self) -> LevelRow | None:
+    def _row(self) -> LevelInfo | None:
         return self._rows[self._at] if self._at < len(self._rows) else None
 
     def watch_has_focus(self, _has_focus: bool) -> None:  # noqa: FBT001 - Textual's
@@ -157,7 +157,7 @@ class ThinkingPicker(Static, can_focus=True):
         except PonderError as error:
             self.post_message(self.Failed(error))
 
-    def _choose(self, row: LevelRow | None) -> None:
+    def _choose(self, row: LevelInfo | None) -> None:
         """Choose a level. The one in force stays as it is, whether a level or a setting put it there."""
         if row is not None and row.current:
             self.post_message(self.Picked(self._plan.summary))

@@ -27,7 +27,7 @@ LAST_PATIENCE_S = 0.5
 """How long a program that ends waits for answers: what comes later is typed at the shell's prompt."""
 
 
-class Ground(Enum):
+class TerminalBackground(Enum):
     """What a terminal's background is."""
 
     LIGHT = "light"
@@ -63,8 +63,8 @@ class BackgroundQuestion:
         if not self._open:
             return None
         self.heard = read_answers(0, self.heard, PATIENCE_S)
-        ground = ground_in(self.heard)
-        return None if ground is None else ground is Ground.LIGHT
+        ground = background_in(self.heard)
+        return None if ground is None else ground is TerminalBackground.LIGHT
 
     @property
     def is_unanswered(self) -> bool:
@@ -100,10 +100,10 @@ def read_answers(terminal: int, heard: bytes, patience: float, count: int = 1) -
     return heard
 
 
-def ground_in(said: bytes) -> Ground | None:
+def background_in(said: bytes) -> TerminalBackground | None:
     """What an answer says of the ground; None where there is no answer in it."""
     found = ANSWER.search(said)
     if found is None:
         return None
     red, green, blue = (int(part, 16) / (16 ** len(part) - 1) for part in found.groups())
-    return Ground.LIGHT if 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.5 else Ground.DARK
+    return TerminalBackground.LIGHT if 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.5 else TerminalBackground.DARK

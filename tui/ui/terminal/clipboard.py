@@ -1,4 +1,4 @@
-"""Copying out: the answer, its code, its thinking, everything. Native first, then the terminal, then a file."""
+"""Clipboard out: the answer, its code, its thinking, everything. Native first, then the terminal, then a file."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from tui.domain.blocks import TextBlock, ThinkingBlock
 from tui.domain.counting import count
 from tui.domain.errors import UsageError
 from tui.domain.events import Severity
-from tui.domain.lazy_regex import late_pattern
+from tui.domain.lazy_regex import lazy_regex
 from tui.domain.messages import Message, Role
 from tui.domain.printable import printable
 
 if TYPE_CHECKING:
     from tui.ui.app import PonderApp
 
-_OBEYED_WHEN_PASTED = late_pattern("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_OBEYED_WHEN_PASTED = lazy_regex("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 OSC52_LIMIT = 100_000
 """Terminals ignore or choke on more."""
 
@@ -41,7 +41,7 @@ TOOL_S = 0.5
 """What such a tool may take; the screen waits for it."""
 
 
-class Copying:
+class Clipboard:
     """Finds what is meant and puts it on the clipboard."""
 
     def __init__(self, app: PonderApp) -> None:

@@ -31,7 +31,7 @@ from textual.keys import Keys, _character_to_key
 from textual.message import Message
 from textual.message_pump import MessagePump
 
-from tui.ui.terminal.background import LAST_PATIENCE_S, Ground, ground_in, read_answers
+from tui.ui.terminal.background import LAST_PATIENCE_S, TerminalBackground, background_in, read_answers
 
 ALTERNATE_KEYS = "\x1b[=4;2u"
 """Kitty's protocol: beside what Textual asks for, tell the key's letter on a Latin keyboard."""
@@ -74,7 +74,7 @@ def plain_key(sequence: str) -> str:
 class Keyboard(XTermParser):
     """Textual's parser, knowing alternates and late answers."""
 
-    def __init__(self, told: Callable[[Ground], object], *, debug: bool = False) -> None:
+    def __init__(self, told: Callable[[TerminalBackground], object], *, debug: bool = False) -> None:
         self._told = told
         self._answer: str | None = None
         self._before = ""
@@ -154,7 +154,7 @@ class Keyboard(XTermParser):
         answer = self._answer or ""
         if sequence in ("\x07", "\x1b\\"):
             self._answer = None
-            ground = ground_in(answer.encode() + b"\x07")
+            ground = background_in(answer.encode() + b"\x07")
             if ground is not None:
                 self._told(ground)
             return True
@@ -177,7 +177,7 @@ class TerminalDriver(LinuxDriver):
         self._where: MessagePump = app
         self._in_a_word = False
         self._heard = b""
-        self._told: Callable[[Ground], object] = lambda ground: None
+        self._told: Callable[[TerminalBackground], object] = lambda ground: None
         self._asked: str | None = None
         self._counts_clusters = False
         self._keeps_input = False
@@ -270,7 +270,7 @@ class TerminalDriver(LinuxDriver):
                 return width, height
         return super()._get_terminal_size()
 
-    def listen(self, heard: bytes, told: Callable[[Ground], object]) -> None:
+    def listen(self, heard: bytes, told: Callable[[TerminalBackground], object]) -> None:
         """The screen can take keys: first those that were heard before, then what comes."""
         self._heard, self._told = heard, told
         self._ready.set()

@@ -53,7 +53,7 @@ def _divide(
     return [strip] if cuts == [strip.cell_length] else divide(strip, cuts)
 
 
-class Housekeeping:
+class GcSchedule:
     """Counts the seconds that nothing happened in; ``tick`` is called once in each."""
 
     def __init__(self, is_busy: Callable[[], bool]) -> None:

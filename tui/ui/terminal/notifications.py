@@ -19,7 +19,7 @@ UNMARK = "\x1b]2;ponder\x1b\\\x1b[23;2t"
 LONGEST = 80
 
 
-class Attention:
+class Notifications:
     """What was missed while the terminal was not looked at."""
 
     def __init__(self, write: Callable[[str], object]) -> None:

@@ -38,7 +38,7 @@ RESTORE = (
 """Mouse, paste, focus and resize reports off, wrapping on, kitty's keyboard off, pointer, main screen, cursor."""
 
 
-class Departure:
+class Shutdown:
     """One program's end. Entered before anything touches the terminal."""
 
     def __init__(self, terminal: int = 0) -> None:
@@ -52,7 +52,7 @@ class Departure:
         """A byte in it says that leaving has begun."""
         self._modes = _modes_of(terminal)
 
-    def __enter__(self) -> Departure:
+    def __enter__(self) -> Shutdown:
         for name in SIGNALS:
             number = getattr(signal, name, None)
             # Whoever starts us with HUP ignored (nohup) means it.

@@ -20,7 +20,7 @@ from tui.settings.user_files import open_log_file, put_long_log_aside
 LOG = logging.getLogger("tui")
 
 
-class StrayWords:
+class StdioRedirect:
     """Entered around the screen."""
 
     def __init__(self, log_file: Path) -> None:
@@ -31,7 +31,7 @@ class StrayWords:
         self._screen: TextIO | None = None
         self._handler: logging.StreamHandler[TextIO] | None = None
 
-    def __enter__(self) -> StrayWords:
+    def __enter__(self) -> StdioRedirect:
         self._log = _opened(self.log_file)
         self._streams = (sys.__stdout__, sys.__stderr__)
         # Textual writes to what it finds here; a pipe (textual serve) stays what it is.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from tui.domain.errors import ConfigError
 from tui.domain.events import Severity
-from tui.ui.terminal.background import Ground
+from tui.ui.terminal.background import TerminalBackground
 from tui.ui.theme.theme_files import (
     DEFAULT_DARK,
     DEFAULT_LIGHT,
@@ -20,7 +20,7 @@ from tui.ui.theme.theme_files import (
     theme_files,
     theme_variables,
 )
-from tui.ui.theme.theme_styles import Ink
+from tui.ui.theme.theme_styles import ThemeStyles
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -31,7 +31,7 @@ POLL_S = 0.5
 """How often the user's theme files are looked at for changes."""
 
 
-class Theming:
+class CurrentTheme:
     """Knows all themes, and which is worn."""
 
     def __init__(
@@ -82,10 +82,10 @@ class Theming:
         app.ansi_color = name == "ansi"
         app.theme = name
 
-    def ground_told(self, app: PonderApp, ground: Ground) -> None:
+    def ground_told(self, app: PonderApp, ground: TerminalBackground) -> None:
         """The terminal has said, late, what its background is."""
         before = self.resolve(self._wish)
-        self._light = ground is Ground.LIGHT
+        self._light = ground is TerminalBackground.LIGHT
         if self.resolve(self._wish) != before and app.theme == before:
             self.choose(app, self._wish)
             app.chat.transcript.recolour(self.ink(app))
@@ -100,19 +100,19 @@ class Theming:
             return "ansi"
         return DEFAULT_LIGHT if self._light else DEFAULT_DARK
 
-    def ink(self, app: PonderApp) -> Ink:
+    def ink(self, app: PonderApp) -> ThemeStyles:
         """Colours for line-drawn widgets."""
         file = self._themes.get(app.theme)
         variables = theme_variables(file.theme if file is not None else app.current_theme)
-        return Ink(variables, ansi=app.theme == "ansi", plain=_is_plain(app))
+        return ThemeStyles(variables, ansi=app.theme == "ansi", plain=_is_plain(app))
 
-    def sheet_ink(self, app: PonderApp) -> Ink:
+    def sheet_ink(self, app: PonderApp) -> ThemeStyles:
         """The same on the ground of sheets."""
         file = self._themes.get(app.theme)
         theme = file.theme if file is not None else app.current_theme
         variables = theme_variables(theme)
         ground = {"background": theme.surface or variables["background"]}
-        return Ink({**variables, **ground}, ansi=app.theme == "ansi", plain=_is_plain(app))
+        return ThemeStyles({**variables, **ground}, ansi=app.theme == "ansi", plain=_is_plain(app))
 
     def defaults(self) -> dict[str, str]:
         """Our variables for Textual's own themes."""

@@ -55,7 +55,7 @@ PLAIN_MARKS = str.maketrans(dict(zip("▸▾┊▌▐│─•◦▪●○◌◐
 """What a screen reader can say instead of our marks, each as wide as the other."""
 
 
-class Ink:
+class ThemeStyles:
     """Styles of one theme, made once and kept; ``plain`` writes marks with the letters of a keyboard."""
 
     def __init__(self, variables: Mapping[str, str], *, ansi: bool = False, plain: bool = False) -> None:

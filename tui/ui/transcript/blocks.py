@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from tui.domain.cost import money
 from tui.domain.counting import count
 from tui.domain.printable import one_line, printable
-from tui.domain.search_terms import Wanted
+from tui.domain.search_terms import SearchTerms
 from tui.ui.format_numbers import duration, tokens
 from tui.ui.graphemes import line_within
 from tui.ui.markdown.found import Found
-from tui.ui.markdown.lazy_lines import Mark, Stretches
+from tui.ui.markdown.lazy_lines import LazyLines, Mark
 from tui.ui.markdown.runs import Line, Look, Run, plain, wrap
-from tui.ui.transcript.renderable import Drawn, Fold, estimated_lines
+from tui.ui.transcript.renderable import Fold, Renderable, estimated_lines
 from tui.ui.transcript.tool_call import ToolCall, ToolState
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def parts_of(text: str) -> list[str]:
     return [*parts, text[at:]]
 
 
-class Spoken(Drawn):
+class Spoken(Renderable):
     """What the user wrote."""
 
     ground = "user"
@@ -52,7 +52,7 @@ class Spoken(Drawn):
         self._text = printable(text)
         self._attachments = attachments
         self._parts: list[str] = []
-        self._stretches = Stretches(self._lay)
+        self._stretches = LazyLines(self._lay)
         self._width = 0
 
     def height(self, width: int) -> int:
@@ -100,7 +100,7 @@ class Spoken(Drawn):
         return self._text
 
 
-class Caption(Drawn):
+class Caption(Renderable):
     """Fixed lines: who answers, what it cost, a notice."""
 
     def __init__(self, *runs: Run, space: int = 0) -> None:
@@ -132,7 +132,7 @@ class Caption(Drawn):
         return plain(self._runs)
 
 
-class Answer(Drawn):
+class Answer(Renderable):
     """The model's words, as markdown."""
 
     space = 1
@@ -200,7 +200,7 @@ class Answer(Drawn):
         """The document's."""
         return self.document().line_at(mark)
 
-    def find(self, wanted: Wanted, number: int, width: int) -> Found:
+    def find(self, wanted: SearchTerms, number: int, width: int) -> Found:
         """The document's."""
         self.height(width)
         return self.document().find(wanted, number)
@@ -229,7 +229,7 @@ class Answer(Drawn):
         return found
 
 
-class Thinking(Drawn):
+class Thinking(Renderable):
     """Thinking: live and open, then folded to a line, then as the user likes it."""
 
     ground = "thinking"
@@ -337,7 +337,7 @@ class Thinking(Drawn):
         """Where that is now."""
         return 1 + self.words.line_at(mark) if self._is_whole else 0
 
-    def find(self, wanted: Wanted, number: int, width: int) -> Found:
+    def find(self, wanted: SearchTerms, number: int, width: int) -> Found:
         """Below the head, behind the bar."""
         self.height(width)
         if not self._is_whole:
@@ -377,4 +377,4 @@ class Thinking(Drawn):
         self.words.rest()
 
 
-__all__ = ["Answer", "Caption", "Drawn", "Fold", "Spoken", "Thinking", "ToolCall", "ToolState", "estimated_lines"]
+__all__ = ["Answer", "Caption", "Fold", "Renderable", "Spoken", "Thinking", "ToolCall", "ToolState", "estimated_lines"]

@@ -22,9 +22,9 @@ from tui.domain.printable import one_line
 from tui.domain.stream import Finish
 from tui.ui.format_numbers import duration, tokens
 from tui.ui.markdown.runs import Look, Run
-from tui.ui.transcript.blocks import Answer, Caption, Drawn, Fold, Spoken, Thinking, ToolCall, ToolState
+from tui.ui.transcript.blocks import Answer, Caption, Fold, Renderable, Spoken, Thinking, ToolCall, ToolState
 from tui.ui.transcript.plain_fallback import Raw
-from tui.ui.transcript.section import Section, Voice
+from tui.ui.transcript.section import Section, Speaker
 from tui.ui.transcript.summary import Folded
 
 LOG = logging.getLogger(__name__)
@@ -85,18 +85,18 @@ def section_of(message: Message, results: Results, showing: Showing) -> Section 
         return None
     guess = sum(_length(block) for block in message.blocks)
     if message.role is Role.USER:
-        return Section(message.id, Voice.USER, lambda: _or_as_it_came(message, lambda: [spoken(message)]), guess)
+        return Section(message.id, Speaker.USER, lambda: _or_as_it_came(message, lambda: [spoken(message)]), guess)
     if message.superseded:
-        return Section(message.id, Voice.MODEL, lambda: _or_as_it_came(message, lambda: [void(message)]), 0)
+        return Section(message.id, Speaker.MODEL, lambda: _or_as_it_came(message, lambda: [void(message)]), 0)
     return Section(
         message.id,
-        Voice.MODEL,
+        Speaker.MODEL,
         lambda: _or_as_it_came(message, lambda: answer_blocks(message, results, showing)),
         guess,
     )
 
 
-def _or_as_it_came(message: Message, build: Callable[[], list[Drawn]]) -> list[Drawn]:
+def _or_as_it_came(message: Message, build: Callable[[], list[Renderable]]) -> list[Renderable]:
     try:
         return build()
     except Exception:  # the boundary of a message: whatever is wrong in it must not end the program
@@ -121,7 +121,7 @@ def _words(block: Block) -> str:
             return ""
 
 
-def void(message: Message) -> Drawn:
+def void(message: Message) -> Renderable:
     """An attempt that was made again: a line that opens to what came of it."""
     why = one_line(message.interrupted or "made again", 80)
     return Folded(f"An attempt that counts no more: {why}", words_in(message))
@@ -131,16 +131,16 @@ def _length(block: Block) -> int:
     return len(block.text) if isinstance(block, TextBlock) else 0
 
 
-def spoken(message: Message) -> Drawn:
+def spoken(message: Message) -> Renderable:
     """What the user said, with what was attached."""
     words = "\n".join(block.text for block in message.blocks if isinstance(block, TextBlock))
     images = tuple(block.name or block.media_type for block in message.blocks if isinstance(block, ImageBlock))
     return Spoken(words, images)
 
 
-def answer_blocks(message: Message, results: Results, showing: Showing) -> list[Drawn]:
+def answer_blocks(message: Message, results: Results, showing: Showing) -> list[Renderable]:
     """The model's message, block by block, with its head and its bill."""
-    drawn: list[Drawn] = [head(message)]
+    drawn: list[Renderable] = [head(message)]
     for block in message.blocks:
         made = answer_block(block, results, showing)
         if isinstance(made, ToolCall):
@@ -153,7 +153,7 @@ def answer_blocks(message: Message, results: Results, showing: Showing) -> list[
     return drawn
 
 
-def answer_block(block: Block, results: Results, showing: Showing) -> Drawn | None:
+def answer_block(block: Block, results: Results, showing: Showing) -> Renderable | None:
     """One block of an answer; None for what is not shown."""
     match block:
         case TextBlock(text=text):

@@ -22,9 +22,9 @@ from tui.domain.stream import (
 )
 from tui.domain.thinking import ThinkingForm
 from tui.domain.usage import Usage
-from tui.engine.timers import ThinkingTime
+from tui.engine.timers import ThinkingTimer
 from tui.ui.markdown.runs import Run
-from tui.ui.transcript.blocks import Answer, Caption, Drawn, Fold, Thinking, ToolCall, ToolState
+from tui.ui.transcript.blocks import Answer, Caption, Fold, Renderable, Thinking, ToolCall, ToolState
 from tui.ui.transcript.build import (
     Showing,
     count_tokens,
@@ -59,8 +59,8 @@ class Live:
         self.calls: dict[str, ToolCall] = {}
         self._now = now
         self._showing = showing
-        self._time = ThinkingTime(now())
-        self._blocks: dict[int, Drawn] = {}
+        self._time = ThinkingTimer(now())
+        self._blocks: dict[int, Renderable] = {}
         self._arguments: dict[int, list[str]] = {}
         self._running: Thinking | None = None
         self._index = 0

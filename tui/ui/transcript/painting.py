@@ -10,9 +10,9 @@ from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
 
-from tui.domain.search_terms import Wanted
+from tui.domain.search_terms import SearchTerms
 from tui.ui.markdown.runs import Look, plain, width_of, wrapped_after
-from tui.ui.theme.theme_styles import Ink
+from tui.ui.theme.theme_styles import ThemeStyles
 from tui.ui.transcript.column import Column
 from tui.ui.transcript.section import MARGIN, Section
 
@@ -21,7 +21,7 @@ MOST_PAINTED = 300
 """Lines kept as they were last painted: a few screens, so that scrolling text is not made anew."""
 
 
-def finished(strip: Strip, absolute: int, width: int, ink: Ink) -> Strip:
+def finished(strip: Strip, absolute: int, width: int, ink: ThemeStyles) -> Strip:
     """A row as wide as the screen, that knows where it stands so that the mouse can select in it."""
     # A strip that is cropped to its own width stores itself in its cache: a cycle that only a full collection frees.
     wide = strip if strip.cell_length == width else strip.crop_extend(0, width, ink.ground(""))
@@ -40,7 +40,7 @@ def with_selection(strip: Strip, selection: Selection, absolute: int, style: Sty
     return Strip.join([before, Strip(marked, chosen.cell_length), after])
 
 
-def with_marks(strip: Strip, wanted: Wanted, ink: Ink) -> Strip:
+def with_marks(strip: Strip, wanted: SearchTerms, ink: ThemeStyles) -> Strip:
     """A row with every occurrence in it standing out, also without colours."""
     text = "".join(segment.text for segment in strip)
     spans = wanted.spans(text)
@@ -59,25 +59,25 @@ def with_marks(strip: Strip, wanted: Wanted, ink: Ink) -> Strip:
 class Painted(ScrollView):
     """The rows of a column's window."""
 
-    def __init__(self, ink: Ink, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002
+    def __init__(self, ink: ThemeStyles, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id, classes=classes)
         self.column = Column()
         self._ink = ink
         self._cursor: tuple[int, int] | None = None
         self._painted: dict[int, tuple[Strip | None, int, Strip]] = {}
         self._dim_from: str | None = None
-        self._wanted = Wanted()
+        self._wanted = SearchTerms()
         self._drawn: dict[Section, None] = {}
         self._latest: Section | None = None
 
-    def recolour(self, ink: Ink) -> None:
+    def recolour(self, ink: ThemeStyles) -> None:
         """Another theme."""
         self._ink = ink
         for section in self.column.sections:
             section.forget_strips()
         self.refresh()
 
-    def mark(self, wanted: Wanted) -> None:
+    def mark(self, wanted: SearchTerms) -> None:
         """Mark every occurrence that is in sight; nothing wanted marks nothing."""
         if wanted != self._wanted:
             self._wanted = wanted

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tui.domain.printable import printable
 from tui.domain.stream import BlockFinished, StreamEvent, TextDelta, ThinkingDelta, ToolArgsDelta
 from tui.ui.markdown.runs import Line, Run
-from tui.ui.transcript.blocks import Drawn
+from tui.ui.transcript.blocks import Renderable
 
 if TYPE_CHECKING:
     from tui.ui.transcript.section import Section
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 HEAD = "⚠ this could not be laid out; as it came:"
 
 
-class Raw(Drawn):
+class Raw(Renderable):
     """The words of another block. Nothing in here wraps, measures or parses: whatever raised is not asked again."""
 
     def __init__(self, words: str, space: int = 0) -> None:
@@ -66,7 +66,7 @@ class Raw(Drawn):
         return "\n".join(self._rows)
 
 
-class Plainly:
+class PlainFallback:
     """An answer one of whose events could not be drawn: from there on its words as they come, and nothing else."""
 
     def __init__(self, section: Section, words: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import ClassVar
 
-from tui.domain.search_terms import Wanted
+from tui.domain.search_terms import SearchTerms
 from tui.ui.markdown.found import Found, count_in_markdown, occurrences
 from tui.ui.markdown.lazy_lines import Mark
 from tui.ui.markdown.runs import Line
@@ -25,7 +25,7 @@ class Fold(Enum):
         return order[(order.index(self) + 1) % len(order)]
 
 
-class Drawn:
+class Renderable:
     """One block of a section."""
 
     ground: ClassVar[str] = ""
@@ -75,11 +75,11 @@ class Drawn:
         """The line of a mark now."""
         return 0
 
-    def count(self, wanted: Wanted) -> int:
+    def count(self, wanted: SearchTerms) -> int:
         """How often it occurs in the block, shown or folded away."""
         return count_in_markdown(wanted, self.text()) if self.is_markdown else len(wanted.spans(self.text()))
 
-    def find(self, wanted: Wanted, number: int, width: int) -> Found:
+    def find(self, wanted: SearchTerms, number: int, width: int) -> Found:
         """The occurrence with this number, or the nearest before it that can be pointed at."""
         found = occurrences(wanted, [self.line(line) for line in range(self.height(width))])
         return found[min(number, len(found) - 1)] if found else Found(0)

@@ -8,10 +8,10 @@ from textual.geometry import Offset
 
 from tui.domain.blocks import Block, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.fast_dataclass import dataclass
-from tui.domain.search_terms import Wanted
+from tui.domain.search_terms import SearchTerms
 from tui.engine.state import SessionView
 from tui.ui.markdown.found import Found, is_in_markdown
-from tui.ui.transcript.blocks import Drawn, Fold, Thinking, ToolCall
+from tui.ui.transcript.blocks import Fold, Renderable, Thinking, ToolCall
 from tui.ui.transcript.column import Column
 from tui.ui.transcript.section import MARGIN, Presence, Section, text_width
 from tui.ui.transcript.summary import SUMMARY, Folded
@@ -32,7 +32,7 @@ class Hit:
     number: int = 0
 
 
-def hits_in(sections: Sequence[Section], view: SessionView, wanted: Wanted) -> list[Hit]:
+def hits_in(sections: Sequence[Section], view: SessionView, wanted: SearchTerms) -> list[Hit]:
     """Every occurrence, from the top; sections never looked at are built only where there is one."""
     stored = {message.id: message.blocks for turn in view.turns for message in turn.messages}
     hits: list[Hit] = []
@@ -56,7 +56,7 @@ class Near:
     """The words before the hit and the hit itself, blanks as in ``" ".join(text.split())``."""
     after: str = ""
 
-    def first_of(self, hits: Sequence[Hit], sections: Sequence[Section], wanted: Wanted) -> int:
+    def first_of(self, hits: Sequence[Hit], sections: Sequence[Section], wanted: SearchTerms) -> int:
         """The hit that was found; else the first one in these messages; else the first one."""
         for key in self.messages:
             inside = [number for number, hit in enumerate(hits) if sections[hit.place].key == key]
@@ -71,7 +71,7 @@ class Near:
         return 0
 
 
-def _may_hold(blocks: Sequence[Block], wanted: Wanted) -> bool:
+def _may_hold(blocks: Sequence[Block], wanted: SearchTerms) -> bool:
     # Tool calls are drawn with their results, which are messages of their own: such sections are always looked into.
     return any(isinstance(block, ToolCallBlock) or is_in_markdown(wanted, _words(block)) for block in blocks)
 
@@ -86,7 +86,7 @@ def _words(block: Block) -> str:
             return ""
 
 
-def reveal(transcript: Transcript, hit: Hit, wanted: Wanted) -> tuple[Offset, Offset] | None:
+def reveal(transcript: Transcript, hit: Hit, wanted: SearchTerms) -> tuple[Offset, Offset] | None:
     """Open the block, move the window to the words, put the cursor there; where they stand, for marking."""
     column = transcript.column
     section = column.sections[hit.place]
@@ -124,7 +124,7 @@ def _uncover(column: Column) -> None:
             column.changed(section)
 
 
-def _open(block: Drawn) -> None:
+def _open(block: Renderable) -> None:
     if isinstance(block, Thinking) and block.shown is not Fold.FULL:
         block.show(Fold.FULL)
     elif isinstance(block, ToolCall | Folded) and not block.is_open:

@@ -12,9 +12,9 @@ from textual.strip import Strip
 
 from tui.ui.markdown.lazy_lines import Mark
 from tui.ui.markdown.runs import Line, Run
-from tui.ui.theme.theme_styles import Ink
+from tui.ui.theme.theme_styles import ThemeStyles
 from tui.ui.transcript.plain_fallback import Raw
-from tui.ui.transcript.renderable import Drawn
+from tui.ui.transcript.renderable import Renderable
 
 LOG = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -31,7 +31,7 @@ BLANK: Line = []
 """The line between blocks, always the same one."""
 
 
-NO_BLOCKS: list[Drawn] = []
+NO_BLOCKS: list[Renderable] = []
 NO_LINES: list[int] = []
 NO_STRIPS: dict[int, tuple[Line, bool, Strip]] = {}
 """What a section has that was never looked at; all of them are replaced, never filled."""
@@ -45,7 +45,7 @@ class Presence(Enum):
     HIDDEN = "hidden"
 
 
-class Voice(StrEnum):
+class Speaker(StrEnum):
     """Whose section it is."""
 
     USER = "user"
@@ -58,24 +58,24 @@ def text_width(width: int) -> int:
     return max(8, min(MAX_TEXT, width - MARGIN - 2))
 
 
-def margin(voice: Voice, *, marked: bool) -> Line:
+def margin(voice: Speaker, *, marked: bool) -> Line:
     """What stands left of a line."""
     if marked:
         return [Run(" "), Run("▌", "focus"), Run(" ")]
-    if voice is Voice.USER:
+    if voice is Speaker.USER:
         return [Run(" "), Run("▌", "user-bar"), Run(" ")]
     return [Run(" " * MARGIN)]
 
 
-def _reached(block: Drawn, span: tuple[int, int]) -> int:
+def _reached(block: Renderable, span: tuple[int, int]) -> int:
     return block.reach(*span)
 
 
-def _reached_end(block: Drawn, count: int) -> None:
+def _reached_end(block: Renderable, count: int) -> None:
     block.reach_end(count)
 
 
-def built_or_raw(build: Callable[[], list[Drawn]], key: str) -> list[Drawn]:
+def built_or_raw(build: Callable[[], list[Renderable]], key: str) -> list[Renderable]:
     """The blocks of a section, or a line that says they could not be made."""
     try:
         return build()
@@ -84,7 +84,7 @@ def built_or_raw(build: Callable[[], list[Drawn]], key: str) -> list[Drawn]:
         return [Raw("(the log says why; the session itself is whole: /export writes it)")]
 
 
-def words_of(block: Drawn) -> str:
+def words_of(block: Renderable) -> str:
     """The words of a block that may be broken in more than one way."""
     try:
         return block.text()
@@ -115,13 +115,13 @@ class Section:
     )
 
     def __init__(
-        self, key: str, voice: Voice, build: Callable[[], list[Drawn]] | None = None, guess: int | None = None
+        self, key: str, voice: Speaker, build: Callable[[], list[Renderable]] | None = None, guess: int | None = None
     ) -> None:
         self.key = key
         self.voice = voice
         self._build = build
         self._guess = guess
-        self._blocks: list[Drawn] = [] if build is None else NO_BLOCKS
+        self._blocks: list[Renderable] = [] if build is None else NO_BLOCKS
         self._starts: list[int] = NO_LINES
         self._ends: list[int] = NO_LINES
         self._height = 0
@@ -139,7 +139,7 @@ class Section:
         self.touch()
 
     @property
-    def blocks(self) -> list[Drawn]:
+    def blocks(self) -> list[Renderable]:
         """Its blocks; the list is only changed through ``add``."""
         if self._build is not None:
             build, self._build = self._build, None
@@ -151,7 +151,7 @@ class Section:
         """Whether it has been looked at."""
         return self._build is None
 
-    def add(self, block: Drawn) -> None:
+    def add(self, block: Renderable) -> None:
         """One more block below."""
         self.blocks.append(block)
         self.touch()
@@ -278,7 +278,7 @@ class Section:
         line = self._sheltered(index, lambda drawn: drawn.line(inside))
         return line, self._blocks[index].ground, index
 
-    def _sheltered(self, index: int, ask: Callable[[Drawn], T]) -> T:
+    def _sheltered(self, index: int, ask: Callable[[Renderable], T]) -> T:
         """Ask a block; one that raises is replaced by its words."""
         block = self._blocks[index]
         try:
@@ -290,7 +290,7 @@ class Section:
             self.touch()
             return ask(raw)
 
-    def strip(self, number: int, ink: Ink, *, cursor: int | None, dim: bool = False) -> Strip:
+    def strip(self, number: int, ink: ThemeStyles, *, cursor: int | None, dim: bool = False) -> Strip:
         """A line in colours, over the whole width; ``dim`` draws it as a dimmed section does."""
         dim = dim or self.presence is Presence.DIMMED
         line, ground, block = self.line(number)

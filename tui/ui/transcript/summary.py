@@ -11,14 +11,14 @@ from tui.ui.format_numbers import tokens
 from tui.ui.graphemes import line_within
 from tui.ui.markdown.document import lay_markdown
 from tui.ui.markdown.runs import Line, Look, Run, width_of
-from tui.ui.transcript.blocks import Drawn
-from tui.ui.transcript.section import Presence, Section, Voice
+from tui.ui.transcript.blocks import Renderable
+from tui.ui.transcript.section import Presence, Section, Speaker
 
 SUMMARY = "summary:"
 """The key of the section a summary stands in; there is one at most."""
 
 
-class Folded(Drawn):
+class Folded(Renderable):
     """One line that opens to words."""
 
     foldable = True
@@ -109,6 +109,6 @@ def folded_into(
         return shown
     # What stands between them, such as a notice, was said of them.
     behind = shown[places[0] : places[-1] + 1]
-    standing = Section(SUMMARY, Voice.NOTICE)
+    standing = Section(SUMMARY, Speaker.NOTICE)
     standing.add(Summary(view, behind, changed))
     return [*shown[: places[0]], standing, *shown[places[0] :]]

@@ -6,13 +6,13 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from tui.domain.printable import one_line
-from tui.domain.search_terms import Wanted
+from tui.domain.search_terms import SearchTerms
 from tui.ui.format_numbers import duration
 from tui.ui.graphemes import line_within
 from tui.ui.markdown.found import Found, occurrences
 from tui.ui.markdown.lazy_lines import Mark
 from tui.ui.markdown.runs import Line, Look, Run, width_of
-from tui.ui.transcript.renderable import Drawn
+from tui.ui.transcript.renderable import Renderable
 
 if TYPE_CHECKING:
     from tui.ui.markdown.document import Document
@@ -44,7 +44,7 @@ class ToolState(Enum):
         return self.value[2]
 
 
-class ToolCall(Drawn):
+class ToolCall(Renderable):
     """A tool call: one line, and on demand what was asked and what came."""
 
     foldable = True
@@ -102,7 +102,7 @@ class ToolCall(Drawn):
         """Where that is now."""
         return 1 + self._document().line_at(mark) if self._open else 0
 
-    def find(self, wanted: Wanted, number: int, width: int) -> Found:
+    def find(self, wanted: SearchTerms, number: int, width: int) -> Found:
         """In the first line, or in the detail."""
         self.height(width)
         if not self._open:

@@ -10,7 +10,7 @@ from textual.geometry import Offset, Size
 from textual.message import Message
 from textual.widget import Widget
 
-from tui.ui.theme.theme_styles import Ink
+from tui.ui.theme.theme_styles import ThemeStyles
 from tui.ui.transcript.painting import Painted
 from tui.ui.transcript.section import Presence, Section
 
@@ -50,7 +50,7 @@ class Transcript(Painted, can_focus=True):
 
         href: str
 
-    def __init__(self, ink: Ink, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002
+    def __init__(self, ink: ThemeStyles, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002
         super().__init__(ink, id=id, classes=classes)
         self._moving = False
         self._left_at = 0

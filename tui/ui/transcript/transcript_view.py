@@ -37,8 +37,8 @@ from tui.ui.transcript.blocks import Caption, ToolState
 from tui.ui.transcript.build import Showing, heading, section_of, sections_of, spoken, words_in
 from tui.ui.transcript.calls import Calls
 from tui.ui.transcript.live_answer import Clock, Live
-from tui.ui.transcript.plain_fallback import Plainly, Raw
-from tui.ui.transcript.section import Section, Voice, words_of
+from tui.ui.transcript.plain_fallback import PlainFallback, Raw
+from tui.ui.transcript.section import Section, Speaker, words_of
 from tui.ui.transcript.summary import folded_into
 from tui.ui.transcript.transcript import Transcript
 
@@ -47,7 +47,7 @@ LIVE = "live:"
 """How the key of an answer begins that has no name yet."""
 
 
-class Conversation:
+class TranscriptView:
     """Keeps the transcript in step with a session."""
 
     def __init__(self, transcript: Transcript, now: Clock, showing: Showing) -> None:
@@ -56,7 +56,7 @@ class Conversation:
         self._showing = showing
         self._turns: tuple[Turn, ...] = ()
         self._folding: CompressionView | None = None
-        self._live: Live | Plainly | None = None
+        self._live: Live | PlainFallback | None = None
         self._calls = Calls(transcript.column.changed)
         self._count = 0
         self._broken = False
@@ -157,7 +157,7 @@ class Conversation:
 
     def _begin(self, key: str, model: str, level: str) -> None:
         self._drop_bare()
-        self._live = Live(Section(f"{LIVE}{key}", Voice.MODEL), self._now, self._showing)
+        self._live = Live(Section(f"{LIVE}{key}", Speaker.MODEL), self._now, self._showing)
         self._live.section.add(Caption(Run(heading(model, level), "muted", Look.BOLD)))
         self._transcript.column.append(self._live.section)
 
@@ -221,12 +221,12 @@ class Conversation:
                     unnamed = [other for other in self._transcript.column.sections if other.key.startswith(LIVE)]
                     self._store(message, unnamed[-1] if unnamed else None)
                 case TurnStarted(turn):
-                    section = Section(f"plain:{turn.id}", Voice.USER)
+                    section = Section(f"plain:{turn.id}", Speaker.USER)
                     section.add(Raw("\n\n".join(map(words_in, turn.messages))))
                     self._transcript.column.append(section)
                 case _ if isinstance(self._live, Live):
                     words = "\n\n".join(words_of(block) for block in self._live.section.blocks[1:])
-                    self._live = Plainly(self._live.section, words)
+                    self._live = PlainFallback(self._live.section, words)
                     if isinstance(event, Streamed):
                         self._live.feed(event.event)
                     self._transcript.column.changed(self._live.section)
@@ -256,7 +256,7 @@ class Conversation:
     def _turn_started(self, turn: Turn) -> None:
         for message in turn.messages:
             if message.role is Role.USER:
-                section = Section(message.id, Voice.USER)
+                section = Section(message.id, Speaker.USER)
                 section.add(spoken(message))
                 self._transcript.column.append(section)
         self._transcript.follow()
@@ -281,7 +281,7 @@ class Conversation:
         role = {"error": "error", "warning": "warning"}.get(severity, "muted")
         mark = {"error": "✗ ", "warning": "⚠ "}.get(severity, "· ")
         self._count += 1
-        section = Section(f"notice:{self._count}", Voice.NOTICE)
+        section = Section(f"notice:{self._count}", Speaker.NOTICE)
         section.add(Caption(Run(mark + printable(text), role)))
         if advice:
             section.add(Caption(Run("↳ " + printable(advice), "muted")))

@@ -7,7 +7,7 @@ from typing import assert_never
 
 from tui.catalog.quirks import Quirks
 from tui.domain.blocks import Block, ImageBlock, OpaqueBlock, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
-from tui.domain.lazy_regex import late_pattern
+from tui.domain.lazy_regex import lazy_regex
 from tui.domain.messages import Role
 from tui.domain.request import ChatRequest, OutgoingMessage, ToolSchema
 from tui.wires.json_text import NotJSON, loads
@@ -84,7 +84,7 @@ class CallIds:
     """Tool call ids as the API takes them: other characters replaced, cut to length, each used once."""
 
     LONGEST = 64
-    _REFUSED = late_pattern(r"[^A-Za-z0-9_-]")
+    _REFUSED = lazy_regex(r"[^A-Za-z0-9_-]")
 
     def __init__(self) -> None:
         self._used: set[str] = set()

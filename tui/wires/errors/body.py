@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 
 from tui.domain.fast_dataclass import dataclass
-from tui.domain.lazy_regex import late_pattern
+from tui.domain.lazy_regex import lazy_regex
 from tui.wires.json_text import NotJSON, loads
 from tui.wires.read import child, children, maybe_text, text
 
-_TITLE = late_pattern(rb"<(title|h1)[^>]{0,200}>([^<]{1,400})", re.I)
+_TITLE = lazy_regex(rb"<(title|h1)[^>]{0,200}>([^<]{1,400})", re.I)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import re
 
-from tui.domain.lazy_regex import late_pattern
+from tui.domain.lazy_regex import lazy_regex
 
 CAP = 500
 """Longest error text shown, in characters."""
 READ_AT_MOST = 8000
 """Only the head of a text is looked at, so that a huge one costs nothing."""
 
-_ESCAPES = late_pattern(r"\x1b\[[0-?]{0,32}[ -/]{0,8}[@-~]|\x1b\][^\x07\x1b]{0,512}(?:\x07|\x1b\\)?|\x1b.")
-_CONTROLS = late_pattern(
+_ESCAPES = lazy_regex(r"\x1b\[[0-?]{0,32}[ -/]{0,8}[@-~]|\x1b\][^\x07\x1b]{0,512}(?:\x07|\x1b\\)?|\x1b.")
+_CONTROLS = lazy_regex(
     "[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff\U000e0000-\U000e007f]+"
 )
-_SPACES = late_pattern(r"\s{2,}")
-_SECRETS = late_pattern(
+_SPACES = lazy_regex(r"\s{2,}")
+_SECRETS = lazy_regex(
     r"""
       \b(?:sk|pk|rk)-[A-Za-z0-9_*-]{8,}            # OpenAI, Anthropic, OpenRouter …
     | \b(?:gsk|csk|hf|xai|nvapi|pplx|r8|fw|tgp_v1)[_-][A-Za-z0-9_*-]{8,}
@@ -30,12 +30,12 @@ _SECRETS = late_pattern(
     """,
     re.X,
 )
-_AFTER_A_WORD = late_pattern(
+_AFTER_A_WORD = lazy_regex(
     r"((?:bearer|authorization:?|x-api-key:?|api[_ -]?key(?: provided)?[=:]|[?&](?:api[_-]?)?key=|token=)\s{0,3}[\"']?)"
     r"(?!bearer\b|is\b|not\b|was\b|http)([^\s\"'&,;]{6,})",
     re.I,
 )
-_IN_A_URL = late_pattern(r"(://[^\s:/@]{1,256}):[^\s:/@]{1,256}@")
+_IN_A_URL = lazy_regex(r"(://[^\s:/@]{1,256}):[^\s:/@]{1,256}@")
 
 
 def printable_error(text: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from tui.domain.errors import ErrorKind
-from tui.domain.lazy_regex import late_pattern
+from tui.domain.lazy_regex import lazy_regex
 
 _K = ErrorKind
 
@@ -97,7 +97,7 @@ KIND_OF_CODE = {
 
 
 def _any_of(*phrases: str) -> re.Pattern[str]:
-    return late_pattern("|".join(phrases), re.I)
+    return lazy_regex("|".join(phrases), re.I)
 
 
 BILLING = _any_of(
@@ -223,7 +223,7 @@ NO_SUCH_MODEL = _any_of(
 TIMED_OUT = _any_of(r"timed? ?out|deadline exceeded")
 
 _PARAMETER = tuple(
-    late_pattern(pattern, re.I)
+    lazy_regex(pattern, re.I)
     for pattern in (
         r"\b([A-Za-z_][\w.]{1,79}) ['\"`][\w.-]{1,40}['\"`] (?:is|are) not",
         r"['\"]body['\"], ?['\"]([A-Za-z_]\w{0,79})['\"]",
@@ -237,10 +237,10 @@ _PARAMETER = tuple(
     )
 )
 _SPOKEN = (
-    (late_pattern(r"does not support thinking", re.I), "think"),
-    (late_pattern(r"thinking level", re.I), "thinkingLevel"),
-    (late_pattern(r"thinking is not supported", re.I), "thinking"),
-    (late_pattern(r"thinking budget|thinking_budget|budget \d{1,6} is invalid", re.I), "thinkingBudget"),
+    (lazy_regex(r"does not support thinking", re.I), "think"),
+    (lazy_regex(r"thinking level", re.I), "thinkingLevel"),
+    (lazy_regex(r"thinking is not supported", re.I), "thinking"),
+    (lazy_regex(r"thinking budget|thinking_budget|budget \d{1,6} is invalid", re.I), "thinkingBudget"),
 )
 _NOT_A_NAME = frozenset(
     {"is", "for", "not", "the", "a", "this", "supplied", "with", "of", "are", "name", "model", "in"}

@@ -10,22 +10,22 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
-from tui.domain.lazy_regex import late_pattern
+from tui.domain.lazy_regex import lazy_regex
 from tui.wires.read import child, children, text
 
 LONGEST_BELIEVED_S = 7 * 24 * 3600.0
 """Anything longer is a bug of the server's and is ignored."""
 
 _UNIT_S = {"d": 86400.0, "h": 3600.0, "m": 60.0, "min": 60.0, "s": 1.0, "sec": 1.0, "ms": 0.001, "us": 1e-6, "µs": 1e-6}
-_PIECE = late_pattern(
+_PIECE = lazy_regex(
     r"(\d{1,12}(?:\.\d{1,12})?)\s?(ms|us|µs|d|h|min|m|sec|s)(?:onds?|inutes?|econds?|utes?)?(?![a-z])", re.I
 )
-_ASKED = late_pattern(
+_ASKED = lazy_regex(
     r"(?:try again|retry|wait|available|resets?)(?: after| in| for)?:?\s{1,3}"
     r"((?:\d[\d.]{0,15}\s?[a-zµ]{1,8}[ ,]{0,2}){1,4})",
     re.I,
 )
-_NUMBER = late_pattern(r"\d{1,15}(?:\.\d{1,15})?\Z")
+_NUMBER = lazy_regex(r"\d{1,15}(?:\.\d{1,15})?\Z")
 _RESETS = ("x-ratelimit-reset-requests", "x-ratelimit-reset-tokens", "x-ratelimit-reset")
 _ANTHROPIC_BUCKETS = ("requests", "tokens", "input-tokens", "output-tokens")
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 
 from tui.domain.errors import ErrorKind, ProviderError
-from tui.domain.lazy_regex import late_pattern
+from tui.domain.lazy_regex import lazy_regex
 from tui.domain.stream import StreamEvent
 from tui.wires.framing.json_array import JsonArrayFramer
 from tui.wires.framing.ndjson import NdjsonFramer
@@ -18,9 +18,9 @@ from tui.wires.framing.sse import BOM, STRAY_CAP, STREAM_CAP, SseFramer, too_lar
 from tui.wires.json_text import NotJSON, loads
 from tui.wires.wire import Decoder, Frame, Wire
 
-SSE_FIELD = late_pattern(rb"(?:data|event|id|retry)?:|error: ?\{|(?:data|event|id|retry)[\r\n]")
-SSE_FIELD_CUT = late_pattern(rb"d|da|dat|data|e|ev|eve|even|event|i|id|r|re|ret|retr|retry")
-TITLE = late_pattern(rb"<title[^>]{0,200}>(.{0,400}?)</title", re.IGNORECASE | re.DOTALL)
+SSE_FIELD = lazy_regex(rb"(?:data|event|id|retry)?:|error: ?\{|(?:data|event|id|retry)[\r\n]")
+SSE_FIELD_CUT = lazy_regex(rb"d|da|dat|data|e|ev|eve|even|event|i|id|r|re|ret|retr|retry")
+TITLE = lazy_regex(rb"<title[^>]{0,200}>(.{0,400}?)</title", re.IGNORECASE | re.DOTALL)
 PAGE_CAP = 64 * 1024
 """Bytes of a page that are kept to find out what it says."""
 SHOWN = 200

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from tui.domain.lazy_regex import late_pattern
+from tui.domain.lazy_regex import lazy_regex
 from tui.wires.framing.sse import EVENT_CAP, STREAM_CAP, too_large
 from tui.wires.wire import Frame
 
-STRUCTURE = late_pattern(rb'["{}\[\]]')
-IN_STRING = late_pattern(rb'["\\]')
+STRUCTURE = lazy_regex(rb'["{}\[\]]')
+IN_STRING = lazy_regex(rb'["\\]')
 ELEMENT_DEPTH = 2
 """The array itself is depth 1, an object in it opens depth 2."""
 
