@@ -26,7 +26,7 @@ from tests.e2e.terminal import Terminal, environment
 from tui.domain.events import RequestStarted, Streamed
 from tui.domain.stream import BlockStarted, TextDelta
 from tui.domain.thinking import ModelSpec, PlanState, ThinkingPlan
-from tui.engine.channel import Channel
+from tui.engine.session import Channel
 from tui.engine.state import SessionState, SessionView
 
 LIMITS = {"key_max_ms": 200, "esc_ms": 200, "event_ratio": 1.5}

@@ -12,11 +12,10 @@ from typing import Literal
 
 from tui.app.launch_options import LaunchOptions
 from tui.app.open_session import DEMO, OpenSession, first_spec, named_model
-from tui.app.open_storage import open_storage
 from tui.app.program import Program, build_program
 from tui.app.provider_availability import ProviderAvailability
 from tui.app.services import AppServices
-from tui.app.session_storage import InMemorySessions, Storage, Stored
+from tui.app.session_storage import InMemorySessions, Storage, Stored, open_storage
 from tui.domain.blocks import TextBlock
 from tui.domain.events import AppEvent, TurnFailed, TurnFinished
 from tui.domain.messages import Turn

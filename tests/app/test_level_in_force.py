@@ -16,11 +16,11 @@ from tests.faultserver.server import FaultServer
 from tests.ui.stage import screen_text, type_in, until
 from tui.commands.builtin_table import registry
 from tui.commands.keymap import default_keymap
-from tui.commands.listing import LevelInfo
+from tui.domain.listing import LevelInfo
 from tui.domain.thinking import ThinkingLevel
 from tui.ui.app import PonderApp
-from tui.ui.chat.status import status_of
-from tui.ui.dialogs.inspector_parts import parts_page
+from tui.ui.chat.status_line import status_of
+from tui.ui.dialogs.inspector import parts_page
 from tui.ui.markdown.runs import Line
 from tui.ui.theme.current_theme import CurrentTheme
 

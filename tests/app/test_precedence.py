@@ -9,7 +9,7 @@ import pytest
 from tests.app.stage import House, config, house
 from tui.app.session_storage import Stored
 from tui.domain.thinking import ModelSpec, PlanState, ThinkingLevel
-from tui.ui.chat.status import status_of
+from tui.ui.chat.status_line import status_of
 
 HIGH = ThinkingLevel.HIGH
 LOW = '[reasoning]\neffort = "low"\n'

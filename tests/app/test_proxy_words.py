@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tui.app.proxy_description import proxy_words
+from tui.app.diagnostics import proxy_words
 
 AWAY = "https://api.example.com/v1"
 HERE = "http://127.0.0.1:11434"

@@ -13,7 +13,7 @@ from tests.ui.stage import until
 from tui.app.open_session import DEMO
 from tui.domain.errors import UsageError
 from tui.domain.events import AppEvent, ModelChanged, SettingsChanged
-from tui.engine.channel import Channel
+from tui.engine.session import Channel
 from tui.settings.layers import Layer
 
 Way = Callable[[House], Awaitable[object]]

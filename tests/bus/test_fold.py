@@ -7,13 +7,12 @@ import time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui.bus.bus import Bus
-from tui.bus.merge import LONG, merge, text_size
+from tui.bus.bus import LONG, Bus, merge, text_size
 from tui.domain.assemble import Assembler
 from tui.domain.events import AppEvent, Notice, RequestStarted, Severity, Stamped, Streamed
 from tui.domain.stream import BlockFinished, BlockStarted, TextDelta, ThinkingDelta, ToolArgsDelta
 from tui.domain.thinking import ModelSpec, PlanState, ThinkingPlan
-from tui.engine.channel import Channel
+from tui.engine.session import Channel
 from tui.engine.state import SessionState, SessionView
 
 SPEC = ModelSpec(provider="p", model="m")

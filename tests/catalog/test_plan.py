@@ -5,8 +5,7 @@ import pytest
 from tests.catalog.asking import CATALOG, facts_of, planned
 from tests.catalog.wire_fields import adaptive, claude_budget, gemini_budget
 from tui.catalog.facts import BudgetRange
-from tui.catalog.plan import DynamicBudget, PlanOptions, plan
-from tui.catalog.plan_settings import plan_options
+from tui.catalog.plan import DynamicBudget, PlanOptions, plan, plan_options
 from tui.catalog.thinking_choice import level_budget
 from tui.domain.thinking import PlanState, ThinkingLevel
 

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from tui.commands.builtin_table import registry
-from tui.commands.key_names import key_name
+from tui.commands.key_labels import key_name
 from tui.commands.keymap import INDISTINCT, default_keymap, read_keymap
 from tui.commands.parse import is_command, parse_line
 from tui.commands.registry import Command

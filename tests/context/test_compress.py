@@ -15,8 +15,7 @@ from tests.context.aims import (
     user,
 )
 from tests.histories import histories
-from tui.context.compress import apply, is_due, plan, prompt, shorten_results, undo
-from tui.context.compression_guard import CompressionLog
+from tui.context.compress import CompressionLog, apply, is_due, plan, prompt, shorten_results, undo
 from tui.context.meter import Room, read
 from tui.domain.errors import CompressionError
 from tui.domain.request import Reason

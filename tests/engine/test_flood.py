@@ -18,7 +18,7 @@ from tui.domain.messages import CRASHED, Growth, Message
 from tui.domain.stream import BlockFinished, BlockStarted, ResponseStarted, StreamEvent, TextDelta, ThinkingDelta
 from tui.domain.stream import ToolArgsDelta as ArgsDelta
 from tui.engine.attempt import PORTION
-from tui.engine.channel import MOST_WAITING, STUCK_AFTER_S
+from tui.engine.session import MOST_WAITING, STUCK_AFTER_S
 from tui.engine.state import SessionState
 from tui.ui.chat.follow import FRAME_S, MOST_A_FRAME
 

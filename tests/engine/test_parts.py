@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from tui.catalog.facts import Price
 from tui.context.bill import priced
 from tui.domain.usage import Usage
-from tui.engine.attempt import is_same_model
-from tui.engine.repetition import RepetitionDetector
+from tui.engine.attempt import RepetitionDetector, is_same_model
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from tests.app.stage import config, house
 from tui.cli.main import main
 from tui.providers.redacted_request import shown_url
 from tui.providers.redaction import config_secrets, holds_secret
-from tui.ui.dialogs.request_text import as_curl
+from tui.ui.dialogs.inspector import as_curl
 
 SECRETS = (
     "sk-header-canary-1", "session=cookie-canary-2", "password-canary-3", "query-canary-4", "body-canary-5",

@@ -23,7 +23,7 @@ from tui.domain.messages import Message, Role, Turn
 from tui.domain.thinking import ModelSpec, ThinkingForm
 from tui.store.codec import dumps
 from tui.store.export import plain_paragraphs
-from tui.store.redaction import MARK, redacted
+from tui.store.library import MARK, redacted
 
 TURN = Turn(
     id="t",

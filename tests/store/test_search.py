@@ -8,7 +8,7 @@ from tests.store.stage import GPT, Stage, a_turn, answer, prompt, thought
 from tui.domain.blocks import TextBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.errors import UsageError
 from tui.domain.messages import Message, Role, Turn
-from tui.store.search_query import Query, parse
+from tui.store.search import Query, parse
 from tui.store.search_snippets import snippet
 
 

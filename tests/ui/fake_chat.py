@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from tests.ui import scenes
-from tui.bus.bus import Bus, Subscription
-from tui.bus.merge import merge
+from tui.bus.bus import Bus, Subscription, merge
 from tui.catalog.catalog import packaged_catalog
 from tui.commands.context import ExchangeInfo
 from tui.context.bill import Bill, bill_of

@@ -10,10 +10,10 @@ from typing import Literal
 from tests.ui import scenes
 from tests.ui.fake_chat import FakeChat
 from tui.commands.context import LevelInfo, ModelInfo, ProviderInfo, ServerInfo, SessionInfo, ToolInfo, ToolTokens
-from tui.commands.listing import KeyCheck
 from tui.domain.blocks import Block, TextBlock
 from tui.domain.errors import UsageError
 from tui.domain.events import ModelChanged, SettingsChanged
+from tui.domain.listing import KeyCheck
 from tui.domain.messages import Turn
 from tui.domain.thinking import Asked, ModelSpec, ThinkingLevel, ThinkingPlan
 from tui.settings.assign import parse

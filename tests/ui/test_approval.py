@@ -10,8 +10,7 @@ from tests.ui.fake_desk import FakeDesk
 from tests.ui.stage import on_stage, screen_text, until
 from tui.domain.events import ApprovalAsked
 from tui.ui.app import PonderApp
-from tui.ui.dialogs.approval import DEAF_S, Approval
-from tui.ui.dialogs.approval_lines import detail_lines, marked
+from tui.ui.dialogs.approval import DEAF_S, Approval, detail_lines, marked
 from tui.ui.markdown.runs import plain, wrapped_after
 
 LONG = "\n".join(f"step {number}" for number in range(300))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui.ui.markdown.height_index import HeightIndex
+from tui.ui.markdown.lazy_lines import HeightIndex
 from tui.ui.markdown.runs import Line, Run, plain
 from tui.ui.transcript.blocks import Renderable
 from tui.ui.transcript.column import Column

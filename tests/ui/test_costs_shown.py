@@ -11,8 +11,8 @@ from tui.domain.compression import CompressionPreview, SummaryRun
 from tui.domain.cost import paid_in
 from tui.domain.events import CompressionFinished
 from tui.domain.usage import Usage
-from tui.ui.chat.status import status_of
-from tui.ui.dialogs.inspector_parts import parts_page
+from tui.ui.chat.status_line import status_of
+from tui.ui.dialogs.inspector import parts_page
 from tui.ui.markdown.runs import plain
 from tui.ui.panels.meter_lines import bill_lines
 

@@ -15,7 +15,8 @@ from tui.domain.events import AppEvent, MessageCompleted, Stamped, ToolFinished,
 from tui.domain.messages import Message, Role, Turn
 from tui.domain.stream import BlockFinished, BlockStarted, StreamEvent, TextDelta, ThinkingDelta, ToolArgsDelta
 from tui.engine.state import SessionView
-from tui.ui.transcript import build, calls
+from tui.ui.transcript import build
+from tui.ui.transcript import transcript_view as calls
 from tui.ui.transcript import transcript_view as room
 from tui.ui.transcript.live_answer import Live
 from tui.ui.transcript.transcript_view import TranscriptView

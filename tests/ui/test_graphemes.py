@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from tui.domain.listing import SessionInfo
-from tui.ui.dialogs.session_rows import session_row
+from tui.ui.dialogs.sessions import session_row
 from tui.ui.graphemes import clusters, is_unsure, line_within
 from tui.ui.markdown.document import Document
 from tui.ui.markdown.runs import Run, line_width, plain, split_at, width_of, wrap

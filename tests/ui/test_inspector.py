@@ -12,7 +12,7 @@ from tests.ui import scenes
 from tests.ui.fake_chat import BODY
 from tests.ui.stage import on_stage, screen_text, until
 from tui.commands.context import ExchangeInfo
-from tui.ui.dialogs.request_text import as_curl, diff_lines
+from tui.ui.dialogs.inspector import as_curl, diff_lines
 from tui.ui.markdown.runs import plain
 from tui.ui.panels.json_view import first_folds, nodes
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from tests.ui import scenes
 from tests.ui.stage import on_stage, screen_text, type_in, until
-from tui.commands.listing import ProviderInfo
 from tui.domain.blocks import TextBlock
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.events import TurnFailed
+from tui.domain.listing import ProviderInfo
 from tui.domain.messages import Message, Role, Turn
 from tui.ui.dialogs.key_dialog import KeyDialog
 

@@ -13,7 +13,7 @@ from tui.commands.builtin_table import registry
 from tui.commands.keymap import read_keymap
 from tui.commands.registry import CommandScope
 from tui.ui.app import PonderApp
-from tui.ui.chat.key_line import MOST, footer_keys
+from tui.ui.chat.status_line import MOST, footer_keys
 from tui.ui.theme.current_theme import CurrentTheme
 
 OPENS = {

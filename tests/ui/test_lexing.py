@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui.ui.markdown.highlight import highlight, highlight_from
-from tui.ui.markdown.lexing import START
+from tui.ui.markdown.highlight import START, highlight, highlight_from
 from tui.ui.markdown.runs import Line, plain
 
 CODE = {

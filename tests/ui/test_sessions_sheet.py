@@ -9,7 +9,7 @@ import pytest
 
 from tests.ui import scenes
 from tests.ui.stage import on_stage, screen_text, type_in, until
-from tui.ui.dialogs.session_rows import age, session_row, snippet
+from tui.ui.dialogs.sessions import age, session_row, snippet
 
 
 async def test_typing_searches_and_shows_where_it_was_found() -> None:

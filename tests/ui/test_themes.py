@@ -13,8 +13,8 @@ from tests.ui.stage import on_stage, screen_text, until
 from tui.commands.builtin_table import registry
 from tui.commands.keymap import default_keymap
 from tui.ui.app import PonderApp
+from tui.ui.dialogs.theme_picker import contrast
 from tui.ui.panels.row_list import RowList
-from tui.ui.theme.contrast import contrast
 from tui.ui.theme.current_theme import CurrentTheme, has_light_background
 from tui.ui.theme.theme_files import read_themes, theme_variables
 

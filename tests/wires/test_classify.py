@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from tests.wires.error_bodies import OVERFLOWS, RATE_LIMITS
 from tui.domain.errors import ErrorKind
 from tui.wires.errors.body import ErrorParts, error_parts
-from tui.wires.errors.classify import provider_error, refused, reported_error
-from tui.wires.errors.message_text import CAP, printable_error
+from tui.wires.errors.classify import CAP, printable_error, provider_error, refused, reported_error
 from tui.wires.wire import Reply
 
 

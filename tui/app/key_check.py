@@ -8,9 +8,9 @@ import time
 
 from tui.app.program import Program, network_limits
 from tui.catalog.facts import ProviderFacts
-from tui.commands.listing import KeyCheck
 from tui.domain.counting import count
 from tui.domain.errors import ErrorKind, ProviderError
+from tui.domain.listing import KeyCheck
 from tui.providers.keys.lookup import Keys, checked_key
 
 SHORTEST_KEY = 8

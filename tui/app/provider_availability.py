@@ -14,7 +14,7 @@ from tui.domain.errors import PonderError
 from tui.domain.thinking import ModelSpec
 
 if TYPE_CHECKING:
-    from tui.commands.listing import ProviderInfo
+    from tui.domain.listing import ProviderInfo
 
 FIRST = ("anthropic", "openai", "google", "openrouter")
 """Providers that are named on the first screen even where nothing was found."""
@@ -172,6 +172,6 @@ class ProviderAvailability:
 
 
 def _finding(provider: ProviderFacts, detail: str, spec: ModelSpec | None) -> ProviderInfo:
-    from tui.commands.listing import ProviderInfo
+    from tui.domain.listing import ProviderInfo
 
     return ProviderInfo(provider=provider.id, title=provider.title, ready=spec is not None, detail=detail, spec=spec)

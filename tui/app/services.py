@@ -17,9 +17,9 @@ from tui.app.session_storage import Storage
 from tui.app.settings import SettingsService
 from tui.catalog.facts import ModelFacts
 from tui.commands.context import ServerInfo, ToolInfo, ToolTokens
-from tui.commands.listing import KeyCheck
 from tui.context.estimate import tool_tokens
 from tui.domain.blocks import Block
+from tui.domain.listing import KeyCheck
 from tui.domain.thinking import ModelSpec
 from tui.domain.usage import MeterReading, Part
 from tui.settings.user_files import may_exist
@@ -186,7 +186,7 @@ class AppServices:
 
     def status(self) -> str:
         """What is going on."""
-        from tui.app.proxy_description import proxy_words
+        from tui.app.diagnostics import proxy_words
         from tui.providers.http.address import without_user
 
         current = self._current

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import Path
@@ -9,13 +10,14 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from tui.domain.compression import CompressionView, SummaryRun
 from tui.domain.cost import Paid, cost_of, left_behind, paid_in
-from tui.domain.errors import UsageError
+from tui.domain.errors import StoreError, UsageError
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import Growth, Message, Turn
 from tui.domain.thinking import ModelSpec
 from tui.engine.ports import Journal
 
 if TYPE_CHECKING:
+    from tui.app.program import Program
     from tui.domain.blocks import Block
     from tui.domain.listing import SessionInfo
 
@@ -294,3 +296,19 @@ class _InMemorySession:
 
     async def still_open(self, session: str) -> None:
         """Nobody else could take it."""
+
+
+def open_storage(program: Program, *, soon: bool = False) -> Storage:
+    """The database in the data folder. Whether it can be written shows with the first prompt.
+
+    With ``soon`` it is opened at once, beside the caller: there will be a prompt.
+    """
+    if not program.paths.data.is_absolute():
+        program.problems.append(StoreError("There is no home folder: sessions of this run are not kept."))
+        return InMemorySessions()
+    from tui.app.sqlite_sessions import SqliteSessions
+
+    store = SqliteSessions(program.paths.database, time.time, program.keys.redactor.clean_content)
+    if soon:
+        store.open_soon()
+    return store

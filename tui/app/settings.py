@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from tui.app.open_session import OpenSession, changes, leave_line, sentence_about
 from tui.catalog.model_spec import parse_spec
-from tui.catalog.plan_settings import PLAN_KEYS
+from tui.catalog.plan import PLAN_KEYS
 from tui.domain.counting import count
 from tui.domain.errors import ConfigError, UsageError
 from tui.domain.thinking import ThinkingPlan

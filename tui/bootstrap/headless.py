@@ -11,10 +11,9 @@ from dataclasses import replace
 
 from tui.app.launch_options import LaunchOptions
 from tui.app.open_session import DEMO, OpenSession, first_spec, named_model
-from tui.app.open_storage import open_storage
 from tui.app.program import Program, build_program
 from tui.app.provider_availability import ProviderAvailability
-from tui.app.session_storage import Storage, Stored
+from tui.app.session_storage import Storage, Stored, open_storage
 from tui.domain.blocks import Block
 from tui.domain.thinking import ModelSpec
 from tui.headless.run import HeadlessOptions, Output, piped_text, run_headless

@@ -76,9 +76,9 @@ def _run(
     latest: bool,
 ) -> tuple[int, Exception | None]:
     from tui.app.open_session import DEMO, OpenSession, first_spec, named_model
-    from tui.app.open_storage import open_storage
     from tui.app.provider_availability import ProviderAvailability
     from tui.app.services import AppServices
+    from tui.app.session_storage import open_storage
     from tui.providers.log_file import open_log
 
     open_log(program.paths.log_file, program.keys.redactor, program.environment, screen=True)

@@ -5,22 +5,55 @@ Nothing is read before it is asked for, and of the packaged files only those tha
 
 from __future__ import annotations
 
+import re
 from collections import ChainMap
 from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
+from functools import cache
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from tui.catalog.facts import ModelFacts, ProviderFacts
 from tui.catalog.model_rows import CONTROL_KEYS, Layered, ModelFile, check_row, facts_from, model_file, packaged_files
 from tui.catalog.name_matching import best_match, normal
 from tui.catalog.provider_rows import effective_quirks, ollama_base_url, packaged_providers, user_provider
 from tui.catalog.spellings import spelling_names
-from tui.catalog.tokenizers import tokenizer_of
 from tui.catalog.toml_values import Table, check_table, is_table, nearest, read_toml
 from tui.domain.errors import ConfigError, PonderError, UnknownModel
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import WireName
+
+_PLACES = re.compile(r"^(?:[a-z]+\.)+(?=[a-z])")
+"""What Bedrock puts before a name: a region and a vendor, each with a dot."""
+
+
+def tokenizer_of(model: str) -> str:
+    """The family's name; "" where the name tells none."""
+    bare = normal(_PLACES.sub("", model.lower().rsplit("/", 1)[-1]))
+    fitting = [beginning for beginning in _beginnings() if bare.startswith(beginning)]
+    return _beginnings()[max(fitting, key=len)] if fitting else ""
+
+
+def tokenizer_of_vocabulary(size: int | None) -> str:
+    """The family whose vocabulary has that many tokens; "" for an unknown size."""
+    return _vocabularies().get(size, "") if size is not None else ""
+
+
+@cache
+def _beginnings() -> dict[str, str]:
+    return {beginning: family for family, names in _table("families").items() for beginning in names}
+
+
+@cache
+def _vocabularies() -> dict[int, str]:
+    return {size: family for family, sizes in _table("vocabularies").items() for size in sizes}
+
+
+def _table(name: str) -> dict[str, list[Any]]:
+    table = read_toml(Path(__file__).with_name("tokenizers.toml"))[name]
+    assert isinstance(table, dict)
+    return table
+
 
 __all__ = ["Catalog", "Layer", "effective_quirks", "packaged_catalog", "users_catalog"]
 

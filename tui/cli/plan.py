@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 from tui.catalog.facts import ModelFacts
 from tui.catalog.model_spec import parse_asked, parse_spec, require_asked, split_asked
-from tui.catalog.plan import plan, unsaid_level
-from tui.catalog.plan_settings import PLAN_KEYS, plan_options
+from tui.catalog.plan import PLAN_KEYS, plan, plan_options, unsaid_level
 from tui.cli.user_catalog import UserCatalog, say, user_catalog
 from tui.domain.counting import count
 from tui.domain.errors import ConfigError, UnknownModel, UsageError

@@ -10,10 +10,18 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from tui.commands.desk import ChatDesk, Desk, DraftDesk, KeyDesk, Library, ModelDesk, SettingsDesk, ToolDesk
-from tui.commands.listing import ExchangeInfo, LevelInfo, ModelInfo, ProviderInfo
 from tui.domain.events import Severity
 from tui.domain.fast_dataclass import dataclass
-from tui.domain.listing import ServerInfo, SessionInfo, ToolInfo, ToolTokens
+from tui.domain.listing import (
+    ExchangeInfo,
+    LevelInfo,
+    ModelInfo,
+    ProviderInfo,
+    ServerInfo,
+    SessionInfo,
+    ToolInfo,
+    ToolTokens,
+)
 
 if TYPE_CHECKING:
     from tui.commands.registry import Registry

@@ -20,8 +20,17 @@ if TYPE_CHECKING:
     from tui.engine.preview import RequestPreview
 
 
-from tui.commands.listing import ExchangeInfo, KeyCheck, LevelInfo, ModelInfo, ProviderInfo
-from tui.domain.listing import ServerInfo, SessionInfo, ToolInfo, ToolTokens
+from tui.domain.listing import (
+    ExchangeInfo,
+    KeyCheck,
+    LevelInfo,
+    ModelInfo,
+    ProviderInfo,
+    ServerInfo,
+    SessionInfo,
+    ToolInfo,
+    ToolTokens,
+)
 
 
 class Library(Protocol):

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-from tui.commands.key_names import key_name
+from tui.commands.key_labels import key_name
 from tui.domain.errors import ConfigError
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.printable import one_line

@@ -7,14 +7,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from tui.context.readable import scrubbed
 from tui.context.selection_draft import DraftItem, SelectionDraft, VerdictLog
 from tui.context.thinking_back import Repair, SendRules, same_place
-from tui.context.tool_calls import legal_arguments, legal_name, uniquely_named
-from tui.context.tool_calls_as_text import flatten, flatten_unled_loop, loop_start
+from tui.context.tool_calls import flatten, flatten_unled_loop, legal_arguments, legal_name, loop_start, uniquely_named
 from tui.context.wire_rules import takes_blank_thinking
 from tui.domain.blocks import OpaqueBlock, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.messages import Role
+from tui.domain.printable import scrubbed
 from tui.domain.request import Reason
 from tui.domain.stream import Finish
 from tui.domain.thinking import ThinkingForm

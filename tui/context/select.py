@@ -13,7 +13,6 @@ from dataclasses import replace
 from tui.catalog.facts import ModelFacts
 from tui.catalog.quirks import Quirks
 from tui.context.legality import make_legal
-from tui.context.readable import scrubbed
 from tui.context.selection_draft import DraftItem, SelectionDraft, VerdictLog
 from tui.context.thinking_back import Repair, SealOrigin, SendRules, ThinkingJudge, same_place
 from tui.context.wire_rules import RULES
@@ -29,6 +28,7 @@ from tui.domain.blocks import (
 from tui.domain.compression import CompressionView
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import Message, Origin, Role, Turn
+from tui.domain.printable import scrubbed
 from tui.domain.request import Outgoing, OutgoingMessage, Reason
 from tui.domain.thinking import ReasoningRules, ThinkingPlan
 from tui.wires.json_text import NotJSON, loads

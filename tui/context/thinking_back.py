@@ -7,12 +7,12 @@ from enum import Enum, StrEnum, auto
 
 from tui.catalog.facts import EchoRule, ModelFacts
 from tui.catalog.quirks import Quirks
-from tui.context.readable import scrubbed
 from tui.context.selection_draft import VerdictLog
 from tui.context.wire_rules import WireRules, can_carry
 from tui.domain.blocks import TextBlock, ThinkingBlock
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import Message, Origin
+from tui.domain.printable import scrubbed
 from tui.domain.request import Reason
 from tui.domain.thinking import (
     IncludeInContext,

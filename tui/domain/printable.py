@@ -10,6 +10,7 @@ import re
 import unicodedata
 from functools import cache
 
+from tui.domain.assemble import whole_text
 from tui.domain.lazy_regex import lazy_regex
 
 MAX_MARKS = 8
@@ -155,3 +156,8 @@ def _mark_floods() -> re.Pattern[str]:
                 ranges.append([code, code])
     marks = "".join(f"{chr(first)}-{chr(last)}" for first, last in ranges) + "\U000e0100-\U000e01ef"
     return re.compile(f"([{marks}]{{{MAX_MARKS}}})[{marks}]+")
+
+
+def scrubbed(text: str) -> str:
+    """The text with lone surrogates and NUL as U+FFFD; the very same object where there are none."""
+    return whole_text([text]).replace("\0", "\ufffd")

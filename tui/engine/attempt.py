@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from dataclasses import field, replace
 
-from tui.bus.merge import DELTAS, merge_stream
+from tui.bus.bus import DELTAS, merge_stream
 from tui.catalog.name_matching import same_model
 from tui.context.estimate import TextCounter, passing_text_tokens
 from tui.context.meter import Arriving
@@ -36,9 +36,36 @@ from tui.domain.stream import (
 from tui.domain.usage import Usage
 from tui.engine.continuation import Continuation
 from tui.engine.ports import Backend, Clock, Journal, Target
-from tui.engine.repetition import RepetitionDetector
 from tui.engine.retry import MALFORMED_CALL
 from tui.engine.timers import RequestTimer, ThinkingTimer
+
+CHUNK = 50
+"""Characters that must come again and again."""
+TIMES = 10
+WINDOW = CHUNK * 5 * TIMES
+"""How far back to look: a longer loop than five chunks is not noticed."""
+
+
+class RepetitionDetector:
+    """Feed it the words of one answer; it answers once whether they go round in circles."""
+
+    def __init__(self) -> None:
+        self._tail = ""
+        self._unseen = 0
+        self._told = False
+
+    def repeats(self, text: str) -> bool:
+        """True the first time the last 50 characters have come ten times."""
+        if self._told:
+            return False
+        self._tail = (self._tail + text)[-WINDOW:]
+        self._unseen += len(text)
+        if self._unseen < CHUNK or len(self._tail) < CHUNK * TIMES:
+            return False
+        self._unseen = 0
+        self._told = self._tail.count(self._tail[-CHUNK:]) >= TIMES
+        return self._told
+
 
 PORTION = 16 * 1024
 """Characters taken in at once; a server may send megabytes in one piece."""

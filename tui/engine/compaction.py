@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from tui.context.compress import is_due, undo
-from tui.context.compression_guard import REAL_GAIN, CompressionLog
+from tui.context.compress import REAL_GAIN, CompressionLog, is_due, undo
 from tui.domain.compression import CompressionPreview, CompressionView, SummaryRun
 from tui.domain.counting import count
 from tui.domain.errors import ErrorKind, PonderError, ProviderError

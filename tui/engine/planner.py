@@ -14,13 +14,26 @@ from tui.catalog.plan import DynamicBudget, plan
 from tui.context.bill import priced
 from tui.context.select import select
 from tui.context.thinking_back import Repair
-from tui.domain.messages import Origin, Role, Turn
+from tui.domain.messages import Origin, Role, Turn, WireName
 from tui.domain.request import ChatRequest
 from tui.domain.thinking import ModelSpec, ThinkingLevel, ThinkingPlan
 from tui.domain.usage import MeterReading, Usage
-from tui.engine.context_window import opened_window
 from tui.engine.ports import Ask, Repairs, Target
 from tui.engine.refused_parameters import without_parameter
+
+OPENED = 32_768
+"""Tokens a local server is asked to open. A model's whole window can take more memory than the machine has; whoever
+has it sets ``context.limit``."""
+
+
+def opened_window(ask: Ask) -> int | None:
+    """The user's limit; on a wire where every request says how much memory to take, a modest one; else unknown."""
+    if ask.settings.context_limit is not None:
+        return ask.settings.context_limit
+    if ask.target.facts.wire is not WireName.OLLAMA:
+        return None
+    return min(ask.target.facts.context_window or OPENED, OPENED)
+
 
 DEFAULT_LEVEL = ThinkingLevel.MED
 """Where nobody says a level."""

@@ -12,7 +12,7 @@ from tui.context.calibration_learning import learn
 from tui.context.meter import Room, Tally, reading, tally, with_arriving
 from tui.domain.request import ChatRequest
 from tui.domain.usage import MeterReading, Part, Usage
-from tui.engine.context_window import opened_window
+from tui.engine.planner import opened_window
 from tui.engine.ports import Ask
 
 KEPT_TALLIES = 3

@@ -22,6 +22,7 @@ from tui.domain.blocks import ThinkingBlock
 from tui.domain.counting import count
 from tui.domain.errors import ConfigError, ErrorKind, ProviderError
 from tui.domain.lazy_regex import lazy_regex
+from tui.domain.messages import WireName
 from tui.domain.printable import one_line
 from tui.domain.request import ChatRequest
 from tui.domain.stream import ProviderRemark, ResponseFinished, ResponseStarted, StreamEvent, UsageReported
@@ -39,6 +40,28 @@ from tui.wires.wire import Encoded, Reply
 
 if TYPE_CHECKING:
     from tui.providers.http.transport import HttpResponse, Transport
+
+
+SIGNS = (
+    (re.compile(rb'"type"\s*:\s*"response\.|"object"\s*:\s*"response"'), WireName.OPENAI_RESPONSES),
+    (re.compile(rb'"type"\s*:\s*"message(?:_start)?"'), WireName.ANTHROPIC),
+    (re.compile(rb'"candidates"\s*:'), WireName.GEMINI),
+    (re.compile(rb'"choices"\s*:'), WireName.OPENAI_CHAT),
+    (re.compile(rb'"done"\s*:\s*(?:true|false)'), WireName.OLLAMA),
+)
+
+
+def in_another_format(beginning: bytes, wire: WireName) -> ProviderError | None:
+    """The error for an answer in another format than ``wire``; None where it looks like that or like nothing known."""
+    found = next((name for sign, name in SIGNS if sign.search(beginning)), wire)
+    if found is wire:
+        return None
+    return ProviderError(
+        ErrorKind.NOT_A_STREAM,
+        f"The server answers as `{found.value}`, not as `{wire.value}`.",
+        advice=f'Set `wire = "{found.value}"` for this provider in `config.toml`.',
+    )
+
 
 LOG = logging.getLogger(__name__)
 NOT_TAKEN = "thinking_not_taken"
@@ -299,6 +322,5 @@ def _rest(reader: BodyReader, target: Endpoint, beginning: bytes | None, receive
             error.message = f"The answer broke off after {count(received, 'byte')}: {_cause(error.message)}"
         if beginning is None or error.kind not in (ErrorKind.TRUNCATED, ErrorKind.BAD_FRAME, ErrorKind.NOT_A_STREAM):
             raise
-        from tui.providers.format_detection import in_another_format
 
         raise in_another_format(beginning, target.facts.wire) or error from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -19,12 +20,31 @@ from tui.store import archive, branches, export, sessions
 from tui.store.database import Database
 from tui.store.export import Parts
 from tui.store.import_foreign import foreign_conversations
-from tui.store.redaction import redacted
-from tui.store.search import found_sessions
-from tui.store.search_query import parse
+from tui.store.search import found_sessions, parse
 from tui.store.store_context import StoreContext
 from tui.store.summaries import paid_elsewhere, runs_of
 from tui.store.turns import read_turns
+
+MARK = "[key removed]"
+_KEYS = re.compile(
+    r"(?<![A-Za-z0-9])(?:"  # not the end of a word: a task-list is no key
+    r"sk-[A-Za-z0-9_-]{20,}"
+    r"|AIza[0-9A-Za-z_-]{35}"
+    r"|AKIA[0-9A-Z]{16}"
+    r"|gh[pousr]_[A-Za-z0-9]{20,}"
+    r"|xox[abpr]-[A-Za-z0-9-]{10,}"
+    r")"
+    r"|-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)",
+    re.DOTALL,
+)
+_BEARER = re.compile(r"(Bearer )[A-Za-z0-9._~+/=-]{16,}")
+_PASSWORD = re.compile(r"(://[^/\s:@\"'<>]+:)[^/\s@\"'<>]+(@)")
+
+
+def redacted(text: str) -> str:
+    """The text without keys, bearer tokens, private keys and passwords in addresses."""
+    return _PASSWORD.sub(rf"\1{MARK}\2", _BEARER.sub(rf"\1{MARK}", _KEYS.sub(MARK, text)))
+
 
 MAX_IMPORT = 256 << 20
 """Bytes of a file to bring in."""

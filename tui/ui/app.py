@@ -8,8 +8,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import on
+from textual._context import active_message_pump
 from textual.app import App
 from textual.binding import Binding, BindingsMap
+from textual.css.query import NoMatches
+from textual.dom import DOMNode
+from textual.worker import WorkerFailed
 
 from tui.commands.context import Desk, View
 from tui.commands.keymap import Keymap
@@ -17,13 +21,11 @@ from tui.commands.registry import CommandScope, Registry
 from tui.domain.errors import UsageError
 from tui.domain.events import Severity
 from tui.domain.printable import printable
-from tui.ui.chat.find_steps import FindSteps
 from tui.ui.chat.screen import ChatScreen
-from tui.ui.dialogs.failed_sheet import close_broken_sheet
 from tui.ui.dialogs.open_view import open_view
+from tui.ui.dialogs.sheet import Sheet
 from tui.ui.global_keys import GlobalKeys, own_driver
-from tui.ui.input.editing import Editing
-from tui.ui.key_bindings import bindings_for
+from tui.ui.input.editing import Editing, FindSteps
 from tui.ui.links import Links
 from tui.ui.terminal.clipboard import Clipboard
 from tui.ui.terminal.cluster_rows import steady
@@ -38,6 +40,56 @@ if TYPE_CHECKING:
     from tui.ui.terminal.background import BackgroundQuestion
     from tui.ui.terminal.shutdown import Shutdown
     from tui.ui.terminal.stdio_redirect import StdioRedirect
+
+
+def close_broken_sheet(app: PonderApp, error: Exception) -> bool:
+    """Close the sheet the error comes from; False when it comes from elsewhere and is everybody's business."""
+    sheet = _sheet_at_work()
+    if sheet is None:
+        return False
+    if isinstance(error, NoMatches) and sheet not in app.screen_stack:
+        return True
+    cause = error.error if isinstance(error, WorkerFailed) else error
+    LOG.error("the sheet %s raised", type(sheet).__name__, exc_info=cause)
+    if app.screen is sheet:
+        app.pop_screen()
+        app.say("That sheet ran into a fault and was closed.", Severity.ERROR, "The log says what happened: /doctor")
+    return True
+
+
+def _sheet_at_work() -> Sheet[object] | None:
+    """The sheet whose widget, timer or worker runs just now."""
+    pump = active_message_pump.get(None)
+    nodes = pump.ancestors_with_self if isinstance(pump, DOMNode) else []
+    return next((node for node in nodes if isinstance(node, Sheet)), None)
+
+
+WIDGET_ACTIONS = {"block.fold": "fold_at_cursor"}
+"""Commands that are actions of the widget whose place they belong to."""
+
+
+def bindings_for(registry: Registry, keymap: Mapping[str, tuple[str, ...]], place: CommandScope) -> list[Binding]:
+    """Bindings of one place. Those that work anywhere go before what widgets would do with the key."""
+    taken: set[str] = set()
+    found: list[Binding] = []
+    for command in registry:
+        if command.place is not place or (command.owned_by_widget and command.id not in WIDGET_ACTIONS):
+            continue
+        keys = [key for key in keymap.get(command.id, ()) if key not in taken]
+        taken.update(keys)
+        found.extend(
+            Binding(
+                key,
+                WIDGET_ACTIONS.get(command.id, f"app.command('{command.id}')"),
+                command.title,
+                show=False,
+                priority=place is not CommandScope.TRANSCRIPT,
+                id=f"{command.id}:{key}",
+            )
+            for key in keys
+        )
+    return found
+
 
 LOG = logging.getLogger(__name__)
 

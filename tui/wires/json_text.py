@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Mapping
 from typing import NoReturn
 
 import orjson
@@ -104,3 +105,15 @@ def _float(digits: str) -> float:
 
 _TOLERANT = json.JSONDecoder(strict=False, parse_constant=_refuse_constant, parse_int=_integer, parse_float=_float)
 """Not strict: raw control characters in strings are let through, as small servers write them."""
+
+
+def merge_fields(body: dict[str, object], fields: Mapping[str, object]) -> None:
+    """Lay ``fields`` over ``body``: objects are merged key by key, everything else replaces."""
+    for key, value in fields.items():
+        before = body.get(key)
+        if isinstance(value, Mapping):
+            inner = dict(before) if isinstance(before, dict) else {}
+            merge_fields(inner, value)
+            body[key] = inner
+        else:
+            body[key] = value

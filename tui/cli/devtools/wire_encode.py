@@ -13,8 +13,7 @@ from tui.app.applied_settings import engine_settings
 from tui.catalog.catalog import Catalog, effective_quirks
 from tui.catalog.facts import AuthStyle, ModelFacts, ProviderFacts
 from tui.catalog.model_spec import parse_spec, split_asked
-from tui.catalog.plan import unsaid_level
-from tui.catalog.plan_settings import PLAN_KEYS
+from tui.catalog.plan import PLAN_KEYS, unsaid_level
 from tui.catalog.provider_rows import user_provider
 from tui.catalog.quirks import Quirks
 from tui.cli.devtools.conversation_file import ConversationFile, RecordedResponse, read_conversation

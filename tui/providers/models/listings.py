@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from tui.catalog.catalog import tokenizer_of_vocabulary
 from tui.catalog.model_rows import check_row
-from tui.catalog.tokenizers import tokenizer_of_vocabulary
 from tui.domain.errors import ConfigError
 from tui.wires.read import child, children, number, text, whole
 

@@ -10,15 +10,140 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 import secrets
 import signal
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tui.domain.counting import count
 from tui.domain.errors import ToolError
-from tui.tools.builtin.output_ends import OutputEnds
-from tui.tools.builtin.output_file import KeptOutput
+
+MOST_BYTES = 10 * 1024 * 1024
+"""Bytes of one output that are kept; what comes after them is dropped."""
+MOST_FILES = 20
+"""Older outputs are removed, so that the folder holds 200 MB at most."""
+
+
+@dataclass(slots=True)
+class KeptOutput:
+    """Nothing is written before an output is longer than what the model is told anyway."""
+
+    folder: Path | None
+    told: int
+    """Bytes that need no file."""
+    path: Path | None = None
+    written: int = 0
+    _early: bytearray = field(default_factory=bytearray)
+    _handle: int | None = None
+    _given_up: bool = False
+
+    def add(self, data: bytes) -> None:
+        """More output. A full disk costs the file, never the call."""
+        if self.folder is None or self._given_up:
+            return
+        try:
+            if self._handle is None:
+                self._early += data
+                if len(self._early) <= self.told:
+                    return
+                self._handle = self._opened(self.folder)
+                data = bytes(self._early)
+                self._early.clear()
+            room = MOST_BYTES - self.written
+            self.written += os.write(self._handle, data[:room]) if room > 0 else 0
+        except OSError:
+            self._given_up = True
+
+    def close(self) -> None:
+        """No more comes."""
+        self._early.clear()
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle, self.folder = None, None
+
+    def words(self) -> str:
+        """Where it is, for the model; nothing when there is no file."""
+        if self.path is None or not self.written:
+            return ""
+        how_much = (
+            f"The first {count(self.written, 'byte')} of it are" if self.written >= MOST_BYTES else "All of it is"
+        )
+        return f"{how_much} in `{self.path}`: read_file and grep can look there."
+
+    def _opened(self, folder: Path) -> int:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _prune(folder)
+        self.path = folder / f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(4)}.txt"
+        return os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+
+
+def _prune(folder: Path) -> None:
+    """The names begin with the time, so the first are the oldest."""
+    outputs = sorted(folder.glob("*.txt"))
+    for old in outputs[: max(0, len(outputs) - MOST_FILES + 1)]:
+        with contextlib.suppress(OSError):
+            old.unlink()
+
+
+MAX_LINE = 2_000
+"""Characters of one line that are shown."""
+
+_BINARY = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+
+
+@dataclass(slots=True)
+class OutputEnds:
+    """Keeps ``head`` bytes of the beginning and ``tail`` bytes of the end."""
+
+    head: int
+    tail: int
+    produced: int = 0
+    _first: bytearray = field(default_factory=bytearray)
+    _last: bytearray = field(default_factory=bytearray)
+
+    def add(self, data: bytes) -> None:
+        """More output."""
+        self.produced += len(data)
+        room = self.head - len(self._first)
+        if room > 0:
+            self._first += data[:room]
+            data = data[room:]
+        self._last += data[-self.tail :] if self.tail else b""
+        if len(self._last) > self.tail:
+            del self._last[: -self.tail or None]
+
+    def text(self) -> str:
+        """For the model: long lines and the middle cut, and that is said; binary marked."""
+        missing = self.produced - len(self._first) - len(self._last)
+        if missing <= 0:
+            return _readable(bytes(self._first + self._last))
+        between = f"\n… ({missing:,} of {count(self.produced, 'byte')} left out here) …\n"
+        return _readable(bytes(self._first)) + between + _readable(bytes(self._last))
+
+    def beginning(self) -> bytes:
+        """The first bytes, as they came."""
+        return bytes(self._first)
+
+    def last_line(self) -> str:
+        """The last line with words in it, for a progress row."""
+        recent = bytes(self._last or self._first)[-4096:].decode(errors="replace")
+        return next((line.strip() for line in reversed(recent.splitlines()) if line.strip()), "")
+
+
+def _readable(data: bytes) -> str:
+    text = data.decode(errors="replace")
+    binary = len(_BINARY.findall(text)) + text.count("\ufffd")
+    if binary > max(8, len(text) // 20):
+        return f"(binary output: {count(len(data), 'byte')}, beginning with {data[:32].hex(' ')})"
+    return "\n".join(_short(line) for line in text.replace("\r\n", "\n").split("\n"))
+
+
+def _short(line: str) -> str:
+    return line if len(line) <= MAX_LINE else f"{line[:MAX_LINE]}… ({len(line) - MAX_LINE:,} more characters)"
+
 
 MARK = "PONDER_TOOL_CALL"
 TERM_GRACE_S = 0.5

@@ -24,8 +24,7 @@ from tui.domain.errors import ToolError
 from tui.domain.listing import ServerInfo
 from tui.domain.printable import one_line, printable
 from tui.domain.request import ToolSchema
-from tui.tools.builtin.output_ends import OutputEnds
-from tui.tools.builtin.processes import MARK, ProcessTree, proc_is_there
+from tui.tools.builtin.processes import MARK, OutputEnds, ProcessTree, proc_is_there
 from tui.tools.mcp.config import ServerConfig
 from tui.tools.mcp.results import ForeignTool, joined, outcome_of, tools_of
 from tui.tools.permissions.permissions import offered

@@ -18,17 +18,13 @@ from tui.domain.events import AppEvent, Stamped
 from tui.engine.state import Phase, SessionState, SessionView, same_paid
 from tui.ui.chat.empty_state import Empty
 from tui.ui.chat.follow import follow
-from tui.ui.chat.follow_line import FollowLine
-from tui.ui.chat.key_line import KeyLine
-from tui.ui.chat.status import status_after, status_of, title_of
-from tui.ui.chat.status_line import StatusLine
-from tui.ui.chat.title_bar import TitleBar
+from tui.ui.chat.status_line import FollowLine, KeyLine, StatusLine, TitleBar, status_after, status_of, title_of
 from tui.ui.input.composer import Composer
 from tui.ui.input.edit_mode import EditMode
 from tui.ui.input.input_area import InputArea
 from tui.ui.input.prompt_history import PromptHistory
 from tui.ui.input.session_draft import SessionDraft, is_begun
-from tui.ui.panels.sidebar import Sidebar
+from tui.ui.panels.panels import Sidebar
 from tui.ui.services import Shell
 from tui.ui.transcript.transcript import Transcript
 from tui.ui.transcript.transcript_view import TranscriptView

@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from textual.content import Content
+from textual.widget import Widget
 from textual.widgets import Static
 
+from tui.commands.key_labels import key_words
+from tui.commands.registry import CommandScope, Registry
+from tui.domain.blocks import TextBlock
+from tui.domain.cost import cost_of
+from tui.domain.counting import count
+from tui.domain.events import (
+    AppEvent,
+    MeterChanged,
+    ModelChanged,
+    RetryScheduled,
+    SaveFailed,
+    SaveRecovered,
+    ToolStarted,
+)
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.printable import one_line
+from tui.domain.thinking import ModelSpec, ThinkingPlan
 from tui.domain.usage import Certainty, MeterReading
-from tui.engine.state import Phase
+from tui.engine.state import Phase, SessionView
 from tui.ui.format_numbers import duration, tokens
+from tui.ui.graphemes import line_within
+from tui.ui.transcript.transcript import Transcript
 
 THROBBER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
@@ -116,3 +135,186 @@ def _joined(parts: list[tuple[str, str]]) -> Content:
 
 
 __all__ = ["Status", "StatusLine", "doing", "meter_words"]
+
+
+BESIDE = 12
+"""Columns that are not the title's."""
+
+
+class TitleBar(Static):
+    """Redrawn only when the title is another one."""
+
+    def __init__(self) -> None:
+        super().__init__("", id="title", markup=False)
+        self._title = ""
+        self._shown = ""
+
+    def show_title(self, title: str, columns: int) -> None:
+        """Cut to the width of the screen."""
+        self._title = title
+        title = line_within(title, max(10, columns - BESIDE))
+        if title != self._shown:
+            self._shown = title
+            self.update(Content.styled("ponder  ", "bold $primary") + Content(title))
+
+    def on_resize(self) -> None:
+        """Cut the whole title to the new width."""
+        if self._title:
+            self.show_title(self._title, self.screen.size.width)
+
+
+def title_of(view: SessionView) -> str:
+    """The session's title: its own, or the first words that were said in it."""
+    if view.title:
+        return view.title
+    first = view.turns[0] if view.turns else view.open_turn
+    for message in first.messages if first is not None else ():
+        for block in message.blocks:
+            if isinstance(block, TextBlock) and block.text.strip():
+                return block.text.strip()
+    return "new chat"
+
+
+def status_of(view: SessionView, now: float, *, full: bool) -> Status:
+    """The status of a session as it stands."""
+    return Status(
+        name=_named(view.spec, view.plan),
+        meter=view.meter,
+        cost=cost_of(view.paid).words,
+        phase=view.phase,
+        since=now if view.phase is not Phase.IDLE else None,
+        not_saved=view.not_saved or "",
+        full=full,
+    )
+
+
+def _named(spec: ModelSpec, plan: ThinkingPlan) -> str:
+    """The model, and the level in force if the model has levels."""
+    return f"{spec.model}/{plan.level}" if plan.level else spec.model
+
+
+def status_after(status: Status, event: AppEvent, phase: Phase, stalled_s: float | None, now: float) -> Status:
+    """The status after an event; ``phase`` and ``stalled_s`` are the session's after it. The cost is not in events."""
+    if phase is not status.phase:
+        running = phase is not Phase.IDLE
+        keeps_clock = status.since is not None and phase in (Phase.WAITING, Phase.THINKING, Phase.ANSWERING)
+        since = (status.since if keeps_clock else now) if running else None
+        status = replace(status, phase=phase, since=since, retry_at=None, tool="")
+    status = replace(status, stalled_s=stalled_s)
+    return replace(status, **_changes(status, event, now))  # type: ignore[arg-type]  # fields of Status by name
+
+
+def _changes(status: Status, event: AppEvent, now: float) -> dict[str, object]:
+    changes: dict[str, object] = {}
+    match event:
+        case MeterChanged(reading):
+            changes["meter"] = reading
+        case ModelChanged(spec, plan):
+            changes["name"] = _named(spec, plan)
+        case RetryScheduled(wait_s=wait):
+            changes["retry_at"] = now + wait
+        case ToolStarted(name=name):
+            changes["tool"] = name
+        case SaveFailed(message):
+            changes["not_saved"] = message
+        case SaveRecovered():
+            changes["not_saved"] = ""
+        case _:
+            pass
+    return changes
+
+
+class FollowLine(Static):
+    """Seen only while the answer is not followed; a click follows it."""
+
+    def __init__(self, transcript: Transcript, composer: Widget) -> None:
+        super().__init__("", id="below", markup=False)
+        self._transcript = transcript
+        self._composer = composer
+
+    def tell(self, *, following: bool, below: int) -> None:
+        """What changed."""
+        self.display = not following
+        if not following:
+            new = f"↓ {count(below, 'new line')} · " if below > 0 else "↓ "
+            self.update(Content(new) + Content.styled("end", "bold") + Content(" follows the answer"))
+
+    def on_click(self) -> None:
+        """Down to what is new."""
+        self._transcript.follow()
+        self._composer.focus()
+
+
+MOST = 7
+ORDER = ("send", "newline", "stop", "model", "palette", "help", "sessions", "thinking")
+"""What a newcomer needs first stands first: a narrow screen cuts from the end."""
+
+
+def footer_keys(
+    registry: Registry, keymap: Mapping[str, tuple[str, ...]], place: CommandScope
+) -> list[tuple[str, str]]:
+    """Keys and words for the footer, in the order of their use."""
+    rows = [
+        (
+            ORDER.index(command.footer) if command.footer in ORDER else len(ORDER) + number,
+            key_words(keymap[command.id][0]),
+            command.footer,
+        )
+        for number, command in enumerate(registry)
+        if command.footer and keymap.get(command.id) and command.place in (place, CommandScope.ANYWHERE)
+    ]
+    return [(key, word) for _, key, word in sorted(rows)]
+
+
+TRANSCRIPT_KEYS = (("space", "fold"), ("j/k", "move"), ("y", "copy"), ("r", "retry"), ("e", "edit"), ("f", "fork"))
+
+SIDEBAR_KEYS = (("↑↓", "move"), ("enter", "take"), ("tab", "thinking"), ("16k", "budget"), ("*", "favourite"))
+
+
+class KeyLine(Static):
+    """The line of keys."""
+
+    def __init__(self, registry: Registry, keymap: Mapping[str, tuple[str, ...]]) -> None:
+        super().__init__("", markup=False)
+        self._registry = registry
+        self._keymap = keymap
+        self._place = CommandScope.COMPOSER
+        self._busy = False
+
+    def on_mount(self) -> None:
+        """Draw."""
+        self._draw()
+
+    def on_resize(self) -> None:
+        """Draw what fits."""
+        self._draw()
+
+    def focus_on(self, place: CommandScope) -> None:
+        """The focus is there now."""
+        if place is not self._place:
+            self._place = place
+            self._draw()
+
+    def stoppable(self, *, busy: bool) -> None:
+        """Whether there is something to stop."""
+        if busy is not self._busy:
+            self._busy = busy
+            self._draw()
+
+    def _draw(self) -> None:
+        keys = footer_keys(self._registry, self._keymap, self._place)
+        if not self._busy:
+            keys = [(key, word) for key, word in keys if word != "stop"]
+        if self._place is CommandScope.TRANSCRIPT:
+            keys = [*TRANSCRIPT_KEYS, ("esc", "stop" if self._busy else "back")]
+        elif self._place is CommandScope.ANYWHERE:
+            keys = [*SIDEBAR_KEYS, ("esc", "back")]
+        content = Content("")
+        used = 1
+        for key, word in keys[:MOST]:
+            width = len(key) + len(word) + 3
+            if used + width > self.size.width:
+                break
+            used += width
+            content = content + Content.styled(key, "bold $foreground") + Content.styled(f" {word}  ", "$muted-text")
+        self.update(content, layout=False)

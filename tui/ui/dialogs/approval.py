@@ -7,23 +7,210 @@ of the text was on the screen, and not at all in a window that is too small to s
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from itertools import groupby, pairwise
 from typing import ClassVar
 
 from textual import events, on, work
+from textual.app import ComposeResult
+from textual.containers import Vertical
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, OptionList, Static
 
+from tui.domain.counting import count
 from tui.domain.errors import PonderError
 from tui.domain.events import ApprovalAsked
-from tui.domain.printable import one_line
-from tui.ui.dialogs.approval_lines import marked
-from tui.ui.dialogs.asked_call import AskedCall, rows_of
+from tui.domain.printable import one_line, printable
 from tui.ui.dialogs.sheet import STYLES, Keys, Sheet
 from tui.ui.input.field import Field
+from tui.ui.markdown.code_wrap import WRAP_MARK
+from tui.ui.markdown.highlight import MAX_BLOCK, highlight
+from tui.ui.markdown.layout import code_lines
+from tui.ui.markdown.runs import Line, Run, wrapped_after
+from tui.ui.panels.page import Lines, Page
 from tui.ui.panels.row_list import Row, RowList
+from tui.ui.theme.theme_styles import ThemeStyles
+
+BLANK = "·"
+LONGEST_RUN = 8
+"""Blanks in a row that are drawn one by one; more are counted."""
+WIDEST_INDENT = 40
+"""Blanks at the beginning of a line that are drawn as they are; more are counted."""
+MOST_BLANK_LINES = 2
+"""Blank lines in a row that are drawn as they are; more are counted."""
+
+_OTHER_BLANKS = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f\u2800\u3000]")
+_LOOKS_LIKE_A_MARK = re.compile(f"[{BLANK}⟨⟩{WRAP_MARK.strip()}]")
+_RUNS = re.compile(r"(?<=\S)(?:  +| (?=\n|\Z))|^  +$", re.MULTILINE)
+_INDENT = re.compile(rf"^([-+]?)( {{{WIDEST_INDENT},}})", re.MULTILINE)
+_MARKS = re.compile(f"({BLANK}{{2,}}|{BLANK}+$|⟨[0-9,]+ blank(?: line)?s⟩)")
+_DIFF_ROLES = {"+": "diff-added", "-": "diff-removed", "@": "muted"}
+
+
+def detail_lines(detail: str) -> Lines:
+    """What would be done; a diff in its colours."""
+    rows = marked(detail.rstrip("\n")).split("\n")
+    is_diff = detail.startswith(("--- ", "diff ")) or "\n@@ " in detail[:2_000]
+
+    @lru_cache(maxsize=1)
+    def lines(width: int) -> Sequence[Line]:
+        return _with_last_blanks(code_lines([_with_marks(line) for line in _coloured(rows, is_diff=is_diff)], width))
+
+    return lines
+
+
+def marked(text: str) -> str:
+    """Printable text in which blanks and blank lines can be counted."""
+    text = text.replace("\r\n", "\r\r\n")  # what is left of it is a visible carriage return before the line end
+    text = _OTHER_BLANKS.sub(_escape, _LOOKS_LIKE_A_MARK.sub(_escape, printable(text)))
+    text = _INDENT.sub(lambda found: f"{found[1]}{_counted(len(found[2]), 'blank')}", text)
+    return _without_blank_lines(_RUNS.sub(_dots, text))
+
+
+def _escape(found: re.Match[str]) -> str:
+    return f"\\u{{{ord(found[0]):X}}}"
+
+
+def _dots(found: re.Match[str]) -> str:
+    count = len(found[0])
+    return BLANK * count if count <= LONGEST_RUN else _counted(count, "blank")
+
+
+def _counted(count: int, what: str) -> str:
+    return f"⟨{count:,} {what}s⟩"
+
+
+def _without_blank_lines(text: str) -> str:
+    """Each run of blank lines as one line; in a diff blank lines begin with a sign."""
+    rows: list[str] = []
+    for sign, same in groupby(text.split("\n"), key=_sign_of_blank):
+        found = list(same)
+        counted = sign is not None and len(found) > MOST_BLANK_LINES
+        rows.extend([f"{sign}{_counted(len(found), 'blank line')}"] if counted else found)
+    return "\n".join(rows)
+
+
+def _sign_of_blank(row: str) -> str | None:
+    """The sign of a diff, or "", before nothing but blanks; None where there is more."""
+    bare = row.strip(f"{BLANK} ")
+    return bare if bare in ("", "+", "-") else None
+
+
+def _coloured(rows: list[str], *, is_diff: bool) -> list[Line]:
+    if not is_diff:
+        return [[Run(row, "code")] if row else [] for row in rows]
+    if sum(map(len, rows)) > MAX_BLOCK:
+        return [[Run(row, _DIFF_ROLES.get(row[0], "code"))] if row else [] for row in rows]
+    # A diff's last row has its colour only with a line end behind it.
+    return highlight([*rows, ""], "diff")[:-1]
+
+
+def _with_last_blanks(lines: list[Line]) -> list[Line]:
+    """Rows that are wrapped after a blank show it: two words must not look like one."""
+    for line, following in pairwise(lines):
+        if line and line[-1].text.endswith(" ") and wrapped_after(following):
+            last = line.pop()
+            line.extend([last._replace(text=last.text[:-1]), Run(BLANK, "warning")])
+    return lines
+
+
+def _with_marks(line: Line) -> Line:
+    if not any(BLANK in run.text or "⟨" in run.text for run in line):
+        return line
+    pieces = [(run, _MARKS.split(run.text)) for run in line]
+    return [
+        run._replace(text=piece, role="warning" if number % 2 else run.role)
+        for run, found in pieces
+        for number, piece in enumerate(found)
+        if piece
+    ]
+
+
+FEWEST_ROWS, FEWEST_COLUMNS = 2, 24
+"""Less than this of a call at once cannot be judged."""
+
+
+def rows_of(text: str, columns: int) -> int:
+    """Rows that a text takes when its lines are wrapped."""
+    return sum(max(1, len(Content(line).wrap(max(1, columns)))) for line in text.split("\n"))
+
+
+class AskedCall(Vertical):
+    """One call at a time. ``end_seen`` tells whether its last line was on the screen."""
+
+    def __init__(self, ink: ThemeStyles) -> None:
+        super().__init__()
+        self.end_seen = False
+        self._summary = Static("", markup=False, classes="prompt")
+        self._said = Static("", markup=False, classes="said")
+        self._page = Page(ink)
+        self._page.can_focus = False
+        self._below = Static("", markup=False, classes="below")
+        self._words = ""
+        self._hurried = False
+        """A yes came before the end was seen."""
+        self._is_laid = False
+        """The page has the size that this call and this window give it."""
+        self.scrolls: Mapping[str, Callable[..., None]] = {
+            "pageup": self._page.scroll_page_up,
+            "pagedown": self._page.scroll_page_down,
+            "ctrl+home": self._page.scroll_home,
+            "ctrl+end": self._page.scroll_end,
+        }
+
+    def compose(self) -> ComposeResult:
+        """Ponder's words outside of the box, the model's inside."""
+        yield from (self._summary, self._said, self._page, self._below)
+
+    def on_mount(self) -> None:
+        """Notice every scroll."""
+        self.watch(self._page, "scroll_y", self.look_for_the_end, init=False)
+
+    def show(self, asked: ApprovalAsked) -> None:
+        """Another call."""
+        summary, note = marked(asked.summary.replace("\n", " ")), marked(asked.note)
+        self._words = f"{summary}\n{note}" if note else summary
+        self._summary.update(Content(summary))
+        self._said.update(Content(note))
+        self._said.set_class(not note, "-empty")
+        self.end_seen = not asked.detail
+        self._hurried = False
+        self._page.set_class(not asked.detail, "-empty")
+        self._page.show(detail_lines(asked.detail))
+        self._page.scroll_home(animate=False)
+
+    def fit(self, rows: int, columns: int) -> bool:
+        """Take at most so many rows; False where that is too little to judge a call by."""
+        left = rows - rows_of(self._words, columns) - 1
+        self._page.styles.max_height = max(FEWEST_ROWS, left)
+        self._is_laid = False
+        self.call_after_refresh(self._laid)
+        return left >= FEWEST_ROWS and columns >= FEWEST_COLUMNS
+
+    def hurry(self) -> None:
+        """A yes came: point to what was not read."""
+        self._hurried = not self.end_seen
+        self.look_for_the_end()
+
+    def look_for_the_end(self) -> None:
+        """Whether all was on the screen; how much is still below."""
+        hidden = self._page.lines_below
+        if hidden is None or not self._is_laid:
+            return
+        self.end_seen = self.end_seen or hidden == 0
+        words = f"▼ {count(hidden, 'more line')}" if hidden else ""
+        if not self.end_seen:
+            words += ": read to the end first · pgdn · ctrl+end"
+        self._below.update(Content.styled(words, "bold $warning reverse" if self._hurried else "bold $warning"))
+
+    def _laid(self) -> None:
+        self._is_laid = True
+        self.look_for_the_end()
+
 
 DEAF_S = 0.3
 """Keys typed before the eyes have seen the question are not answers."""

@@ -10,8 +10,8 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from tui.commands.listing import KeyCheck
 from tui.domain.errors import PonderError
+from tui.domain.listing import KeyCheck
 from tui.domain.printable import one_line, printable
 from tui.ui.dialogs.sheet import Keys, Sheet
 from tui.ui.input.field import Field

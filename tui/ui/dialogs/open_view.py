@@ -173,7 +173,7 @@ def _palette(app: PonderApp) -> None:
 
 
 def _history(app: PonderApp) -> None:
-    from tui.ui.dialogs.prompt_search import HistorySearch
+    from tui.ui.dialogs.palette import HistorySearch
 
     def chosen(prompt: str | None) -> None:
         if prompt is not None:

@@ -2,24 +2,155 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Sequence
-from typing import ClassVar
+from pathlib import Path
+from typing import ClassVar, Literal, cast
 
 from textual import on, work
 from textual.containers import Horizontal
+from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import OptionList
 
-from tui.commands.context import Desk, SessionInfo
+from tui.commands.context import Desk, Library, SessionInfo
+from tui.domain.cost import Cost
 from tui.domain.counting import count
 from tui.domain.errors import PonderError
-from tui.ui.dialogs.export_choice import ask_export
+from tui.domain.events import Severity
+from tui.domain.printable import one_line
 from tui.ui.dialogs.filter_sheet import SearchSheet
-from tui.ui.dialogs.session_rows import session_row
-from tui.ui.dialogs.sheet import Keys
+from tui.ui.dialogs.sheet import Keys, Sheet
+from tui.ui.graphemes import line_within
+from tui.ui.markdown.runs import width_of
 from tui.ui.panels.page import Page, markdown_lines
-from tui.ui.panels.row_list import STEPS
+from tui.ui.panels.row_list import STEPS, Row, RowList
+
+Form = Literal["md", "json", "html"]
+
+FORMS = {"md": "Markdown", "html": "a web page", "json": "JSON, can be imported again"}
+PARTS = {"answers": "prompts and answers", "thinking": "with thinking", "all": "with thinking and tools"}
+
+
+class ExportChoice(Sheet[tuple[Form, str]]):
+    """Gives form and extent."""
+
+    TITLE_WORDS = "Export"
+    SHAPE: ClassVar[str] = "-small"
+    KEYS: ClassVar[Keys] = (("up down", "move"), ("enter", "write"))
+
+    def inside(self) -> Sequence[Widget]:
+        """Every form with every extent: nine lines, one choice."""
+        self._list = RowList()
+        return (self._list,)
+
+    def on_mount(self) -> None:
+        """Markdown of the answers is what most want."""
+        self._list.show_rows(
+            [
+                Row(
+                    f"{form} {part}",
+                    Content.styled(form.ljust(6), "bold $foreground")
+                    + Content.styled(extent.ljust(26), "$foreground")
+                    + Content.styled(words, "$muted-text"),
+                )
+                for form, words in FORMS.items()
+                for part, extent in PARTS.items()
+            ]
+        )
+        self._list.focus()
+
+    @on(OptionList.OptionSelected)
+    def _take(self, event: OptionList.OptionSelected) -> None:
+        form, _, part = self._list.key_at(event.option_index).partition(" ")
+        self.dismiss((cast("Form", form), part))
+
+
+def ask_export(sheet: Sheet[str], library: Library, session: str) -> None:
+    """Ask how, then write the file; what became of it is said on the sheet it was asked from."""
+
+    def chosen(choice: tuple[Form, str] | None) -> None:
+        if choice is not None:
+            sheet.run_worker(_export(sheet, library, session, *choice), group="act")
+
+    sheet.app.push_screen(ExportChoice(), chosen)
+
+
+async def _export(sheet: Sheet[str], library: Library, session: str, form: Form, parts: str) -> None:
+    name = f"ponder-{session[-8:]}.{form}"
+    try:
+        path = Path.cwd() / name
+        await library.export_to(path, session, form, parts)
+    except PonderError as error:
+        sheet.complain(error)
+    except OSError as error:
+        sheet.ponder.say(f"{name} could not be written: {error.strerror}.", Severity.ERROR)
+    else:
+        sheet.say(f"Written to {path}")
+
+
+HIT = re.compile("\x02(.*?)\x03", re.DOTALL)
+
+
+def age(seconds: float) -> str:
+    """How long ago, roughly."""
+    if seconds < 60:
+        return "now"
+    for limit, unit, word in ((3_600, 60, "min"), (86_400, 3_600, "h"), (86_400 * 60, 86_400, "d")):
+        if seconds < limit:
+            return f"{int(seconds // unit)} {word}"
+    return f"{int(seconds // (86_400 * 30))} mon"
+
+
+def session_row(row: SessionInfo, width: int, now: float, *, current: bool) -> Row:
+    """Two lines, three with a snippet."""
+    mark = "● " if current else "◆ " if row.pinned else "  "
+    when = age(max(0.0, now - row.updated))
+    title = line_within(row.title or "untitled", max(8, width - len(when) - 4))
+    gap = " " * max(1, width - 2 - width_of(title) - len(when))
+    head = Content.styled(mark, "$focus") + Content.styled(title, "bold $foreground")
+    head = head + Content.styled(gap + when, "$muted-text")
+    cost = Cost(dollars=row.cost, unknown=row.unpriced).words or "cost unknown"
+    words = [row.model or "no answer yet", count(row.turns, "turn"), cost]
+    if row.pinned:
+        words.append("pinned")
+    if row.deleted:
+        words.append("deleted")
+    if current:
+        words.append("open")
+    lines = [head, Content.styled("  " + line_within(" · ".join(words), width - 2), "$muted-text")]
+    if row.snippet:
+        lines.append(snippet(row.snippet, width - 2))
+    return Row(row.id, Content("\n").join(lines))
+
+
+def snippet(text: str, width: int) -> Content:
+    """The words around the hits; the hits themselves stand out, in brackets of their own for eyes without colour."""
+    line = Content("  ")
+    at, used = 0, 0
+    for found in HIT.finditer(text):
+        before = one_line(text[at : found.start()].replace("\x02", "").replace("\x03", ""), 200)
+        hit = one_line(found[1], 60)
+        before = _spaced(text[at : found.start()], before)
+        if used + width_of(before) + width_of(hit) > width:
+            break
+        line = line + Content.styled(before, "$muted-text") + Content.styled(hit, "bold underline $accent")
+        used += width_of(before) + width_of(hit)
+        at = found.end()
+    rest = text[at:].replace("\x02", "").replace("\x03", "")
+    room = width - used - rest[:1].isspace() - rest[-1:].isspace()
+    if room <= 0:
+        return line
+    return line + Content.styled(_spaced(rest, line_within(rest, room)), "$muted-text")
+
+
+def _spaced(raw: str, shown: str) -> str:
+    """One line of it, with the blanks at its ends that stood there."""
+    left = " " if raw[:1].isspace() else ""
+    right = " " if raw[-1:].isspace() and shown else ""
+    return f"{left}{shown}{right}"
+
 
 SEARCH_KEYS = (("up down", "move"), ("enter", "open"), ("tab", "actions"))
 LIST_KEYS = (

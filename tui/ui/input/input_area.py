@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -23,12 +24,40 @@ from tui.domain.events import Severity
 from tui.domain.usage import MeterReading
 from tui.ui.chat.status_line import StatusLine
 from tui.ui.input.composer import Composer
-from tui.ui.input.mentions import mention_at, mention_rows, with_mention
 from tui.ui.input.session_draft import SessionDraft
 from tui.ui.services import Shell
 
 if TYPE_CHECKING:
     from tui.ui.input.completion_popup import Popup
+
+
+MENTION = re.compile(r"(?:^|\s)@([^\s@⟦⟧]{0,200})$")
+
+
+def mention_at(text: str, column: int, row: int) -> str | None:
+    """The path being typed behind an ``@`` at the cursor; None where there is none."""
+    lines = text.split("\n")
+    if row >= len(lines):
+        return None
+    found = MENTION.search(lines[row][:column])
+    return found[1] if found else None
+
+
+def mention_rows(start: str, paths: Callable[[str], Sequence[str]]) -> list[Completion]:
+    """Rows for the popup."""
+    return [Completion(path, path, "") for path in paths(start)]
+
+
+def with_mention(text: str, column: int, row: int, path: str) -> tuple[str, str]:
+    """The draft without the ``@word`` at the cursor, and the word that was there."""
+    lines = text.split("\n")
+    found = MENTION.search(lines[row][:column])
+    if found is None:
+        return text, ""
+    start = found.start(1) - 1
+    lines[row] = lines[row][:start] + lines[row][column:]
+    return "\n".join(lines), path
+
 
 AROUND = 3
 """Rows of the screen's foot beside those of the composer: rule, status, keys."""

@@ -7,9 +7,8 @@ from dataclasses import field
 
 from tui.domain.fast_dataclass import dataclass
 from tui.ui.markdown.chunks import Chunk
-from tui.ui.markdown.highlight import highlight_from
+from tui.ui.markdown.highlight import START, LexerState, highlight_from
 from tui.ui.markdown.layout import code_head, code_lines
-from tui.ui.markdown.lexing import START, LexerState
 from tui.ui.markdown.runs import Line
 
 FRESH_PARTS = 8

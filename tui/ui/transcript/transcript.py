@@ -5,14 +5,201 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from rich.segment import Segment
+from rich.style import Style
 from textual import events
-from textual.geometry import Offset, Size
+from textual.geometry import Offset, Region, Size
 from textual.message import Message
+from textual.screen import Screen
+from textual.scroll_view import ScrollView
+from textual.selection import Selection
+from textual.strip import Strip
 from textual.widget import Widget
 
+from tui.domain.search_terms import SearchTerms
+from tui.ui.markdown.runs import Look, plain, width_of, wrapped_after
 from tui.ui.theme.theme_styles import ThemeStyles
-from tui.ui.transcript.painting import Painted
-from tui.ui.transcript.section import Presence, Section
+from tui.ui.transcript.column import Column
+from tui.ui.transcript.section import MARGIN, Presence, Section
+
+NEVER = (None, 0, Strip([]))
+MOST_PAINTED = 300
+"""Lines kept as they were last painted: a few screens, so that scrolling text is not made anew."""
+
+
+def finished(strip: Strip, absolute: int, width: int, ink: ThemeStyles) -> Strip:
+    """A row as wide as the screen, that knows where it stands so that the mouse can select in it."""
+    # A strip that is cropped to its own width stores itself in its cache: a cycle that only a full collection frees.
+    wide = strip if strip.cell_length == width else strip.crop_extend(0, width, ink.ground(""))
+    return wide.apply_offsets(0, absolute)
+
+
+def with_selection(strip: Strip, selection: Selection, absolute: int, style: Style) -> Strip:
+    """A row with what is selected of it marked."""
+    span = selection.get_span(absolute)
+    if span is None:
+        return strip
+    start, end = span
+    end = strip.cell_length if end == -1 else end
+    before, chosen, after = strip.divide([start, max(start, end), strip.cell_length])
+    marked = Segment.apply_style(chosen, post_style=Style(color=style.color, bgcolor=style.bgcolor))
+    return Strip.join([before, Strip(marked, chosen.cell_length), after])
+
+
+def with_marks(strip: Strip, wanted: SearchTerms, ink: ThemeStyles) -> Strip:
+    """A row with every occurrence in it standing out, also without colours."""
+    text = "".join(segment.text for segment in strip)
+    spans = wanted.spans(text)
+    if not spans:
+        return strip
+    cuts = [width_of(text[:at]) for span in spans for at in span]
+    style = ink.style("accent", Look.BOLD | Look.UNDERLINE, "")
+    marked = Style(color=style.color, bold=True, underline=True)
+    parts = strip.divide([*cuts, strip.cell_length])
+    return Strip.join(
+        Strip(Segment.apply_style(part, post_style=marked), part.cell_length) if number % 2 else part
+        for number, part in enumerate(parts)
+    )
+
+
+class Painted(ScrollView):
+    """The rows of a column's window."""
+
+    def __init__(self, ink: ThemeStyles, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id, classes=classes)
+        self.column = Column()
+        self._ink = ink
+        self._cursor: tuple[int, int] | None = None
+        self._painted: dict[int, tuple[Strip | None, int, Strip]] = {}
+        self._dim_from: str | None = None
+        self._wanted = SearchTerms()
+        self._drawn: dict[Section, None] = {}
+        self._latest: Section | None = None
+
+    def recolour(self, ink: ThemeStyles) -> None:
+        """Another theme."""
+        self._ink = ink
+        for section in self.column.sections:
+            section.forget_strips()
+        self.refresh()
+
+    def mark(self, wanted: SearchTerms) -> None:
+        """Mark every occurrence that is in sight; nothing wanted marks nothing."""
+        if wanted != self._wanted:
+            self._wanted = wanted
+            self.refresh()
+
+    def dim_from(self, key: str | None) -> None:
+        """Dim the section with this key and all below it; None dims nothing."""
+        if key != self._dim_from:
+            self._dim_from = key
+            self.refresh()
+
+    def _refresh_rows(self, first: int) -> None:
+        """Paint the rows that are different: of a long answer that grows these are the last two or three."""
+        rows = range(first, self.size.height)
+        changed = [y for y in rows if self._source(y) is not self._painted.get(self.column.top + y, NEVER)[0]]
+        if changed:
+            self.refresh(Region(0, changed[0], self.size.width, changed[-1] - changed[0] + 1))
+
+    def _move_selection(self) -> None:
+        """What is selected stays selected when wrong guesses above it give its lines other numbers."""
+        by, self.column.shifted = Offset(0, self.column.shifted), 0
+        if not by.y:
+            return
+        chosen = self.text_selection
+        if chosen is not None:
+            start, end = (place + by if place is not None else None for place in chosen)
+            self.screen.selections = {**self.screen.selections, self: Selection(start, end)}
+        dragging = self.screen._select_state
+        if dragging is not None and dragging.start.content_widget is self and dragging.start.content_offset is not None:
+            begun = dragging.start._replace(content_offset=dragging.start.content_offset + by)
+            self.screen.set_reactive(Screen._select_state, dragging._replace(start=begun))
+
+    def _source(self, y: int) -> Strip | None:
+        """A row as its section draws it, always the same object while it is the same; None below the end."""
+        found = self.column.find(self.column.top + y)
+        if found is None:
+            return None
+        place, inside = found
+        cursor = self._cursor[1] if self._cursor is not None and self._cursor[0] == place and self.has_focus else None
+        dim_from = self.column.place_of(self._dim_from) if self._dim_from is not None else None
+        dim = dim_from is not None and place >= dim_from
+        section = self.column.sections[place]
+        if section is not self._latest:
+            self._note_drawn(section)
+        return section.strip(inside, self._ink, cursor=cursor, dim=dim)
+
+    def _note_drawn(self, section: Section) -> None:
+        """Only sections drawn lately keep their lines in colours; a long conversation would hold megabytes of them."""
+        self._latest = section
+        self._drawn.pop(section, None)
+        self._drawn[section] = None
+        kept = sum(len(drawn.strips) for drawn in self._drawn)
+        while kept > MOST_PAINTED and len(self._drawn) > 1:
+            longest_ago = next(iter(self._drawn))
+            kept -= len(longest_ago.strips)
+            del self._drawn[longest_ago]
+            longest_ago.forget_strips()
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Rows of the screen, always the same strips while they are the same: Textual then keeps what it makes of them.
+
+        Nothing is drawn around the transcript; where a style sheet wants that, Textual's own way draws it.
+        """
+        styles = self.styles
+        if self.opacity != 1.0 or styles.tint.a or any(styles.gutter) or crop.column_span != (0, self.size.width):
+            return super().render_lines(crop)
+        filters, background = self.get_line_filters(), self.background_colors[1]
+        strips = [self.render_line(y) for y in crop.line_range]
+        for each in filters:
+            strips = [strip.apply_filter(each, background) for strip in strips]
+        return strips
+
+    def render_line(self, y: int) -> Strip:
+        """One line of the screen."""
+        width = self.size.width
+        absolute = self.column.top + y
+        strip = self._source(y)
+        if strip is None:
+            self._painted.pop(absolute, None)
+            return self._ink.strip([], "", width)
+        if self._wanted:
+            strip = with_marks(strip, self._wanted, self._ink)
+        if self.text_selection is not None:
+            style: Style = self.screen.get_component_rich_style("screen--selection")
+            marked = with_selection(strip, self.text_selection, absolute, style)
+            return finished(marked, absolute, width, self._ink)
+        if self._wanted:
+            return finished(strip, absolute, width, self._ink)
+        kept = self._painted.get(absolute)
+        if kept is None or kept[0] is not strip or kept[1] != width:
+            if len(self._painted) > MOST_PAINTED:
+                self._painted.clear()
+            kept = self._painted[absolute] = (strip, width, finished(strip, absolute, width, self._ink))
+        return kept[2]
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        """The words between two places, without margins."""
+        first = selection.start.y if selection.start is not None else 0
+        last = min(selection.end.y if selection.end is not None else self.column.total - 1, self.column.total - 1)
+        last = self.column.reach(first, last)
+        rows: list[str] = []
+        for absolute in range(first, last + 1):
+            found = self.column.find(absolute)
+            line = self.column.sections[found[0]].line(found[1])[0] if found is not None else []
+            row, before = plain(line), wrapped_after(line)
+            start = max(0, selection.start.x - MARGIN) if selection.start and absolute == first else 0
+            end = max(0, selection.end.x - MARGIN) if selection.end and absolute == last else len(row)
+            if before and rows:
+                rows[-1] += row[before : max(before, end)]
+            else:
+                rows.append(row[max(before, start) : end])
+        return "\n".join(row.rstrip() for row in rows), "\n"
+
+    def selection_updated(self, selection: Selection | None) -> None:
+        """Draw the selection."""
+        self.refresh()
 
 
 def stops_in(section: Section) -> int:

@@ -10,8 +10,7 @@ from tui.domain.blocks import Block, ImageBlock, OpaqueBlock, TextBlock, Thinkin
 from tui.domain.lazy_regex import lazy_regex
 from tui.domain.messages import Role
 from tui.domain.request import ChatRequest, OutgoingMessage, ToolSchema
-from tui.wires.json_text import NotJSON, loads
-from tui.wires.merge_fields import merge_fields
+from tui.wires.json_text import NotJSON, loads, merge_fields
 from tui.wires.read import Json, children, text
 from tui.wires.wire import Encoded
 

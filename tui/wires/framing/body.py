@@ -18,6 +18,42 @@ from tui.wires.framing.sse import BOM, STRAY_CAP, STREAM_CAP, SseFramer, too_lar
 from tui.wires.json_text import NotJSON, loads
 from tui.wires.wire import Decoder, Frame, Wire
 
+DONE = b"[DONE]"
+
+
+def unseparated_events(unterminated: bytes) -> list[Frame]:
+    """The events of a stream whose blank lines were forgotten; none where it was one event, or a part of one."""
+    frames: list[Frame] = []
+    name = ""
+    if b"\ndata:" not in unterminated:
+        return frames
+    for line in unterminated.splitlines():
+        field, _, value = line.partition(b":")
+        if field == b"event":
+            name = value.strip().decode("utf-8", "replace")
+        elif field == b"data":
+            frames.append((name, value.strip()))
+            name = ""
+    whole = [frame for frame in frames if _is_json(frame[1])]
+    # One line is what a cut stream ends with; and only the last one may be cut.
+    return whole if len(frames) > 1 and len(whole) >= len(frames) - 1 and whole == frames[: len(whole)] else []
+
+
+def bare_lines(body: bytes) -> list[Frame]:
+    """The chunks of a body that is one JSON object per line; none where it is anything else."""
+    lines = [line.strip() for line in body.splitlines() if line.strip()]
+    return [("", line) for line in lines] if len(lines) > 1 and all(map(_is_json, lines)) else []
+
+
+def _is_json(text: bytes) -> bool:
+    if text == DONE:
+        return True
+    try:
+        return isinstance(loads(text), dict)
+    except NotJSON:
+        return False
+
+
 SSE_FIELD = lazy_regex(rb"(?:data|event|id|retry)?:|error: ?\{|(?:data|event|id|retry)[\r\n]")
 SSE_FIELD_CUT = lazy_regex(rb"d|da|dat|data|e|ev|eve|even|event|i|id|r|re|ret|retr|retry")
 TITLE = lazy_regex(rb"<title[^>]{0,200}>(.{0,400}?)</title", re.IGNORECASE | re.DOTALL)
@@ -127,8 +163,6 @@ class BodyReader:
             if isinstance(self._framer, SseFramer) and not self._decoder.complete:
                 events += self._decode(_said_between_events(self._framer))
             if isinstance(self._framer, SseFramer) and not self._decoder.complete and self._framer.unterminated:
-                from tui.wires.framing.malformed import unseparated_events
-
                 events += self._decode(unseparated_events(self._framer.unterminated))
         if self.fault is None:
             events += self._decoder.finish()
@@ -156,8 +190,6 @@ class BodyReader:
         try:
             return list(self._decoder.feed_whole(self._body()))
         except NotJSON:
-            from tui.wires.framing.malformed import bare_lines
-
             frames = bare_lines(self._body())
             if not frames:
                 raise

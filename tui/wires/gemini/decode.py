@@ -6,6 +6,8 @@ follows it (code run by the server does that), so the response is finished at th
 
 from __future__ import annotations
 
+import itertools
+import re
 from collections.abc import Mapping, Sequence
 
 from orjson import JSONDecodeError
@@ -36,11 +38,110 @@ from tui.domain.usage import Usage
 from tui.wires.errors.body import ErrorParts, error_parts
 from tui.wires.errors.classify import refused, reported_error
 from tui.wires.gemini.encode import encode
-from tui.wires.gemini.partial_args import put_pieces
-from tui.wires.gemini.response_end import FINISHES, usage_of
 from tui.wires.json_text import NotJSON, dumps, loads
-from tui.wires.read import Json, child, maybe_text, text
+from tui.wires.read import Json, child, children, maybe_text, text, whole
 from tui.wires.wire import Encoded, Frame, Framing, Reply
+
+STEP = re.compile(r"\.([^.\[\]]+)|\[(\d{1,6})\]|\[\s*'([^']*)'\s*\]|\[\s*\"([^\"]*)\"\s*\]")
+MAX_STEPS = 64
+MAX_ITEMS = 10_000
+"""A list longer than this in a tool call is a bug; an index past it would make us fill memory with nothing."""
+VALUES = ("stringValue", "numberValue", "boolValue", "nullValue")
+
+Step = str | int
+
+
+def put_pieces(arguments: dict[str, object], call: Json) -> None:
+    """Put the pieces of one ``functionCall`` into the arguments so far; strings grow, other values are set."""
+    for piece in children(call, "partialArgs"):
+        steps = _steps(text(piece, "jsonPath"))
+        name = next((name for name in VALUES if name in piece), None)
+        if steps and isinstance(steps[0], str) and name is not None:
+            _put(arguments, steps, None if name == "nullValue" else piece[name])
+
+
+def _steps(path: str) -> list[Step]:
+    """``$.a[0].b`` as its steps; empty where it is no such path."""
+    steps: list[Step] = []
+    position = 1 if path.startswith("$") else 0
+    while position < len(path) and len(steps) < MAX_STEPS:
+        found = STEP.match(path, position)
+        if found is None:
+            return []
+        name = found[1] if found[1] is not None else found[3] if found[3] is not None else found[4]
+        steps.append(name if found[2] is None else int(found[2]))
+        position = found.end()
+    return steps if position >= len(path) else []
+
+
+def _put(arguments: dict[str, object], steps: list[Step], value: object) -> None:
+    here: object = arguments
+    for step, following in itertools.pairwise(steps):
+        inner = _at(here, step)
+        if not isinstance(inner, list if isinstance(following, int) else dict):
+            inner = [] if isinstance(following, int) else {}
+            if not _set(here, step, inner):
+                return
+        here = inner
+    before = _at(here, steps[-1])
+    grown = before + value if isinstance(before, str) and isinstance(value, str) else value
+    _set(here, steps[-1], grown)
+
+
+def _at(container: object, step: Step) -> object:
+    if isinstance(container, dict):
+        return container.get(step)
+    if isinstance(container, list) and isinstance(step, int) and step < len(container):
+        return container[step]
+    return None
+
+
+def _set(container: object, step: Step, value: object) -> bool:
+    if isinstance(container, dict) and isinstance(step, str):
+        container[step] = value
+        return True
+    if isinstance(container, list) and isinstance(step, int) and step < MAX_ITEMS:
+        container.extend([None] * (step + 1 - len(container)))
+        container[step] = value
+        return True
+    return False
+
+
+FINISHES = {
+    "STOP": Finish.STOP,
+    "MAX_TOKENS": Finish.LENGTH,
+    "CONTINUATION": Finish.CONTINUATION,
+    "MALFORMED_FUNCTION_CALL": Finish.MALFORMED_CALL,
+    "UNEXPECTED_TOOL_CALL": Finish.MALFORMED_CALL,
+    "SAFETY": Finish.FILTER,
+    "RECITATION": Finish.FILTER,
+    "LANGUAGE": Finish.FILTER,
+    "BLOCKLIST": Finish.FILTER,
+    "PROHIBITED_CONTENT": Finish.FILTER,
+    "SPII": Finish.FILTER,
+    "MODEL_ARMOR": Finish.FILTER,
+    "IMAGE_SAFETY": Finish.FILTER,
+    "IMAGE_PROHIBITED_CONTENT": Finish.FILTER,
+    "IMAGE_RECITATION": Finish.FILTER,
+}
+
+
+def usage_of(raw: Json) -> Usage:
+    """Inclusive totals; Google counts thinking beside the answer and tool prompts beside the prompt."""
+    prompt = whole(raw, "promptTokenCount")
+    tool_prompt = whole(raw, "toolUsePromptTokenCount")
+    answer = whole(raw, "candidatesTokenCount")
+    thinking = whole(raw, "thoughtsTokenCount")
+    sent = None if prompt is None else prompt + (tool_prompt or 0)
+    output = None if answer is None and thinking is None else (answer or 0) + (thinking or 0)
+    return Usage(
+        input=sent,
+        cache_read=whole(raw, "cachedContentTokenCount"),
+        output=output,
+        thinking=thinking,
+        total=whole(raw, "totalTokenCount") if sent is None or output is None else sent + output,
+    )
+
 
 NOTHING: tuple[StreamEvent, ...] = ()
 

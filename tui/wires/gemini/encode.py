@@ -21,8 +21,7 @@ from tui.domain.blocks import (
 )
 from tui.domain.messages import Role
 from tui.domain.request import ChatRequest, OutgoingMessage, ToolSchema
-from tui.wires.json_text import NotJSON, loads
-from tui.wires.merge_fields import merge_fields
+from tui.wires.json_text import NotJSON, loads, merge_fields
 from tui.wires.wire import Encoded
 
 CONTINUES = "(conversation continues)"

@@ -18,18 +18,137 @@ from tui.domain.stream import (
     Finish,
     ResponseFinished,
     ResponseStarted,
+    Stop,
     StreamEvent,
     UsageReported,
 )
+from tui.domain.usage import Usage
 from tui.wires.errors.body import ErrorParts, error_parts
 from tui.wires.errors.classify import refused, reported_error
 from tui.wires.json_text import MAX_DEPTH, NotJSON, loads
 from tui.wires.openai_chat.encode import encode
-from tui.wires.openai_chat.finish import chat_stop, failed_finish
 from tui.wires.openai_chat.message import ChatMessage
-from tui.wires.openai_chat.usage import inclusive_usage, usage_in
-from tui.wires.read import Json, child, children, text
+from tui.wires.read import Json, child, children, number, text, whole
 from tui.wires.wire import Encoded, Frame, Framing, Reply
+
+FINISHES = {
+    "stop": Finish.STOP,
+    "eos": Finish.STOP,
+    "eos_token": Finish.STOP,
+    "end_turn": Finish.STOP,
+    "stop_sequence": Finish.STOP,
+    "completed": Finish.STOP,
+    "tool_calls": Finish.TOOL_USE,
+    "tool_use": Finish.TOOL_USE,
+    "function_call": Finish.TOOL_USE,
+    "length": Finish.LENGTH,
+    "max_tokens": Finish.LENGTH,
+    "max_output_tokens": Finish.LENGTH,
+    "model_length": Finish.CONTEXT_FULL,
+    "model_context_window_exceeded": Finish.CONTEXT_FULL,
+    "content_filter": Finish.FILTER,
+    "sensitive": Finish.FILTER,
+    "refusal": Finish.REFUSAL,
+    "malformed_function_call": Finish.MALFORMED_CALL,
+}
+FAILURES = {
+    "error": ErrorKind.SERVER,
+    "network_error": ErrorKind.SERVER,
+    "aborted": ErrorKind.SERVER,
+    "abort": ErrorKind.SERVER,
+    "insufficient_system_resource": ErrorKind.OVERLOADED,
+}
+"""Reasons that mean the answer failed on the way (OpenRouter, Mistral, Z.ai, DeepSeek, vLLM)."""
+
+
+def failed_finish(reason: str, choice: Json) -> ProviderError | None:
+    """The error a finish reason stands for; None for a real end."""
+    kind = FAILURES.get(reason.lower())
+    if kind is None:
+        return None
+    parts = error_parts(choice)
+    if parts is not None:
+        fault = reported_error(parts)
+        fault.finish_raw = reason
+        return fault
+    native = text(choice, "native_finish_reason")
+    said = f"`{reason}`" + (f" ({native[:80]})" if native and native != reason else "")
+    return ProviderError(kind, f"The provider broke off the answer: {said}", finish_raw=reason, advice="Try again.")
+
+
+def chat_stop(raw: str | None, native: str | None, *, called: bool, refused: bool) -> Stop:
+    """Our word for the end. Servers say ``stop`` for answers with calls or a refusal in them, so those count first."""
+    finish = FINISHES.get(raw.lower(), Finish.OTHER) if raw is not None else Finish.STOP
+    if finish is Finish.STOP:
+        finish = Finish.TOOL_USE if called else Finish.REFUSAL if refused else finish
+    return Stop(finish, raw, native if native != raw else None)
+
+
+CACHE_READ = (
+    ("prompt_tokens_details", "cached_tokens"),
+    ("prompt_cache_hit_tokens",),
+    ("cached_tokens",),
+    ("cache_read_input_tokens",),
+)
+CACHE_WRITE = (("prompt_tokens_details", "cache_write_tokens"), ("cache_creation_input_tokens",))
+THINKING = (("completion_tokens_details", "reasoning_tokens"), ("reasoning_tokens",))
+
+
+def usage_in(chunk: Json, choices: Sequence[Json]) -> Json | None:
+    """The usage object of a chunk: its own, a choice's (Moonshot), or Groq's; None without one."""
+    usage = chunk.get("usage")
+    if isinstance(usage, dict) and usage:
+        return usage
+    for choice in choices:
+        if inner := child(choice, "usage"):
+            return inner
+    return child(chunk, "x_groq", "usage") or None
+
+
+def inclusive_usage(usage: Json) -> Usage:
+    """Totals that include their parts.
+
+    Thinking is inside ``completion_tokens`` by the rules of the inventor; where the numbers say it cannot be
+    (more thinking than completion, or a total that only fits with both) it stands beside and is added.
+    """
+    prompt, completion = whole(usage, "prompt_tokens"), whole(usage, "completion_tokens")
+    total = whole(usage, "total_tokens")
+    thinking = _first(usage, THINKING)
+    cache_read, cache_write = _first(usage, CACHE_READ), _first(usage, CACHE_WRITE)
+    if prompt is not None and cache_read is not None and cache_read > prompt:
+        prompt += cache_read
+    output = completion
+    if completion is not None and thinking and _beside(thinking, completion, prompt, total):
+        output = completion + thinking
+    if prompt is not None and output is not None:
+        total = prompt + output
+    return Usage(
+        input=prompt,
+        cache_read=cache_read,
+        cache_write=cache_write,
+        output=output,
+        thinking=thinking,
+        total=total,
+        cost=_cost(usage),
+    )
+
+
+def _beside(thinking: int, completion: int, prompt: int | None, total: int | None) -> bool:
+    if thinking > completion:
+        return True
+    return prompt is not None and total == prompt + completion + thinking
+
+
+def _first(usage: Json, paths: Sequence[tuple[str, ...]]) -> int | None:
+    """The first reading that says something; a zero counts unless another place knows more."""
+    readings = [count for path in paths if (count := whole(usage, *path)) is not None]
+    return next((count for count in readings if count), readings[0] if readings else None)
+
+
+def _cost(usage: Json) -> float | None:
+    cost = number(usage, "cost")
+    return cost if cost is not None else number(usage, "cost", "total_cost")
+
 
 # decoder state
 

@@ -14,8 +14,7 @@ from tui.catalog.quirks import Quirks
 from tui.domain.blocks import Block, ImageBlock, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.messages import Role
 from tui.domain.request import ChatRequest, OutgoingMessage, ToolSchema
-from tui.wires.json_text import NotJSON, loads
-from tui.wires.merge_fields import merge_fields
+from tui.wires.json_text import NotJSON, loads, merge_fields
 from tui.wires.openai_chat.message_joining import join
 from tui.wires.openai_chat.reasoning_details import details_of
 from tui.wires.openai_chat.tool_calls import OF_MESSAGE, SEALED_KEYS

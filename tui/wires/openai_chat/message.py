@@ -7,14 +7,78 @@ from __future__ import annotations
 
 from tui.catalog.quirks import Quirks
 from tui.domain.blocks import Seal
-from tui.domain.stream import BlockSealed, StreamEvent, TextDelta, ThinkingDelta
+from tui.domain.stream import (
+    BlockFinished,
+    BlockKind,
+    BlockSealed,
+    BlockStarted,
+    ImageData,
+    StreamEvent,
+    TextDelta,
+    ThinkingDelta,
+)
 from tui.domain.thinking import ThinkingForm
 from tui.wires.json_text import dumps
-from tui.wires.openai_chat.open_block import OpenBlock
 from tui.wires.openai_chat.reasoning_details import ReasoningDetails, is_summary
 from tui.wires.openai_chat.think_tags import ThinkTags
 from tui.wires.openai_chat.tool_calls import OF_MESSAGE, SEALED_KEYS, ToolCalls
 from tui.wires.read import Json, child, children, text
+
+
+class OpenBlock:
+    """Opens, continues and closes blocks; the format itself only says deltas."""
+
+    def __init__(self) -> None:
+        self._blocks = 0
+        self._open: BlockKind | None = None
+        self._at = 0
+        self._wire_field = ""
+        self._first_thinking: int | None = None
+        self._last_text: int | None = None
+
+    def _next_block(self) -> int:
+        self._blocks += 1
+        return self._blocks - 1
+
+    def _think(self, piece: str, field: str, events: list[StreamEvent], form: ThinkingForm | None = None) -> None:
+        if not piece:
+            return
+        if self._open != "thinking":
+            self._open_thinking(field, events, form)
+        events.append(ThinkingDelta(self._at, piece))
+
+    def _open_thinking(self, field: str, events: list[StreamEvent], form: ThinkingForm | None = None) -> None:
+        self._close(events)
+        self._at, self._open, self._wire_field = self._next_block(), "thinking", field
+        if self._first_thinking is None:
+            self._first_thinking = self._at
+        events.append(BlockStarted(self._at, "thinking", form=form, wire_field=field))
+
+    def _write(self, kind: BlockKind, piece: str, events: list[StreamEvent]) -> None:
+        if not piece:
+            return
+        if self._open != kind:
+            self._close(events)
+            self._at, self._open = self._next_block(), kind
+            self._last_text = self._at
+            events.append(BlockStarted(self._at, kind))
+        events.append(TextDelta(self._at, piece))
+
+    def _picture(self, url: str, events: list[StreamEvent]) -> None:
+        """A whole image, inline or by address."""
+        self._close(events)
+        head, found, data = url.partition(";base64,")
+        inline = bool(found) and head.startswith("data:")
+        block = self._next_block()
+        events.append(BlockStarted(block, "image", head.removeprefix("data:") if inline else None))
+        events.append(ImageData(block, data if inline else None, None if inline else url))
+        events.append(BlockFinished(block))
+
+    def _close(self, events: list[StreamEvent]) -> None:
+        if self._open is not None:
+            events.append(BlockFinished(self._at))
+            self._open = None
+
 
 RARE = frozenset({"function_call", "reasoning_opaque", "refusal", "images", *SEALED_KEYS})
 """Delta fields the fast path does not read."""
