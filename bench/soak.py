@@ -30,10 +30,10 @@ from tests.faultserver.player import Seen, Step
 from tests.faultserver.server import FaultServer
 from tui.app.launch_options import LaunchOptions
 from tui.app.open_session import OpenSession, first_spec
-from tui.app.program import build_program
 from tui.app.provider_availability import ProviderAvailability
 from tui.app.services import AppServices
 from tui.app.sqlite_sessions import SqliteSessions
+from tui.bootstrap.program import build_program
 from tui.domain.blocks import TextBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.events import RetryScheduled, Streamed, TurnFailed, TurnFinished
 from tui.domain.request import ToolSchema

@@ -12,10 +12,11 @@ from typing import Literal
 
 from tui.app.launch_options import LaunchOptions
 from tui.app.open_session import DEMO, OpenSession, first_spec, named_model
-from tui.app.program import Program, build_program
+from tui.app.program import Program
 from tui.app.provider_availability import ProviderAvailability
 from tui.app.services import AppServices
 from tui.app.session_storage import InMemorySessions, Storage, Stored, open_storage
+from tui.bootstrap.program import build_program
 from tui.domain.blocks import TextBlock
 from tui.domain.events import AppEvent, TurnFailed, TurnFinished
 from tui.domain.messages import Turn

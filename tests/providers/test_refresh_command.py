@@ -11,8 +11,8 @@ import pytest
 
 from tests.providers.strangers import Json, Stranger, serving
 from tui.app.launch_options import LaunchOptions
-from tui.app.program import build_program
 from tui.app.provider_availability import ProviderAvailability
+from tui.bootstrap.program import build_program
 from tui.catalog.catalog import packaged_catalog
 from tui.cli.main import main
 from tui.providers.models.list_cache import ListCache, Listing

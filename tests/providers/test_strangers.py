@@ -28,8 +28,8 @@ from tests.providers.strangers import (
 )
 from tui.app.launch_options import LaunchOptions
 from tui.app.open_session import OpenSession, first_spec
-from tui.app.program import build_program
 from tui.app.session_storage import InMemorySessions
+from tui.bootstrap.program import build_program
 from tui.cli.main import main
 from tui.domain.blocks import TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.events import AppEvent, TurnFailed, TurnFinished

@@ -13,10 +13,10 @@ from pathlib import Path
 
 from tui.app.launch_options import LaunchOptions
 from tui.app.open_session import OpenSession
-from tui.app.program import build_program
 from tui.app.provider_availability import ProviderAvailability
 from tui.app.services import AppServices
 from tui.app.session_storage import open_storage
+from tui.bootstrap.program import build_program
 from tui.commands.builtin_table import registry
 from tui.commands.keymap import default_keymap
 from tui.domain.thinking import ModelSpec, ThinkingLevel

@@ -14,10 +14,10 @@ import pytest
 from tests.app.stage import FAST, heard_until
 from tui.app.launch_options import LaunchOptions
 from tui.app.open_session import OpenSession, first_spec
-from tui.app.program import build_program
 from tui.app.provider_availability import ProviderAvailability
 from tui.app.services import AppServices
 from tui.app.sqlite_sessions import SqliteSessions
+from tui.bootstrap.program import build_program
 from tui.context.estimate import text_tokens
 from tui.domain.blocks import TextBlock
 from tui.domain.errors import UsageError

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tui.catalog.catalog import Catalog
 from tui.catalog.model_spec import parse_spec
 from tui.domain.thinking import IncludeInContext, ReasoningFormat, ReasoningRules, StripPolicy
 from tui.engine.settings import EngineSettings
+from tui.providers.http.deadlines import Limits
 from tui.settings.layers import Layers
 
 
@@ -42,3 +45,27 @@ def engine_settings(layers: Layers, catalog: Catalog) -> EngineSettings:
         calls_per_turn=tools.maxCalls,
         call_timeout_s=tools.timeout,
     )
+
+
+def network_limits(layers: Layers) -> Limits:
+    """The settings of ``network`` as requests obey them."""
+    limits = Limits(
+        connect_s=_seconds(layers, "network.connectTimeout"),
+        meaning_s=_seconds(layers, "network.idleTimeout"),
+        allow_http=layers.value("network.allowHttp") is True,
+    )
+    if layers.value("network.headerTimeout") is None:
+        return limits
+    header_s = _seconds(layers, "network.headerTimeout")
+    return replace(limits, header_s=header_s, private_header_s=header_s)
+
+
+def call_limit_s(layers: Layers) -> float | None:
+    """Seconds that a tool call may take; None is no limit."""
+    return _seconds(layers, "tools.timeout") or None
+
+
+def _seconds(layers: Layers, key: str) -> float:
+    value = layers.value(key)
+    assert isinstance(value, int | float)
+    return float(value)

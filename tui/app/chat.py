@@ -11,10 +11,10 @@ from tui.app.recording_backend import on_the_wire
 from tui.app.session_storage import Stored
 from tui.bus.bus import Subscription
 from tui.catalog.model_spec import parse_asked, parse_spec, split_asked
-from tui.commands.context import ExchangeInfo
 from tui.domain.blocks import Block, TextBlock
 from tui.domain.errors import PonderError, UsageError
 from tui.domain.events import Stamped
+from tui.domain.listing import ExchangeInfo
 from tui.domain.messages import Origin, Role
 from tui.domain.thinking import ModelSpec
 from tui.domain.usage import MeterReading

@@ -6,7 +6,8 @@ import asyncio
 import re
 import time
 
-from tui.app.program import Program, network_limits
+from tui.app.applied_settings import network_limits
+from tui.app.program import Program
 from tui.catalog.facts import ProviderFacts
 from tui.domain.counting import count
 from tui.domain.errors import ErrorKind, ProviderError

@@ -13,8 +13,8 @@ from tui.catalog.facts import Lifecycle, ModelFacts, ProviderFacts
 from tui.catalog.model_spec import parse_asked, parse_spec
 from tui.catalog.plan import PLAN_KEYS, plan, plan_options
 from tui.catalog.thinking_choice import LEVEL_WORDS
-from tui.commands.context import LevelInfo, ModelInfo
 from tui.domain.counting import count
+from tui.domain.listing import LevelInfo, ModelInfo
 from tui.domain.thinking import Asked, ModelSpec, ThinkingLevel, ThinkingPlan
 from tui.settings.layers import IN_PLACE_OF_LEVELS, Layer, Layers
 

@@ -16,10 +16,9 @@ from tui.app.provider_availability import ProviderAvailability
 from tui.app.session_storage import Storage
 from tui.app.settings import SettingsService
 from tui.catalog.facts import ModelFacts
-from tui.commands.context import ServerInfo, ToolInfo, ToolTokens
 from tui.context.estimate import tool_tokens
 from tui.domain.blocks import Block
-from tui.domain.listing import KeyCheck
+from tui.domain.listing import KeyCheck, ServerInfo, ToolInfo, ToolTokens
 from tui.domain.thinking import ModelSpec
 from tui.domain.usage import MeterReading, Part
 from tui.settings.user_files import may_exist

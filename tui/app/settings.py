@@ -107,9 +107,7 @@ class SettingsService:
         return _with_plan(f"{name} = {_shown(now.value)} ({now.source})", name, plan)
 
     def _require_theme(self, name: str) -> None:
-        from tui.ui.theme.theme_files import read_themes  # whoever chooses a theme has the screen loaded
-
-        known = ["auto", *read_themes(self._current.program.paths.themes)[0]]
+        known = ["auto", *self._current.program.theme_names()]
         if name not in known:
             raise ConfigError(f"There is no theme `{name}`.", key="ui.theme", nearest=nearest(name, known))
 

@@ -11,9 +11,10 @@ from dataclasses import replace
 
 from tui.app.launch_options import LaunchOptions
 from tui.app.open_session import DEMO, OpenSession, first_spec, named_model
-from tui.app.program import Program, build_program
+from tui.app.program import Program
 from tui.app.provider_availability import ProviderAvailability
 from tui.app.session_storage import Storage, Stored, open_storage
+from tui.bootstrap.program import build_program
 from tui.domain.blocks import Block
 from tui.domain.thinking import ModelSpec
 from tui.headless.run import HeadlessOptions, Output, piped_text, run_headless

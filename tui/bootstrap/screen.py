@@ -44,7 +44,7 @@ def run_screen(environment: Mapping[str, str], wishes: LaunchOptions, *, resume:
     with Shutdown() as departure:
         try:
             question.ask()
-            from tui.app.program import build_program
+            from tui.bootstrap.program import build_program
 
             program = build_program(environment, wishes)
             departure.last = program.engine.stop

@@ -14,9 +14,10 @@ from pathlib import Path
 from tui.app.ids import new_id
 from tui.app.launch_options import LaunchOptions
 from tui.app.open_session import OpenSession, first_spec
-from tui.app.program import Program, build_program
+from tui.app.program import Program
 from tui.app.provider_availability import ProviderAvailability
 from tui.app.session_storage import InMemorySessions, Stored
+from tui.bootstrap.program import build_program
 from tui.catalog.facts import Price
 from tui.catalog.model_spec import parse_spec
 from tui.cli.devtools.conversation_file import read_conversation

@@ -8,10 +8,10 @@ import os
 
 from tui.app.launch_options import LaunchOptions
 from tui.app.open_session import OpenSession, first_spec
-from tui.app.program import build_program
 from tui.app.provider_availability import ProviderAvailability
 from tui.app.services import AppServices
 from tui.app.session_storage import InMemorySessions
+from tui.bootstrap.program import build_program
 from tui.cli.user_catalog import say
 from tui.domain.errors import PonderError
 from tui.domain.printable import printable

@@ -1,0 +1,122 @@
+"""Builds the program from the environment and the command line.
+
+Nothing here is heavy to import; sockets, SQL and screens load when they are first needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tui.app.calibration_file import CalibrationFile
+from tui.app.fallback_prices import fallback_price
+from tui.app.launch_options import LaunchOptions as LaunchOptions
+from tui.app.recording_backend import RecordingBackend
+from tui.app.user_state import UserState
+from tui.bootstrap.tooling import open_tools
+from tui.catalog.catalog import packaged_catalog, users_catalog
+from tui.catalog.model_spec import split_asked
+from tui.domain.errors import ConfigError
+from tui.engine.planner import RequestPlanner
+from tui.engine.thread import EngineThread
+from tui.engine.token_meter import TokenMeter
+from tui.providers.keys.lookup import Keys
+from tui.settings.assign import parse
+from tui.settings.config_file import located, read_config
+from tui.settings.layers import Layer, Layers
+from tui.settings.paths import Paths, find_paths
+
+if TYPE_CHECKING:
+    from tui.providers.backend import ProviderBackend
+
+
+from tui.app.applied_settings import call_limit_s, network_limits
+from tui.app.program import Program, SettingsInForce
+
+
+def build_program(environment: Mapping[str, str], wishes: LaunchOptions) -> Program:
+    """The graph. A broken config is a problem to be told, a wrong command line is an error."""
+    paths = find_paths(environment)
+    config = read_config(paths.config_file)
+    catalog, wrong = users_catalog(packaged_catalog(), config.tables, environment, file=paths.config_file.name)
+    problems = [*config.problems, *(located(paths.config_file, problem) for problem in wrong)]
+    layers = Layers().with_layer(Layer.CONFIG, config.values)
+    remembered = None
+    if not wishes.headless:  # there is no screen
+        from tui.settings.remembered import RememberedSettings
+
+        remembered = RememberedSettings(paths.state_file)
+        layers = layers.with_layer(Layer.SAVED, remembered.values)
+    profile_model = None
+    if wishes.profile is not None:
+        from tui.settings.profiles import load_profile
+
+        profile = load_profile(paths.profiles, wishes.profile)
+        layers = layers.with_layer(Layer.PROFILE, profile.values, profile.name)
+        profile_model = profile.model
+        if profile_model and split_asked(profile_model)[1] is not None:
+            layers = replace(layers, level_at=Layer.PROFILE)
+    layers = layers.with_layer(Layer.COMMAND_LINE, _assigned(wishes))
+    if wishes.asked is not None or (wishes.model and split_asked(wishes.model)[1] is not None):
+        layers = replace(layers, level_at=Layer.COMMAND_LINE)
+    keys = Keys(paths.credentials_file, environ=environment)
+    if "providers" in config.tables or "mcp" in config.tables:
+        from tui.providers.configured_secrets import learn_configured
+
+        learn_configured(keys.redactor, catalog.own_providers.values(), config.tables.get("mcp", {}), environment)
+    calibration = CalibrationFile(paths.state / "calibration.json")
+    scales = TokenMeter(calibration.read(), calibration.heard)
+    in_force = SettingsInForce(layers)
+    workbench = open_tools(
+        paths,
+        config,
+        wishes,
+        environment,
+        keys.redactor.clean_content,
+        call_limit_s=lambda: call_limit_s(in_force.layers),
+    )
+    return Program(
+        paths=paths,
+        environment=environment,
+        wishes=wishes,
+        config=config,
+        in_force=in_force,
+        remembered=remembered,
+        profile_model=profile_model,
+        planner=RequestPlanner(catalog, scales, keys.account, fallback_price),
+        calibration=calibration,
+        keys=keys,
+        backend=RecordingBackend(lambda: _backend(keys, environment, wishes), lambda: network_limits(in_force.layers)),
+        engine=EngineThread(),
+        user_state=UserState(paths.state / "memory.json"),
+        workbench=workbench,
+        toolbox=workbench,
+        problems=[*problems, *workbench.problems],
+        theme_names=lambda: _theme_names(paths),
+    )
+
+
+def _backend(keys: Keys, environment: Mapping[str, str], wishes: LaunchOptions) -> ProviderBackend:
+    from tui.providers.open_backend import open_backend
+
+    return open_backend(keys, environ=environment, demo_speed=wishes.demo_speed, watched=not wishes.headless)
+
+
+def _theme_names(paths: Paths) -> Iterable[str]:
+    from tui.ui.theme.theme_files import read_themes  # imports Textual
+
+    return read_themes(paths.themes)[0]
+
+
+def _assigned(wishes: LaunchOptions) -> dict[str, object]:
+    values: dict[str, object] = {}
+    for words in wishes.assignments:
+        key, equals, value = words.partition("=")
+        if not equals:
+            raise ConfigError(f"`--set {words}` needs KEY=VALUE.")
+        name, meant = parse(key, value)
+        values[name] = meant
+    if wishes.no_tools:
+        values["tools.enabled"] = False
+    return values
