@@ -8,27 +8,27 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-MAX_LINES = 400
-MAX_METHODS = 20
+MAX_LINES = 500
+MAX_METHODS = 30
 MAX_TCSS_LINES = 200
 EXEMPT: frozenset[str] = frozenset()
 
-SOURCES = sorted(path for folder in ("tui", "tests") for path in (ROOT / folder).rglob("*.py"))
+SOURCES = sorted(path for folder in ("tui", "tests", "bench") for path in (ROOT / folder).rglob("*.py"))
 
 
 def _name(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
-def test_no_file_is_longer_than_400_lines() -> None:
+def test_no_file_is_longer_than_500_lines() -> None:
     long = {_name(path): lines for path in SOURCES if (lines := len(path.read_text().splitlines())) > MAX_LINES}
     assert {name: lines for name, lines in long.items() if name not in EXEMPT} == {}
 
 
-def test_no_class_has_more_than_20_methods() -> None:
+def test_no_class_has_more_than_30_methods() -> None:
     crowded = {}
     for path in SOURCES:
-        if path.is_relative_to(ROOT / "tests"):
+        if not path.is_relative_to(ROOT / "tui"):
             continue
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ClassDef):

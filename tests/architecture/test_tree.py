@@ -38,6 +38,7 @@ def test_the_top_level_is_the_one_we_promise() -> None:
         "tui",
         "tests",
         "themes",
+        "bench",
         "CHANGELOG.md",
         "CONTRIBUTING.md",
         "LICENSE",

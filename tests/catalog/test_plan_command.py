@@ -142,7 +142,8 @@ def test_a_plan_loads_nothing_heavy_and_only_the_makers_file() -> None:
 def test_importing_the_catalogue_reads_nothing() -> None:
     script = (
         "import sys, tui.catalog.catalog, tui.catalog.plan, tui.catalog.model_spec;"
-        "from tui.catalog.model_rows import model_file; from tui.catalog.provider_rows import packaged_provider_rows as p;"
+        "from tui.catalog.model_rows import model_file;"
+        "from tui.catalog.provider_rows import packaged_provider_rows as p;"
         "print(model_file.cache_info().currsize + p.cache_info().currsize)"
     )
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)

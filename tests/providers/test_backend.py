@@ -201,7 +201,8 @@ def test_the_demo_needs_no_http_library() -> None:
     code = """
 import sys
 import tui.providers.http.transport, tui.providers.demo.server
-print(sorted({'httpx', 'httpcore', 'urllib.request', 'email', 'tui.providers.http.httpx_connection'} & set(sys.modules)))
+unwanted = {'httpx', 'httpcore', 'urllib.request', 'email', 'tui.providers.http.httpx_connection'}
+print(sorted(unwanted & set(sys.modules)))
 """
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"

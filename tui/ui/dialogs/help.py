@@ -27,7 +27,8 @@ FOCUSED = {
     "↑ recalls what you asked.",
     CommandScope.TRANSCRIPT: "The conversation: j and k move from block to block, space opens thinking and tool calls, "
     "letters act on the turn under the cursor.",
-    CommandScope.ANYWHERE: "The sidebar: type to filter models, enter takes one, tab goes to thinking; digits begin a budget.",
+    CommandScope.ANYWHERE: "The sidebar: type to filter models, enter takes one, tab goes to thinking; "
+    "digits begin a budget.",
 }
 """What the thing is good for that had the focus."""
 
