@@ -32,7 +32,7 @@ STORE = "data/sessions.db"
 
 def harm_schema(path: Path) -> None:
     """Names in the schema that are no text: Python refuses to decode them."""
-    asked(path.parents[2], "-p", "hello", "-m", "demo")
+    asked(path.parents[2], "-p", "hello", "-m", "demo/fast")
     connection = sqlite3.connect(path)
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     connection.close()
@@ -51,11 +51,11 @@ def test_a_prompt_is_answered_and_the_exit_code_says_that_it_was_not_saved(
     if bad is unreadable and not bits_are_obeyed(tmp_path):
         pytest.skip("nothing is unreadable for this user: unreadable files are not tested here")
     prepared(tmp_path, name, bad)
-    done = asked(tmp_path, "-p", "hello", "-m", "demo")
+    done = asked(tmp_path, "-p", "hello", "-m", "demo/fast")
     assert "Traceback" not in done.stderr
     assert "Welcome to ponder" in done.stdout
     assert (done.returncode, "NOT SAVED" in done.stderr) == (1, True), done.stderr
-    again = asked(tmp_path, "-p", "hello", "-m", "demo", "-c")
+    again = asked(tmp_path, "-p", "hello", "-m", "demo/fast", "-c")
     assert (again.returncode, "Traceback" in again.stderr, bool(again.stderr.strip())) == (1, False, True)
 
 
@@ -63,14 +63,14 @@ def test_a_folder_that_cannot_be_looked_into_is_said(tmp_path: Path) -> None:
     if not bits_are_obeyed(tmp_path):
         pytest.skip("nothing is unreadable for this user: unreadable folders are not tested here")
     path = prepared(tmp_path, "data", unreadable_folder)
-    done = asked(tmp_path, "-p", "hello", "-m", "demo")
+    done = asked(tmp_path, "-p", "hello", "-m", "demo/fast")
     tidy(path)
     assert (done.returncode, "NOT SAVED" in done.stderr, "Traceback" in done.stderr) == (1, True, False)
 
 
 def test_a_schema_that_is_no_text_is_repaired_and_saved_into(tmp_path: Path) -> None:
     harm_schema(prepared(tmp_path, STORE, lambda path: None))
-    done = asked(tmp_path, "-p", "hello", "-m", "demo")
+    done = asked(tmp_path, "-p", "hello", "-m", "demo/fast")
     assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
     assert "damaged-1" in done.stderr
 
@@ -84,7 +84,7 @@ def test_the_screen_goes_on_and_shows_that_nothing_is_saved(
         pytest.skip("nothing is unreadable for this user: unreadable files are not tested here")
     prepared(tmp_path, STORE, bad)
     command = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search", *PONDER] if os.geteuid() == 0 else PONDER
-    with Terminal([*command, "-m", "demo", *words], environment(tmp_path), size=(120, 40)) as terminal:
+    with Terminal([*command, "-m", "demo/fast", *words], environment(tmp_path), size=(120, 40)) as terminal:
         terminal.wait_for(READY)
         terminal.type("hello\r")
         terminal.wait_for("Welcome to ponder")
