@@ -147,7 +147,7 @@ def test_the_screen_starts_whatever_lies_where_a_file_or_folder_is_expected(
         pytest.skip("nothing is unreadable for this user: unreadable files are not tested here")
     made = [prepared(tmp_path, name, bad) for name in (FILES if bad in BAD_FILES else FOLDERS)]
     command = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search", *PONDER] if os.geteuid() == 0 else PONDER
-    with Terminal([*command, "-m", "demo/fast"], environment(tmp_path), size=(120, 40)) as terminal:
+    with Terminal([*command, "-m", "demo"], environment(tmp_path), size=(120, 40)) as terminal:
         terminal.wait_for(READY)
         terminal.type("hello\r")
         terminal.wait_for("Welcome to ponder")
@@ -160,7 +160,7 @@ def test_what_is_made_is_for_its_owner_only(tmp_path: Path) -> None:
     state.mkdir(parents=True, mode=0o755)
     for home in (tmp_path / "new", tmp_path / "old"):
         home.mkdir(exist_ok=True)
-        with Terminal([*PONDER, "-m", "demo/fast"], environment(home), size=(100, 30)) as terminal:
+        with Terminal([*PONDER, "-m", "demo"], environment(home), size=(100, 30)) as terminal:
             terminal.wait_for(READY)
             terminal.type("hello\r")
             terminal.wait_for("Welcome to ponder")
@@ -179,7 +179,7 @@ def test_a_thousand_themes_profiles_and_an_emacs_lock_do_not_hold_up_the_start(t
         for number in range(3_000):
             (folder_ / f"a{number}.toml").write_text(f'name = "a{number}"\nprimary = "#112233"\n')
     (themes / ".#a0.toml").symlink_to("user@host.4711:1")
-    with Terminal([*PONDER, "-m", "demo/fast"], environment(tmp_path), size=(160, 40)) as terminal:
+    with Terminal([*PONDER, "-m", "demo"], environment(tmp_path), size=(160, 40)) as terminal:
         terminal.until(lambda: b"themes:" in terminal.raw, "the notice, whose lines are broken where the path is long")
         (themes / ".#a1.toml").symlink_to("user@host.4711:1")
         (themes / "a0.toml").unlink()
@@ -190,7 +190,7 @@ def test_a_thousand_themes_profiles_and_an_emacs_lock_do_not_hold_up_the_start(t
 
 
 def test_the_home_of_a_user_nobody_knows_is_a_name_like_any_other(tmp_path: Path) -> None:
-    with Terminal([*PONDER, "-m", "demo/fast"], environment(tmp_path), size=(100, 30)) as terminal:
+    with Terminal([*PONDER, "-m", "demo"], environment(tmp_path), size=(100, 30)) as terminal:
         terminal.wait_for(READY)
         terminal.type("see @~nobody-knows/x")
         terminal.wait_for("❯ see @~nobody-knows/x")
