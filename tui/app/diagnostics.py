@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from urllib.parse import SplitResult
 
 from tui.catalog.facts import ProviderFacts
-from tui.domain.counting import count
 from tui.domain.errors import PonderError
 from tui.providers.http.address import Address, checked, proxy_for, proxy_name
-from tui.settings.user_files import may_exist
 
 PROXY_ENDINGS = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")
 
@@ -49,28 +46,6 @@ def _variable(proxy: SplitResult, named: list[str], environment: Mapping[str, st
 
 
 REACH_WITHIN_S = 3.0
-
-
-def database_health(path: Path) -> str:
-    """How the database does, in a few words; nothing is written. Blocks: in a thread."""
-    if not may_exist(path):
-        return "none yet"
-    import sqlite3
-
-    from tui.store.open_database import check, open_reader
-
-    try:
-        reading = open_reader(path)
-        try:
-            check(reading.connection)
-            sessions = reading.connection.execute("SELECT count(*) FROM session").fetchone()[0]
-        finally:
-            reading.close()
-    except PonderError as problem:
-        return problem.message
-    except (OSError, sqlite3.Error) as fault:
-        return f"cannot be read: {fault}"
-    return f"whole, {count(sessions, 'session')}, {path.stat().st_size / 1_000_000:.1f} MB"
 
 
 async def reachability(providers: Sequence[ProviderFacts], environment: Mapping[str, str]) -> dict[str, str]:

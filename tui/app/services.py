@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from tui.app.attachments import complete_path, read_attachment
 from tui.app.chat import ChatService
-from tui.app.diagnostics import database_health, reachability
+from tui.app.diagnostics import reachability
 from tui.app.models import ModelService
 from tui.app.open_session import OpenSession
 from tui.app.provider_availability import ProviderAvailability
@@ -215,6 +215,8 @@ class AppServices:
 
         await self._findings.look_deeper()
         program = self._current.program
+        from tui.store.health import database_health  # imports SQLite
+
         health = await asyncio.to_thread(database_health, program.paths.database)
         reached = await reachability(self._findings.with_keys(), program.environment)
         terminal = f"{program.environment.get('TERM', 'none')} {program.environment.get('COLORTERM', '')}".strip()
