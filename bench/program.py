@@ -21,7 +21,7 @@ from bench.screens import percentile
 from bench.words import tokens
 from tests.ui import scenes
 from tests.ui.fake_chat import FakeChat
-from tests.ui.fake_desk import FakeDesk
+from tests.ui.fake_services import FakeServices
 from tui.commands.builtin_table import registry
 from tui.commands.keymap import default_keymap
 from tui.ui.app import PonderApp
@@ -91,7 +91,7 @@ def main() -> None:
     chat = FakeChat(conversation(int(wish["messages"])))
     known = registry()
     app = Watched(
-        FakeDesk(chat=chat), known, default_keymap(known), CurrentTheme(None, "dusk", {"COLORTERM": "truecolor"})
+        FakeServices(chat=chat), known, default_keymap(known), CurrentTheme(None, "dusk", {"COLORTERM": "truecolor"})
     )
     app.prepare(chat, Path(sys.argv[2]), wish)
     app.run()

@@ -1,7 +1,7 @@
 """What grows: ``python -m bench.soak [--turns 10000] [--per-session 50]``; the last line is JSON.
 
-The whole program below the screen (desk, engine, transport, store) against a server on this machine, in a process of
-its own so that only the program's memory is measured. Of 100 turns 70 are plain, 20 use one tool, 5 are cancelled
+The whole program below the screen (services, engine, transport, store) against a server on this machine, in a process
+of its own so that only the program's memory is measured. Of 100 turns 70 are plain, 20 use one tool, 5 are cancelled
 while they stream, 5 meet a fault (a cut stream, an HTTP 500, a refusal). ``--per-session 0`` is one long session.
 """
 
@@ -151,7 +151,7 @@ class Sample:
 class Soak:
     """The program, talking."""
 
-    desk: AppServices
+    services: AppServices
     current: OpenSession
     home: Path
     told: Counter[str] = field(default_factory=Counter)
@@ -164,7 +164,7 @@ class Soak:
         end = time.monotonic() + seconds
         for number in range(turns):
             if per_session and number and number % per_session == 0:
-                await self.desk.chat.new_session()
+                await self.services.chat.new_session()
             await self._turn(number)
             self.largest_wal = max(self.largest_wal, (self.home / "data" / "sessions.db-wal").stat().st_size)
             if number % EVERY == EVERY - 1:
@@ -178,14 +178,14 @@ class Soak:
         words, weights = zip(*MIX, strict=True)
         [word] = DICE.choices(words, weights)
         self.told[word] += 1
-        _, subscription = self.desk.chat.attach()
-        await self.desk.chat.submit((TextBlock(text=f"please {word} number {number}: {text_of(20)}"),))
+        _, subscription = self.services.chat.attach()
+        await self.services.chat.submit((TextBlock(text=f"please {word} number {number}: {text_of(20)}"),))
         async for batch in subscription.batches(0):
             events = [stamped.event for stamped in batch]
             if any(isinstance(event, RetryScheduled) for event in events):
-                await self.desk.chat.skip_wait()
+                await self.services.chat.skip_wait()
             if word == "cancel" and any(isinstance(e, Streamed) and isinstance(e.event, TextDelta) for e in events):
-                await self.desk.chat.cancel()
+                await self.services.chat.cancel()
             last = next((event for event in events if isinstance(event, TurnFinished | TurnFailed)), None)
             if last is not None:
                 self.ended[type(last).__name__] += 1

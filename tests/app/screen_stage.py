@@ -1,4 +1,4 @@
-"""The real application over the real desk, without a terminal: what is typed, and what its screen says."""
+"""The real application over the real services, without a terminal: what is typed, and what its screen says."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ class Screen:
 async def screen(home: Path, *, size: Sizes = (120, 40), **wishes: object) -> AsyncIterator[Screen]:
     """``ponder`` as it starts, with its sidebar furnished."""
     async with house(home, **wishes) as h:
-        layers = h.desk.settings.layers()
+        layers = h.services.settings.layers()
         theming = CurrentTheme(h.program.paths.themes, str(layers.value("ui.theme")), {"COLORTERM": "truecolor"})
-        app = PonderApp(h.desk, registry(), default_keymap(registry()), theming)
+        app = PonderApp(h.services, registry(), default_keymap(registry()), theming)
         async with app.run_test(size=size, tooltips=False, notifications=True) as pilot:
             app.chat.composer.cursor_blink = False
             await pilot.pause()

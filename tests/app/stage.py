@@ -29,25 +29,25 @@ FAST = "demo/fast/low"
 
 @dataclass
 class House:
-    """The desk, and what stands behind it."""
+    """The services, and what stands behind it."""
 
     program: Program
     current: OpenSession
     findings: ProviderAvailability
-    desk: AppServices
+    services: AppServices
 
     def view(self) -> SessionView:
-        view, subscription = self.desk.chat.attach()
+        view, subscription = self.services.chat.attach()
         subscription.close()
         return view
 
     async def meter(self, draft: str = "") -> MeterReading:
-        return await self.desk.chat.weigh(draft)
+        return await self.services.chat.weigh(draft)
 
     async def say(self, text: str) -> list[AppEvent]:
         """Submit a prompt; all that was heard until the turn's end."""
-        _, subscription = self.desk.chat.attach()
-        await self.desk.chat.submit((TextBlock(text=text),))
+        _, subscription = self.services.chat.attach()
+        await self.services.chat.submit((TextBlock(text=text),))
         return await heard_until(subscription, TurnFinished, TurnFailed)
 
 

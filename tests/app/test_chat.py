@@ -1,4 +1,4 @@
-"""The open session through the desk: the meter, counting, compressing, replaying, and the wire."""
+"""The open session through the services: the meter, counting, compressing, replaying, and the wire."""
 
 from __future__ import annotations
 
@@ -43,43 +43,43 @@ async def test_the_end_of_a_turn_tells_what_it_weighs_now_that_it_is_finished(tm
 async def test_providers_that_count_are_asked_and_the_draft_is_counted_along(tmp_path: Path, model: str) -> None:
     async with house(tmp_path, model=model) as h:
         await h.say("Hello")
-        assert await h.desk.chat.count_exactly() > 0
+        assert await h.services.chat.count_exactly() > 0
 
 
 async def test_where_nobody_counts_there_is_no_number(tmp_path: Path) -> None:
     async with house(tmp_path, model="demo/chat/low") as h:
         await h.say("Hello")
-        assert await h.desk.chat.count_exactly() is None
+        assert await h.services.chat.count_exactly() is None
 
 
 async def test_compressing_is_previewed_done_and_undone(tmp_path: Path) -> None:
     async with house(tmp_path, assignments=("context.keepTurns=1",)) as h:
-        assert (await h.desk.chat.preview("")).compression is None
+        assert (await h.services.chat.preview("")).compression is None
         for prompt in ("Show me a table", "Show me code", "Why?"):
             await h.say(prompt)
         before = await h.meter()
-        preview = (await h.desk.chat.preview("")).compression
+        preview = (await h.services.chat.preview("")).compression
         assert preview.prompts == ("Show me a table", "Show me code")
         assert preview.verbatim == ("Show me a table", "Show me code")
         assert (preview.before, preview.writer) == (before.effective, "demo/fast")
         assert preview.after < preview.before
-        _, subscription = h.desk.chat.attach()
-        await h.desk.chat.compress("keep the table")
+        _, subscription = h.services.chat.attach()
+        await h.services.chat.compress("keep the table")
         [done] = [e for e in await heard_until(subscription, CompressionFinished) if isinstance(e, CompressionFinished)]
         assert (done.before, done.error) == (before.effective, "")
         assert abs(done.after - preview.after) < preview.before * 0.2
-        body = str((await h.desk.chat.wire_preview(""))["body"])
+        body = str((await h.services.chat.wire_preview(""))["body"])
         assert done.summary.splitlines()[0] in body
-        assert await h.desk.chat.uncompress()
+        assert await h.services.chat.uncompress()
         assert await h.meter() == before
-        assert not await h.desk.chat.uncompress()
+        assert not await h.services.chat.uncompress()
 
 
 async def test_the_wire_preview_has_the_draft_as_the_prompt_it_will_be_and_no_key(tmp_path: Path) -> None:
     async with house(tmp_path, environment={"ANTHROPIC_API_KEY": "sk-ant-REDACTED"}) as h:
-        await h.desk.models.set_model("claude-opus-5/high")
-        shown = await h.desk.chat.wire_preview("What is it worth?")
-        empty = await h.desk.chat.wire_preview("")
+        await h.services.models.set_model("claude-opus-5/high")
+        shown = await h.services.chat.wire_preview("What is it worth?")
+        empty = await h.services.chat.wire_preview("")
         assert DRAFT_ID not in [turn.id for turn in h.view().turns]
     assert shown["url"] == "https://api.anthropic.com/v1/messages"
     assert shown["body"]["messages"][-1]["content"][-1]["text"] == "What is it worth?"
@@ -92,12 +92,12 @@ async def test_a_replay_is_a_fork_with_another_level(tmp_path: Path) -> None:
         await h.say("Hello")
         await h.say("Why is the sky blue?")
         first, second = h.view().turns
-        before = h.desk.chat.session_id
-        assert await h.desk.chat.replay(second.id, "high") == before
-        _, subscription = h.desk.chat.attach()
+        before = h.services.chat.session_id
+        assert await h.services.chat.replay(second.id, "high") == before
+        _, subscription = h.services.chat.attach()
         if len(h.view().turns) < 2:
             await heard_until(subscription, TurnFinished, TurnFailed)
-        assert h.desk.chat.session_id != before
+        assert h.services.chat.session_id != before
         assert str(h.current.spec) == "demo/fast/high"
         assert h.view().turns[0].id == first.id
         assert "sky" in plain(h.view().turns[1])

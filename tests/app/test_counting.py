@@ -31,19 +31,19 @@ async def counted(tmp_path: Path, model: str, script: list[dict]):
     provider = model.partition("/")[0]
     async with FaultServer([script]) as server, house(tmp_path, model=None, environment=KEYS) as h:
         h.program.planner.catalog = h.program.catalog.with_base_url(provider, server.url)
-        await h.desk.models.set_model(model)
-        await h.desk.settings.assign("generation.system", "Be brief.")
+        await h.services.models.set_model(model)
+        await h.services.settings.assign("generation.system", "Be brief.")
         asked = Turn(
             id="t", messages=(Message(id="u", role=Role.USER, blocks=(TextBlock(text="How many tokens is this?"),)),)
         )
         h.current.session._conversation.turns = (asked,)
-        return await h.desk.chat.count_exactly(), server.seen
+        return await h.services.chat.count_exactly(), server.seen
 
 
 async def test_after_an_exact_count_the_meter_says_that_number_until_something_is_added(tmp_path: Path) -> None:
     async with house(tmp_path) as h:
         await h.say("Why is the sky blue?")
-        exact = await h.desk.chat.count_exactly()
+        exact = await h.services.chat.count_exactly()
         counted, typing = await h.meter(), await h.meter("And why red at dusk?")
         assert (counted.effective, counted.certainty) == (exact, Certainty.REPORTED)
         assert typing.effective > counted.effective
@@ -64,7 +64,7 @@ async def test_a_provider_that_counts_is_asked_with_what_would_be_sent(tmp_path:
 async def test_before_the_first_prompt_there_is_nothing_to_count(tmp_path: Path) -> None:
     async with house(tmp_path) as h:
         with pytest.raises(UsageError, match="nothing to count"):
-            await h.desk.chat.count_exactly()
+            await h.services.chat.count_exactly()
 
 
 async def test_nobody_else_is_asked(tmp_path: Path) -> None:

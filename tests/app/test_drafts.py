@@ -85,13 +85,13 @@ async def test_prompts_models_and_drafts_are_remembered_over_restarts(tmp_path: 
         await h.say("Hello")
         await h.say("Why?")
         await h.say("Hello")
-        h.desk.drafts.keep_draft("s1", "half a sent")
-        h.desk.drafts.keep_draft("s2", "sent")
-        h.desk.drafts.keep_draft("s2", "")
+        h.services.drafts.keep_draft("s1", "half a sent")
+        h.services.drafts.keep_draft("s2", "sent")
+        h.services.drafts.keep_draft("s2", "")
         h.program.user_state.close()
     async with house(tmp_path) as h:
-        assert list(h.desk.drafts.prompt_history()) == ["Why?", "Hello"]
-        assert [h.desk.drafts.kept_draft(name) for name in ("s1", "s2", "s3")] == ["half a sent", "", ""]
+        assert list(h.services.drafts.prompt_history()) == ["Why?", "Hello"]
+        assert [h.services.drafts.kept_draft(name) for name in ("s1", "s2", "s3")] == ["half a sent", "", ""]
         assert h.program.user_state.recent == ["demo/fast/low"]
 
 

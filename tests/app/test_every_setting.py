@@ -64,7 +64,7 @@ class Ran:
 
     async def events(self, words: str, within: float = 20.0) -> list[AppEvent]:
         """What happens until the turn ends, or waits to be tried again."""
-        chat = self.screen.house.desk.chat
+        chat = self.screen.house.services.chat
         _, subscription = chat.attach()
         heard: list[AppEvent] = []
         await chat.submit((TextBlock(text=words),))
@@ -140,7 +140,7 @@ async def thinking_sent(ran: Ran) -> object:
 
 
 async def preview(ran: Ran) -> object:
-    would = (await ran.screen.house.desk.chat.preview("")).compression
+    would = (await ran.screen.house.services.chat.preview("")).compression
     return None if would is None else (would.turns, would.writer)
 
 
@@ -192,7 +192,7 @@ async def step_by_key(ran: Ran) -> object:
     await ran.screen.pilot.press("shift+tab")
     await ran.screen.pilot.pause()
     moved = ran.screen.house.view().plan.level != before
-    await ran.screen.house.desk.models.set_model("high")
+    await ran.screen.house.services.models.set_model("high")
     return moved
 
 
@@ -366,7 +366,9 @@ async def test_setting_it_shows_and_taking_it_back_undoes_it(tmp_path: Path, key
     async with running(tmp_path, probe) as ran:
         before = await probe.observe(ran)
         await ran.screen.enter(f"/set {key} {probe.value}")
-        await until(ran.screen.pilot, lambda: ran.screen.house.desk.settings.layers().value(key) != keys()[key].default)
+        await until(
+            ran.screen.pilot, lambda: ran.screen.house.services.settings.layers().value(key) != keys()[key].default
+        )
         await ran.screen.pilot.pause()
         after = await probe.observe(ran)
         assert after != before, (before, after)

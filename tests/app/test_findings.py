@@ -17,7 +17,7 @@ SECRET = "sk-ant-REDACTED"
 async def test_without_anything_it_is_the_demo_and_the_big_four_say_what_they_lack(tmp_path: Path) -> None:
     async with house(tmp_path, model=None) as h:
         assert str(h.current.spec) == "demo/demo/med"
-        rows = h.desk.keys.findings()
+        rows = h.services.keys.findings()
     assert [(row.provider, row.ready, row.detail) for row in rows] == [
         (name, False, f"no key: /key {name}") for name in ("anthropic", "openai", "google", "openrouter")
     ]
@@ -26,18 +26,18 @@ async def test_without_anything_it_is_the_demo_and_the_big_four_say_what_they_la
 async def test_a_key_in_the_environment_makes_its_provider_ready(tmp_path: Path) -> None:
     nowhere = {"HTTPS_PROXY": "http://127.0.0.1:9"}
     async with house(tmp_path, model=None, environment={"ANTHROPIC_API_KEY": SECRET, **nowhere}) as h:
-        first = h.desk.keys.findings()[0]
+        first = h.services.keys.findings()[0]
         assert (first.provider, first.ready, h.current.spec.provider) == ("anthropic", True, "anthropic")
         assert "ANTHROPIC_API_KEY" in first.detail
-        assert SECRET not in repr(h.desk.keys.findings()) + await h.desk.doctor() + h.desk.status()
-        assert "cannot be reached through the proxy" in await h.desk.doctor()
-        models = {row.spec.provider: row.available for row in h.desk.models.models()}
+        assert SECRET not in repr(h.services.keys.findings()) + await h.services.doctor() + h.services.status()
+        assert "cannot be reached through the proxy" in await h.services.doctor()
+        models = {row.spec.provider: row.available for row in h.services.models.models()}
     assert (models["anthropic"], models["openai"], models["demo"]) == (True, False, True)
 
 
 async def test_a_model_that_was_asked_for_is_never_replaced_by_the_demo_or_another(tmp_path: Path) -> None:
     async with house(tmp_path, model="openai/gpt-5.6-sol/low", environment={"ANTHROPIC_API_KEY": SECRET}) as h:
-        await h.desk.look_deeper()
+        await h.services.look_deeper()
         assert str(h.current.spec) == "openai/gpt-5.6-sol/low"
 
 
@@ -52,7 +52,7 @@ async def test_the_configured_model_comes_before_what_was_found_and_the_command_
 async def test_the_model_used_last_comes_back_where_its_provider_still_has_a_key(tmp_path: Path) -> None:
     keys = {"ANTHROPIC_API_KEY": SECRET, "DEEPSEEK_API_KEY": SECRET}
     async with house(tmp_path, model=None, environment=keys) as h:
-        await h.desk.models.set_model("deepseek/deepseek-v4-pro/high")
+        await h.services.models.set_model("deepseek/deepseek-v4-pro/high")
     async with house(tmp_path, model=None, environment=keys) as h:
         assert str(h.current.spec) == "deepseek/deepseek-v4-pro/high"
     async with house(tmp_path, model=None, environment={"ANTHROPIC_API_KEY": SECRET}) as h:
@@ -65,28 +65,28 @@ async def test_a_server_on_this_machine_takes_the_demos_place_until_it_was_used(
         here = {"OLLAMA_HOST": server.url}
         async with house(tmp_path, model=None, environment=here) as h:
             assert h.current.spec.provider == "demo"
-            await h.desk.look_deeper()
+            await h.services.look_deeper()
             assert h.current.spec == ModelSpec(provider="ollama", model="qwen3:8b", asked=ThinkingLevel.MED)
         async with house(tmp_path / "other", model=None, environment=here) as h:
             await h.say("Hello")
-            await h.desk.look_deeper()
+            await h.services.look_deeper()
             assert h.current.spec.provider == "demo"
 
 
 async def test_a_key_that_is_saved_is_found_at_once_and_at_the_next_start(tmp_path: Path) -> None:
     async with house(tmp_path) as h:
-        said = await h.desk.keys.save_key("anthropic", SECRET, keep=True)
-        assert h.desk.keys.findings()[0].ready
+        said = await h.services.keys.save_key("anthropic", SECRET, keep=True)
+        assert h.services.keys.findings()[0].ready
         assert SECRET not in said
     async with house(tmp_path, model=None) as h:
-        await h.desk.look_deeper()
+        await h.services.look_deeper()
         assert h.current.spec.provider == "anthropic"
 
 
 @pytest.mark.parametrize(("provider", "word"), [("anthropic", "ANTHROPIC_API_KEY"), ("deepseek", "DEEPSEEK_API_KEY")])
 async def test_the_hint_says_which_variable_and_where_keys_are_made(tmp_path: Path, provider: str, word: str) -> None:
     async with house(tmp_path) as h:
-        hint = h.desk.keys.key_hint(provider)
+        hint = h.services.keys.key_hint(provider)
     assert word in hint
     assert "https://" in hint
 
@@ -98,16 +98,16 @@ async def test_the_users_own_provider_is_there_with_its_models(tmp_path: Path) -
         '[models."mine/big"]\ncontext_window = 5000\n',
     )
     async with house(tmp_path, model="mine/big/low") as h:
-        assert h.desk.problems() == []
+        assert h.services.problems() == []
         assert (await h.meter()).limit == 5_000
-        assert json.dumps(h.desk.status())
+        assert json.dumps(h.services.status())
 
 
 async def test_broken_rows_in_the_config_are_told_and_the_rest_works(tmp_path: Path) -> None:
     config(tmp_path, "[providers.mine]\nbase_url = 7\n[context]\nkeepTurns = 9\n[ui]\nnope = 1\n")
     async with house(tmp_path) as h:
-        said = " ".join(sentence for sentence, _ in h.desk.problems())
+        said = " ".join(sentence for sentence, _ in h.services.problems())
         assert "nope" in said
         assert "mine" in said
-        assert h.desk.settings.layers().value("context.keepTurns") == 9
-        assert "problem:" in await h.desk.doctor()
+        assert h.services.settings.layers().value("context.keepTurns") == 9
+        assert "problem:" in await h.services.doctor()

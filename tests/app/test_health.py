@@ -57,7 +57,7 @@ async def test_only_providers_with_a_key_are_knocked_at_and_nothing_is_said_to_t
 async def test_doctor_and_the_list_of_tools_name_the_sandbox_and_rules_that_never_match(tmp_path: Path) -> None:
     config(tmp_path, '[permissions]\nallow = ["shell(make && ./run)"]\ndeny = ["fetch_url(https://example.org)"]\n')
     async with house(tmp_path) as h:
-        said = [await h.desk.doctor(), "\n".join(await h.desk.tools.notes())]
+        said = [await h.services.doctor(), "\n".join(await h.services.tools.notes())]
     for text in said:
         assert f"andbox for commands: {this_kernel().words()}" in text
         assert "The rule `shell(make && ./run)` can never match: " in text

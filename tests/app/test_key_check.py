@@ -36,7 +36,7 @@ async def test_what_has_not_the_shape_of_a_key_is_in_doubt_and_sent_nowhere(
 ) -> None:
     async with FaultServer([[MODELS]]) as server, house(tmp_path) as h:
         aim(h, server)
-        checked = await h.desk.keys.check_key("anthropic", key)
+        checked = await h.services.keys.check_key("anthropic", key)
     assert not checked.works
     assert checked.said.startswith(said)
     assert server.seen == []
@@ -46,7 +46,7 @@ async def test_what_has_not_the_shape_of_a_key_is_in_doubt_and_sent_nowhere(
 async def test_what_no_request_can_carry_is_refused(tmp_path: Path, key: str) -> None:
     async with house(tmp_path) as h:
         with pytest.raises(ConfigError, match="cannot be right"):
-            await h.desk.keys.check_key("anthropic", key)
+            await h.services.keys.check_key("anthropic", key)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ async def test_what_no_request_can_carry_is_refused(tmp_path: Path, key: str) ->
 async def test_the_provider_is_asked_with_the_key(tmp_path: Path, answers: list, works: bool, said: str) -> None:
     async with FaultServer([[answer] for answer in answers]) as server, house(tmp_path) as h:
         aim(h, server)
-        checked = await h.desk.keys.check_key("anthropic", KEY)
+        checked = await h.services.keys.check_key("anthropic", KEY)
         assert h.program.keys.find(h.program.catalog.provider("anthropic")) is None
     assert (checked.works, checked.said.startswith(said)) == (works, True), checked
     assert KEY not in checked.said

@@ -58,7 +58,7 @@ async def test_a_refused_key_says_how_another_is_set(tmp_path: Path) -> None:
     model, environment = "anthropic/claude-opus-5/high", {"ANTHROPIC_API_KEY": KEY}
     async with FaultServer([[refusal]] * 3) as server, house(tmp_path, model=model, environment=environment) as h:
         h.program.planner.catalog = h.program.catalog.with_base_url("anthropic", server.url)
-        await h.desk.models.set_model(model)
+        await h.services.models.set_model(model)
         error = await failure(h)
     assert error.kind is ErrorKind.AUTH
     assert "The key was refused: `/key anthropic` sets another." in error.advice
@@ -68,12 +68,12 @@ async def test_a_refused_key_says_how_another_is_set(tmp_path: Path) -> None:
 async def test_the_first_key_makes_its_provider_answer_in_the_demos_place(tmp_path: Path) -> None:
     async with house(tmp_path, model=None) as h:
         assert h.current.spec.model == DEMO.model
-        said = await h.desk.keys.save_key("anthropic", KEY, keep=False)
+        said = await h.services.keys.save_key("anthropic", KEY, keep=False)
         assert said.endswith("Anthropic answers from now on.")
         assert h.current.spec.provider == "anthropic"
 
 
 async def test_a_key_changes_nothing_for_a_model_that_was_chosen(tmp_path: Path) -> None:
     async with house(tmp_path) as h:
-        await h.desk.keys.save_key("anthropic", KEY, keep=False)
+        await h.services.keys.save_key("anthropic", KEY, keep=False)
         assert h.current.spec.provider == "demo"

@@ -9,9 +9,9 @@ from tests.app.stage import house
 
 async def test_the_last_exchange_is_what_was_asked_and_what_came(tmp_path: Path) -> None:
     async with house(tmp_path) as h:
-        assert h.desk.chat.last_exchange() is None
+        assert h.services.chat.last_exchange() is None
         await h.say("Hello")
-        last = h.desk.chat.last_exchange()
+        last = h.services.chat.last_exchange()
         assert last is not None
         assert last.request["body"]["messages"] == [{"role": "user", "content": [{"type": "text", "text": "Hello"}]}]
         assert last.events[0].split(" s  ")[1].startswith("response started")
@@ -21,7 +21,7 @@ async def test_the_last_exchange_is_what_was_asked_and_what_came(tmp_path: Path)
 
 async def test_a_key_that_is_not_to_be_kept_is_used_and_not_written(tmp_path: Path) -> None:
     async with house(tmp_path) as h:
-        said = await h.desk.keys.save_key("openai", "sk-canary-0123456789abcdef", keep=False)
+        said = await h.services.keys.save_key("openai", "sk-canary-0123456789abcdef", keep=False)
         assert said == "The key for OpenAI is used until the program ends."
         provider = h.program.catalog.provider("openai")
         found = h.program.keys.find(provider)

@@ -51,7 +51,7 @@ def leaves(value: object, path: str = "") -> Iterator[tuple[str, object]]:
 
 
 def marked(h: House) -> LevelInfo:
-    rows = [row for row in h.desk.models.levels() if row.current]
+    rows = [row for row in h.services.models.levels() if row.current]
     assert len(rows) == 1
     return rows[0]
 
@@ -77,7 +77,7 @@ async def test_what_is_marked_is_what_goes_out(tmp_path: Path, ponder: Run, prov
             name = f"{provider}/{facts.id}/{level}"
             async with asking(tmp_path, provider, f"{facts.id}/{level}") as (h, server):
                 row, view = marked(h), h.view()
-                page = inspected(parts_page(await h.desk.chat.preview(""), (), h.desk.chat.bill()))
+                page = inspected(parts_page(await h.services.chat.preview(""), (), h.services.chat.bill()))
                 await h.say("Hello")
                 sent = dict(leaves(server.seen[0].json))
                 code, out, _ = ponder("plan", name, "--json")
@@ -97,13 +97,13 @@ async def test_what_is_marked_is_what_goes_out(tmp_path: Path, ponder: Run, prov
 @pytest.mark.parametrize("name", SWITCHES)
 async def test_a_model_with_a_switch_shows_off_and_on(tmp_path: Path, name: str) -> None:
     async with house(tmp_path, model=f"{name}/high") as h:
-        assert [(row.label, row.current) for row in h.desk.models.levels()] == [("off", False), ("on", True)]
+        assert [(row.label, row.current) for row in h.services.models.levels()] == [("off", False), ("on", True)]
         assert h.view().plan.level == "on"
-        await h.desk.models.step_level(1, wrap=True)
+        await h.services.models.step_level(1, wrap=True)
         assert (h.view().plan.level, marked(h).label, h.view().plan.thinks) == ("off", "off", False)
-        await h.desk.models.step_level(-1, wrap=False)
+        await h.services.models.step_level(-1, wrap=False)
         assert h.view().plan.level == "off", "there is nothing below off"
-        await h.desk.models.step_level(1, wrap=False)
+        await h.services.models.step_level(1, wrap=False)
         assert (h.view().plan.level, marked(h).label, h.view().plan.thinks) == ("on", "on", True)
 
 
@@ -111,11 +111,11 @@ async def test_a_model_with_a_switch_shows_off_and_on(tmp_path: Path, name: str)
 async def test_stepping_reaches_every_row_and_each_stands_for_another_request(tmp_path: Path, provider: str) -> None:
     for facts in CATALOG.models(provider):
         async with house(tmp_path, model=f"{provider}/{facts.id}/none") as h:
-            labels = [row.label for row in h.desk.models.levels()]
+            labels = [row.label for row in h.services.models.levels()]
             seen = []
             for _ in labels:
                 seen.append((marked(h).label, json.dumps(dict(h.view().plan.fields), sort_keys=True)))
-                await h.desk.models.step_level(1, wrap=True)
+                await h.services.models.step_level(1, wrap=True)
         start = labels.index(seen[0][0])
         assert [label for label, _ in seen] == [*labels[start:], *labels[:start]]
         assert len({fields for _, fields in seen}) == len(labels)
@@ -124,7 +124,7 @@ async def test_stepping_reaches_every_row_and_each_stands_for_another_request(tm
 @asynccontextmanager
 async def on_screen(h: House) -> AsyncIterator[tuple[PonderApp, object]]:
     app = PonderApp(
-        h.desk, registry(), default_keymap(registry()), CurrentTheme(None, "dusk", {"COLORTERM": "truecolor"})
+        h.services, registry(), default_keymap(registry()), CurrentTheme(None, "dusk", {"COLORTERM": "truecolor"})
     )
     async with app.run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: app.chat.sidebar.picker.filled)

@@ -64,7 +64,7 @@ MAKERS = {
 }
 
 
-class Desk(NoTools):
+class OneTool(NoTools):
     """One tool that knows the weather."""
 
     def schemas(self) -> tuple[ToolSchema, ...]:
@@ -98,9 +98,9 @@ async def talking(maker: Maker, tmp_path: Path, **wishes: object):
         keys = dict.fromkeys(KEYS, "sk-test-0123456789abcdef0123456789")
         async with house(tmp_path, model=None, environment=keys, **wishes) as h:
             h.program.planner.catalog = h.program.catalog.with_base_url(maker.provider, server.url)
-            h.program.toolbox = Desk()
-            await h.desk.models.set_model(maker.model)
-            await h.desk.chat.new_session()
+            h.program.toolbox = OneTool()
+            await h.services.models.set_model(maker.model)
+            await h.services.chat.new_session()
             yield h, server
 
 
@@ -151,8 +151,8 @@ async def test_what_is_left_out_is_not_weighed_and_counts_again_when_taken_back(
     async with talking(MAKERS["kimi"], tmp_path) as (h, _):
         await three_turns(h)
         whole = await h.meter()
-        await h.desk.settings.assign(KEPT, "false")
+        await h.services.settings.assign(KEPT, "false")
         without = await h.meter()
-        await h.desk.settings.unassign(KEPT)
+        await h.services.settings.unassign(KEPT)
         assert await h.meter() == whole
     assert without.effective < whole.effective

@@ -42,10 +42,12 @@ async def test_where_no_level_is_said_the_effort_is_the_level(tmp_path: Path) ->
     config(tmp_path, '[reasoning]\neffort = "xhigh"\n')
     async with house(tmp_path, model="openai/gpt-5.5") as h:
         assert shown(h) == ("xhigh", "gpt-5.5/xhigh", ())
-        assert [(row.label, row.native) for row in h.desk.models.levels() if row.current] == [("xhigh", "effort xhigh")]
-        await h.desk.models.step_level(1, wrap=False)
+        assert [(row.label, row.native) for row in h.services.models.levels() if row.current] == [
+            ("xhigh", "effort xhigh")
+        ]
+        await h.services.models.step_level(1, wrap=False)
         assert shown(h) == ("high", "gpt-5.5/high", ())
-        assert [row.label for row in h.desk.models.levels()] == ["none", "low", "med", "high"]
+        assert [row.label for row in h.services.models.levels()] == ["none", "low", "med", "high"]
 
 
 @pytest.mark.parametrize(
@@ -68,18 +70,18 @@ async def test_what_overrules_a_level_is_named_with_its_layer(
 async def test_in_a_session_the_later_word_wins_and_the_other_is_said_to_be_set_aside(tmp_path: Path) -> None:
     config(tmp_path, LOW)
     async with house(tmp_path, model="openai/gpt-5.5") as h:
-        said = await h.desk.models.set_model("gpt-5.5/high")
+        said = await h.services.models.set_model("gpt-5.5/high")
         assert shown(h) == ("high", "gpt-5.5/high", ())
         assert "`reasoning.effort` is set aside" in said
-        assert await h.desk.settings.assign("reasoning.effort", "medium") == (
+        assert await h.services.settings.assign("reasoning.effort", "medium") == (
             "reasoning.effort = medium — Thinking: medium"
         )
         assert shown(h)[:2] == ("medium", "gpt-5.5/med")
-        levels = {row.label: row.native for row in h.desk.models.levels()}
+        levels = {row.label: row.native for row in h.services.models.levels()}
         assert levels["low"] == "effort low", "the picker shows what choosing a level would bring"
-        await h.desk.models.step_level(1, wrap=False)
+        await h.services.models.step_level(1, wrap=False)
         assert shown(h) == ("high", "gpt-5.5/high", ())
-        await h.desk.models.set_model("gpt-5.5")
+        await h.services.models.set_model("gpt-5.5")
         assert shown(h)[0] == "high"
 
 
@@ -87,20 +89,20 @@ async def test_a_profile_brings_its_level_and_its_own_effort_still_goes_before_i
     config(tmp_path, LOW)
     profile(tmp_path, 'model = "openai/gpt-5.5/high"\n')
     async with house(tmp_path, model="openai/gpt-5.5") as h:
-        await h.desk.settings.load_profile("mine")
+        await h.services.settings.load_profile("mine")
         assert shown(h) == ("high", "gpt-5.5/high", ())
         profile(tmp_path, 'model = "openai/gpt-5.5/high"\n[reasoning]\neffort = "xhigh"\n')
-        await h.desk.settings.load_profile("mine")
+        await h.services.settings.load_profile("mine")
         assert shown(h) == ("xhigh", "gpt-5.5/xhigh", ())
 
 
 async def test_a_profile_is_saved_as_it_holds(tmp_path: Path) -> None:
     config(tmp_path, LOW)
     async with house(tmp_path, model="openai/gpt-5.5/high") as h:
-        await h.desk.settings.save_profile("mine")
-        assert "effort" not in h.desk.settings.show_profile("mine")
-        await h.desk.settings.assign("reasoning.effort", "xhigh")
-        await h.desk.settings.save_profile("other")
+        await h.services.settings.save_profile("mine")
+        assert "effort" not in h.services.settings.show_profile("mine")
+        await h.services.settings.assign("reasoning.effort", "xhigh")
+        await h.services.settings.save_profile("other")
     async with house(tmp_path, model=None, profile="mine") as h:
         assert shown(h)[0] == "high"
     async with house(tmp_path, model=None, profile="other") as h:
@@ -121,6 +123,6 @@ async def test_a_replay_at_a_level_is_made_at_that_level(tmp_path: Path) -> None
     async with house(tmp_path, assignments=("reasoning.effort=low",)) as h:
         await h.say("Hello")
         turn = h.view().turns[0].id
-        await h.desk.chat.replay(turn, "high")
+        await h.services.chat.replay(turn, "high")
         plan = h.view().plan
     assert (plan.instead, str(plan.asked)) == ("", "high")

@@ -85,7 +85,7 @@ async def test_thinking_of_another_provider_goes_only_where_format_is_field(
         config(tmp_path, f'[providers.{provider}]\nbase_url = "{server.url}"\n')
         keys = {f"{provider.upper()}_API_KEY": KEY}
         async with house(tmp_path, model=model, environment=keys, stored=(thought_elsewhere(),)) as h:
-            await h.desk.settings.assign("reasoning.format", format_)
+            await h.services.settings.assign("reasoning.format", format_)
             await h.say("And?")
         sent = json.dumps(server.seen[0].json)
     assert ("SCATTERED LIGHT" in sent) == (format_ == "field")

@@ -15,14 +15,14 @@ from tui.settings.remembered import RememberedSettings
 
 async def in_force(home: Path, key: str, **wishes: object) -> tuple[object, str]:
     async with house(home, **wishes) as h:
-        said = h.desk.settings.layers().provenance(key)
+        said = h.services.settings.layers().provenance(key)
         return said.value, said.source
 
 
 async def test_a_setting_of_the_screen_is_there_at_the_next_start(tmp_path: Path) -> None:
     async with house(tmp_path) as h:
-        assert await h.desk.settings.assign("ui.thinking", "peek") == "ui.thinking = peek — saved"
-        await h.desk.settings.assign("reasoning.effort", "low")
+        assert await h.services.settings.assign("ui.thinking", "peek") == "ui.thinking = peek — saved"
+        await h.services.settings.assign("reasoning.effort", "low")
     assert await in_force(tmp_path, "ui.thinking") == ("peek", "saved")
     assert await in_force(tmp_path, "reasoning.effort") == (None, "default")
 
@@ -30,51 +30,51 @@ async def test_a_setting_of_the_screen_is_there_at_the_next_start(tmp_path: Path
 async def test_config_wins_at_the_next_start_and_it_is_said(tmp_path: Path) -> None:
     config(tmp_path, '[ui]\nthinking = "full"\n')
     async with house(tmp_path) as h:
-        said = await h.desk.settings.assign("ui.thinking", "peek")
+        said = await h.services.settings.assign("ui.thinking", "peek")
         assert said == "ui.thinking = peek — for this session; config.toml sets full at the next start"
-        assert h.desk.settings.layers().value("ui.thinking") == "peek"
+        assert h.services.settings.layers().value("ui.thinking") == "peek"
     assert await in_force(tmp_path, "ui.thinking") == ("full", "config.toml")
 
 
 async def test_what_the_command_line_set_is_changed_and_the_change_is_saved(tmp_path: Path) -> None:
     async with house(tmp_path, assignments=("ui.thinking=full",)) as h:
-        assert await h.desk.settings.assign("ui.thinking", "peek") == "ui.thinking = peek — saved"
-        assert h.desk.settings.layers().value("ui.thinking") == "peek"
+        assert await h.services.settings.assign("ui.thinking", "peek") == "ui.thinking = peek — saved"
+        assert h.services.settings.layers().value("ui.thinking") == "peek"
     assert await in_force(tmp_path, "ui.thinking") == ("peek", "saved")
 
 
 async def test_for_this_session_only_and_saved_again(tmp_path: Path) -> None:
     async with house(tmp_path) as h:
-        await h.desk.settings.assign("ui.bell", "off")
-        await h.desk.settings.set_saved("ui.bell", saved=False)
-        now = h.desk.settings.layers().provenance("ui.bell")
+        await h.services.settings.assign("ui.bell", "off")
+        await h.services.settings.set_saved("ui.bell", saved=False)
+        now = h.services.settings.layers().provenance("ui.bell")
         assert (now.value, now.layer) == ("off", Layer.SESSION)
     assert await in_force(tmp_path, "ui.bell") == ("bell", "default")
     async with house(tmp_path) as h:
-        await h.desk.settings.assign("ui.bell", "off")
-        await h.desk.settings.set_saved("ui.bell", saved=False)
-        await h.desk.settings.set_saved("ui.bell", saved=True)
+        await h.services.settings.assign("ui.bell", "off")
+        await h.services.settings.set_saved("ui.bell", saved=False)
+        await h.services.settings.set_saved("ui.bell", saved=True)
     assert await in_force(tmp_path, "ui.bell") == ("off", "saved")
 
 
 async def test_unset_forgets_it(tmp_path: Path) -> None:
     async with house(tmp_path) as h:
-        await h.desk.settings.assign("ui.motion", "false")
+        await h.services.settings.assign("ui.motion", "false")
     async with house(tmp_path) as h:
-        assert await h.desk.settings.unassign("ui.motion") == "ui.motion = true (default)"
+        assert await h.services.settings.unassign("ui.motion") == "ui.motion = true (default)"
     assert await in_force(tmp_path, "ui.motion") == (True, "default")
 
 
 async def test_only_settings_of_the_screen_are_saved(tmp_path: Path) -> None:
     async with house(tmp_path) as h:
         with pytest.raises(UsageError, match="never saved"):
-            await h.desk.settings.set_saved("tools.enabled", saved=True)
+            await h.services.settings.set_saved("tools.enabled", saved=True)
 
 
 async def test_windows_merge_their_settings(tmp_path: Path) -> None:
     async with house(tmp_path) as first, house(tmp_path) as second:
-        await first.desk.settings.assign("ui.bell", "off")
-        await second.desk.settings.assign("ui.motion", "false")
+        await first.services.settings.assign("ui.bell", "off")
+        await second.services.settings.assign("ui.motion", "false")
     assert RememberedSettings(tmp_path / "state" / "state.toml").values == {"ui.bell": "off", "ui.motion": False}
 
 
@@ -86,8 +86,8 @@ async def test_a_broken_file_changes_nothing_and_is_replaced(tmp_path: Path, con
     (tmp_path / "state" / "state.toml").write_bytes(content)
     async with house(tmp_path) as h:
         assert h.program.problems == []
-        assert [h.desk.settings.layers().value(key) for key in ("ui.bell", "tools.enabled")] == ["bell", True]
-        await h.desk.settings.assign("ui.bell", "off")
+        assert [h.services.settings.layers().value(key) for key in ("ui.bell", "tools.enabled")] == ["bell", True]
+        await h.services.settings.assign("ui.bell", "off")
     assert await in_force(tmp_path, "ui.bell") == ("off", "saved")
 
 
@@ -105,7 +105,7 @@ async def test_the_theme_command_and_the_sidebar_key_are_remembered(tmp_path: Pa
         await s.pilot.press("ctrl+b")
         assert s.app.chat.sidebar.display
         await s.pilot.pause()
-        assert s.app.desk.settings.layers().value("ui.sidebar") == "auto"
+        assert s.app.services.settings.layers().value("ui.sidebar") == "auto"
 
 
 async def test_the_theme_picker_is_remembered(tmp_path: Path) -> None:

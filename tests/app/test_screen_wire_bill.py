@@ -224,7 +224,7 @@ class Play:
         foot = next(line for line in reversed(transcript) if re.search(r"\d s( · (at least )?\$.*)?$", line))
         assert re.search(self.usage(usage, dollars, whole=whole), foot), (where, foot)
         assert amount in text.partition("SESSION")[2].splitlines()[1], where
-        assert s.house.desk.chat.bill().cost.amount == expected.cost.amount, where
+        assert s.house.services.chat.bill().cost.amount == expected.cost.amount, where
         rows = await s.house.current.storage.sessions()
         row = next(row for row in rows if row.id == s.house.current.session_id)
         assert Cost(dollars=row.cost, unknown=row.unpriced).amount == expected.cost.amount, where

@@ -63,7 +63,7 @@ async def everywhere(s: Screen) -> dict[str, str]:
     row = next(row for row in rows if row.id == s.house.current.session_id)
     export = await exported(s.house.current.storage, row.id, "md", "thinking")
     page = await exported(s.house.current.storage, row.id, "html", "all")
-    bill = s.house.desk.chat.bill()
+    bill = s.house.services.chat.bill()
     return {
         "sidebar": amount_in(sidebar),
         "status line": amount_in(status),
@@ -133,7 +133,7 @@ async def test_attempts_that_broke_off_are_paid_for(tmp_path: Path, ponder: Run)
 async def test_turns_that_were_asked_again_or_edited_are_paid_for(tmp_path: Path, ponder: Run) -> None:
     async def play(s: Screen) -> None:
         await s.ask("Why?")
-        await s.house.desk.chat.retry(s.house.view().turns[-1].id, "anthropic/claude-haiku-4-5/low")
+        await s.house.services.chat.retry(s.house.view().turns[-1].id, "anthropic/claude-haiku-4-5/low")
         await until(s.pilot, lambda: not s.app.chat.is_busy() and s.house.view().spec.model == "claude-haiku-4-5")
         await until(s.pilot, lambda: len(s.app.chat.view().turns) == 1 and not s.app.chat.is_busy())
         await s.ask("And?")

@@ -1,4 +1,4 @@
-"""Settings in their layers, through the desk: /set, config.toml, profiles, the command line, and the way back."""
+"""Settings in their layers, through the services: /set, config.toml, profiles, the command line, and the way back."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ async def test_every_key_can_be_set_and_unset_and_says_where_it_is_from(
     tmp_path: Path, key: str, words: str, value: object
 ) -> None:
     async with house(tmp_path) as h:
-        await h.desk.settings.assign(key, words)
-        now = h.desk.settings.layers().provenance(key)
+        await h.services.settings.assign(key, words)
+        now = h.services.settings.layers().provenance(key)
         assert (now.value, now.source) == (value, "saved" if key.startswith("ui.") else "session")
         assert h.view().settings[key] == value
-        said = await h.desk.settings.unassign(key)
-        assert h.desk.settings.layers().provenance(key).layer is not Layer.SESSION
+        said = await h.services.settings.unassign(key)
+        assert h.services.settings.layers().provenance(key).layer is not Layer.SESSION
         assert "(" in said
 
 
@@ -57,10 +57,10 @@ async def test_the_same_key_in_config_and_on_the_command_line(
 ) -> None:
     config(tmp_path, toml(key, {"16k": "16000", "100k": "100000", "on": "true"}.get(words, words)))
     async with house(tmp_path) as h:
-        now = h.desk.settings.layers().provenance(key)
-        assert (now.value, now.source, h.desk.problems()) == (value, "config.toml", [])
+        now = h.services.settings.layers().provenance(key)
+        assert (now.value, now.source, h.services.problems()) == (value, "config.toml", [])
     async with house(tmp_path, assignments=(f"{key}={words}",)) as h:
-        now = h.desk.settings.layers().provenance(key)
+        now = h.services.settings.layers().provenance(key)
         assert (now.value, now.source) == (value, "command line")
 
 
@@ -72,10 +72,10 @@ async def test_the_highest_layer_wins_and_the_others_are_named(tmp_path: Path) -
         seen = []
         for words in ("4", None):
             if words is not None:
-                await h.desk.settings.assign("context.keepTurns", words)
+                await h.services.settings.assign("context.keepTurns", words)
             else:
-                await h.desk.settings.unassign("context.keepTurns")
-            now = h.desk.settings.layers().provenance("context.keepTurns")
+                await h.services.settings.unassign("context.keepTurns")
+            now = h.services.settings.layers().provenance("context.keepTurns")
             seen.append((now.value, now.source, now.overruled))
     assert seen == [
         (4, "session", (Layer.COMMAND_LINE, Layer.PROFILE, Layer.CONFIG)),
@@ -87,9 +87,9 @@ async def test_a_setting_acts_at_once_and_taking_it_back_restores_the_number(tmp
     async with house(tmp_path) as h:
         await h.say("Why is the sky blue?")
         before = await h.meter()
-        await h.desk.settings.assign("reasoning.stripFromContext", "all")
+        await h.services.settings.assign("reasoning.stripFromContext", "all")
         stripped = await h.meter()
-        await h.desk.settings.unassign("reasoning.stripFromContext")
+        await h.services.settings.unassign("reasoning.stripFromContext")
         assert await h.meter() == before
     assert stripped.effective < before.effective
     assert stripped.raw > stripped.effective
@@ -98,12 +98,12 @@ async def test_a_setting_acts_at_once_and_taking_it_back_restores_the_number(tmp
 async def test_a_setting_that_changes_the_plan_is_told_with_it(tmp_path: Path) -> None:
     async with house(tmp_path, model="demo/fast/high") as h:
         high = h.view().plan
-        await h.desk.settings.assign("reasoning.maxTokens", "2000")
+        await h.services.settings.assign("reasoning.maxTokens", "2000")
         assert h.view().plan.sent == 2_000
-        await h.desk.settings.assign("reasoning.enabled", "false")
+        await h.services.settings.assign("reasoning.enabled", "false")
         assert not h.view().plan.thinks
-        await h.desk.settings.unassign("reasoning.enabled")
-        await h.desk.settings.unassign("reasoning.maxTokens")
+        await h.services.settings.unassign("reasoning.enabled")
+        await h.services.settings.unassign("reasoning.maxTokens")
         assert h.view().plan == high
 
 
@@ -121,29 +121,29 @@ async def test_a_wrong_key_or_value_changes_nothing_and_names_the_nearest(
     tmp_path: Path, key: str, words: str, error: type[Exception]
 ) -> None:
     async with house(tmp_path) as h:
-        before, view = h.desk.settings.layers(), h.view()
+        before, view = h.services.settings.layers(), h.view()
         with pytest.raises(error):
-            await h.desk.settings.assign(key, words)
-        assert h.desk.settings.layers() == before
+            await h.services.settings.assign(key, words)
+        assert h.services.settings.layers() == before
         assert h.view().settings == view.settings
 
 
 async def test_a_profile_is_saved_loaded_shown_and_deleted(tmp_path: Path) -> None:
     async with house(tmp_path) as h:
-        await h.desk.settings.assign("reasoning.stripFromContext", "allButLast")
-        await h.desk.settings.assign("generation.temperature", "0.5")
-        await h.desk.settings.assign("ui.motion", "false")
-        await h.desk.settings.save_profile("mine")
-        shown = h.desk.settings.show_profile("mine")
-        await h.desk.settings.unassign("reasoning.stripFromContext")
-        await h.desk.models.set_model("demo/fast/high")
-        said = await h.desk.settings.load_profile("mine")
-        now = h.desk.settings.layers().provenance("reasoning.stripFromContext")
+        await h.services.settings.assign("reasoning.stripFromContext", "allButLast")
+        await h.services.settings.assign("generation.temperature", "0.5")
+        await h.services.settings.assign("ui.motion", "false")
+        await h.services.settings.save_profile("mine")
+        shown = h.services.settings.show_profile("mine")
+        await h.services.settings.unassign("reasoning.stripFromContext")
+        await h.services.models.set_model("demo/fast/high")
+        said = await h.services.settings.load_profile("mine")
+        now = h.services.settings.layers().provenance("reasoning.stripFromContext")
         assert (str(h.current.spec), now.value, now.source) == (FAST, "allButLast", "profile mine")
         assert "Profile mine: " in said
-        await h.desk.settings.delete_profile("mine")
+        await h.services.settings.delete_profile("mine")
         with pytest.raises(ConfigError):
-            h.desk.settings.show_profile("mine")
+            h.services.settings.show_profile("mine")
     assert 'model = "demo/fast/low"' in shown
     assert "motion" not in shown, "how it looks belongs to the user, not to a model"
 
@@ -163,20 +163,20 @@ async def test_a_profile_loads_whole_or_not_at_all(tmp_path: Path, text: str) ->
     folder.mkdir(parents=True)
     (folder / "broken.toml").write_text(text)
     async with house(tmp_path) as h:
-        before, view = h.desk.settings.layers(), h.view()
+        before, view = h.services.settings.layers(), h.view()
         with pytest.raises((ConfigError, UnknownModel)):
-            await h.desk.settings.load_profile("broken")
+            await h.services.settings.load_profile("broken")
         after = h.view()
-        assert (h.desk.settings.layers(), str(h.current.spec)) == (before, FAST)
+        assert (h.services.settings.layers(), str(h.current.spec)) == (before, FAST)
         assert (after.spec, after.plan, after.settings) == (view.spec, view.plan, view.settings)
 
 
 @pytest.mark.parametrize("name", ["claude", "deepseek", "gemini", "gpt", "kimi", "minimax", "qwen"])
 async def test_every_shipped_profile_leads_to_a_model_that_thinks(tmp_path: Path, name: str) -> None:
     async with house(tmp_path) as h:
-        names = [known for known, _ in h.desk.settings.profiles()]
+        names = [known for known, _ in h.services.settings.profiles()]
         found = next(known for known in names if known.startswith(name))
-        said = await h.desk.settings.load_profile(found)
+        said = await h.services.settings.load_profile(found)
         plan = h.view().plan
         assert plan.thinks
         assert plan.summary in said
@@ -185,12 +185,12 @@ async def test_every_shipped_profile_leads_to_a_model_that_thinks(tmp_path: Path
 
 async def test_a_theme_there_is_not_is_refused_and_the_old_one_stays(tmp_path: Path) -> None:
     async with house(tmp_path) as h:
-        await h.desk.settings.assign("ui.theme", "dusk")
+        await h.services.settings.assign("ui.theme", "dusk")
         with pytest.raises(ConfigError, match="There is no theme `dusc`") as refused:
-            await h.desk.settings.assign("ui.theme", "dusc")
+            await h.services.settings.assign("ui.theme", "dusc")
         assert "dusk" in refused.value.nearest
-        assert h.desk.settings.layers().value("ui.theme") == "dusk"
-        await h.desk.settings.assign("ui.theme", "auto")
+        assert h.services.settings.layers().value("ui.theme") == "dusk"
+        await h.services.settings.assign("ui.theme", "auto")
         assert h.view().settings["ui.theme"] == "auto"
 
 
@@ -201,7 +201,7 @@ async def test_a_broken_profile_is_told_of_and_hides_no_other(tmp_path: Path, br
     (folder / "d.toml").write_bytes(broken)
     (folder / "no name.toml").write_text("")
     async with house(tmp_path) as h:
-        listed = dict(h.desk.settings.profiles())
+        listed = dict(h.services.settings.profiles())
     assert listed["d"].startswith("✗ Profile `d`")
     assert listed["no name"].startswith("✗ A profile's name is")
     assert listed["kimi"].startswith("Kimi")

@@ -20,12 +20,12 @@ Way = Callable[[House], Awaitable[object]]
 EFFORT = '[reasoning]\neffort = "low"\n'
 
 WAYS: dict[str, Way] = {
-    "/set": lambda h: h.desk.settings.assign("reasoning.dynamicBudget", "true"),
-    "/unset": lambda h: h.desk.settings.unassign("reasoning.stripFromContext"),
-    "/profile load": lambda h: h.desk.settings.load_profile("mine"),
-    "/model": lambda h: h.desk.models.set_model("moonshot/kimi-k2-thinking/high"),
-    "/thinking": lambda h: h.desk.models.set_model("high"),
-    "a key that steps the level": lambda h: h.desk.models.step_level(1, wrap=True),
+    "/set": lambda h: h.services.settings.assign("reasoning.dynamicBudget", "true"),
+    "/unset": lambda h: h.services.settings.unassign("reasoning.stripFromContext"),
+    "/profile load": lambda h: h.services.settings.load_profile("mine"),
+    "/model": lambda h: h.services.models.set_model("moonshot/kimi-k2-thinking/high"),
+    "/thinking": lambda h: h.services.models.set_model("high"),
+    "a key that steps the level": lambda h: h.services.models.step_level(1, wrap=True),
 }
 
 
@@ -37,7 +37,7 @@ async def test_a_change_is_in_force_before_it_is_published(
     (tmp_path / "config" / "profiles").mkdir()
     (tmp_path / "config" / "profiles" / "mine.toml").write_text("[reasoning]\nincludeInResponse = false\n")
     async with house(tmp_path, model="openai/gpt-5.5") as h:
-        await h.desk.settings.assign("reasoning.stripFromContext", "all")
+        await h.services.settings.assign("reasoning.stripFromContext", "all")
         heard: list[AppEvent] = []
         stale: list[object] = []
         publish = Channel.publish
@@ -45,7 +45,7 @@ async def test_a_change_is_in_force_before_it_is_published(
         def looking(channel: Channel, event: AppEvent) -> None:
             heard.append(event)
             if isinstance(event, SettingsChanged):
-                now = h.desk.settings.layers()
+                now = h.services.settings.layers()
                 stale.extend(key for key, value in event.values.items() if now.value(key) != value)
             if isinstance(event, ModelChanged) and event.spec != h.current.spec:
                 stale.append(event.spec)
@@ -59,11 +59,11 @@ async def test_a_change_is_in_force_before_it_is_published(
 
 async def test_a_setting_that_is_refused_leaves_model_and_settings_as_they_were(tmp_path: Path) -> None:
     async with house(tmp_path) as h:
-        before = h.current.spec, h.desk.settings.layers(), h.view().settings
+        before = h.current.spec, h.services.settings.layers(), h.view().settings
         layers = h.current.layers.with_value(Layer.SESSION, "context.keepTurns", 9)
         with pytest.raises(UsageError), h.current.changed_to(DEMO, layers):
             raise UsageError("The session refuses.")
-        assert (h.current.spec, h.desk.settings.layers(), h.view().settings) == before
+        assert (h.current.spec, h.services.settings.layers(), h.view().settings) == before
 
 
 async def test_one_command_hides_thinking_and_one_shows_it_again(tmp_path: Path) -> None:
@@ -81,5 +81,5 @@ async def test_the_picker_shows_an_effort_that_was_set_just_now(tmp_path: Path) 
         await until(s.pilot, lambda: s.app.chat.sidebar.picker.filled)
         await s.enter("/set reasoning.effort low")
         await s.until_it_says("gpt-5.5/low")
-        now = [row.label for row in s.house.desk.models.levels() if row.current]
+        now = [row.label for row in s.house.services.models.levels() if row.current]
     assert now == ["low"]

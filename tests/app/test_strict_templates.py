@@ -35,8 +35,8 @@ async def test_a_turn_without_an_answer_does_not_lock_the_session(tmp_path: Path
         async with house(tmp_path, model="mine/gemma") as h:
             assert isinstance((await h.say("First question"))[-1], TurnFailed)
             picture = ImageBlock(media_type="image/png", data=PIXEL)
-            _, subscription = h.desk.chat.attach()
-            await h.desk.chat.submit((picture, TextBlock(text="With a picture")))
+            _, subscription = h.services.chat.attach()
+            await h.services.chat.submit((picture, TextBlock(text="With a picture")))
             await heard_until(subscription, TurnFinished, TurnFailed)
             heard = await h.say("Third question")
             assert isinstance(heard[-1], TurnFinished)

@@ -127,7 +127,7 @@ async def test_thinking_that_is_not_reported_is_unknown_everywhere(
             assert bill.split("│")[1].split() == ["thinking", "unknown"]
             await s.pilot.press("f12")
             await s.until_it_says("thinking unknown")
-            [row] = s.house.desk.chat.bill().models
+            [row] = s.house.services.chat.bill().models
             assert (row.thinking, row.thinking_unknown, row.thinking_share) == (None, 1, None)
             export = await exported(s.house.current.storage, s.house.current.session_id, "md", "thinking")
             assert ("(encrypted)" in export) == ("encrypted" in word)

@@ -16,11 +16,11 @@ MODELS = ["demo/fast", "anthropic/claude-opus-5", "openai/gpt-5.4", "google/gemi
 async def agree(h: House) -> int:
     """The tokens of all definitions, after it was compared on both sides."""
     metered = (await h.meter()).parts[Part.TOOLS]
-    sent = h.desk.tools.tools_sent()
+    sent = h.services.tools.tools_sent()
     assert sent.tokens == metered == h.view().meter.parts[Part.TOOLS]
-    single = sum(row.tokens for row in h.desk.tools.tools() if row.enabled)
+    single = sum(row.tokens for row in h.services.tools.tools() if row.enabled)
     if not sent.why_none:
-        assert single + sent.shared == pytest.approx(metered, abs=len(h.desk.tools.tools()))
+        assert single + sent.shared == pytest.approx(metered, abs=len(h.services.tools.tools()))
     return metered
 
 
@@ -28,10 +28,10 @@ async def agree(h: House) -> int:
 async def test_the_rows_add_up_to_what_the_meter_says(tmp_path: Path, model: str) -> None:
     async with house(tmp_path, model=model, tools=True) as h:
         before = await agree(h)
-        weight = {row.name: row.tokens for row in h.desk.tools.tools()}["shell"]
-        await h.desk.tools.enable_tool("shell", enabled=False)
+        weight = {row.name: row.tokens for row in h.services.tools.tools()}["shell"]
+        await h.services.tools.enable_tool("shell", enabled=False)
         assert before - await agree(h) == pytest.approx(weight, abs=2)
-        await h.desk.models.set_model("demo/fast")
+        await h.services.models.set_model("demo/fast")
         await agree(h)
 
 
@@ -46,6 +46,6 @@ async def test_they_agree_after_a_server_reported_its_count(tmp_path: Path) -> N
 async def test_tools_that_are_not_sent_say_why(tmp_path: Path) -> None:
     config(tmp_path, '[models."demo/fast"]\ntools = false\n')
     async with house(tmp_path, tools=True) as h:
-        assert (await agree(h), h.desk.tools.tools_sent().why_none) == (0, "this model takes no tools")
-        await h.desk.settings.assign("tools.enabled", "false")
-        assert (await agree(h), h.desk.tools.tools_sent().why_none) == (0, "tools.enabled is false")
+        assert (await agree(h), h.services.tools.tools_sent().why_none) == (0, "this model takes no tools")
+        await h.services.settings.assign("tools.enabled", "false")
+        assert (await agree(h), h.services.tools.tools_sent().why_none) == (0, "tools.enabled is false")

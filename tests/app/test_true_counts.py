@@ -43,7 +43,7 @@ async def test_a_short_first_exchange_does_not_scale_a_long_paste(tmp_path: Path
             await h.say("hi")
             window = round((server.counts[0] + true_tokens(PASTE)) * 1.3)
             for name, value in (("limit", window), ("reserve", 1), ("compressAt", 1)):
-                await h.desk.settings.assign(f"context.{name}", str(value))
+                await h.services.settings.assign(f"context.{name}", str(value))
             reading = await h.meter(PASTE)
             heard = await h.say(PASTE)
             after = await h.meter()
@@ -114,7 +114,7 @@ async def test_tool_definitions_that_a_chat_template_leaves_out_are_not_weighed(
             await h.say("hi")
             window = round((server.counts[0] + true_tokens(PASTE)) * 1.3)
             for name, value in (("limit", window), ("reserve", 1), ("compressAt", 1)):
-                await h.desk.settings.assign(f"context.{name}", str(value))
+                await h.services.settings.assign(f"context.{name}", str(value))
             reading = await h.meter(PASTE)
             heard = await h.say(PASTE)
         async with house(tmp_path, model="mine/m", tools=True) as h:

@@ -1,4 +1,4 @@
-"""Slash commands as they are typed: what reaches the desk, and what stands in the way of nothing."""
+"""Slash commands as they are typed: what reaches the services, and what stands in the way of nothing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from tests.ui import scenes
 from tests.ui.fake_chat import FakeChat
-from tests.ui.fake_desk import FakeDesk
+from tests.ui.fake_services import FakeServices
 from tui.commands.builtin_table import registry
 from tui.commands.context import CommandContext, Screen, View
 from tui.commands.parse import complete
@@ -39,9 +39,9 @@ class Heard:
         return self.turn
 
 
-def context(*turns) -> tuple[CommandContext, FakeDesk, Heard]:
-    desk, heard = FakeDesk(chat=FakeChat(turns)), Heard()
-    return CommandContext(desk=desk, screen=cast(Screen, heard), registry=registry()), desk, heard
+def context(*turns) -> tuple[CommandContext, FakeServices, Heard]:
+    services, heard = FakeServices(chat=FakeChat(turns)), Heard()
+    return CommandContext(services=services, screen=cast(Screen, heard), registry=registry()), services, heard
 
 
 @pytest.mark.parametrize(
@@ -54,14 +54,14 @@ def context(*turns) -> tuple[CommandContext, FakeDesk, Heard]:
     ],
 )
 async def test_a_budget_takes_the_place_of_a_level(line: str, name: str) -> None:
-    here, desk, _ = context()
+    here, services, _ = context()
     asked: list[str] = []
 
     async def set_model(words: str) -> str:
         asked.append(words)
         return ""
 
-    desk.models.set_model = set_model  # type: ignore[method-assign]  # to hear what is asked for
+    services.models.set_model = set_model  # type: ignore[method-assign]  # to hear what is asked for
     await registry().run_line(here, line)
     assert asked == [name]
 
@@ -95,16 +95,16 @@ async def test_a_command_with_nothing_to_do_says_so(line: str, said: str) -> Non
 
 
 async def test_while_the_first_turn_runs_there_is_a_turn() -> None:
-    here, desk, _ = context()
-    desk.chat.publish(*scenes.begun("Why?"))
+    here, services, _ = context()
+    services.chat.publish(*scenes.begun("Why?"))
     with pytest.raises(UsageError, match="still running"):
         await registry().run_line(here, "/branch")
 
 
 async def test_branches_are_not_flipped_under_a_running_turn() -> None:
-    here, desk, heard = context(*scenes.CONVERSATION)
+    here, services, heard = context(*scenes.CONVERSATION)
     heard.turn = scenes.CONVERSATION[0].id
-    desk.chat.publish(*scenes.begun("Why?"))
+    services.chat.publish(*scenes.begun("Why?"))
     with pytest.raises(UsageError, match="A turn is running"):
         await registry().run_line(here, "/branch")
-    assert desk.chat.asked == []
+    assert services.chat.asked == []

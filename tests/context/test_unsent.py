@@ -37,7 +37,7 @@ def test_what_the_encoder_leaves_out_is_named(model: str, left_out: list[str]) -
 
 async def test_setting_a_temperature_that_the_model_refuses_says_so_at_once_and_with_the_turn(tmp_path: Path) -> None:
     async with house(tmp_path, model="demo/demo/high") as h:
-        said = await h.desk.settings.assign("generation.temperature", "0.2")
+        said = await h.services.settings.assign("generation.temperature", "0.2")
         heard = [event.text for event in await h.say("Hello") if isinstance(event, Notice)]
     sentence = "`generation.temperature` is not sent: demo refuses it, at least with this thinking."
     assert said == f"generation.temperature = 0.2 — {sentence}"

@@ -42,7 +42,7 @@ def leaks(text: str) -> list[str]:
 async def test_the_inspector_and_its_curl_show_no_secret_of_the_configuration(tmp_path: Path) -> None:
     config(tmp_path, CONFIG)
     async with house(tmp_path, model=HERE) as h:
-        shown = await h.desk.chat.wire_preview("My key is none of your business")
+        shown = await h.services.chat.wire_preview("My key is none of your business")
     assert leaks(json.dumps(shown) + as_curl(shown)) == []
     assert shown["headers"]["x-team"] == "blue"
     assert shown["body"]["route"] == {"secretToken": "***", "order": "price"}
@@ -53,7 +53,7 @@ async def test_a_key_that_was_loaded_is_masked_where_it_is_said_in_the_chat(tmp_
     key = "sk-loaded-canary-0123456789"
     async with house(tmp_path, model="openai/gpt-5.6-sol", environment={"OPENAI_API_KEY": key}) as h:
         h.program.keys.find(h.program.catalog.provider("openai"))
-        shown = await h.desk.chat.wire_preview(f'{{"key": "mine", "real": "{key}"}}')
+        shown = await h.services.chat.wire_preview(f'{{"key": "mine", "real": "{key}"}}')
     assert key not in json.dumps(shown)
     assert '"key": "mine"' in json.dumps(shown["body"]).replace('\\"', '"')
 

@@ -37,8 +37,10 @@ async def picture(theme: str) -> str:
         current = OpenSession(program, storage, interactive=True)
         current.start(ModelSpec(provider="demo", model="demo", asked=ThinkingLevel.HIGH))
         findings = ProviderAvailability(program)
-        desk = AppServices(current, findings, storage)
-        app = PonderApp(desk, registry(), default_keymap(registry()), CurrentTheme(None, theme, program.environment))
+        services = AppServices(current, findings, storage)
+        app = PonderApp(
+            services, registry(), default_keymap(registry()), CurrentTheme(None, theme, program.environment)
+        )
         async with app.run_test(size=SIZE) as pilot:
             for key in QUESTION:
                 await pilot.press("space" if key == " " else key)

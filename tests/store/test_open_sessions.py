@@ -32,16 +32,16 @@ FIRST, SECOND = (TextBlock(text="Hello"),), (TextBlock(text="Show me a table"),)
 class Home:
     """A program with a session open."""
 
-    desk: AppServices
+    services: AppServices
 
     def view(self) -> SessionView:
-        view, subscription = self.desk.chat.attach()
+        view, subscription = self.services.chat.attach()
         subscription.close()
         return view
 
     def said(self) -> dict[str, str]:
         """Where two settings are from."""
-        layers = self.desk.settings.layers()
+        layers = self.services.settings.layers()
         return {key: layers.provenance(key).source for key in ("reasoning.stripFromContext", "context.keepTurns")}
 
     def prompts(self) -> list[str]:
@@ -49,11 +49,11 @@ class Home:
         return [block.text for block in blocks if isinstance(block, TextBlock)]
 
     async def say(self, blocks: tuple[TextBlock, ...], *, instead_of: str | None = None) -> list[AppEvent]:
-        _, subscription = self.desk.chat.attach()
+        _, subscription = self.services.chat.attach()
         if instead_of is None:
-            await self.desk.chat.submit(blocks)
+            await self.services.chat.submit(blocks)
         else:
-            await self.desk.chat.edit(instead_of, blocks)
+            await self.services.chat.edit(instead_of, blocks)
         return await heard_until(subscription, TurnFinished, TurnFailed)
 
 
@@ -83,15 +83,15 @@ async def test_an_edited_prompt_and_the_former_are_flipped_round_and_round(tmp_p
         await home.say(SECOND)
         first = home.view().turns[0]
         with pytest.raises(UsageError, match="no other branch"):
-            await home.desk.chat.flip(first.id, 1)
+            await home.services.chat.flip(first.id, 1)
         await home.say((TextBlock(text="Why?"),), instead_of=first.id)
         assert home.prompts() == ["Why?"]
-        assert await home.desk.chat.flip(home.view().turns[0].id, 1) == "Branch 1 of 2."
+        assert await home.services.chat.flip(home.view().turns[0].id, 1) == "Branch 1 of 2."
         assert home.prompts() == ["Hello", "Show me a table"]
         assert home.view().turns[0] == first
-        assert await home.desk.chat.flip(first.id, -1) == "Branch 2 of 2."
+        assert await home.services.chat.flip(first.id, -1) == "Branch 2 of 2."
         assert home.prompts() == ["Why?"]
-        session = home.desk.chat.session_id
+        session = home.services.chat.session_id
     async with at_home(tmp_path, session) as home:
         assert home.prompts() == ["Why?"]
 
@@ -100,12 +100,12 @@ async def test_a_retried_turn_stays_beside_the_new_one(tmp_path: Path) -> None:
     async with at_home(tmp_path) as home:
         await home.say(FIRST)
         first = home.view().turns[0].id
-        _, subscription = home.desk.chat.attach()
-        await home.desk.chat.retry(first)
+        _, subscription = home.services.chat.attach()
+        await home.services.chat.retry(first)
         await heard_until(subscription, TurnFinished, TurnFailed)
         second = home.view().turns[0].id
         assert second != first
-        await home.desk.chat.flip(second, 1)
+        await home.services.chat.flip(second, 1)
         assert [turn.id for turn in home.view().turns] == [first]
         await home.say(SECOND)
         assert home.prompts() == ["Hello", "Show me a table"]
@@ -114,8 +114,8 @@ async def test_a_retried_turn_stays_beside_the_new_one(tmp_path: Path) -> None:
 async def test_a_new_title_is_on_the_screen_at_once(tmp_path: Path) -> None:
     async with at_home(tmp_path) as home:
         await home.say(FIRST)
-        _, subscription = home.desk.chat.attach()
-        await home.desk.library.rename(home.desk.chat.session_id, " The Fermi paradox ")
+        _, subscription = home.services.chat.attach()
+        await home.services.library.rename(home.services.chat.session_id, " The Fermi paradox ")
         heard = await heard_until(subscription, TitleChanged)
         assert heard == [TitleChanged("The Fermi paradox")]
         assert home.view().title == "The Fermi paradox"
@@ -124,14 +124,14 @@ async def test_a_new_title_is_on_the_screen_at_once(tmp_path: Path) -> None:
 async def test_a_session_open_elsewhere_comes_as_a_fork_and_says_so(tmp_path: Path) -> None:
     async with at_home(tmp_path) as home:
         await home.say(FIRST)
-        session = home.desk.chat.session_id
+        session = home.services.chat.session_id
         async with at_home(tmp_path, session) as second:
-            assert second.desk.chat.session_id != session
+            assert second.services.chat.session_id != session
             assert ["open in another window" in notice.text for notice in second.view().notices] == [True]
             await second.say(SECOND)
         await home.say((TextBlock(text="Why?"),))
     async with at_home(tmp_path, session) as home:
-        assert (home.desk.chat.session_id, home.view().notices) == (session, ())
+        assert (home.services.chat.session_id, home.view().notices) == (session, ())
         assert home.prompts() == ["Hello", "Why?"]
 
 
@@ -139,7 +139,7 @@ async def test_nothing_is_held_after_a_headless_run_that_never_closed_its_sessio
     path = tmp_path / "sessions.db"
     async with at_home(tmp_path) as home:
         await home.say(FIRST)
-        session = home.desk.chat.session_id
+        session = home.services.chat.session_id
     storage = SqliteSessions(tmp_path / "data" / path.name, time.time, str)
     await storage.load(session)
     await storage.aclose()
@@ -161,7 +161,7 @@ async def test_damage_that_is_found_with_the_first_prompt_is_told_in_the_convers
 
 async def test_a_session_can_be_named_and_put_away_before_anything_was_said(tmp_path: Path) -> None:
     async with at_home(tmp_path) as home:
-        here, library = home.desk.chat.session_id, home.desk.library
+        here, library = home.services.chat.session_id, home.services.library
         await library.delete(here)
         with pytest.raises(UsageError, match="nothing to export"):
             await library.export_to(tmp_path / "nothing.md", here, "md", "answers")
@@ -176,29 +176,29 @@ async def test_the_words_of_a_session_that_was_left_are_not_kept_in_memory(tmp_p
         await home.say(FIRST)
         await home.say(SECOND)
         known = text_tokens.cache_info().currsize
-        await home.desk.chat.new_session()
+        await home.services.chat.new_session()
         assert text_tokens.cache_info().currsize < known / 2
 
 
 async def test_what_was_set_belongs_to_the_session_and_comes_back_with_it(tmp_path: Path) -> None:
     async with at_home(tmp_path) as home:
         for key, value in (("reasoning.stripFromContext", "all"), ("context.keepTurns", "7"), ("ui.motion", "off")):
-            await home.desk.settings.assign(key, value)
+            await home.services.settings.assign(key, value)
         await home.say(FIRST)
-        await home.desk.settings.unassign("context.keepTurns")
-        await home.desk.models.set_model("high")
-        session = home.desk.chat.session_id
-        await home.desk.chat.new_session()
+        await home.services.settings.unassign("context.keepTurns")
+        await home.services.models.set_model("high")
+        session = home.services.chat.session_id
+        await home.services.chat.new_session()
         assert home.said() == {"reasoning.stripFromContext": "default", "context.keepTurns": "default"}
-        assert home.desk.settings.layers().value("ui.motion") is False
-        await home.desk.chat.open_session(session)
+        assert home.services.settings.layers().value("ui.motion") is False
+        await home.services.chat.open_session(session)
         assert home.said() == {"reasoning.stripFromContext": "session", "context.keepTurns": "default"}
     async with at_home(tmp_path, session, model=None) as home:
         assert home.said() == {"reasoning.stripFromContext": "session", "context.keepTurns": "default"}
         assert home.view().settings["reasoning.stripFromContext"] == "all"
         assert str(home.view().spec) == "demo/fast/high"
-        assert home.desk.settings.layers().provenance("ui.motion").source == "saved", "that belongs to the screen"
-        fork = await home.desk.chat.fork(home.view().turns[0].id)
+        assert home.services.settings.layers().provenance("ui.motion").source == "saved", "that belongs to the screen"
+        fork = await home.services.chat.fork(home.view().turns[0].id)
     async with at_home(tmp_path, fork) as home:
         assert home.said()["reasoning.stripFromContext"] == "session"
 
@@ -208,27 +208,27 @@ async def test_what_the_command_line_says_goes_before_what_was_set_when_the_sess
 ) -> None:
     async with at_home(tmp_path) as home:
         await home.say(FIRST)
-        await home.desk.settings.assign("context.keepTurns", "7")
-        session = home.desk.chat.session_id
+        await home.services.settings.assign("context.keepTurns", "7")
+        session = home.services.chat.session_id
     async with at_home(tmp_path, session, assignments=("context.keepTurns=2",)) as home:
-        assert home.desk.settings.layers().value("context.keepTurns") == 2
+        assert home.services.settings.layers().value("context.keepTurns") == 2
 
 
 async def test_a_kept_setting_nobody_knows_any_more_is_told_and_left_out(tmp_path: Path) -> None:
     async with at_home(tmp_path) as home:
         await home.say(FIRST)
-        await home.desk.settings.assign("context.keepTurns", "7")
-        session = home.desk.chat.session_id
+        await home.services.settings.assign("context.keepTurns", "7")
+        session = home.services.chat.session_id
         kept = {
             "context.keepTurns": 7,
             "context.compressionModel": "gone/model",
             "reasoning.effort": "loud",
             "tools.x": 1,
         }
-        await home.desk.library.remember(session, home.view().spec, kept)
+        await home.services.library.remember(session, home.view().spec, kept)
     async with at_home(tmp_path, session) as home:
-        assert home.desk.settings.layers().value("context.keepTurns") == 7
-        assert home.desk.settings.layers().value("context.compressionModel") is None
+        assert home.services.settings.layers().value("context.keepTurns") == 7
+        assert home.services.settings.layers().value("context.compressionModel") is None
         told = ["context.compressionModel, reasoning.effort, tools.x" in notice.text for notice in home.view().notices]
         assert told == [True]
 
@@ -237,25 +237,25 @@ async def test_a_compression_and_its_cost_are_there_when_the_session_is_opened_a
     async with at_home(tmp_path, assignments=("context.keepTurns=1",)) as home:
         await home.say(FIRST)
         await home.say(SECOND)
-        _, subscription = home.desk.chat.attach()
-        await home.desk.chat.compress("")
+        _, subscription = home.services.chat.attach()
+        await home.services.chat.compress("")
         await heard_until(subscription, CompressionFinished)
-        left, session = home.view(), home.desk.chat.session_id
+        left, session = home.view(), home.services.chat.session_id
         assert left.folding is not None
-        assert [row.for_summaries for row in home.desk.chat.bill().models] == [False, True]
+        assert [row.for_summaries for row in home.services.chat.bill().models] == [False, True]
     async with at_home(tmp_path, session) as home:
         assert (home.view().folding, home.view().summaries) == (left.folding, left.summaries)
-        assert await home.desk.chat.uncompress()
+        assert await home.services.chat.uncompress()
         assert home.view().folding is None
 
 
 async def test_a_session_that_was_deleted_elsewhere_comes_back_with_the_next_prompt_and_says_so(tmp_path: Path) -> None:
     async with at_home(tmp_path) as home, at_home(tmp_path) as elsewhere:
         await home.say(FIRST)
-        session = home.desk.chat.session_id
-        await elsewhere.desk.library.delete(session)
-        assert [row.id for row in await elsewhere.desk.library.sessions()] == []
+        session = home.services.chat.session_id
+        await elsewhere.services.library.delete(session)
+        assert [row.id for row in await elsewhere.services.library.sessions()] == []
         heard = await home.say(SECOND)
-        assert [row.id for row in await elsewhere.desk.library.sessions()] == [session]
+        assert [row.id for row in await elsewhere.services.library.sessions()] == [session]
         told = [event.text for event in heard if isinstance(event, Notice)]
         assert told == ["This session was deleted meanwhile. What you said just now brought it back."]

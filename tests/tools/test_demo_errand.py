@@ -37,8 +37,8 @@ class Errand:
 
     async def say(self, text: str, word: Callable[[ApprovalAsked], str | None]) -> str:
         """What the turn ends with; ``word`` answers, and None stops the turn instead."""
-        _, subscription = self.house.desk.chat.attach()
-        await self.house.desk.chat.submit((TextBlock(text=text),))
+        _, subscription = self.house.services.chat.attach()
+        await self.house.services.chat.submit((TextBlock(text=text),))
         async with asyncio.timeout(20):
             async for batch in subscription.batches(0):
                 for stamped in batch:
@@ -55,9 +55,9 @@ class Errand:
 
     async def _answer(self, sheet: ApprovalAsked, word: str | None) -> None:
         if word is None:
-            await self.house.desk.chat.cancel()
+            await self.house.services.chat.cancel()
         elif word:
-            await self.house.desk.chat.answer_approval(sheet.call_id, word)
+            await self.house.services.chat.answer_approval(sheet.call_id, word)
 
     def said(self) -> list[str]:
         """The first line of what each tool told the model."""

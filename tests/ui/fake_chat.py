@@ -8,11 +8,11 @@ from dataclasses import replace
 from tests.ui import scenes
 from tui.bus.bus import Bus, Subscription, merge
 from tui.catalog.catalog import packaged_catalog
-from tui.commands.context import ExchangeInfo
 from tui.context.bill import Bill, bill_of
 from tui.domain.blocks import Block, ThinkingBlock
 from tui.domain.compression import CompressionPreview
 from tui.domain.events import AppEvent, ApprovalSettled, HistoryChanged, Stamped
+from tui.domain.listing import ExchangeInfo
 from tui.domain.messages import Role, Turn
 from tui.domain.request import ChatRequest, Outgoing, OutgoingMessage, Reason, ToolSchema, Verdict
 from tui.domain.usage import MeterReading
@@ -34,7 +34,7 @@ BODY: dict[str, object] = {
 
 
 class FakeChat:
-    """Implements ``ChatDesk``."""
+    """Implements ``ChatService``."""
 
     def __init__(self, turns: Sequence[Turn] = (), *, meter: MeterReading | None = scenes.METER) -> None:
         self.asked: list[tuple[str, object]] = []

@@ -1,4 +1,4 @@
-"""The real application over a fake desk, what its screen says as text, and a picture of it."""
+"""The real application over fake services, what its screen says as text, and a picture of it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from textual.keys import _character_to_key
 from textual.pilot import Pilot
 
 from tests.ui.fake_chat import FakeChat
-from tests.ui.fake_desk import FakeDesk
+from tests.ui.fake_services import FakeServices
 from tui.commands.builtin_table import registry
 from tui.commands.keymap import default_keymap
 from tui.domain.messages import Turn
@@ -26,24 +26,24 @@ PATIENCE_S = 30.0
 Sizes = tuple[int, int]
 
 
-def make_app(desk: FakeDesk, theme: str = "dusk") -> PonderApp:
+def make_app(services: FakeServices, theme: str = "dusk") -> PonderApp:
     return PonderApp(
-        desk, registry(), default_keymap(registry()), CurrentTheme(None, theme, {"COLORTERM": "truecolor"})
+        services, registry(), default_keymap(registry()), CurrentTheme(None, theme, {"COLORTERM": "truecolor"})
     )
 
 
 @asynccontextmanager
 async def on_stage(
     *turns: Turn, size: Sizes = (120, 40), theme: str = "dusk", values: dict[str, object] | None = None
-) -> AsyncIterator[tuple[PonderApp, FakeDesk, Pilot[int]]]:
+) -> AsyncIterator[tuple[PonderApp, FakeServices, Pilot[int]]]:
     """A running program; it stands still when this is entered."""
-    desk = FakeDesk(chat=FakeChat(turns), values={"ui.motion": False, **(values or {})})
-    app = make_app(desk, theme)
+    services = FakeServices(chat=FakeChat(turns), values={"ui.motion": False, **(values or {})})
+    app = make_app(services, theme)
     async with app.run_test(size=size, tooltips=False, notifications=True) as pilot:
         app.chat.composer.cursor_blink = False
         await until(pilot, lambda: app.chat.sidebar.picker.filled)
         await pilot.pause()
-        yield app, desk, pilot
+        yield app, services, pilot
 
 
 async def until(pilot: Pilot[int], holds: Callable[[], bool]) -> None:

@@ -6,7 +6,7 @@ import pytest
 from textual.pilot import Pilot
 
 from tests.ui import scenes
-from tests.ui.fake_desk import FakeDesk
+from tests.ui.fake_services import FakeServices
 from tests.ui.stage import on_stage, screen_text, until
 from tui.domain.events import ApprovalAsked
 from tui.ui.app import PonderApp
@@ -17,9 +17,17 @@ LONG = "\n".join(f"step {number}" for number in range(300))
 
 
 async def _asked(
-    app: PonderApp, desk: FakeDesk, pilot: Pilot[int], detail: str, *, note: str = "", patterns: tuple[str, ...] = ()
+    app: PonderApp,
+    services: FakeServices,
+    pilot: Pilot[int],
+    detail: str,
+    *,
+    note: str = "",
+    patterns: tuple[str, ...] = (),
 ) -> Approval:
-    desk.chat.publish(*scenes.begun("Do it"), ApprovalAsked("live", "c9", "shell", "Run it", detail, patterns, note))
+    services.chat.publish(
+        *scenes.begun("Do it"), ApprovalAsked("live", "c9", "shell", "Run it", detail, patterns, note)
+    )
     await until(pilot, lambda: isinstance(app.screen, Approval) and app.screen._call._is_laid)
     screen = app.screen
     assert isinstance(screen, Approval)
@@ -29,18 +37,18 @@ async def _asked(
 
 @pytest.mark.parametrize("keys", [("ctrl+y",), ("alt+1",), ("alt+2",), ("alt+3",), ("down", "enter")])
 async def test_yes_does_nothing_before_the_end_was_seen(keys: tuple[str, ...]) -> None:
-    async with on_stage(size=(100, 30)) as (app, desk, pilot):
-        screen = await _asked(app, desk, pilot, LONG, patterns=("shell(x)",))
+    async with on_stage(size=(100, 30)) as (app, services, pilot):
+        screen = await _asked(app, services, pilot, LONG, patterns=("shell(x)",))
         assert "more lines: read to the end first" in screen_text(app)
         await pilot.press(*keys)
         await until(pilot, lambda: screen._call._hurried)
-        assert desk.chat.asked == []
+        assert services.chat.asked == []
 
 
 @pytest.mark.parametrize("way", ["page by page", "at once"])
 async def test_a_long_command_scrolls_to_its_true_end_and_then_takes_a_yes(way: str) -> None:
-    async with on_stage(size=(100, 30)) as (app, desk, pilot):
-        screen = await _asked(app, desk, pilot, LONG)
+    async with on_stage(size=(100, 30)) as (app, services, pilot):
+        screen = await _asked(app, services, pilot, LONG)
         seen = ""
         while "step 299" not in screen_text(app):
             seen += screen_text(app)
@@ -52,23 +60,23 @@ async def test_a_long_command_scrolls_to_its_true_end_and_then_takes_a_yes(way: 
         await until(pilot, lambda: "more line" not in screen_text(app))
         await pilot.press("alt+1")
         await until(pilot, lambda: app.screen is app.chat)
-        assert desk.chat.asked == [("approval", ("c9", "once"))]
+        assert services.chat.asked == [("approval", ("c9", "once"))]
 
 
 async def test_a_long_question_may_be_denied_unread() -> None:
-    async with on_stage(size=(100, 30)) as (app, desk, pilot):
-        await _asked(app, desk, pilot, LONG)
+    async with on_stage(size=(100, 30)) as (app, services, pilot):
+        await _asked(app, services, pilot, LONG)
         await pilot.press("alt+3")
         await until(pilot, lambda: app.screen is app.chat)
-        assert desk.chat.asked == [("approval", ("c9", "no"))]
+        assert services.chat.asked == [("approval", ("c9", "no"))]
 
 
 @pytest.mark.parametrize(
     ("key", "answer"), [("1", "once"), ("2", "session"), ("3", "shell(a)"), ("4", "shell(b)"), ("5", "no")]
 )
 async def test_answers_are_given_by_their_number(key: str, answer: str) -> None:
-    async with on_stage(size=(100, 40)) as (app, desk, pilot):
-        await _asked(app, desk, pilot, "ls", patterns=("shell(a)", "shell(b)"))
+    async with on_stage(size=(100, 40)) as (app, services, pilot):
+        await _asked(app, services, pilot, "ls", patterns=("shell(a)", "shell(b)"))
         await pilot.press(key)
         assert app.chat.composer.text == key
         screen = app.screen
@@ -76,25 +84,25 @@ async def test_answers_are_given_by_their_number(key: str, answer: str) -> None:
         screen._since -= DEAF_S
         await pilot.press(f"alt+{key}")
         await until(pilot, lambda: app.screen is app.chat)
-        assert desk.chat.asked == [("approval", ("c9", answer))]
+        assert services.chat.asked == [("approval", ("c9", answer))]
 
 
 async def test_a_number_without_an_answer_does_nothing_and_the_last_asks_for_the_reason() -> None:
-    async with on_stage(size=(100, 40)) as (app, desk, pilot):
-        screen = await _asked(app, desk, pilot, "ls")
+    async with on_stage(size=(100, 40)) as (app, services, pilot):
+        screen = await _asked(app, services, pilot, "ls")
         await pilot.press("alt+9", "alt+4", *"why", "enter")
         await until(pilot, lambda: app.screen is app.chat)
         assert screen.over
-        assert desk.chat.asked == [("approval", ("c9", "no: why"))]
+        assert services.chat.asked == [("approval", ("c9", "no: why"))]
 
 
 async def test_in_a_window_that_is_too_small_nothing_can_be_approved() -> None:
-    async with on_stage(size=(20, 5)) as (app, desk, pilot):
-        await _asked(app, desk, pilot, "rm -rf /", note="in /home/me")
+    async with on_stage(size=(20, 5)) as (app, services, pilot):
+        await _asked(app, services, pilot, "rm -rf /", note="in /home/me")
         await until(pilot, lambda: "too small" in " ".join(screen_text(app).split()))
         assert "rm -rf" not in screen_text(app)
         await pilot.press("ctrl+y", "alt+1", "alt+2", "down", "enter")
-        assert desk.chat.asked == []
+        assert services.chat.asked == []
         await pilot.resize_terminal(80, 24)
         await until(pilot, lambda: "rm -rf /" in screen_text(app))
         await pilot.resize_terminal(20, 5)
@@ -102,23 +110,23 @@ async def test_in_a_window_that_is_too_small_nothing_can_be_approved() -> None:
         await pilot.press("alt+1")
         await pilot.resize_terminal(80, 24)
         await until(pilot, lambda: "rm -rf /" in screen_text(app))
-        assert desk.chat.asked == []
+        assert services.chat.asked == []
         await pilot.press("alt+1")
         await until(pilot, lambda: app.screen is app.chat)
-        assert desk.chat.asked == [("approval", ("c9", "once"))]
+        assert services.chat.asked == [("approval", ("c9", "once"))]
 
 
 async def test_a_window_that_is_too_small_takes_a_no() -> None:
-    async with on_stage(size=(20, 5)) as (app, desk, pilot):
-        await _asked(app, desk, pilot, "rm -rf /")
+    async with on_stage(size=(20, 5)) as (app, services, pilot):
+        await _asked(app, services, pilot, "rm -rf /")
         await pilot.press("escape")
         await until(pilot, lambda: app.screen is app.chat)
-        assert desk.chat.asked == [("approval", ("c9", "no"))]
+        assert services.chat.asked == [("approval", ("c9", "no"))]
 
 
 async def test_what_ponder_says_stands_outside_of_the_models_words() -> None:
-    async with on_stage(size=(100, 30)) as (app, desk, pilot):
-        await _asked(app, desk, pilot, "rm -rf .\n\nin /tmp/harmless", note="in /home/me\nThis place always asks.")
+    async with on_stage(size=(100, 30)) as (app, services, pilot):
+        await _asked(app, services, pilot, "rm -rf .\n\nin /tmp/harmless", note="in /home/me\nThis place always asks.")
         rows = screen_text(app).splitlines()
         note = next(number for number, row in enumerate(rows) if "in /home/me" in row)
         first = next(number for number, row in enumerate(rows) if "rm -rf ." in row)

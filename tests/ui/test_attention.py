@@ -52,13 +52,13 @@ def test_the_title_is_marked_once_and_given_back() -> None:
 
 @pytest.mark.parametrize("blurred", [True, False])
 async def test_the_terminal_says_whether_it_is_looked_at(blurred: bool) -> None:
-    async with on_stage(size=(80, 24)) as (app, desk, pilot):
+    async with on_stage(size=(80, 24)) as (app, services, pilot):
         written: list[str] = []
         app.shell.attention._write = written.append
         if blurred:
             app.post_message(events.AppBlur())
         await pilot.pause()
-        desk.chat.publish(*scenes.begun("Why?"), TurnFinished(TURN))
+        services.chat.publish(*scenes.begun("Why?"), TurnFinished(TURN))
         await until(pilot, lambda: bool(app.chat.view().turns))
         assert written == ([BELL, MARK] if blurred else [])
         app.post_message(events.AppFocus())

@@ -85,8 +85,8 @@ async def test_a_sheet_that_raises_is_closed_with_a_notice() -> None:
 
 
 async def test_a_theme_nobody_has_is_told_and_changes_nothing() -> None:
-    async with on_stage(size=(100, 30)) as (app, desk, pilot):
-        desk.chat.publish(SettingsChanged({"ui.theme": "duskk"}))
+    async with on_stage(size=(100, 30)) as (app, services, pilot):
+        services.chat.publish(SettingsChanged({"ui.theme": "duskk"}))
         await until(pilot, lambda: "There is no theme `duskk`." in screen_text(app))
         assert app.theme == "dusk"
 

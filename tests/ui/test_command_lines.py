@@ -26,15 +26,15 @@ async def test_a_command_that_was_right_is_gone() -> None:
 
 
 async def test_a_command_being_typed_weighs_nothing_and_a_path_does() -> None:
-    async with on_stage(size=(100, 30)) as (_, desk, pilot):
+    async with on_stage(size=(100, 30)) as (_, services, pilot):
         weighed: list[str] = []
-        weigh = desk.chat.weigh
+        weigh = services.chat.weigh
 
         async def heard(draft: str):
             weighed.append(draft)
             return await weigh(draft)
 
-        desk.chat.weigh = heard
+        services.chat.weigh = heard
         await type_in(pilot, "/model x")
         await until(pilot, lambda: bool(weighed))
         assert set(weighed) == {""}
@@ -44,9 +44,9 @@ async def test_a_command_being_typed_weighs_nothing_and_a_path_does() -> None:
 
 
 async def test_a_new_chat_has_no_answer_to_follow() -> None:
-    async with on_stage(*scenes.CONVERSATION, size=(100, 24)) as (app, desk, pilot):
+    async with on_stage(*scenes.CONVERSATION, size=(100, 24)) as (app, services, pilot):
         await pilot.press("pageup")
         await until(pilot, lambda: "follows the answer" in screen_text(app))
         await app.shell.run_line("/new")
-        await until(pilot, lambda: ("new", None) in desk.chat.asked or desk.chat.asked != [])
+        await until(pilot, lambda: ("new", None) in services.chat.asked or services.chat.asked != [])
         await until(pilot, lambda: "follows the answer" not in screen_text(app))

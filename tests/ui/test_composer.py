@@ -21,13 +21,13 @@ def words(text: str) -> tuple[TextBlock, ...]:
 
 
 async def test_enter_sends_ctrl_j_breaks_the_line_and_the_arrows_leaf_through_the_past() -> None:
-    async with on_stage(size=(80, 24)) as (app, desk, pilot):
+    async with on_stage(size=(80, 24)) as (app, services, pilot):
         composer = app.chat.composer
         await type_in(pilot, "one")
         await pilot.press("ctrl+j")
         await type_in(pilot, "two")
         await pilot.press("enter")
-        await until(pilot, lambda: desk.chat.asked == [("submit", words("one\ntwo"))])
+        await until(pilot, lambda: services.chat.asked == [("submit", words("one\ntwo"))])
         assert composer.text == ""
         await type_in(pilot, "draft")
         await pilot.press("up")
@@ -39,44 +39,44 @@ async def test_enter_sends_ctrl_j_breaks_the_line_and_the_arrows_leaf_through_th
 
 
 async def test_an_empty_composer_sends_nothing() -> None:
-    async with on_stage(size=(80, 24)) as (_, desk, pilot):
+    async with on_stage(size=(80, 24)) as (_, services, pilot):
         await pilot.press("enter", "space", "enter")
-        assert desk.chat.asked == []
+        assert services.chat.asked == []
 
 
 async def test_it_grows_with_its_text_and_the_draft_is_kept() -> None:
-    async with on_stage(size=(80, 24)) as (app, desk, pilot):
+    async with on_stage(size=(80, 24)) as (app, services, pilot):
         app.chat.composer.post_message(Paste("x\n" * 11))
         await until(pilot, lambda: app.chat.composer.size.height == 10)
-        assert desk.drafts.kept_draft(desk.chat.session_id) == "x\n" * 11
+        assert services.drafts.kept_draft(services.chat.session_id) == "x\n" * 11
 
 
 async def test_a_slash_offers_commands_tab_takes_one_and_values_follow() -> None:
-    async with on_stage(size=(100, 30)) as (app, desk, pilot):
+    async with on_stage(size=(100, 30)) as (app, services, pilot):
         await type_in(pilot, "/thi")
         await until(pilot, lambda: "/thinking LEVEL|N" in screen_text(app))
         await pilot.press("tab")
         assert app.chat.composer.text == "/thinking "
         await until(pilot, lambda: app.chat.composer.popup_open)
         await pilot.press("l", "tab", "enter")
-        await until(pilot, lambda: desk.models.chosen == ["low"])
+        await until(pilot, lambda: services.models.chosen == ["low"])
         assert app.chat.composer.text == ""
 
 
 async def test_a_command_is_not_kept_as_the_draft_of_the_next_start() -> None:
-    async with on_stage(size=(100, 30)) as (app, desk, pilot):
+    async with on_stage(size=(100, 30)) as (app, services, pilot):
         await type_in(pilot, "/quit")
         await pilot.press("enter")
         await until(pilot, lambda: app._exit)
-        assert desk.drafts.kept_draft(desk.chat.session_id) == ""
+        assert services.drafts.kept_draft(services.chat.session_id) == ""
 
 
 async def test_a_wrong_command_says_the_nearest() -> None:
-    async with on_stage(size=(100, 30)) as (app, desk, pilot):
+    async with on_stage(size=(100, 30)) as (app, services, pilot):
         await type_in(pilot, "/modle")
         await pilot.press("enter")
         await until(pilot, lambda: "Did you mean `/model`" in screen_text(app))
-        assert desk.chat.asked == []
+        assert services.chat.asked == []
 
 
 async def test_an_at_sign_attaches_files_and_escape_closes_the_popup_only() -> None:
@@ -92,22 +92,22 @@ async def test_an_at_sign_attaches_files_and_escape_closes_the_popup_only() -> N
 
 async def test_a_long_paste_is_a_chip_and_is_sent_whole() -> None:
     pasted = "\n".join(f"line {number}" for number in range(200))
-    async with on_stage(size=(100, 30)) as (app, desk, pilot):
+    async with on_stage(size=(100, 30)) as (app, services, pilot):
         app.chat.composer.post_message(Paste(pasted))
         await until(pilot, lambda: app.chat.composer.text == "⟦pasted 200 lines⟧")
         await pilot.press("enter")
-        await until(pilot, lambda: desk.chat.asked == [("submit", words(pasted))])
+        await until(pilot, lambda: services.chat.asked == [("submit", words(pasted))])
 
 
 async def test_a_recalled_paste_is_a_chip_again_and_the_draft_below_it_stays() -> None:
     pasted = "\n".join(f"line {number}" for number in range(200))
-    async with on_stage(size=(100, 30)) as (app, desk, pilot):
+    async with on_stage(size=(100, 30)) as (app, services, pilot):
         composer = app.chat.composer
         await type_in(pilot, "look ")
         composer.post_message(Paste(pasted))
         await until(pilot, lambda: composer.text == "look ⟦pasted 200 lines⟧")
         await pilot.press("enter")
-        await until(pilot, lambda: bool(desk.chat.asked))
+        await until(pilot, lambda: bool(services.chat.asked))
         composer.post_message(Paste("y\n" * 50))
         await until(pilot, lambda: composer.text == "⟦pasted 51 lines⟧")
         await pilot.press("up")
@@ -115,17 +115,17 @@ async def test_a_recalled_paste_is_a_chip_again_and_the_draft_below_it_stays() -
         await pilot.press("down")
         assert composer.text == "⟦pasted 51 lines⟧"
         await pilot.press("up", "enter")
-        await until(pilot, lambda: len(desk.chat.asked) == 2)
-        assert desk.chat.asked == [("submit", words(f"look {pasted}"))] * 2
+        await until(pilot, lambda: len(services.chat.asked) == 2)
+        assert services.chat.asked == [("submit", words(f"look {pasted}"))] * 2
 
 
 async def test_a_long_prompt_of_an_earlier_run_is_recalled_as_a_chip() -> None:
-    async with on_stage(size=(100, 30)) as (app, desk, pilot):
+    async with on_stage(size=(100, 30)) as (app, services, pilot):
         app.chat.composer.past.remember("x\n" * 20)
         await pilot.press("up")
         assert app.chat.composer.text == "⟦pasted 21 lines⟧"
         await pilot.press("enter")
-        await until(pilot, lambda: desk.chat.asked == [("submit", words(("x\n" * 20).strip()))])
+        await until(pilot, lambda: services.chat.asked == [("submit", words(("x\n" * 20).strip()))])
 
 
 async def test_a_click_takes_what_is_offered() -> None:
@@ -149,30 +149,30 @@ async def test_ctrl_c_clears_the_draft_which_can_be_recalled_and_then_asks_befor
 
 
 async def test_escape_stops_what_runs_before_anything_else() -> None:
-    async with on_stage(size=(80, 24)) as (app, desk, pilot):
-        desk.chat.publish(*scenes.begun(), *scenes.words("On and on", index=0))
+    async with on_stage(size=(80, 24)) as (app, services, pilot):
+        services.chat.publish(*scenes.begun(), *scenes.words("On and on", index=0))
         await until(pilot, lambda: "On and on" in screen_text(app))
         await type_in(pilot, "draft")
         await pilot.press("escape")
-        await until(pilot, lambda: desk.chat.asked == [("cancel", None)])
+        await until(pilot, lambda: services.chat.asked == [("cancel", None)])
         assert app.chat.composer.text == "draft"
 
 
 async def test_two_escapes_put_the_last_prompt_back_and_sending_replaces_it() -> None:
-    async with on_stage(scenes.turn("First?", "Yes."), size=(80, 24)) as (app, desk, pilot):
+    async with on_stage(scenes.turn("First?", "Yes."), size=(80, 24)) as (app, services, pilot):
         await pilot.press("escape", "escape")
         await until(pilot, lambda: app.chat.composer.text == "First?")
         await pilot.press("!", "enter")
-        await until(pilot, lambda: desk.chat.asked == [("edit", ("t1", words("First?!")))])
+        await until(pilot, lambda: services.chat.asked == [("edit", ("t1", words("First?!")))])
 
 
 async def test_a_prompt_the_desk_refuses_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with on_stage(size=(80, 24)) as (app, desk, pilot):
+    async with on_stage(size=(80, 24)) as (app, services, pilot):
 
         async def refuse(blocks: object) -> None:
             raise UsageError("No model.", advice="/model")
 
-        desk.chat.submit = refuse  # type: ignore[method-assign]  # a desk that refuses
+        services.chat.submit = refuse  # type: ignore[method-assign]  # the service refuses
         await type_in(pilot, "lost?")
         await pilot.press("enter")
         await until(pilot, lambda: app.chat.composer.text == "lost?" and "No model." in screen_text(app))

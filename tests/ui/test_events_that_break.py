@@ -136,8 +136,8 @@ def test_a_stored_message_that_cannot_be_built_shows_its_words(monkeypatch: pyte
 
 async def test_the_program_goes_on_after_an_event_that_could_not_be_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     plant(monkeypatch, Live, "feed", says("poison"))
-    async with on_stage(size=(100, 30)) as (app, desk, pilot):
-        desk.chat.publish(*scenes.begun("Why?"), *scenes.words("A poison.", index=0))
+    async with on_stage(size=(100, 30)) as (app, services, pilot):
+        services.chat.publish(*scenes.begun("Why?"), *scenes.words("A poison.", index=0))
         await until(pilot, lambda: "Something here could not be drawn (Fault)" in screen_text(app))
         assert "A poison." in screen_text(app)
         app.chat.open()

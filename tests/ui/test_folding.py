@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual.pilot import Pilot
 
 from tests.ui import scenes
-from tests.ui.fake_desk import FakeDesk
+from tests.ui.fake_services import FakeServices
 from tests.ui.stage import on_stage, screen_text, until
 from tui.commands.context import Copy, View
 from tui.domain.compression import CompressionView
@@ -19,8 +19,8 @@ FIRST = CompressionView(
 HEAD = "Folded 1 turn into a summary · 84k → 9k tokens"
 
 
-async def fold(app: PonderApp, desk: FakeDesk, pilot: Pilot[int]) -> None:
-    desk.chat.publish(FoldingChanged(FIRST), CompressionFinished(84_000, 9_000, FIRST.summary))
+async def fold(app: PonderApp, services: FakeServices, pilot: Pilot[int]) -> None:
+    services.chat.publish(FoldingChanged(FIRST), CompressionFinished(84_000, 9_000, FIRST.summary))
     await until(pilot, lambda: f"▸ {HEAD}" in top(app))
 
 
@@ -39,9 +39,9 @@ def colours(app: PonderApp, section: Section) -> set[object]:
 
 
 async def test_folded_turns_collapse_into_one_line_also_when_opened_again_and_uncompress_brings_them_back() -> None:
-    async with on_stage(*scenes.CONVERSATION, size=(130, 40)) as (app, desk, pilot):
+    async with on_stage(*scenes.CONVERSATION, size=(130, 40)) as (app, services, pilot):
         before = rows(app)
-        await fold(app, desk, pilot)
+        await fold(app, services, pilot)
         assert "They **estimated** civilisations." in screen_text(app)
         assert "The Drake equation" not in screen_text(app)
         assert "And with L = 10,000 years?" in screen_text(app)
@@ -50,13 +50,13 @@ async def test_folded_turns_collapse_into_one_line_also_when_opened_again_and_un
         app.chat.open()
         await pilot.pause()
         await until(pilot, lambda: rows(app) == live)
-        desk.chat.publish(FoldingChanged(None))
+        services.chat.publish(FoldingChanged(None))
         await until(pilot, lambda: rows(app) == before)
 
 
 async def test_enter_and_the_mouse_open_the_summary_with_the_turns_behind_it_dimmed_and_close_them() -> None:
-    async with on_stage(*scenes.CONVERSATION, size=(130, 40)) as (app, desk, pilot):
-        await fold(app, desk, pilot)
+    async with on_stage(*scenes.CONVERSATION, size=(130, 40)) as (app, services, pilot):
+        await fold(app, services, pilot)
         sections = app.chat.transcript.column.sections
         app.chat.transcript.focus()
         app.chat.transcript.put_cursor(3, 0)
@@ -77,8 +77,8 @@ async def test_enter_and_the_mouse_open_the_summary_with_the_turns_behind_it_dim
 
 
 async def test_finding_copying_and_branching_reach_folded_turns() -> None:
-    async with on_stage(*scenes.CONVERSATION, size=(130, 40)) as (app, desk, pilot):
-        await fold(app, desk, pilot)
+    async with on_stage(*scenes.CONVERSATION, size=(130, 40)) as (app, services, pilot):
+        await fold(app, services, pilot)
         await app.show_view(View.FIND, "the guesses")
         await until(pilot, lambda: "1 of 1" in screen_text(app))
         await until(pilot, lambda: "and the guesses multiply" in screen_text(app))
@@ -94,20 +94,20 @@ async def test_finding_copying_and_branching_reach_folded_turns() -> None:
         assert copied[0].startswith("The Drake equation")
         assert "The Drake equation" in copied[1]
         await app.shell.run_line("/branch")
-        assert desk.chat.asked[-1] == ("flip", ("t1", 1))
+        assert services.chat.asked[-1] == ("flip", ("t1", 1))
         assert f"▾ {HEAD}" in top(app)
 
 
 async def test_the_view_of_all_thinking_leaves_the_fold_and_what_is_still_arriving_in_place() -> None:
-    async with on_stage(*scenes.CONVERSATION, size=(130, 14)) as (app, desk, pilot):
-        await fold(app, desk, pilot)
-        desk.chat.publish(*scenes.begun("And now?"), *scenes.words("Still arriving.", index=0))
+    async with on_stage(*scenes.CONVERSATION, size=(130, 14)) as (app, services, pilot):
+        await fold(app, services, pilot)
+        services.chat.publish(*scenes.begun("And now?"), *scenes.words("Still arriving.", index=0))
         await until(pilot, lambda: "Still arriving." in screen_text(app) or "new line" in screen_text(app))
         await pilot.press("ctrl+o")
         app.chat.transcript.follow()
         assert "Still arriving." in screen_text(app)
         assert f"▸ {HEAD}" in top(app)
         assert not app.chat.transcript.column.following
-        desk.chat.publish(FoldingChanged(None))
+        services.chat.publish(FoldingChanged(None))
         await until(pilot, lambda: "▸ Folded" not in screen_text(app) and "follows the answer" in screen_text(app))
         assert "new lines" not in screen_text(app)

@@ -10,12 +10,12 @@ import pytest
 from textual.pilot import Pilot
 
 from tests.ui import scenes
-from tests.ui.fake_desk import FakeDesk
+from tests.ui.fake_services import FakeServices
 from tests.ui.foreign import ESCAPES, MARKUP, obeyed
 from tests.ui.stage import on_stage, screen_text, type_in, until
-from tui.commands.context import ServerInfo
 from tui.domain.blocks import TextBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.events import ApprovalAsked
+from tui.domain.listing import ServerInfo
 from tui.domain.messages import Message, Role, Turn
 from tui.domain.stream import Finish, Stop
 from tui.ui.app import PonderApp
@@ -23,7 +23,7 @@ from tui.ui.dialogs.approval import Approval
 
 PAYLOADS = {**ESCAPES, **{text: text for text in MARKUP}}
 ALL = " ".join(PAYLOADS.values())
-Scene = Callable[[PonderApp, FakeDesk, "Pilot[int]"], Awaitable[str]]
+Scene = Callable[[PonderApp, FakeServices, "Pilot[int]"], Awaitable[str]]
 
 
 def hostile_call(words: str, number: int = 3) -> Turn:
@@ -46,7 +46,7 @@ def hostile_call(words: str, number: int = 3) -> Turn:
     )
 
 
-async def _tools(app: PonderApp, desk: FakeDesk, pilot: Pilot[int]) -> str:
+async def _tools(app: PonderApp, services: FakeServices, pilot: Pilot[int]) -> str:
     await pilot.press("ctrl+o", "ctrl+o", "ctrl+home")
     seen = [screen_text(app)]
     for _ in range(6):
@@ -55,10 +55,10 @@ async def _tools(app: PonderApp, desk: FakeDesk, pilot: Pilot[int]) -> str:
     return "".join(seen)
 
 
-async def _mention(app: PonderApp, desk: FakeDesk, pilot: Pilot[int]) -> str:
+async def _mention(app: PonderApp, services: FakeServices, pilot: Pilot[int]) -> str:
     payloads = list(PAYLOADS.values())
     names = ["src/" + " ".join(payloads[at : at + 4]) for at in range(0, len(payloads), 4)]
-    desk.drafts.complete_path = lambda start: names  # type: ignore[method-assign]  # of this run
+    services.drafts.complete_path = lambda start: names  # type: ignore[method-assign]  # of this run
     await type_in(pilot, "see @src")
     await until(pilot, lambda: app.chat.composer.popup_open)
     seen = [screen_text(app)]
@@ -70,20 +70,20 @@ async def _mention(app: PonderApp, desk: FakeDesk, pilot: Pilot[int]) -> str:
     return "".join([*seen, screen_text(app)])
 
 
-async def _edit(app: PonderApp, desk: FakeDesk, pilot: Pilot[int]) -> str:
+async def _edit(app: PonderApp, services: FakeServices, pilot: Pilot[int]) -> str:
     await app.shell.run_id("chat.edit")
     await until(pilot, lambda: bool(app.chat.composer.text))
     return screen_text(app)
 
 
-async def _recall(app: PonderApp, desk: FakeDesk, pilot: Pilot[int]) -> str:
-    desk.drafts.history = [ALL]
-    app.chat.composer.past.__init__(desk.drafts.history)  # type: ignore[misc]
+async def _recall(app: PonderApp, services: FakeServices, pilot: Pilot[int]) -> str:
+    services.drafts.history = [ALL]
+    app.chat.composer.past.__init__(services.drafts.history)  # type: ignore[misc]
     await pilot.press("up")
     return screen_text(app)
 
 
-async def _find(app: PonderApp, desk: FakeDesk, pilot: Pilot[int]) -> str:
+async def _find(app: PonderApp, services: FakeServices, pilot: Pilot[int]) -> str:
     await app.shell.run_line("/find bold")
     await pilot.pause()
     seen = screen_text(app)
@@ -91,20 +91,20 @@ async def _find(app: PonderApp, desk: FakeDesk, pilot: Pilot[int]) -> str:
     return seen + screen_text(app)
 
 
-async def _compare(app: PonderApp, desk: FakeDesk, pilot: Pilot[int]) -> str:
-    desk.library.stored["s2"] = (hostile_call(ALL),)
+async def _compare(app: PonderApp, services: FakeServices, pilot: Pilot[int]) -> str:
+    services.library.stored["s2"] = (hostile_call(ALL),)
     await app.shell.run_line("/replay openai/gpt-6-sol/high")
     await until(pilot, lambda: "cost" in screen_text(app))
     await pilot.pause()
     return screen_text(app)
 
 
-async def _library(app: PonderApp, desk: FakeDesk, pilot: Pilot[int]) -> str:
+async def _library(app: PonderApp, services: FakeServices, pilot: Pilot[int]) -> str:
     async def preview(session: str) -> str:
         return f"{ALL}\n\n# {ALL}\n\n`{ALL}`"
 
-    desk.library.preview = preview  # type: ignore[method-assign]
-    desk.library.rows = [replace(row, title=ALL, model=ALL) for row in desk.library.rows]
+    services.library.preview = preview  # type: ignore[method-assign]
+    services.library.rows = [replace(row, title=ALL, model=ALL) for row in services.library.rows]
     await app.shell.run_line("/sessions")
     await pilot.pause()
     seen = [screen_text(app)]
@@ -116,13 +116,13 @@ async def _library(app: PonderApp, desk: FakeDesk, pilot: Pilot[int]) -> str:
     return "".join(seen)
 
 
-async def _pages(app: PonderApp, desk: FakeDesk, pilot: Pilot[int]) -> str:
-    desk.tools.servers = lambda: [ServerInfo(name=ALL, state=ALL, tools=1)]  # type: ignore[method-assign]
-    desk.settings.profiles = lambda: [(ALL, ALL)]  # type: ignore[method-assign]
-    desk.settings.show_profile = lambda name: ALL  # type: ignore[method-assign]
-    desk.status = lambda: ALL  # type: ignore[method-assign]
-    desk.models.model_info = lambda name="": ALL  # type: ignore[method-assign]
-    desk.keys.key_hint = lambda provider: ALL  # type: ignore[method-assign]
+async def _pages(app: PonderApp, services: FakeServices, pilot: Pilot[int]) -> str:
+    services.tools.servers = lambda: [ServerInfo(name=ALL, state=ALL, tools=1)]  # type: ignore[method-assign]
+    services.settings.profiles = lambda: [(ALL, ALL)]  # type: ignore[method-assign]
+    services.settings.show_profile = lambda name: ALL  # type: ignore[method-assign]
+    services.status = lambda: ALL  # type: ignore[method-assign]
+    services.models.model_info = lambda name="": ALL  # type: ignore[method-assign]
+    services.keys.key_hint = lambda provider: ALL  # type: ignore[method-assign]
     seen = []
     for line in (
         "/mcp",
@@ -155,8 +155,8 @@ SCENES: dict[str, Scene] = {
 
 @pytest.mark.parametrize("name", SCENES)
 async def test_no_place_obeys_foreign_words(name: str) -> None:
-    async with on_stage(hostile_call(ALL), size=(150, 44)) as (app, desk, pilot):
-        seen = await SCENES[name](app, desk, pilot)
+    async with on_stage(hostile_call(ALL), size=(150, 44)) as (app, services, pilot):
+        seen = await SCENES[name](app, services, pilot)
         assert obeyed(seen) == []
         assert app.is_running
         assert app.stopped_by is None
@@ -164,7 +164,7 @@ async def test_no_place_obeys_foreign_words(name: str) -> None:
 
 async def test_a_click_on_words_that_look_like_an_action_does_nothing() -> None:
     words = "[@click=app.quit]leave[/] and [@click='app.bell()']ring[/]"
-    async with on_stage(scenes.turn("Why?", words), size=(100, 30)) as (app, _desk, pilot):
+    async with on_stage(scenes.turn("Why?", words), size=(100, 30)) as (app, _services, pilot):
         rows = screen_text(app).split("\n")
         row = next(number for number, line in enumerate(rows) if words in line)
         for word in ("leave", "ring"):
@@ -175,17 +175,17 @@ async def test_a_click_on_words_that_look_like_an_action_does_nothing() -> None:
 
 async def test_a_question_drawn_by_a_model_stands_in_its_own_column_and_takes_no_answer() -> None:
     asked = ApprovalAsked("live", "c9", "shell", "Run a command", "rm -rf /", ("shell rm",))
-    async with on_stage(size=(100, 40)) as (app, desk, pilot):
-        desk.chat.publish(*scenes.begun("Do it"), asked)
+    async with on_stage(size=(100, 40)) as (app, services, pilot):
+        services.chat.publish(*scenes.begun("Do it"), asked)
         await until(pilot, lambda: "ponder asks" in screen_text(app))
         real = screen_text(app)
         drawn = "```\n" + "\n".join(line.strip() for line in real.split("\n") if "┃" in line) + "\n```"
     # Its lines are too long for the column, so the copy has more rows than the sheet.
-    async with on_stage(scenes.turn("Do it", drawn), size=(100, 60)) as (app, desk, pilot):
+    async with on_stage(scenes.turn("Do it", drawn), size=(100, 60)) as (app, services, pilot):
         copy = screen_text(app)
         assert "asks, not the model" in copy
         # The real one has an edge no line of the conversation can have: heavy and at the top of the frame.
         assert [line for line in copy.split("\n") if "┏" in line] != [line for line in real.split("\n") if "┏" in line]
         assert not isinstance(app.screen, Approval)
         await pilot.press("ctrl+y", "down", "enter")
-        assert desk.chat.asked == []
+        assert services.chat.asked == []

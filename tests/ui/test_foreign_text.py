@@ -11,7 +11,6 @@ from textual.events import Paste
 from tests.ui import scenes
 from tests.ui.foreign import ESCAPES, MARKUP, obeyed
 from tests.ui.stage import on_stage, screen_text, until
-from tui.commands.context import ExchangeInfo, ToolInfo
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.events import (
     ApprovalAsked,
@@ -22,6 +21,7 @@ from tui.domain.events import (
     TitleChanged,
     TurnFailed,
 )
+from tui.domain.listing import ExchangeInfo, ToolInfo
 from tui.domain.messages import Turn
 from tui.domain.thinking import ModelSpec
 from tui.ui.markdown.document import Document
@@ -34,8 +34,8 @@ FENCE = (
 
 
 async def test_in_every_kind_of_line_of_the_conversation() -> None:
-    async with on_stage(scenes.turn(ALL, FENCE, 1, ALL), scenes.tool_turn(2), size=(120, 60)) as (app, desk, pilot):
-        desk.chat.publish(
+    async with on_stage(scenes.turn(ALL, FENCE, 1, ALL), scenes.tool_turn(2), size=(120, 60)) as (app, services, pilot):
+        services.chat.publish(
             TitleChanged(ALL),
             QueueChanged((ALL,)),
             SaveFailed(ALL),
@@ -44,7 +44,7 @@ async def test_in_every_kind_of_line_of_the_conversation() -> None:
             *scenes.thinking(*ALL),
             *scenes.words(*FENCE),
         )
-        desk.chat.publish(
+        services.chat.publish(
             *scenes.ended(FENCE, ALL, ALL)[:1],
             TurnFailed(Turn(id="live", messages=()), ProviderError(ErrorKind.OTHER, ALL, advice=ALL)),
         )
@@ -62,18 +62,18 @@ async def test_in_every_kind_of_line_of_the_conversation() -> None:
 
 
 async def test_in_every_sheet_and_in_the_sidebar() -> None:
-    async with on_stage(scenes.turn(ALL, FENCE, 1, ALL), size=(130, 50)) as (app, desk, pilot):
-        desk.library.rows = [
-            replace(row, title=ALL, model=ALL, snippet=f"{ALL}\x02{ALL}\x03") for row in desk.library.rows
+    async with on_stage(scenes.turn(ALL, FENCE, 1, ALL), size=(130, 50)) as (app, services, pilot):
+        services.library.rows = [
+            replace(row, title=ALL, model=ALL, snippet=f"{ALL}\x02{ALL}\x03") for row in services.library.rows
         ]
-        desk.models.rows = tuple(
+        services.models.rows = tuple(
             replace(row, spec=ModelSpec(provider="x", model=ALL), provider=ALL, reason=ALL, available=False, note=ALL)
-            for row in desk.models.rows
+            for row in services.models.rows
         )
-        desk.keys.rows = tuple(replace(row, title=ALL, detail=ALL) for row in desk.keys.rows)
-        desk.tools.rows = [ToolInfo(name=ALL, source=ALL, enabled=True, policy=ALL, tokens=1, description=ALL)]
-        desk.drafts.history = [ALL]
-        desk.chat.exchange = ExchangeInfo(
+        services.keys.rows = tuple(replace(row, title=ALL, detail=ALL) for row in services.keys.rows)
+        services.tools.rows = [ToolInfo(name=ALL, source=ALL, enabled=True, policy=ALL, tokens=1, description=ALL)]
+        services.drafts.history = [ALL]
+        services.chat.exchange = ExchangeInfo(
             request={"url": ALL, "headers": {ALL: ALL}, "body": {ALL: ALL}}, events=(ALL,)
         )
         seen = ""
@@ -94,14 +94,14 @@ async def test_in_every_sheet_and_in_the_sidebar() -> None:
 
 
 async def test_in_the_question_whether_a_tool_may_run() -> None:
-    async with on_stage(size=(100, 40)) as (app, desk, pilot):
-        desk.chat.publish(*scenes.begun("Do it"), ApprovalAsked("live", "c1", ALL, ALL, f"{ALL}\n{ALL}", (ALL,)))
+    async with on_stage(size=(100, 40)) as (app, services, pilot):
+        services.chat.publish(*scenes.begun("Do it"), ApprovalAsked("live", "c1", ALL, ALL, f"{ALL}\n{ALL}", (ALL,)))
         await until(pilot, lambda: "ponder asks" in screen_text(app))
         assert obeyed(screen_text(app)) == []
 
 
 async def test_in_what_is_pasted_and_in_the_popup() -> None:
-    async with on_stage(size=(100, 30)) as (app, _desk, pilot):
+    async with on_stage(size=(100, 30)) as (app, _services, pilot):
         app.chat.composer.post_message(Paste(ALL))
         await until(pilot, lambda: bool(app.chat.composer.text))
         assert obeyed(screen_text(app)) == []

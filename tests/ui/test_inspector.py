@@ -11,7 +11,7 @@ import pytest
 from tests.ui import scenes
 from tests.ui.fake_chat import BODY
 from tests.ui.stage import on_stage, screen_text, until
-from tui.commands.context import ExchangeInfo
+from tui.domain.listing import ExchangeInfo
 from tui.ui.dialogs.inspector import as_curl, diff_lines
 from tui.ui.markdown.runs import plain
 from tui.ui.panels.json_view import first_folds, nodes
@@ -54,8 +54,8 @@ async def test_the_last_exchange_and_the_difference_are_pages_of_their_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    async with on_stage(*scenes.CONVERSATION, size=(120, 40)) as (app, desk, pilot):
-        desk.chat.exchange = ExchangeInfo(
+    async with on_stage(*scenes.CONVERSATION, size=(120, 40)) as (app, services, pilot):
+        services.chat.exchange = ExchangeInfo(
             request={"method": "POST", "url": "https://x.example/v1", "body": {**BODY, "max_tokens": 1}},
             events=("message_start", "message_stop"),
             seconds=4.2,

@@ -18,35 +18,35 @@ NO_KEY = ProviderError(ErrorKind.NO_KEY, "There is no key for Anthropic.", advic
 
 
 async def test_a_turn_without_a_key_asks_for_it_and_brings_the_question_back() -> None:
-    async with on_stage(size=(100, 30)) as (app, desk, pilot):
-        desk.chat.publish(*scenes.begun("Why is it dark?"), TurnFailed(ASKED, NO_KEY))
+    async with on_stage(size=(100, 30)) as (app, services, pilot):
+        services.chat.publish(*scenes.begun("Why is it dark?"), TurnFailed(ASKED, NO_KEY))
         await until(pilot, lambda: isinstance(app.screen, KeyDialog) and "Key for anthropic" in screen_text(app))
         await type_in(pilot, "sk-secret")
         await pilot.press("enter")
         await until(pilot, lambda: app.screen is app.chat and "/key anthropic" in screen_text(app))
-        assert desk.keys.saved == [("anthropic", "sk-secret", True)]
+        assert services.keys.saved == [("anthropic", "sk-secret", True)]
         assert app.chat.composer.text == "Why is it dark?"
         await pilot.press("enter")
-        await until(pilot, lambda: ("edit", "live") in [asked[:1] + asked[1][:1] for asked in desk.chat.asked])
+        await until(pilot, lambda: ("edit", "live") in [asked[:1] + asked[1][:1] for asked in services.chat.asked])
 
 
 async def test_a_question_that_failed_does_not_overwrite_what_is_being_written() -> None:
-    async with on_stage(size=(100, 30)) as (app, desk, pilot):
+    async with on_stage(size=(100, 30)) as (app, services, pilot):
         await type_in(pilot, "Meanwhile")
         failed = TurnFailed(ASKED, ProviderError(ErrorKind.OVERLOADED, "Overloaded."))
-        desk.chat.publish(*scenes.begun("Why is it dark?"), failed)
+        services.chat.publish(*scenes.begun("Why is it dark?"), failed)
         await until(pilot, lambda: "Overloaded." in screen_text(app))
         assert app.chat.composer.text == "Meanwhile"
 
 
 async def test_a_key_that_was_set_is_seen_on_the_first_screen_and_in_the_sidebar() -> None:
-    async with on_stage(size=(120, 40)) as (app, desk, pilot):
+    async with on_stage(size=(120, 40)) as (app, services, pilot):
         assert "no key" in screen_text(app)
-        desk.keys.rows = tuple(
+        services.keys.rows = tuple(
             ProviderInfo(provider=row.provider, title=row.title, ready=True, detail="keyring found")
-            for row in desk.keys.rows
+            for row in services.keys.rows
         )
-        desk.models.rows = tuple(replace(row, available=True, reason="") for row in desk.models.rows)
+        services.models.rows = tuple(replace(row, available=True, reason="") for row in services.models.rows)
         await app.shell.run_line("/key openai")
         await type_in(pilot, "sk-secret")
         await pilot.press("enter")

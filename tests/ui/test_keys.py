@@ -7,7 +7,7 @@ from textual.pilot import Pilot
 
 from tests.ui import scenes
 from tests.ui.fake_chat import FakeChat
-from tests.ui.fake_desk import FakeDesk
+from tests.ui.fake_services import FakeServices
 from tests.ui.stage import on_stage, screen_text, until
 from tui.commands.builtin_table import registry
 from tui.commands.keymap import read_keymap
@@ -47,20 +47,20 @@ async def test_a_question_mark_opens_help_only_in_an_empty_composer() -> None:
 async def test_letters_in_the_conversation_act_on_the_turn_under_the_cursor(key: str, asked: object) -> None:
     async with on_stage(scenes.turn("One?", "1.", 1), scenes.turn("Two?", "2.", 2), size=(100, 40)) as (
         app,
-        desk,
+        services,
         pilot,
     ):
         await pilot.press(*["alt+up"] * 4)
         assert screen_text(app)
         await pilot.press(*["alt+up"] * 2, key)
-        await until(pilot, lambda: asked in desk.chat.asked)
+        await until(pilot, lambda: asked in services.chat.asked)
 
 
 async def test_capital_letters_are_keys_of_their_own() -> None:
-    async with on_stage(scenes.turn("One?", "1.", 1), size=(100, 40)) as (app, desk, pilot):
+    async with on_stage(scenes.turn("One?", "1.", 1), size=(100, 40)) as (app, services, pilot):
         await pilot.press("alt+up", "R")
         await until(pilot, lambda: app.chat.composer.text == "/retry ")
-        assert desk.chat.asked == []
+        assert services.chat.asked == []
 
 
 async def test_end_follows_again_and_first_ends_the_line_of_a_draft() -> None:
@@ -85,16 +85,16 @@ async def test_a_click_on_the_line_that_tells_of_new_ones_follows_again() -> Non
 
 
 async def test_the_footer_follows_the_focus_and_is_never_cut() -> None:
-    async with on_stage(*scenes.CONVERSATION, size=(80, 24)) as (app, desk, pilot):
+    async with on_stage(*scenes.CONVERSATION, size=(80, 24)) as (app, services, pilot):
         assert "enter send" in screen_text(app).splitlines()[-1]
         await pilot.press("alt+up")
         await until(pilot, lambda: "space fold" in screen_text(app).splitlines()[-1])
         assert len(screen_text(app).splitlines()[-1]) <= 80
         assert screen_text(app).splitlines()[-1].endswith("esc back")
-        desk.chat.publish(*scenes.begun("Do it"))
+        services.chat.publish(*scenes.begun("Do it"))
         await until(pilot, lambda: screen_text(app).splitlines()[-1].endswith("esc stop"))
         await pilot.press("escape")
-        await until(pilot, lambda: ("cancel", None) in desk.chat.asked)
+        await until(pilot, lambda: ("cancel", None) in services.chat.asked)
         await pilot.resize_terminal(120, 30)
         await pilot.press("ctrl+t")
         await until(pilot, lambda: "* favourite  esc back" in screen_text(app).splitlines()[-1])
@@ -108,8 +108,8 @@ def test_the_footer_has_few_keys(place: CommandScope) -> None:
 
 async def test_what_the_users_file_changes_is_changed() -> None:
     keymap = read_keymap(registry(), '"view.sidebar" = "f3"\n"session.list" = ""\n"block.fold" = "z"')
-    desk = FakeDesk(chat=FakeChat(scenes.CONVERSATION))
-    app = PonderApp(desk, registry(), keymap, CurrentTheme(None, "dusk", {}))
+    services = FakeServices(chat=FakeChat(scenes.CONVERSATION))
+    app = PonderApp(services, registry(), keymap, CurrentTheme(None, "dusk", {}))
     async with app.run_test(size=(120, 30)) as pilot:
         await pilot.press("f3")
         await until(pilot, lambda: not app.chat.sidebar.display)

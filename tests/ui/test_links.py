@@ -45,7 +45,7 @@ def test_anything_else_is_not(address: str) -> None:
 
 async def test_the_second_click_opens_what_the_first_has_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SSH_TTY", "/dev/pts/9")
-    async with on_stage(size=(100, 30)) as (app, _desk, pilot):
+    async with on_stage(size=(100, 30)) as (app, _services, pilot):
         copied: list[str] = []
         monkeypatch.setattr(app.copying, "put", lambda text: copied.append(text) or " through the terminal")
         now = [0.0]

@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 from textual.strip import Strip
 
 from tests.ui import scenes
-from tests.ui.fake_desk import FakeDesk
+from tests.ui.fake_services import FakeServices
 from tests.ui.stage import on_stage, screen_text, until
 from tui.domain.events import AppEvent, MessageCompleted, TurnFinished
 from tui.domain.messages import Turn
@@ -50,9 +50,9 @@ def an_answer(number: int) -> list[AppEvent]:
     return [*begun, *streamed, MessageCompleted(asked, 1, done), TurnFinished(Turn(id=asked, messages=(done,)))]
 
 
-async def answered(app: PonderApp, desk: FakeDesk, pilot: Pilot[int], numbers: range) -> None:
+async def answered(app: PonderApp, services: FakeServices, pilot: Pilot[int], numbers: range) -> None:
     for number in numbers:
-        desk.chat.publish(*an_answer(number))
+        services.chat.publish(*an_answer(number))
         await until(pilot, lambda number=number: f"answer number {number}," in screen_text(app))
 
 
@@ -63,10 +63,10 @@ def counted(*kinds: type) -> dict[str, int]:
 
 
 async def test_lines_in_colours_do_not_pile_up_with_the_conversation() -> None:
-    async with on_stage(size=(100, 30)) as (app, desk, pilot):
-        await answered(app, desk, pilot, range(WARM))
+    async with on_stage(size=(100, 30)) as (app, services, pilot):
+        await answered(app, services, pilot, range(WARM))
         before = counted(Strip, Run)
-        await answered(app, desk, pilot, range(WARM, WARM + MORE))
+        await answered(app, services, pilot, range(WARM, WARM + MORE))
         after = counted(Strip, Run)
         painted = sum(len(section.strips) for section in app.chat.transcript.column.sections)
     assert after["Strip"] < before["Strip"] * 1.1 + 100
@@ -76,14 +76,14 @@ async def test_lines_in_colours_do_not_pile_up_with_the_conversation() -> None:
 
 
 async def test_what_was_painted_is_freed_without_looking_for_garbage() -> None:
-    async with on_stage(size=(100, 30)) as (app, desk, pilot):
+    async with on_stage(size=(100, 30)) as (app, services, pilot):
         divide_without_cycles()
-        await answered(app, desk, pilot, range(5))
+        await answered(app, services, pilot, range(5))
         gc.collect()
         gc.disable()
         try:
             before = counted_now(Strip)
-            await answered(app, desk, pilot, range(5, 5 + MORE))
+            await answered(app, services, pilot, range(5, 5 + MORE))
             held = counted_now(Strip)
             gc.collect()
             assert held - counted_now(Strip) < 300
@@ -97,12 +97,12 @@ def counted_now(kind: type) -> int:
 
 
 async def test_one_long_answer_keeps_few_of_its_lines_in_colours() -> None:
-    async with on_stage(size=(100, 30)) as (app, desk, pilot):
+    async with on_stage(size=(100, 30)) as (app, services, pilot):
         begin, *_ = scenes.words()
-        desk.chat.publish(*scenes.begun(), begin)
+        services.chat.publish(*scenes.begun(), begin)
         for number in range(120):
             text = "\n\n".join(f"Line {number}-{line}." for line in range(10)) + "\n\n"
-            desk.chat.publish(*scenes.words(text)[1:])
+            services.chat.publish(*scenes.words(text)[1:])
             await until(pilot, lambda number=number: f"Line {number}-9." in screen_text(app))
         assert sum(len(section.strips) for section in app.chat.transcript.column.sections) <= MOST_STRIPS
 

@@ -22,15 +22,15 @@ async def test_typing_searches_and_shows_where_it_was_found() -> None:
 
 
 async def test_enter_opens_what_the_bar_is_on() -> None:
-    async with on_stage(*scenes.CONVERSATION, size=(100, 30)) as (app, desk, pilot):
+    async with on_stage(*scenes.CONVERSATION, size=(100, 30)) as (app, services, pilot):
         await pilot.press("ctrl+s")
         await until(pilot, lambda: "3 sessions" in screen_text(app))
         await pilot.press("down", "enter")
-        await until(pilot, lambda: desk.chat.asked == [("open", "s2")])
+        await until(pilot, lambda: services.chat.asked == [("open", "s2")])
 
 
 async def test_letters_act_once_the_list_has_the_focus_and_deleting_is_taken_back() -> None:
-    async with on_stage(*scenes.CONVERSATION, size=(100, 30)) as (app, desk, pilot):
+    async with on_stage(*scenes.CONVERSATION, size=(100, 30)) as (app, services, pilot):
         await pilot.press("ctrl+s")
         await until(pilot, lambda: "3 sessions" in screen_text(app))
         await pilot.press("tab", "down", "d")
@@ -39,25 +39,25 @@ async def test_letters_act_once_the_list_has_the_focus_and_deleting_is_taken_bac
         await until(pilot, lambda: "3 sessions" in screen_text(app))
         await pilot.press("space")
         await until(pilot, lambda: "pinned" in screen_text(app))
-        assert desk.library.done == [("delete", "s2"), ("undelete", "s2"), ("pin", "s2", "True")]
+        assert services.library.done == [("delete", "s2"), ("undelete", "s2"), ("pin", "s2", "True")]
 
 
 async def test_exporting_asks_for_form_and_extent_and_writes_into_the_working_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    async with on_stage(*scenes.CONVERSATION, size=(80, 24)) as (app, desk, pilot):
+    async with on_stage(*scenes.CONVERSATION, size=(80, 24)) as (app, services, pilot):
         await pilot.press("ctrl+s")
         await until(pilot, lambda: "3 sessions" in screen_text(app))
         await pilot.press("tab", "down", "e")
         await until(pilot, lambda: "a web page" in screen_text(app))
         await pilot.press("down", "down", "down", "down", "enter")
         await until(pilot, lambda: (tmp_path / "ponder-s2.html").exists())
-        assert desk.library.done == [("export", "s2", "html", "thinking")]
+        assert services.library.done == [("export", "s2", "html", "thinking")]
 
 
 async def test_renaming_happens_in_the_search_line() -> None:
-    async with on_stage(*scenes.CONVERSATION, size=(100, 30)) as (app, desk, pilot):
+    async with on_stage(*scenes.CONVERSATION, size=(100, 30)) as (app, services, pilot):
         await pilot.press("ctrl+s")
         await until(pilot, lambda: "3 sessions" in screen_text(app))
         await pilot.press("tab", "r")
@@ -65,7 +65,7 @@ async def test_renaming_happens_in_the_search_line() -> None:
         await pilot.press("ctrl+a", "ctrl+k")
         await type_in(pilot, "Alone?")
         await pilot.press("enter")
-        await until(pilot, lambda: desk.library.done == [("rename", "s1", "Alone?")])
+        await until(pilot, lambda: services.library.done == [("rename", "s1", "Alone?")])
         await until(pilot, lambda: "● Alone?" in screen_text(app))
 
 
@@ -73,11 +73,11 @@ async def test_renaming_happens_in_the_search_line() -> None:
     ("key", "asked"), [("n", [("new", None)]), ("f", [("open", "s2"), ("fork", "t1"), ("open", "s9")])]
 )
 async def test_new_and_fork_leave_the_list(key: str, asked: list[tuple[str, object]]) -> None:
-    async with on_stage(scenes.CONVERSATION[0], size=(100, 30)) as (app, desk, pilot):
+    async with on_stage(scenes.CONVERSATION[0], size=(100, 30)) as (app, services, pilot):
         await pilot.press("ctrl+s")
         await until(pilot, lambda: "3 sessions" in screen_text(app))
         await pilot.press("tab", "down", key)
-        await until(pilot, lambda: desk.chat.asked == asked)
+        await until(pilot, lambda: services.chat.asked == asked)
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_hits_stand_out_and_what_marks_them_is_not_seen() -> None:
 
 
 def test_a_row_says_what_is_unknown() -> None:
-    from tests.ui.fake_desk import FakeLibrary
+    from tests.ui.fake_services import FakeLibrary
 
     row = replace(FakeLibrary(0.0).rows[2], pinned=True)
     assert session_row(row, 60, 0.0, current=False).content.plain.splitlines()[1].split(" · ") == [

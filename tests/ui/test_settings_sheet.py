@@ -8,40 +8,40 @@ from tui.ui.app import PonderApp
 
 
 async def test_a_setting_is_found_changed_in_place_and_taken_back() -> None:
-    async with on_stage(size=(120, 30)) as (app, desk, pilot):
+    async with on_stage(size=(120, 30)) as (app, services, pilot):
         await app.shell.run_line("/settings")
         await type_in(pilot, "strip")
         await until(pilot, lambda: "Which finished turns lose their thinking" in screen_text(app))
         await pilot.press("enter", "tab", "enter")
-        await until(pilot, lambda: desk.settings.layers().value("reasoning.stripFromContext") == "allButLast")
+        await until(pilot, lambda: services.settings.layers().value("reasoning.stripFromContext") == "allButLast")
         await until(pilot, lambda: "session" in screen_text(app))
         await pilot.press("ctrl+u")
-        await until(pilot, lambda: desk.settings.layers().value("reasoning.stripFromContext") == "none")
+        await until(pilot, lambda: services.settings.layers().value("reasoning.stripFromContext") == "none")
 
 
 async def test_settings_are_changed_with_arrows_and_space_and_saved_or_not() -> None:
-    async with on_stage(size=(120, 40)) as (app, desk, pilot):
+    async with on_stage(size=(120, 40)) as (app, services, pilot):
         await app.shell.run_line("/settings ")
         await until(pilot, lambda: "Appearance" in screen_text(app) or "Thinking" in screen_text(app))
         await type_in(pilot, "when an answer ends")
         await until(pilot, lambda: "1 of 37" in screen_text(app))
         await pilot.press("tab", "right")
-        await until(pilot, lambda: desk.settings.layers().value("ui.bell") == "notify")
+        await until(pilot, lambda: services.settings.layers().value("ui.bell") == "notify")
         await pilot.press("left", "left")
-        await until(pilot, lambda: desk.settings.layers().value("ui.bell") == "off")
+        await until(pilot, lambda: services.settings.layers().value("ui.bell") == "off")
         await pilot.press("s")
-        await until(pilot, lambda: desk.settings.layers().provenance("ui.bell").layer is Layer.SAVED)
+        await until(pilot, lambda: services.settings.layers().provenance("ui.bell").layer is Layer.SAVED)
         await until(pilot, lambda: "saved" in line_with(app, "ui.bell"))
         await pilot.press("s")
-        await until(pilot, lambda: desk.settings.layers().provenance("ui.bell").layer is Layer.SESSION)
+        await until(pilot, lambda: services.settings.layers().provenance("ui.bell").layer is Layer.SESSION)
 
 
 async def test_booleans_switch_with_space_where_a_group_has_a_human_title() -> None:
-    async with on_stage(size=(120, 40)) as (app, desk, pilot):
+    async with on_stage(size=(120, 40)) as (app, services, pilot):
         await app.shell.run_line("/settings")
         await until(pilot, lambda: "  Thinking" in screen_text(app))
         await pilot.press("down", "down", "space")
-        await until(pilot, lambda: desk.settings.layers().value("reasoning.enabled") is False)
+        await until(pilot, lambda: services.settings.layers().value("reasoning.enabled") is False)
         assert line_with(app, "reasoning.enabled").split()[1:4] == ["Enabled", "○", "false"]
         await type_in(pilot, "theme")
         await until(pilot, lambda: "■■■■■■" in line_with(app, "ui.theme"))
@@ -52,7 +52,7 @@ def line_with(app: PonderApp, words: str) -> str:
 
 
 async def test_a_wrong_value_is_told_and_the_field_stays() -> None:
-    async with on_stage(size=(120, 30)) as (app, _desk, pilot):
+    async with on_stage(size=(120, 30)) as (app, _services, pilot):
         await app.shell.run_line("/set context.compressAt")
         await pilot.pause()
         await pilot.press("enter", "ctrl+a", "ctrl+k")
@@ -65,9 +65,9 @@ async def test_a_wrong_value_is_told_and_the_field_stays() -> None:
 
 
 async def test_quick_presses_are_all_counted() -> None:
-    async with on_stage(size=(120, 40)) as (app, desk, pilot):
+    async with on_stage(size=(120, 40)) as (app, services, pilot):
         await app.shell.run_line("/settings")
         await type_in(pilot, "stripFrom")
         await until(pilot, lambda: "1 of 37" in screen_text(app))
         await pilot.press("tab", *["right"] * 5)
-        await until(pilot, lambda: desk.settings.layers().value("reasoning.stripFromContext") == "all")
+        await until(pilot, lambda: services.settings.layers().value("reasoning.stripFromContext") == "all")

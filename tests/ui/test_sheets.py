@@ -76,7 +76,7 @@ async def test_help_begins_with_what_has_the_focus_and_is_searched_by_typing() -
 
 
 async def test_a_key_is_masked_used_and_kept_only_if_wished() -> None:
-    async with on_stage(size=(80, 24)) as (app, desk, pilot):
+    async with on_stage(size=(80, 24)) as (app, services, pilot):
         await app.shell.run_line("/key openai")
         await until(pilot, lambda: "OPENAI_API_KEY" in screen_text(app))
         assert "[x] keep it" in screen_text(app)
@@ -86,11 +86,11 @@ async def test_a_key_is_masked_used_and_kept_only_if_wished() -> None:
         assert "secret" not in screen_text(app)
         await pilot.press("enter")
         await until(pilot, lambda: app.screen is app.chat)
-        assert desk.keys.saved == [("openai", "sk-secret", False)]
+        assert services.keys.saved == [("openai", "sk-secret", False)]
 
 
 async def test_a_tool_is_switched_off_and_on() -> None:
-    async with on_stage(size=(80, 24)) as (app, _desk, pilot):
+    async with on_stage(size=(80, 24)) as (app, _services, pilot):
         await app.shell.run_line("/tools")
         await until(pilot, lambda: "[x] shell" in screen_text(app))
         assert "[ ] search" in screen_text(app)
@@ -140,7 +140,7 @@ async def test_nothing_found_is_said() -> None:
 
 
 async def test_two_answers_stand_side_by_side_with_their_figures() -> None:
-    async with on_stage(*scenes.CONVERSATION, size=(150, 40)) as (app, _desk, pilot):
+    async with on_stage(*scenes.CONVERSATION, size=(150, 40)) as (app, _services, pilot):
         await app.shell.run_line("/replay openai/gpt-6-sol/high")
         await until(pilot, lambda: "About ten." in screen_text(app))
         said = screen_text(app)
@@ -184,21 +184,21 @@ ASKED = ApprovalAsked(
     ],
 )
 async def test_a_tool_call_is_answered_by_keys(keys: tuple[str, ...], answer: str) -> None:
-    async with on_stage(size=(100, 40)) as (app, desk, pilot):
-        desk.chat.publish(*scenes.begun("Do it"), ASKED)
+    async with on_stage(size=(100, 40)) as (app, services, pilot):
+        services.chat.publish(*scenes.begun("Do it"), ASKED)
         await until(pilot, lambda: "ponder asks" in screen_text(app))
         screen = app.screen
         assert isinstance(screen, Approval)
         screen._since -= DEAF_S
         await pilot.press(*keys)
         await until(pilot, lambda: app.screen is app.chat)
-        assert desk.chat.asked == [("approval", ("c9", answer))]
+        assert services.chat.asked == [("approval", ("c9", answer))]
 
 
 async def test_the_answers_are_in_sight_however_long_the_question_is() -> None:
-    async with on_stage(size=(80, 24)) as (app, desk, pilot):
+    async with on_stage(size=(80, 24)) as (app, services, pilot):
         detail = "\n".join(f"+line {number}" for number in range(200))
-        desk.chat.publish(*scenes.begun("Do it"), replace(ASKED, detail=f"--- a\n+++ b\n@@ -1 +1 @@\n{detail}"))
+        services.chat.publish(*scenes.begun("Do it"), replace(ASKED, detail=f"--- a\n+++ b\n@@ -1 +1 @@\n{detail}"))
         await until(pilot, lambda: "ponder asks" in screen_text(app))
         assert "No, and tell the model why…" in screen_text(app)
         screen = app.screen
@@ -209,21 +209,21 @@ async def test_the_answers_are_in_sight_however_long_the_question_is() -> None:
 
 
 async def test_keys_typed_before_the_question_was_seen_answer_nothing() -> None:
-    async with on_stage(size=(100, 40)) as (app, desk, pilot):
-        desk.chat.publish(*scenes.begun("Do it"), ASKED)
+    async with on_stage(size=(100, 40)) as (app, services, pilot):
+        services.chat.publish(*scenes.begun("Do it"), ASKED)
         await until(pilot, lambda: "ponder asks" in screen_text(app))
         screen = app.screen
         assert isinstance(screen, Approval)
         screen._since += 60
         await pilot.press("ctrl+y", "down", "enter", "escape")
-        assert desk.chat.asked == []
+        assert services.chat.asked == []
         assert "+L = 10_000" in screen_text(app)
 
 
 async def test_prose_typed_into_a_question_answers_nothing_and_goes_on_in_the_draft() -> None:
-    async with on_stage(size=(100, 40)) as (app, desk, pilot):
+    async with on_stage(size=(100, 40)) as (app, services, pilot):
         await type_in(pilot, "please sa")
-        desk.chat.publish(*scenes.begun("Do it"), ASKED)
+        services.chat.publish(*scenes.begun("Do it"), ASKED)
         await until(pilot, lambda: "ponder asks" in screen_text(app))
         screen = app.screen
         assert isinstance(screen, Approval)
@@ -235,27 +235,27 @@ async def test_prose_typed_into_a_question_answers_nothing_and_goes_on_in_the_dr
         await pilot.press("enter")
         app.post_message(events.Paste(" always"))
         await until(pilot, lambda: app.chat.composer.text == "please say yes always")
-        assert desk.chat.asked == []
+        assert services.chat.asked == []
         assert app.screen is screen
 
 
 async def test_the_question_goes_away_when_it_is_settled_elsewhere() -> None:
-    async with on_stage(size=(100, 40)) as (app, desk, pilot):
-        desk.chat.publish(*scenes.begun("Do it"), ASKED)
+    async with on_stage(size=(100, 40)) as (app, services, pilot):
+        services.chat.publish(*scenes.begun("Do it"), ASKED)
         await until(pilot, lambda: isinstance(app.screen, Approval))
-        desk.chat.publish(ApprovalSettled("live", "c9", False))
+        services.chat.publish(ApprovalSettled("live", "c9", False))
         await until(pilot, lambda: app.screen is app.chat)
-        assert desk.chat.asked == []
+        assert services.chat.asked == []
 
 
 async def test_a_question_that_waits_when_a_session_is_opened_is_asked() -> None:
     from tests.ui.fake_chat import FakeChat
-    from tests.ui.fake_desk import FakeDesk
+    from tests.ui.fake_services import FakeServices
     from tests.ui.stage import make_app
 
-    desk = FakeDesk(chat=FakeChat())
-    desk.chat.publish(*scenes.begun("Do it"), ASKED)
-    app = make_app(desk)
+    services = FakeServices(chat=FakeChat())
+    services.chat.publish(*scenes.begun("Do it"), ASKED)
+    app = make_app(services)
     async with app.run_test(size=(100, 40)) as pilot:
         await until(pilot, lambda: isinstance(app.screen, Approval))
 
@@ -270,8 +270,8 @@ async def test_a_page_of_markdown_scrolls(tmp_path: Path) -> None:
 async def test_questions_that_come_together_are_asked_one_after_the_other() -> None:
     names = ("first", "second", "third", "fourth")
     asks = [replace(ASKED, call_id=name, summary=f"The {name} question") for name in names]
-    async with on_stage(size=(100, 40)) as (app, desk, pilot):
-        desk.chat.publish(*scenes.begun("Do it"), *asks)
+    async with on_stage(size=(100, 40)) as (app, services, pilot):
+        services.chat.publish(*scenes.begun("Do it"), *asks)
         await until(pilot, lambda: "The first question" in screen_text(app) and "3 more" in screen_text(app))
         screen = app.screen
         assert isinstance(screen, Approval)
@@ -281,61 +281,61 @@ async def test_questions_that_come_together_are_asked_one_after_the_other() -> N
         await until(pilot, lambda: "The second question" in screen_text(app))
         screen._since += 60
         await pilot.press("ctrl+y", "enter", "escape")
-        desk.chat.publish(ApprovalSettled("live", "third", True))
+        services.chat.publish(ApprovalSettled("live", "third", True))
         screen._since -= 60 + DEAF_S
         await pilot.press("escape")
         await until(pilot, lambda: "The fourth question" in screen_text(app))
-        desk.chat.publish(ApprovalSettled("live", "fourth", True))
+        services.chat.publish(ApprovalSettled("live", "fourth", True))
         await until(pilot, lambda: app.screen is app.chat)
-        assert desk.chat.asked == [("approval", ("first", "once")), ("approval", ("second", "no"))]
+        assert services.chat.asked == [("approval", ("first", "once")), ("approval", ("second", "no"))]
 
 
 async def test_questions_come_in_the_order_of_the_calls_whichever_is_ready_first() -> None:
     names = ("first", "second", "third")
     started = [ToolStarted("live", name, "edit_file", "{}") for name in names]
     first, second, third = (replace(ASKED, call_id=name, summary=f"The {name} question") for name in names)
-    async with on_stage(size=(100, 40)) as (app, desk, pilot):
-        desk.chat.publish(*scenes.begun("Do it"), *started, third, second)
+    async with on_stage(size=(100, 40)) as (app, services, pilot):
+        services.chat.publish(*scenes.begun("Do it"), *started, third, second)
         await until(pilot, lambda: "The second question" in screen_text(app) and "1 more" in screen_text(app))
         screen = app.screen
         assert isinstance(screen, Approval)
         screen._since += 60
-        desk.chat.publish(first)
+        services.chat.publish(first)
         await until(pilot, lambda: "The first question" in screen_text(app) and "2 more" in screen_text(app))
 
 
 async def test_a_question_that_can_be_answered_stays_when_an_earlier_call_asks() -> None:
     first, second = (replace(ASKED, call_id=name, summary=f"The {name} question") for name in ("first", "second"))
     started = [ToolStarted("live", name, "edit_file", "{}") for name in ("first", "second")]
-    async with on_stage(size=(100, 40)) as (app, desk, pilot):
-        desk.chat.publish(*scenes.begun("Do it"), *started, second)
+    async with on_stage(size=(100, 40)) as (app, services, pilot):
+        services.chat.publish(*scenes.begun("Do it"), *started, second)
         await until(pilot, lambda: "The second question" in screen_text(app))
         screen = app.screen
         assert isinstance(screen, Approval)
         screen._since -= 60
-        desk.chat.publish(first)
+        services.chat.publish(first)
         await until(pilot, lambda: "1 more" in screen_text(app))
         assert "The second question" in screen_text(app)
 
 
 async def test_a_call_that_asks_again_in_the_same_words_is_asked_again() -> None:
-    async with on_stage(size=(100, 40)) as (app, desk, pilot):
-        desk.chat.publish(*scenes.begun("Do it"))
+    async with on_stage(size=(100, 40)) as (app, services, pilot):
+        services.chat.publish(*scenes.begun("Do it"))
         for count in (1, 2):
-            desk.chat.publish(replace(ASKED))
+            services.chat.publish(replace(ASKED))
             await until(pilot, lambda: "ponder asks" in screen_text(app))
             screen = app.screen
             assert isinstance(screen, Approval)
             screen._since -= DEAF_S
             await pilot.press("ctrl+y")
             await until(pilot, lambda: app.screen is app.chat)
-            assert desk.chat.asked == [("approval", ("c9", "once"))] * count
+            assert services.chat.asked == [("approval", ("c9", "once"))] * count
 
 
 async def test_a_question_fits_a_terminal_that_becomes_smaller_and_larger_while_it_stands() -> None:
-    async with on_stage(size=(120, 50)) as (app, desk, pilot):
+    async with on_stage(size=(120, 50)) as (app, services, pilot):
         detail = "\n".join(f"+line {number}" for number in range(200))
-        desk.chat.publish(*scenes.begun("Do it"), replace(ASKED, detail=f"--- a\n+++ b\n@@ -1 +1 @@\n{detail}"))
+        services.chat.publish(*scenes.begun("Do it"), replace(ASKED, detail=f"--- a\n+++ b\n@@ -1 +1 @@\n{detail}"))
         await until(pilot, lambda: "+line 20" in screen_text(app))
         await pilot.resize_terminal(80, 24)
         await until(pilot, lambda: "+line 20" not in screen_text(app) and "No, and tell the model" in screen_text(app))

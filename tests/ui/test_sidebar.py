@@ -41,38 +41,38 @@ async def test_the_picker_marks_the_model_in_use_groups_the_rest_and_tells_why_s
 
 
 async def test_typing_filters_enter_takes_and_goes_on_to_thinking_then_back_to_writing() -> None:
-    async with on_stage(*scenes.CONVERSATION, size=(120, 40)) as (app, desk, pilot):
+    async with on_stage(*scenes.CONVERSATION, size=(120, 40)) as (app, services, pilot):
         await pilot.press("ctrl+t")
         await type_in(pilot, "gem25")
         await pilot.press("enter")
-        await until(pilot, lambda: bool(desk.models.chosen))
-        assert desk.models.chosen == ["google/gemini-2.5-pro"]
+        await until(pilot, lambda: bool(services.models.chosen))
+        assert services.models.chosen == ["google/gemini-2.5-pro"]
         await until(pilot, lambda: isinstance(app.focused, ThinkingPicker))
         await until(pilot, lambda: "none" not in screen_text(app))
         await pilot.press("left", "enter")
-        await until(pilot, lambda: len(desk.models.chosen) == 2)
-        assert desk.models.chosen[1] == "med"
+        await until(pilot, lambda: len(services.models.chosen) == 2)
+        assert services.models.chosen[1] == "med"
         await until(pilot, lambda: app.focused is app.chat.composer)
         await until(pilot, lambda: "gemini-2.5-pro/med" in screen_text(app))
 
 
 async def test_a_model_without_a_key_asks_for_the_key_and_is_taken_when_it_has_one() -> None:
-    async with on_stage(size=(120, 40)) as (app, desk, pilot):
+    async with on_stage(size=(120, 40)) as (app, services, pilot):
         await pilot.press("ctrl+t")
         await type_in(pilot, "sol")
         await pilot.press("enter")
         await until(pilot, lambda: "Key for openai" in screen_text(app))
         await type_in(pilot, "sk-1")
         await pilot.press("enter")
-        await until(pilot, lambda: desk.models.chosen == ["openai/gpt-6-sol"])
-        assert desk.keys.saved == [("openai", "sk-1", True)]
+        await until(pilot, lambda: services.models.chosen == ["openai/gpt-6-sol"])
+        assert services.keys.saved == [("openai", "sk-1", True)]
 
 
 async def test_only_levels_the_model_takes_stand_there_with_what_is_sent() -> None:
-    async with on_stage(*scenes.CONVERSATION, size=(120, 40)) as (app, desk, pilot):
+    async with on_stage(*scenes.CONVERSATION, size=(120, 40)) as (app, services, pilot):
         assert "none  low  med ‹high›" in screen_text(app)
         assert "→ effort high" in screen_text(app)
-        desk.chat.publish(
+        services.chat.publish(
             ModelChanged(replace(scenes.OPUS, provider="google", model="gemini-2.5-pro"), scenes.PLAN, "")
         )
         await until(pilot, lambda: "low  med ‹high›" in screen_text(app) and "none" not in screen_text(app))
@@ -80,12 +80,12 @@ async def test_only_levels_the_model_takes_stand_there_with_what_is_sent() -> No
 
 
 async def test_a_number_is_a_budget() -> None:
-    async with on_stage(*scenes.CONVERSATION, size=(120, 40)) as (app, desk, pilot):
+    async with on_stage(*scenes.CONVERSATION, size=(120, 40)) as (app, services, pilot):
         await app.shell.run_line("/thinking")
         await type_in(pilot, "16k")
         assert "budget 16k" in screen_text(app)
         await pilot.press("enter")
-        await until(pilot, lambda: desk.models.chosen == ["16000"])
+        await until(pilot, lambda: services.models.chosen == ["16000"])
         await until(pilot, lambda: "‹16,000›" in screen_text(app))
 
 
@@ -100,17 +100,17 @@ async def test_the_bar_is_seen_only_while_one_is_at_the_levels() -> None:
 
 
 async def test_what_is_half_typed_is_forgotten_on_escape_and_a_second_escape_leaves() -> None:
-    async with on_stage(*scenes.CONVERSATION, size=(120, 40)) as (app, desk, pilot):
+    async with on_stage(*scenes.CONVERSATION, size=(120, 40)) as (app, services, pilot):
         await app.shell.run_line("/thinking")
         await pilot.press("9", "escape")
         assert "budget 9" not in screen_text(app)
         await pilot.press("escape")
         assert app.focused is app.chat.composer
-        assert desk.models.chosen == []
+        assert services.models.chosen == []
 
 
 async def test_a_star_marks_a_favourite_and_takes_the_mark_away() -> None:
-    async with on_stage(size=(120, 40)) as (app, _desk, pilot):
+    async with on_stage(size=(120, 40)) as (app, _services, pilot):
         await pilot.press("ctrl+t")
         await type_in(pilot, "haiku")
         await pilot.press("asterisk")
@@ -120,30 +120,30 @@ async def test_a_star_marks_a_favourite_and_takes_the_mark_away() -> None:
 
 
 async def test_the_mouse_takes_models_and_levels_too() -> None:
-    async with on_stage(size=(120, 40)) as (_app, desk, pilot):
+    async with on_stage(size=(120, 40)) as (_app, services, pilot):
         await pilot.click(RowList, offset=(4, 3))
-        await until(pilot, lambda: desk.models.chosen == ["deepseek/deepseek-v4-pro"])
+        await until(pilot, lambda: services.models.chosen == ["deepseek/deepseek-v4-pro"])
         await pilot.click(ThinkingPicker, offset=(7, 0))
-        await until(pilot, lambda: desk.models.chosen[1:] == ["low"])
+        await until(pilot, lambda: services.models.chosen[1:] == ["low"])
 
 
 async def test_without_room_the_same_panels_open_as_a_sheet() -> None:
-    async with on_stage(*scenes.CONVERSATION, size=(80, 24)) as (app, desk, pilot):
+    async with on_stage(*scenes.CONVERSATION, size=(80, 24)) as (app, services, pilot):
         assert "MODEL" not in screen_text(app)
         await pilot.press("ctrl+t")
         await until(pilot, lambda: "Model and thinking" in screen_text(app))
         await type_in(pilot, "flash")
         await pilot.press("enter")
-        await until(pilot, lambda: desk.models.chosen == ["google/gemini-3.8-flash"])
+        await until(pilot, lambda: services.models.chosen == ["google/gemini-3.8-flash"])
         await until(pilot, lambda: "● gemini-3.8-flash" in screen_text(app))
         await pilot.press("left", "enter")
         await until(pilot, lambda: app.screen is app.chat)
-        assert desk.models.chosen[1] == "med"
+        assert services.models.chosen[1] == "med"
 
 
 async def test_the_meter_follows_events_and_the_draft() -> None:
-    async with on_stage(*scenes.CONVERSATION, size=(120, 40)) as (app, desk, pilot):
-        desk.chat.publish(MeterChanged(replace(scenes.METER, effective=101_000, certainty=Certainty.REPORTED)))
+    async with on_stage(*scenes.CONVERSATION, size=(120, 40)) as (app, services, pilot):
+        services.chat.publish(MeterChanged(replace(scenes.METER, effective=101_000, certainty=Certainty.REPORTED)))
         await until(pilot, lambda: "101k sent of 200k" in screen_text(app))
         assert "CONTEXT   reported" in screen_text(app)
         await type_in(pilot, "four more words to weigh here")
@@ -151,9 +151,9 @@ async def test_the_meter_follows_events_and_the_draft() -> None:
 
 
 async def test_nothing_is_drawn_again_when_nothing_changed() -> None:
-    async with on_stage(*scenes.CONVERSATION, size=(120, 40)) as (app, desk, _pilot):
+    async with on_stage(*scenes.CONVERSATION, size=(120, 40)) as (app, services, _pilot):
         drawn: list[object] = []
-        view = desk.chat.state.view(0)
+        view = services.chat.state.view(0)
         app.chat.sidebar.show(view)
         for panel in app.chat.sidebar.query("Static"):
             panel.update = drawn.append  # type: ignore[method-assign]  # counts what is drawn
@@ -230,6 +230,6 @@ def test_unknown_prices_are_said_and_known_ones_summed() -> None:
 
 
 async def test_levels_step_with_a_key_from_the_composer() -> None:
-    async with on_stage(size=(120, 40)) as (_, desk, pilot):
+    async with on_stage(size=(120, 40)) as (_, services, pilot):
         await pilot.press("shift+tab")
-        await until(pilot, lambda: desk.models.chosen == [ThinkingLevel.NONE.value])
+        await until(pilot, lambda: services.models.chosen == [ThinkingLevel.NONE.value])

@@ -8,7 +8,7 @@ import pytest
 
 from tests.ui import scenes
 from tests.ui.fake_chat import FakeChat
-from tests.ui.fake_desk import FakeDesk
+from tests.ui.fake_services import FakeServices
 from tests.ui.stage import on_stage, screen_text, until
 from tui.commands.builtin_table import registry
 from tui.commands.keymap import default_keymap
@@ -67,8 +67,8 @@ async def test_they_are_worn_one_after_the_other() -> None:
 async def test_a_theme_that_is_none_is_one_notice_and_the_others_work(tmp_path: Path) -> None:
     (tmp_path / "bad.toml").write_text('name = "bad"\nprimary = "[bold]red"\n')
     (tmp_path / "mine.toml").write_text('name = "mine"\nprimary = "#336699"\nbackground = "#000000"\n')
-    desk = FakeDesk(chat=FakeChat(scenes.CONVERSATION))
-    app = PonderApp(desk, registry(), default_keymap(registry()), CurrentTheme(tmp_path, "mine", {}))
+    services = FakeServices(chat=FakeChat(scenes.CONVERSATION))
+    app = PonderApp(services, registry(), default_keymap(registry()), CurrentTheme(tmp_path, "mine", {}))
     async with app.run_test(size=(110, 30), notifications=True) as pilot:
         await until(pilot, lambda: "`primary` is not a colour" in screen_text(app))
         assert screen_text(app).count("is not a colour") == 1
@@ -78,7 +78,7 @@ async def test_a_theme_that_is_none_is_one_notice_and_the_others_work(tmp_path: 
 async def test_a_theme_is_read_again_while_it_is_edited(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text('name = "mine"\nprimary = "#336699"\nbackground = "#000000"\n')
-    app = PonderApp(FakeDesk(), registry(), default_keymap(registry()), CurrentTheme(tmp_path, "mine", {}))
+    app = PonderApp(FakeServices(), registry(), default_keymap(registry()), CurrentTheme(tmp_path, "mine", {}))
     async with app.run_test(size=(80, 24)) as pilot:
         path.write_text('name = "mine"\nprimary = "#336699"\nbackground = "#123456"\n')
         await app.theming._look(app)

@@ -44,45 +44,45 @@ async def shows(pilot: Pilot[int], app: PonderApp, words: str) -> None:
 
 
 async def test_live_thinking_is_open_shows_its_tail_and_folds_at_the_first_word_of_the_answer() -> None:
-    async with on_stage(size=(80, 24)) as (app, desk, pilot):
-        desk.chat.publish(*scenes.begun(), *scenes.thinking(LONG))
+    async with on_stage(size=(80, 24)) as (app, services, pilot):
+        services.chat.publish(*scenes.begun(), *scenes.thinking(LONG))
         await shows(pilot, app, "Thought number 29.")
         assert "▾ Thinking…" in seen(app)
         assert "Thought number 3." not in seen(app)
-        desk.chat.publish(*scenes.words("The answer."))
+        services.chat.publish(*scenes.words("The answer."))
         await shows(pilot, app, "The answer.")
         assert "▸ Thought" in seen(app)
         assert "Thought number 29." not in seen(app)
 
 
 async def test_thinking_the_user_touched_stays_as_it_is() -> None:
-    async with on_stage(size=(80, 30)) as (app, desk, pilot):
-        desk.chat.publish(*scenes.begun(), *scenes.thinking(LONG))
+    async with on_stage(size=(80, 30)) as (app, services, pilot):
+        services.chat.publish(*scenes.begun(), *scenes.thinking(LONG))
         await shows(pilot, app, "Thought number 29.")
         await pilot.press("alt+up", "space")
         assert thinking_block(app).shown is Fold.FULL
-        desk.chat.publish(*scenes.words("The answer."))
+        services.chat.publish(*scenes.words("The answer."))
         await pilot.pause(0.1)
         assert thinking_block(app).shown is Fold.FULL
 
 
 async def test_the_bill_stands_below_a_finished_answer_and_the_status_is_quiet_again() -> None:
-    async with on_stage(size=(80, 24)) as (app, desk, pilot):
-        desk.chat.publish(*scenes.begun(), *scenes.words("Because.", index=0))
+    async with on_stage(size=(80, 24)) as (app, services, pilot):
+        services.chat.publish(*scenes.begun(), *scenes.words("Because.", index=0))
         await shows(pilot, app, "Because.")
         assert "writing" in seen(app) or "answering" in seen(app)
-        desk.chat.publish(*scenes.ended("Because."))
+        services.chat.publish(*scenes.ended("Because."))
         await shows(pilot, app, "in 8.2k (6.1k cached) · out 14.3k · 44 s · $0.36")
         assert "answering" not in seen(app)
 
 
 async def test_an_answer_that_just_came_is_known_by_its_message_so_that_commands_find_its_turn() -> None:
-    async with on_stage(size=(80, 24)) as (app, desk, pilot):
-        desk.chat.publish(*scenes.begun(), *scenes.words("Because.", index=0), *scenes.ended("Because."))
+    async with on_stage(size=(80, 24)) as (app, services, pilot):
+        services.chat.publish(*scenes.begun(), *scenes.words("Because.", index=0), *scenes.ended("Because."))
         await shows(pilot, app, "Because.")
         sections = app.chat.transcript.column.sections
         await until(pilot, lambda: not app.chat.is_busy())
-        kept = [message.id for turn in desk.chat.state.view(0).turns for message in turn.messages]
+        kept = [message.id for turn in services.chat.state.view(0).turns for message in turn.messages]
         assert [section.key for section in sections] == kept
 
 
@@ -100,9 +100,9 @@ async def test_hidden_thinking_shows_that_it_was_and_what_it_cost() -> None:
 
 
 async def test_an_error_stands_below_what_failed_with_the_way_out() -> None:
-    async with on_stage(size=(80, 24)) as (app, desk, pilot):
+    async with on_stage(size=(80, 24)) as (app, services, pilot):
         error = ProviderError(ErrorKind.AUTH, "Anthropic says: invalid x-api-key", advice="/key anthropic")
-        desk.chat.publish(*scenes.begun("Why?"), TurnFailed(Turn(id="live", messages=()), error))
+        services.chat.publish(*scenes.begun("Why?"), TurnFailed(Turn(id="live", messages=()), error))
         await shows(pilot, app, "✗ Anthropic says: invalid x-api-key")
         lines = [line.strip() for line in seen(app).splitlines()]
         place = lines.index("✗ Anthropic says: invalid x-api-key")
@@ -111,73 +111,73 @@ async def test_an_error_stands_below_what_failed_with_the_way_out() -> None:
 
 
 async def test_an_attempt_that_is_void_leaves_the_screen_and_the_next_takes_its_place() -> None:
-    async with on_stage(size=(80, 24), values={"ui.motion": True}) as (app, desk, pilot):
+    async with on_stage(size=(80, 24), values={"ui.motion": True}) as (app, services, pilot):
         error = ProviderError(ErrorKind.OVERLOADED, "overloaded")
-        desk.chat.publish(*scenes.begun(), *scenes.words("Half an ans", index=0))
+        services.chat.publish(*scenes.begun(), *scenes.words("Half an ans", index=0))
         await shows(pilot, app, "Half an ans")
-        desk.chat.publish(AttemptReset("live", 1, 1, error), RetryScheduled("live", 8.0, 2, error))
+        services.chat.publish(AttemptReset("live", 1, 1, error), RetryScheduled("live", 8.0, 2, error))
         await shows(pilot, app, "retry in")
         assert "Half an ans" not in seen(app)
-        desk.chat.publish(RequestStarted("live", 1, 2, scenes.OPUS, scenes.PLAN), *scenes.words("Whole.", index=0))
+        services.chat.publish(RequestStarted("live", 1, 2, scenes.OPUS, scenes.PLAN), *scenes.words("Whole.", index=0))
         await shows(pilot, app, "Whole.")
 
 
 async def test_an_attempt_that_said_nothing_leaves_no_head_behind() -> None:
-    async with on_stage(size=(80, 24)) as (app, desk, pilot):
+    async with on_stage(size=(80, 24)) as (app, services, pilot):
         error = ProviderError(ErrorKind.RATE_LIMIT, "slow down")
-        desk.chat.publish(*scenes.begun())
+        services.chat.publish(*scenes.begun())
         await shows(pilot, app, "claude-opus-5 · high")
-        desk.chat.publish(RetryScheduled("live", 8.0, 2, error))
+        services.chat.publish(RetryScheduled("live", 8.0, 2, error))
         await until(pilot, lambda: "claude-opus-5 · high" not in seen(app))
-        desk.chat.publish(RequestStarted("live", 1, 2, scenes.OPUS, scenes.PLAN))
+        services.chat.publish(RequestStarted("live", 1, 2, scenes.OPUS, scenes.PLAN))
         await shows(pilot, app, "claude-opus-5 · high")
-        desk.chat.publish(TurnFailed(Turn(id="live", messages=()), error))
+        services.chat.publish(TurnFailed(Turn(id="live", messages=()), error))
         await shows(pilot, app, "✗ slow down")
         assert "claude-opus-5 · high" not in seen(app)
 
 
 async def test_a_tool_call_says_what_it_does_how_it_went_and_opens() -> None:
-    async with on_stage(size=(100, 30)) as (app, desk, pilot):
+    async with on_stage(size=(100, 30)) as (app, services, pilot):
         call = [
             scenes.streamed(BlockStarted(0, "tool_call", name="grep", call_id="c1")),
             scenes.streamed(ToolArgsDelta(0, '{"pattern": "class Drake"}')),
             scenes.streamed(BlockFinished(0)),
         ]
-        desk.chat.publish(*scenes.begun(), *call)
+        services.chat.publish(*scenes.begun(), *call)
         await shows(pilot, app, "◌ grep  class Drake")
-        desk.chat.publish(*scenes.ended("")[:1], ToolStarted("live", "c1", "grep", "{}"))
+        services.chat.publish(*scenes.ended("")[:1], ToolStarted("live", "c1", "grep", "{}"))
         await shows(pilot, app, "◐ grep  class Drake  running")
         result = ToolResultBlock(call_id="c1", name="grep", content=(TextBlock(text="drake.py:4"),))
-        desk.chat.publish(ToolFinished("live", "c1", result, 0.4))
+        services.chat.publish(ToolFinished("live", "c1", result, 0.4))
         await shows(pilot, app, "● grep  class Drake  0.4 s")
         await pilot.press("alt+up", "alt+up", "space")
         await until(pilot, lambda: "drake.py:4" in seen(app) and '"pattern"' in seen(app))
 
 
 async def test_a_call_the_user_said_no_to_is_denied_and_not_failed() -> None:
-    async with on_stage(size=(100, 30)) as (app, desk, pilot):
+    async with on_stage(size=(100, 30)) as (app, services, pilot):
         call = [
             scenes.streamed(BlockStarted(0, "tool_call", name="shell", call_id="c1")),
             scenes.streamed(ToolArgsDelta(0, '{"command": "rm -rf build"}')),
             scenes.streamed(BlockFinished(0)),
         ]
-        desk.chat.publish(*scenes.begun(), *call, *scenes.ended("")[:1], ToolStarted("live", "c1", "shell", "{}"))
-        desk.chat.publish(ApprovalSettled("live", "c1", allowed=False))
+        services.chat.publish(*scenes.begun(), *call, *scenes.ended("")[:1], ToolStarted("live", "c1", "shell", "{}"))
+        services.chat.publish(ApprovalSettled("live", "c1", allowed=False))
         await shows(pilot, app, "⊘ shell  rm -rf build  denied")
         said = (TextBlock(text=f"{DENIED} The user says: use make"),)
         result = ToolResultBlock(call_id="c1", name="shell", content=said, failed=True)
-        desk.chat.publish(ToolFinished("live", "c1", result, 0.0))
+        services.chat.publish(ToolFinished("live", "c1", result, 0.0))
         await shows(pilot, app, "⊘ shell  rm -rf build  denied")
         assert "failed" not in seen(app)
 
 
 @pytest.mark.parametrize("still", [{"ui.motion": False}, {"ui.plain": True, "ui.motion": True}])
 async def test_where_nothing_is_to_move_states_are_told_without_a_clock(still: dict[str, object]) -> None:
-    async with on_stage(size=(80, 24), values=still) as (app, desk, pilot):
-        desk.chat.publish(*scenes.begun())
+    async with on_stage(size=(80, 24), values=still) as (app, services, pilot):
+        services.chat.publish(*scenes.begun())
         await shows(pilot, app, "· waiting for the first token · ")
         error = ProviderError(ErrorKind.OVERLOADED, "overloaded")
-        desk.chat.publish(AttemptReset("live", 1, 1, error), RetryScheduled("live", 8.0, 2, error))
+        services.chat.publish(AttemptReset("live", 1, 1, error), RetryScheduled("live", 8.0, 2, error))
         await shows(pilot, app, "· waiting to try again · /now skips the wait · esc stops")
 
 
@@ -192,12 +192,14 @@ async def test_a_composer_that_grows_and_shrinks_again_does_not_let_go_of_the_ta
 
 
 async def test_scrolling_up_lets_go_of_the_tail_and_end_takes_hold_again() -> None:
-    async with on_stage(*scenes.CONVERSATION, size=(80, 24)) as (app, desk, pilot):
-        desk.chat.publish(*scenes.begun(), *scenes.words("First line.\n\n", index=0))
+    async with on_stage(*scenes.CONVERSATION, size=(80, 24)) as (app, services, pilot):
+        services.chat.publish(*scenes.begun(), *scenes.words("First line.\n\n", index=0))
         await shows(pilot, app, "First line.")
         await pilot.press("pageup")
         before = [line[:78].rstrip() for line in seen(app).splitlines()[1:12]]
-        desk.chat.publish(*[scenes.streamed(event.event) for event in scenes.words(*["More.\n\n"] * 20, index=0)[1:]])
+        services.chat.publish(
+            *[scenes.streamed(event.event) for event in scenes.words(*["More.\n\n"] * 20, index=0)[1:]]
+        )
         await shows(pilot, app, "new lines")
         assert [line[:78].rstrip() for line in seen(app).splitlines()[1:12]] == before
         await pilot.press("ctrl+end")
@@ -217,43 +219,43 @@ async def test_the_view_of_all_thinking_steps_with_one_key() -> None:
 
 
 async def test_thinking_can_be_taken_off_the_screen_and_comes_back() -> None:
-    async with on_stage(scenes.turn("q", "a", 1, LONG), size=(100, 30)) as (app, desk, pilot):
+    async with on_stage(scenes.turn("q", "a", 1, LONG), size=(100, 30)) as (app, services, pilot):
         assert "Thought 38 s" in seen(app)
-        await desk.settings.assign("reasoning.includeInResponse", "false")
+        await services.settings.assign("reasoning.includeInResponse", "false")
         await until(pilot, lambda: "Thought 38 s" not in seen(app))
-        await desk.settings.assign("reasoning.includeInResponse", "true")
+        await services.settings.assign("reasoning.includeInResponse", "true")
         await shows(pilot, app, "Thought 38 s")
 
 
 async def test_another_history_is_drawn_anew() -> None:
-    async with on_stage(*scenes.CONVERSATION, size=(100, 30)) as (app, desk, pilot):
-        desk.chat.publish(HistoryChanged((scenes.turn("Only this", "is left."),)))
+    async with on_stage(*scenes.CONVERSATION, size=(100, 30)) as (app, services, pilot):
+        services.chat.publish(HistoryChanged((scenes.turn("Only this", "is left."),)))
         await shows(pilot, app, "is left.")
         assert "L = 10,000" not in seen(app)
 
 
 @pytest.mark.parametrize("size", [(1, 1), (20, 5), (40, 12), (250, 70)])
 async def test_no_size_is_too_small_or_too_large(size: tuple[int, int]) -> None:
-    async with on_stage(*scenes.CONVERSATION, size=size) as (app, desk, pilot):
-        desk.chat.publish(*scenes.begun(), *scenes.thinking(LONG), *scenes.words(scenes.ANSWER))
+    async with on_stage(*scenes.CONVERSATION, size=size) as (app, services, pilot):
+        services.chat.publish(*scenes.begun(), *scenes.thinking(LONG), *scenes.words(scenes.ANSWER))
         await pilot.pause(0.1)
         await pilot.resize_terminal(80, 24)
         await shows(pilot, app, "where the numbers come")
 
 
 async def test_settings_heard_of_do_not_disturb_a_running_answer() -> None:
-    async with on_stage(size=(100, 30)) as (app, desk, pilot):
-        desk.chat.publish(*scenes.begun(), *scenes.words("Still ", index=0), SettingsChanged({"context.limit": 9}))
-        desk.chat.publish(*scenes.words("here.", index=0)[1:])
+    async with on_stage(size=(100, 30)) as (app, services, pilot):
+        services.chat.publish(*scenes.begun(), *scenes.words("Still ", index=0), SettingsChanged({"context.limit": 9}))
+        services.chat.publish(*scenes.words("here.", index=0)[1:])
         await shows(pilot, app, "Still here.")
 
 
 async def test_an_attempt_that_is_void_leaves_the_screen_also_where_something_was_said_below_it() -> None:
-    async with on_stage(size=(80, 24)) as (app, desk, pilot):
+    async with on_stage(size=(80, 24)) as (app, services, pilot):
         error = ProviderError(ErrorKind.OVERLOADED, "overloaded")
-        desk.chat.publish(*scenes.begun(), *scenes.words("Half an ans", index=0))
-        desk.chat.publish(Notice(Severity.WARNING, "The model repeats itself."))
+        services.chat.publish(*scenes.begun(), *scenes.words("Half an ans", index=0))
+        services.chat.publish(Notice(Severity.WARNING, "The model repeats itself."))
         await shows(pilot, app, "The model repeats itself.")
-        desk.chat.publish(AttemptReset("live", 1, 1, error))
+        services.chat.publish(AttemptReset("live", 1, 1, error))
         await until(pilot, lambda: "Half an ans" not in seen(app))
         assert "The model repeats itself." in seen(app)

@@ -1,4 +1,4 @@
-"""The desk's chat part: what is done with the session that is open."""
+"""What the user does with the open session: send, cancel, retry, fork, compress, switch."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class NextRequest:
-    """The part of ``ChatDesk`` that changes nothing."""
+    """The read-only half of ``ChatService``."""
 
     def __init__(self, current: OpenSession) -> None:
         self._current = current
@@ -93,7 +93,7 @@ class NextRequest:
 
 
 class ChatService(NextRequest):
-    """Implements ``ChatDesk``."""
+    """Sends prompts, stops and repeats turns, and opens sessions."""
 
     async def submit(self, blocks: tuple[Block, ...]) -> None:
         """Send a prompt."""

@@ -1,4 +1,4 @@
-"""The desk's models: choosing, stepping, listing."""
+"""Select and list models and thinking levels."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def _level_row(asked: Asked, made: ThinkingPlan) -> LevelInfo:
 
 
 class ModelService:
-    """Implements ``ModelDesk``."""
+    """Selects and lists models and thinking levels."""
 
     def __init__(self, current: OpenSession, findings: ProviderAvailability) -> None:
         self._current = current

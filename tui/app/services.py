@@ -1,4 +1,4 @@
-"""The desk: everything a screen or a headless run may ask of the program, put together."""
+"""The services that commands, screens and headless runs call."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ async def begin_with_found(current: OpenSession, ready: Sequence[ModelSpec]) -> 
 
 
 class KeyService:
-    """Implements ``KeyDesk``."""
+    """Checks and saves API keys."""
 
     def __init__(self, current: OpenSession, findings: ProviderAvailability) -> None:
         self._current = current
@@ -86,7 +86,7 @@ async def _sandbox() -> str:
 
 
 class ToolService:
-    """Implements ``ToolDesk``."""
+    """Lists tools and MCP servers, and turns tools on and off."""
 
     def __init__(self, current: OpenSession) -> None:
         self._current = current
@@ -132,7 +132,7 @@ class ToolService:
 
 
 class DraftService:
-    """Implements ``DraftDesk``."""
+    """Drafts, prompt history and attachments."""
 
     def __init__(self, current: OpenSession) -> None:
         self._state = current.program.user_state
@@ -164,7 +164,7 @@ class DraftService:
 
 
 class AppServices:
-    """Implements ``Desk``."""
+    """All services of one program."""
 
     def __init__(self, current: OpenSession, findings: ProviderAvailability, library: Storage) -> None:
         self._current = current

@@ -1,4 +1,4 @@
-"""The desk's settings and profiles."""
+"""Settings and profiles."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tui.settings.schema import keys
 
 
 class SettingsService:
-    """Implements ``SettingsDesk``."""
+    """Reads, changes and saves settings and profiles."""
 
     def __init__(self, current: OpenSession) -> None:
         self._current = current

@@ -125,7 +125,7 @@ async def _stored(program: Program, storage: Storage, resume: str | None, *, lat
         return None
 
 
-def _app(program: Program, desk: AppServices, question: BackgroundQuestion) -> PonderApp:
+def _app(program: Program, services: AppServices, question: BackgroundQuestion) -> PonderApp:
     from tui.commands.builtin_table import registry
     from tui.commands.keymap import read_keymap
     from tui.ui.app import PonderApp
@@ -133,9 +133,9 @@ def _app(program: Program, desk: AppServices, question: BackgroundQuestion) -> P
 
     keymap = read_keymap(registry(), _keys_text(program))
     program.problems.extend(keymap.problems)
-    wish = str(desk.settings.layers().value("ui.theme"))
+    wish = str(services.settings.layers().value("ui.theme"))
     theming = CurrentTheme(program.paths.themes, wish, program.environment, light=question.light())
-    app = PonderApp(desk, registry(), keymap, theming)
+    app = PonderApp(services, registry(), keymap, theming)
     app.question = question
     return app
 

@@ -1,7 +1,4 @@
-"""What commands may touch: the desk (the program's business) and the screen (what is seen). Both are Protocols.
-
-The desk is written once, in ``tui.app``; screens and headless runs bring a screen of their own.
-"""
+"""What a command receives: the services of ``tui.app`` and the screen, a Protocol that ``tui.ui`` implements."""
 
 from __future__ import annotations
 
@@ -9,46 +6,13 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from tui.commands.desk import ChatDesk, Desk, DraftDesk, KeyDesk, Library, ModelDesk, SettingsDesk, ToolDesk
 from tui.domain.events import Severity
 from tui.domain.fast_dataclass import dataclass
-from tui.domain.listing import (
-    ExchangeInfo,
-    LevelInfo,
-    ModelInfo,
-    ProviderInfo,
-    ServerInfo,
-    SessionInfo,
-    ToolInfo,
-    ToolTokens,
-)
 
 if TYPE_CHECKING:
+    from tui.app.services import AppServices
     from tui.commands.registry import Registry
     from tui.engine.state import SessionView
-
-__all__ = [
-    "ChatDesk",
-    "CommandContext",
-    "Copy",
-    "Desk",
-    "DraftDesk",
-    "ExchangeInfo",
-    "KeyDesk",
-    "LevelInfo",
-    "Library",
-    "ModelDesk",
-    "ModelInfo",
-    "ProviderInfo",
-    "Screen",
-    "ServerInfo",
-    "SessionInfo",
-    "SettingsDesk",
-    "ToolDesk",
-    "ToolInfo",
-    "ToolTokens",
-    "View",
-]
 
 
 class View(StrEnum):
@@ -164,12 +128,12 @@ class Screen(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandContext:
-    """Handed to every command."""
+    """The argument of every command handler."""
 
-    desk: Desk
+    services: AppServices
     screen: Screen
     registry: Registry
 
     def view(self) -> SessionView:
-        """The session as it stands."""
-        return self.desk.chat.view()
+        """Return a snapshot of the open session."""
+        return self.services.chat.view()

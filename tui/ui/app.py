@@ -15,7 +15,7 @@ from textual.css.query import NoMatches
 from textual.dom import DOMNode
 from textual.worker import WorkerFailed
 
-from tui.commands.context import Desk, View
+from tui.commands.context import View
 from tui.commands.keymap import Keymap
 from tui.commands.registry import CommandScope, Registry
 from tui.domain.errors import UsageError
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from textual.screen import Screen
 
+    from tui.app.services import AppServices
     from tui.ui.terminal.background import BackgroundQuestion
     from tui.ui.terminal.shutdown import Shutdown
     from tui.ui.terminal.stdio_redirect import StdioRedirect
@@ -106,11 +107,11 @@ class PonderApp(App[int]):
     ENABLE_COMMAND_PALETTE = False
     TITLE = "ponder"
 
-    def __init__(self, desk: Desk, registry: Registry, keymap: Keymap, theming: CurrentTheme) -> None:
+    def __init__(self, services: AppServices, registry: Registry, keymap: Keymap, theming: CurrentTheme) -> None:
         self.theming = theming
         # Said at once, because Textual chooses how to take colours away by it.
         super().__init__(driver_class=own_driver(), ansi_color=theming.starts_ansi or None)
-        self.desk = desk
+        self.services = services
         self.registry = registry
         self.keymap: Mapping[str, tuple[str, ...]] = keymap.keys
         self.shell = AppShell(self, self.keymap)
@@ -130,7 +131,7 @@ class PonderApp(App[int]):
                 *self.manners.bindings(),
             ]
         )
-        self.chat = ChatScreen(desk, self.shell)
+        self.chat = ChatScreen(services, self.shell)
         self.chat.composer._bindings.key_to_bindings.update(
             BindingsMap(bindings_for(registry, self.keymap, CommandScope.COMPOSER)).key_to_bindings
         )
@@ -186,7 +187,7 @@ class PonderApp(App[int]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Commands rest while a sheet is open, which has its own keys; shift+tab does if `ui.levelKey` says so."""
         if action == "command" and parameters[:1] == ("thinking.next",):
-            return self.screen is self.chat and bool(self.desk.settings.layers().value("ui.levelKey"))
+            return self.screen is self.chat and bool(self.services.settings.layers().value("ui.levelKey"))
         if action == "command" and self.screen is not self.chat:
             return bool(parameters) and parameters[0] in ("program.quit",)
         return True

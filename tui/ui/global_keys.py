@@ -105,7 +105,7 @@ class GlobalKeys:
         chat = app.chat
         view = chat.view()
         if chat.is_busy():
-            await app.desk.chat.cancel()
+            await app.services.chat.cancel()
         elif chat.selections:
             chat.clear_selection()
         elif not chat.composer.has_focus:
@@ -129,7 +129,7 @@ class GlobalKeys:
             app.copy_to_clipboard(chosen)
             app.screen.clear_selection()
         elif chat.is_busy():
-            await app.desk.chat.cancel()
+            await app.services.chat.cancel()
         elif chat.composer.text:
             chat.composer.take()
         elif time.monotonic() - self._asked_at < AGAIN_S:

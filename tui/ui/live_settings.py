@@ -34,7 +34,7 @@ def follow_settings(app: PonderApp, values: Mapping[str, object]) -> None:
 
 def keep_still(app: PonderApp) -> None:
     """Nothing moves by itself where the user wants it so, or listens to the screen instead of looking at it."""
-    layers = app.desk.settings.layers()
+    layers = app.services.settings.layers()
     still = bool(layers.value("ui.plain")) or not layers.value("ui.motion")
     app.animation_level = "none" if still else constants.TEXTUAL_ANIMATIONS
     app.chat.composer.cursor_blink = not still

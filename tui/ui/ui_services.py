@@ -29,8 +29,8 @@ class AppShell:
 
     def __init__(self, app: PonderApp, keymap: Mapping[str, tuple[str, ...]]) -> None:
         self._app = app
-        self._fold = Fold(str(app.desk.settings.layers().value("ui.thinking")))
-        self._context = CommandContext(desk=app.desk, screen=AppScreen(app), registry=app.registry)
+        self._fold = Fold(str(app.services.settings.layers().value("ui.thinking")))
+        self._context = CommandContext(services=app.services, screen=AppScreen(app), registry=app.registry)
         self.keymap = keymap
         self.attention = Notifications(self._to_terminal)
 
@@ -45,7 +45,7 @@ class AppShell:
 
     def showing(self) -> Showing:
         """How thinking is shown."""
-        shown = bool(self._app.desk.settings.layers().value("reasoning.includeInResponse"))
+        shown = bool(self._app.services.settings.layers().value("reasoning.includeInResponse"))
         return Showing(thinking=shown, fold=self._fold)
 
     def step_thinking_view(self) -> Fold:
@@ -99,7 +99,7 @@ class AppShell:
         """A file or image as a chip in the composer."""
 
         async def read_and_insert() -> None:
-            block = await asyncio.to_thread(self._app.desk.drafts.read_attachment, path)
+            block = await asyncio.to_thread(self._app.services.drafts.read_attachment, path)
             composer = self._app.chat.composer
             composer.insert(composer.chips.attach(path.rpartition("/")[2], block) + " ")
             composer.focus()
@@ -142,7 +142,7 @@ class AppShell:
 
     def _call_back(self, event: AppEvent) -> None:
         view = self._app.chat.view()
-        wish = str(self._app.desk.settings.layers().value("ui.bell"))
+        wish = str(self._app.services.settings.layers().value("ui.bell"))
         title = view.title if view is not None else ""
         self.attention.heard(event, wish, title, waiting=view is not None and bool(view.queue))
 

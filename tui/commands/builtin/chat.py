@@ -33,11 +33,11 @@ def _copies(context: CommandContext, typed: str) -> Iterable[str]:
 
 
 def _paths(context: CommandContext, typed: str) -> Iterable[str]:
-    return context.desk.drafts.complete_path(typed)
+    return context.services.drafts.complete_path(typed)
 
 
 def _model_names(context: CommandContext, typed: str) -> Iterable[str]:
-    return [str(row.spec) for row in context.desk.models.models() if typed.lower() in str(row.spec).lower()][:50]
+    return [str(row.spec) for row in context.services.models.models() if typed.lower() in str(row.spec).lower()][:50]
 
 
 def _branches(context: CommandContext, typed: str) -> Iterable[str]:
@@ -48,18 +48,18 @@ async def _stop(context: CommandContext, _: str) -> None:
     view = context.view()
     if view.open_turn is None and str(view.phase) == "idle":
         context.screen.say("Nothing is running.")
-    await context.desk.chat.cancel()
+    await context.services.chat.cancel()
 
 
 async def _skip(context: CommandContext, _: str) -> None:
     if context.view().retry is None:
         context.screen.say("Nothing waits to be tried again.")
         return
-    await context.desk.chat.skip_wait()
+    await context.services.chat.skip_wait()
 
 
 async def _retry(context: CommandContext, words: str) -> None:
-    await context.desk.chat.retry(_turn(context), words)
+    await context.services.chat.retry(_turn(context), words)
 
 
 async def _retry_with(context: CommandContext, _: str) -> None:
@@ -72,8 +72,8 @@ async def _edit(context: CommandContext, _: str) -> None:
 
 
 async def _fork(context: CommandContext, _: str) -> None:
-    session = await context.desk.chat.fork(_turn(context))
-    await context.desk.chat.open_session(session)
+    session = await context.services.chat.fork(_turn(context))
+    await context.services.chat.open_session(session)
     await context.screen.session_changed()
     context.screen.say("This is the fork. The original is in the session list.")
 
@@ -85,13 +85,13 @@ async def _branch(context: CommandContext, words: str) -> None:
     turn = _turn(context)
     if context.view().open_turn is not None:
         raise UsageError("A turn is running: other branches wait for its end.", advice="Esc stops it.")
-    said = await context.desk.chat.flip(turn, step)
+    said = await context.services.chat.flip(turn, step)
     await context.screen.session_changed()
     context.screen.say(said)
 
 
 async def _replay(context: CommandContext, words: str) -> None:
-    session = await context.desk.chat.replay(_turn(context), words)
+    session = await context.services.chat.replay(_turn(context), words)
     await context.screen.session_changed()
     await context.screen.show(View.COMPARE, session)
 

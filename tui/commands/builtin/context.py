@@ -17,15 +17,15 @@ async def _tokens(context: CommandContext, words: str) -> None:
     if words not in ("", "exact"):
         raise UsageError(f"`/tokens` does not know `{words}`.", advice="Alone it estimates, `/tokens exact` asks.")
     if words == "exact":
-        reading = await context.desk.chat.weigh("")
-        exact = await context.desk.chat.count_exactly()
+        reading = await context.services.chat.weigh("")
+        exact = await context.services.chat.count_exactly()
         if exact is None:
             raise UsageError(
                 "This provider does not count tokens for us.", advice="The meter's estimate is all there is."
             )
         context.screen.say(f"The provider counts {count(exact, 'token')}; the estimate was {reading.effective:,}.")
         return
-    reading = await context.desk.chat.weigh(context.screen.draft())
+    reading = await context.services.chat.weigh(context.screen.draft())
     word = "reported" if reading.certainty is Certainty.REPORTED else "estimated"
     context.screen.say(f"{count(reading.effective, 'token')} would be sent ({word}); {reading.raw:,} are stored.")
 
@@ -35,18 +35,18 @@ async def _compress(context: CommandContext, words: str) -> None:
     if not view.turns and view.open_turn is None:
         context.screen.say("There is nothing to compress: nothing was asked yet.")
         return
-    would = (await context.desk.chat.preview("")).compression
+    would = (await context.services.chat.preview("")).compression
     if would is not None and would.turns:
         turns = count(len(would.turns), "turn")
         context.screen.say(
             f"Folding {turns}: {would.before:,} → about {count(would.after, 'token')}",
             advice=f"{would.writer} writes the summary. The originals stay; /uncompress takes it back.",
         )
-    await context.desk.chat.compress(words)
+    await context.services.chat.compress(words)
 
 
 async def _uncompress(context: CommandContext, _: str) -> None:
-    if not await context.desk.chat.uncompress():
+    if not await context.services.chat.uncompress():
         context.screen.say("Nothing was compressed.")
         return
     view = context.view()
@@ -61,7 +61,7 @@ async def _uncompress(context: CommandContext, _: str) -> None:
 async def _tools(context: CommandContext, words: str) -> None:
     action, _, name = words.partition(" ")
     if action in ("on", "off") and name:
-        await context.desk.tools.enable_tool(name.strip(), enabled=action == "on")
+        await context.services.tools.enable_tool(name.strip(), enabled=action == "on")
         context.screen.say(f"{name.strip()} is {action}.")
     else:
         await context.screen.show(View.TOOLS)
@@ -69,7 +69,8 @@ async def _tools(context: CommandContext, words: str) -> None:
 
 async def _mcp(context: CommandContext, _: str) -> None:
     rows = [
-        f"- **{row.name}** {row.state}, {count(row.tools, 'tool')} {row.detail}" for row in context.desk.tools.servers()
+        f"- **{row.name}** {row.state}, {count(row.tools, 'tool')} {row.detail}"
+        for row in context.services.tools.servers()
     ]
     text = "\n".join(rows) or "No MCP servers. `[mcp.servers.NAME]` in config.toml adds one."
     await context.screen.show(View.TEXT, f"MCP servers\n{text}")

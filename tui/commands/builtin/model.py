@@ -13,15 +13,17 @@ from tui.domain.errors import UsageError
 
 def _names(context: CommandContext, typed: str) -> Iterable[str]:
     word = typed.rpartition(" ")[2].lower()
-    if "/" in word and any(str(row.spec).lower() == word.rpartition("/")[0] for row in context.desk.models.models()):
+    if "/" in word and any(
+        str(row.spec).lower() == word.rpartition("/")[0] for row in context.services.models.models()
+    ):
         stem = word.rpartition("/")[0]
         return [f"{stem}/{level}" for level in ("none", "low", "med", "high")]
-    rows = [str(row.spec) for row in context.desk.models.models() if word in str(row.spec).lower()]
+    rows = [str(row.spec) for row in context.services.models.models() if word in str(row.spec).lower()]
     return sorted(rows, key=lambda name: (not name.lower().startswith(word), rows.index(name)))[:50]
 
 
 def _levels(context: CommandContext, typed: str) -> Iterable[str]:
-    return [row.label for row in context.desk.models.levels() if row.label.startswith(typed.lower())]
+    return [row.label for row in context.services.models.levels() if row.label.startswith(typed.lower())]
 
 
 async def _set_model(context: CommandContext, words: str) -> None:
@@ -31,13 +33,13 @@ async def _set_model(context: CommandContext, words: str) -> None:
     name, _, flag = words.partition("--thinking-budget")
     name = name.strip()
     if name == "info" or name.startswith("info "):
-        page = context.desk.models.model_info(name.removeprefix("info").strip())
+        page = context.services.models.model_info(name.removeprefix("info").strip())
         await context.screen.show(View.TEXT, f"Model\n{page}")
         return
     if flag:
         asked = require_asked(flag.lstrip("= ").strip())
         name = f"{split_asked(name)[0]}/{asked}" if name else str(asked)
-    context.screen.say(await context.desk.models.set_model(name))
+    context.screen.say(await context.services.models.set_model(name))
 
 
 async def _set_level(context: CommandContext, words: str) -> None:
@@ -46,13 +48,13 @@ async def _set_level(context: CommandContext, words: str) -> None:
         return
     asked = parse_asked(words)
     if asked is None:
-        rows = {row.label: row for row in context.desk.models.levels()}
+        rows = {row.label: row for row in context.services.models.levels()}
         row = rows.get(words.lower())
         if row is not None and row.current:
             context.screen.say(f"Thinking is {row.label} already: {row.native}.")
             return
         asked = require_asked(words) if row is None else row.asked
-    context.screen.say(await context.desk.models.set_level(asked))
+    context.screen.say(await context.services.models.set_level(asked))
 
 
 async def _pick(context: CommandContext, _: str) -> None:
@@ -60,27 +62,27 @@ async def _pick(context: CommandContext, _: str) -> None:
 
 
 async def _next_level(context: CommandContext, _: str) -> None:
-    context.screen.say(await context.desk.models.step_level(1, wrap=True))
+    context.screen.say(await context.services.models.step_level(1, wrap=True))
 
 
 async def _level_down(context: CommandContext, _: str) -> None:
-    context.screen.say(await context.desk.models.step_level(-1, wrap=False))
+    context.screen.say(await context.services.models.step_level(-1, wrap=False))
 
 
 async def _level_up(context: CommandContext, _: str) -> None:
-    context.screen.say(await context.desk.models.step_level(1, wrap=False))
+    context.screen.say(await context.services.models.step_level(1, wrap=False))
 
 
 async def _next_model(context: CommandContext, _: str) -> None:
-    context.screen.say(await context.desk.models.step_model(1))
+    context.screen.say(await context.services.models.step_model(1))
 
 
 async def _previous_model(context: CommandContext, _: str) -> None:
-    context.screen.say(await context.desk.models.step_model(-1))
+    context.screen.say(await context.services.models.step_model(-1))
 
 
 async def _refresh(context: CommandContext, _: str) -> None:
-    listed = await context.desk.models.refresh_models()
+    listed = await context.services.models.refresh_models()
     context.screen.say(f"The provider lists {count(listed, 'model')}.")
 
 

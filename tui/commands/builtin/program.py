@@ -19,7 +19,7 @@ async def _keys(context: CommandContext, _: str) -> None:
 
 
 async def _sidebar(context: CommandContext, _: str) -> None:
-    await context.desk.settings.assign("ui.sidebar", context.screen.toggle_sidebar())
+    await context.services.settings.assign("ui.sidebar", context.screen.toggle_sidebar())
 
 
 async def _thinking_view(context: CommandContext, _: str) -> None:
@@ -27,11 +27,11 @@ async def _thinking_view(context: CommandContext, _: str) -> None:
 
 
 async def _status(context: CommandContext, _: str) -> None:
-    await context.screen.show(View.TEXT, f"Status\n{context.desk.status()}")
+    await context.screen.show(View.TEXT, f"Status\n{context.services.status()}")
 
 
 async def _doctor(context: CommandContext, _: str) -> None:
-    await context.screen.show(View.TEXT, f"Doctor\n{await context.desk.doctor()}")
+    await context.screen.show(View.TEXT, f"Doctor\n{await context.services.doctor()}")
 
 
 async def _quit(context: CommandContext, _: str) -> None:

@@ -23,26 +23,28 @@ async def _list(context: CommandContext, words: str) -> None:
 
 
 async def _new(context: CommandContext, _: str) -> None:
-    await context.desk.chat.new_session()
+    await context.services.chat.new_session()
     await context.screen.session_changed()
 
 
 async def _rename(context: CommandContext, words: str) -> None:
-    await context.desk.library.rename(context.desk.chat.session_id, words)
+    await context.services.library.rename(context.services.chat.session_id, words)
     context.screen.say(f"Renamed to “{words}”.")
 
 
 async def _pin(context: CommandContext, _: str) -> None:
-    row = next((row for row in await context.desk.library.sessions() if row.id == context.desk.chat.session_id), None)
+    row = next(
+        (row for row in await context.services.library.sessions() if row.id == context.services.chat.session_id), None
+    )
     pinned = row is None or not row.pinned
-    await context.desk.library.pin(context.desk.chat.session_id, pinned=pinned)
+    await context.services.library.pin(context.services.chat.session_id, pinned=pinned)
     context.screen.say("Pinned." if pinned else "Not pinned any more.")
 
 
 async def _delete(context: CommandContext, _: str) -> None:
-    gone = context.desk.chat.session_id
-    await context.desk.chat.new_session()
-    await context.desk.library.delete(gone)
+    gone = context.services.chat.session_id
+    await context.services.chat.new_session()
+    await context.services.library.delete(gone)
     await context.screen.session_changed()
     context.screen.say("Deleted.", advice="ctrl+s, then u brings it back.")
 
@@ -53,18 +55,18 @@ async def _export(context: CommandContext, words: str) -> None:
     if form is None:
         raise UsageError("`/export` knows md, json and html.")
     content = "all" if "--all" in parts else "thinking" if "--thinking" in parts else "answers"
-    session = context.desk.chat.session_id
+    session = context.services.chat.session_id
     name = f"ponder-{session[-8:]}.{form}"
     try:
-        await context.desk.library.export_to(Path.cwd() / name, session, form, content)
+        await context.services.library.export_to(Path.cwd() / name, session, form, content)
     except OSError as error:
         raise UsageError(f"`{name}` cannot be written: {error.strerror}.") from None
     context.screen.say(f"Written to {name}.")
 
 
 async def _import(context: CommandContext, words: str) -> None:
-    session = await context.desk.library.bring_in(Path(words))
-    await context.desk.chat.open_session(session)
+    session = await context.services.library.bring_in(Path(words))
+    await context.services.chat.open_session(session)
     await context.screen.session_changed()
 
 

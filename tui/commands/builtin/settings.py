@@ -34,7 +34,7 @@ def _profiles(context: CommandContext, typed: str) -> Iterable[str]:
     action, blank, name = typed.partition(" ")
     if not blank:
         return [word for word in PROFILE_ACTIONS if word.startswith(action)]
-    return [known for known, _ in context.desk.settings.profiles() if known.startswith(name)]
+    return [known for known, _ in context.services.settings.profiles() if known.startswith(name)]
 
 
 async def _set(context: CommandContext, words: str) -> None:
@@ -44,11 +44,11 @@ async def _set(context: CommandContext, words: str) -> None:
     elif not value.strip():
         await context.screen.show(View.SETTINGS, key)
     else:
-        context.screen.say(await context.desk.settings.assign(key, value.strip()))
+        context.screen.say(await context.services.settings.assign(key, value.strip()))
 
 
 async def _unset(context: CommandContext, words: str) -> None:
-    context.screen.say(await context.desk.settings.unassign(words))
+    context.screen.say(await context.services.settings.unassign(words))
 
 
 async def _show(context: CommandContext, _: str) -> None:
@@ -57,19 +57,19 @@ async def _show(context: CommandContext, _: str) -> None:
 
 async def _system(context: CommandContext, words: str) -> None:
     if not words:
-        now = str(context.desk.settings.layers().value("generation.system")) or "There is none."
+        now = str(context.services.settings.layers().value("generation.system")) or "There is none."
         await context.screen.show(View.TEXT, f"System prompt\n{now}")
     elif words == "none":
-        context.screen.say(await context.desk.settings.unassign("generation.system"))
+        context.screen.say(await context.services.settings.unassign("generation.system"))
     else:
-        context.screen.say(await context.desk.settings.assign("generation.system", words))
+        context.screen.say(await context.services.settings.assign("generation.system", words))
 
 
 async def _profile(context: CommandContext, words: str) -> None:
     action, _, name = words.partition(" ")
     name = name.strip()
     if action in ("", "list"):
-        profiles = await asyncio.to_thread(context.desk.settings.profiles)
+        profiles = await asyncio.to_thread(context.services.settings.profiles)
         rows = "\n".join(f"- **{known}** {about}" for known, about in profiles)
         await context.screen.show(View.TEXT, f"Profiles\n{rows}")
         return
@@ -78,13 +78,13 @@ async def _profile(context: CommandContext, words: str) -> None:
     if not name:
         raise UsageError(f"`/profile {action}` needs a name.", advice=f"For example: `/profile {action} kimi`")
     if action == "load":
-        context.screen.say(await context.desk.settings.load_profile(name))
+        context.screen.say(await context.services.settings.load_profile(name))
     elif action == "save":
-        context.screen.say(await context.desk.settings.save_profile(name))
+        context.screen.say(await context.services.settings.save_profile(name))
     elif action == "delete":
-        context.screen.say(await context.desk.settings.delete_profile(name))
+        context.screen.say(await context.services.settings.delete_profile(name))
     else:
-        shown = await asyncio.to_thread(context.desk.settings.show_profile, name)
+        shown = await asyncio.to_thread(context.services.settings.show_profile, name)
         await context.screen.show(View.TEXT, f"Profile {name}\n```toml\n{shown}\n```")
 
 
@@ -93,7 +93,7 @@ async def _theme(context: CommandContext, words: str) -> None:
         await context.screen.show(View.THEMES)
         return
     context.screen.use_theme(words)
-    context.screen.say(await context.desk.settings.assign("ui.theme", words))
+    context.screen.say(await context.services.settings.assign("ui.theme", words))
 
 
 COMMANDS = (

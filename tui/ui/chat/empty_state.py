@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from textual.content import Content
 from textual.widgets import Static
 
-from tui.commands.context import ProviderInfo
+from tui.domain.listing import ProviderInfo
 from tui.domain.printable import one_line
 
 TRY = (

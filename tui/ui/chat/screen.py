@@ -1,17 +1,17 @@
-"""The chat screen: lays out transcript, composer and sidebar; hands words to the desk and events to widgets."""
+"""The chat screen: lays out transcript, composer and sidebar; hands words to the services and events to widgets."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from textual import events, on, work
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.screen import Screen
 
-from tui.commands.context import Desk
 from tui.commands.registry import CommandScope
 from tui.domain.cost import cost_of
 from tui.domain.events import AppEvent, Stamped
@@ -29,6 +29,9 @@ from tui.ui.services import Shell
 from tui.ui.transcript.transcript import Transcript
 from tui.ui.transcript.transcript_view import TranscriptView
 
+if TYPE_CHECKING:
+    from tui.app.services import AppServices
+
 WIDE = 100
 """Columns from which the sidebar stands beside the conversation."""
 FURNISH_AFTER_S = 0.05
@@ -40,25 +43,25 @@ LOOK_AFTER_S = 0.4
 class ChatScreen(Screen[None]):
     """Where one lives."""
 
-    def __init__(self, desk: Desk, shell: Shell) -> None:
+    def __init__(self, services: AppServices, shell: Shell) -> None:
         super().__init__()
-        self._desk = desk
+        self._services = services
         self._shell = shell
-        layers = desk.settings.layers()
+        layers = services.settings.layers()
         self.set_plain()
         self.sidebar_wish = str(layers.value("ui.sidebar"))
         self.transcript = Transcript(shell.ink(), id="transcript")
-        self.composer = Composer(PromptHistory(desk.drafts.prompt_history()), id="composer")
+        self.composer = Composer(PromptHistory(services.drafts.prompt_history()), id="composer")
         self.status = StatusLine(still=bool(layers.value("ui.plain")) or not layers.value("ui.motion"), id="status")
-        self.sidebar = Sidebar(desk)
+        self.sidebar = Sidebar(services)
         self.conversation = TranscriptView(self.transcript, time.monotonic, self._shell.showing())
         self._title_bar = TitleBar()
         self.transcript.draft = self.composer
         self._below = FollowLine(self.transcript, self.composer)
         self._keys = KeyLine(shell.registry, shell.keymap)
-        self._empty = Empty(desk.keys.findings(), desk.problems(), "")
-        self._draft = SessionDraft(self.composer, desk.drafts, shell, self.view)
-        self._dock = InputArea(desk, shell, self.composer, self._draft, self.status)
+        self._empty = Empty(services.keys.findings(), services.problems(), "")
+        self._draft = SessionDraft(self.composer, services.drafts, shell, self.view)
+        self._dock = InputArea(services, shell, self.composer, self._draft, self.status)
         self.edit_mode = EditMode(self.composer, self.transcript, self._dock.show_rule)
         self._state: SessionState | None = None
         self._paid: SessionView | None = None
@@ -100,7 +103,7 @@ class ChatScreen(Screen[None]):
     @work(exclusive=True, group="follow")
     async def open(self) -> None:
         """Attach to the session that is open, draw it, and follow it."""
-        view, subscription = self._desk.chat.attach()
+        view, subscription = self._services.chat.attach()
         try:
             self._draft.enter(view)
             self._show(view)
@@ -113,7 +116,7 @@ class ChatScreen(Screen[None]):
 
     @work(group="look")
     async def _look_deeper(self) -> None:
-        await self._desk.look_deeper()
+        await self._services.look_deeper()
         self.look_again()
 
     def look_again(self) -> None:
@@ -168,7 +171,7 @@ class ChatScreen(Screen[None]):
             self._empty.display, self.transcript.display = empty, not empty
         if empty:
             self._empty.show(
-                self._desk.keys.findings(), self._desk.problems(), f"{view.spec.provider}/{view.spec.model}"
+                self._services.keys.findings(), self._services.problems(), f"{view.spec.provider}/{view.spec.model}"
             )
 
     def view(self) -> SessionView | None:
@@ -195,7 +198,7 @@ class ChatScreen(Screen[None]):
 
     def set_plain(self) -> None:
         """Draw lines around things, or none."""
-        self.set_class(bool(self._desk.settings.layers().value("ui.plain")), "-plain")
+        self.set_class(bool(self._services.settings.layers().value("ui.plain")), "-plain")
 
     def place_sidebar(self, width: int) -> None:
         """Show the sidebar if it is wished for and there is room; what is read row by row has no second column."""

@@ -423,7 +423,7 @@ class Approval(Sheet[None]):
             return
         self._answered.append(asked)
         try:
-            await self.ponder.desk.chat.answer_approval(asked.call_id, answer)
+            await self.ponder.services.chat.answer_approval(asked.call_id, answer)
         except PonderError as error:
             self.complain(error)
         if not self._left():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, work
 from textual.containers import Horizontal, Vertical
@@ -12,7 +12,6 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from tui.commands.context import Library
 from tui.domain.cost import cost_of, paid_in
 from tui.domain.errors import PonderError
 from tui.domain.messages import Message, Role, Turn
@@ -23,6 +22,9 @@ from tui.ui.format_numbers import duration, tokens
 from tui.ui.transcript.blocks import Fold
 from tui.ui.transcript.build import Showing, sections_of
 from tui.ui.transcript.transcript import Transcript
+
+if TYPE_CHECKING:
+    from tui.app.session_storage import Storage
 
 SIDE_BY_SIDE = 140
 """Columns from which two columns can be read."""
@@ -99,7 +101,7 @@ class Compare(Sheet[None]):
     SHAPE: ClassVar[str] = "-full"
     KEYS: ClassVar[Keys] = (("tab", "other answer"), ("up down", "scroll"), ("ctrl+o", "thinking"))
 
-    def __init__(self, library: Library, session: str) -> None:
+    def __init__(self, library: Storage, session: str) -> None:
         super().__init__()
         self._library = library
         self._session = session
@@ -146,7 +148,7 @@ class Compare(Sheet[None]):
         self._sides[0].focus()
 
     def _look(self) -> None:
-        now = pair(turns_of(self.ponder.desk.chat.view()), self._other)
+        now = pair(turns_of(self.ponder.services.chat.view()), self._other)
         if now != self._shown:
             before, self._shown = self._shown, now
             self._draw(before)

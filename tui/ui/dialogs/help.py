@@ -146,7 +146,7 @@ class Help(Sheet[None]):
                 self.ponder.keymap,
                 self._focus,
                 self._field.value.strip(),
-                keys_file=self.ponder.desk.settings.keys_file() if self._only_keys else None,
+                keys_file=self.ponder.services.settings.keys_file() if self._only_keys else None,
             )
         )
 

@@ -7,7 +7,7 @@ import json
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, work
 from textual.binding import Binding, BindingType
@@ -15,7 +15,6 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from tui.commands.context import ChatDesk, ExchangeInfo
 from tui.context.bill import Bill, ModelBill
 from tui.context.meter import block_sizes
 from tui.domain.blocks import Block, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
@@ -23,6 +22,7 @@ from tui.domain.compression import CompressionPreview
 from tui.domain.cost import money
 from tui.domain.counting import count, noun
 from tui.domain.errors import PonderError
+from tui.domain.listing import ExchangeInfo
 from tui.domain.messages import Message, Role, Turn
 from tui.domain.printable import json_escaped, one_line, printable
 from tui.domain.request import Verdict
@@ -35,6 +35,9 @@ from tui.ui.panels.json_view import JsonView
 from tui.ui.panels.meter_lines import certainty_words, part_counts
 from tui.ui.panels.page import Lines, Page
 from tui.ui.terminal.clipboard import put_on_clipboard
+
+if TYPE_CHECKING:
+    from tui.app.chat import ChatService
 
 MOST_PROMPTS = 6
 """Turns named that would be folded."""
@@ -257,11 +260,11 @@ class Inspector(Sheet[None]):
         Binding("s", "save", "save", show=False),
     ]
 
-    def __init__(self, desk: ChatDesk, draft: str, answer: str = "") -> None:
+    def __init__(self, service: ChatService, draft: str, answer: str = "") -> None:
         super().__init__()
         self._answer = answer
         """The message the cursor is on: its verdict is said above the pages."""
-        self._desk = desk
+        self._service = service
         self._draft = draft
         self._at = 0
         self._request: Mapping[str, object] = {}
@@ -286,8 +289,8 @@ class Inspector(Sheet[None]):
     @work(exclusive=True)
     async def _load(self) -> None:
         try:
-            self._preview = await self._desk.preview(self._draft)
-            self._request = await self._desk.wire_preview(self._draft)
+            self._preview = await self._service.preview(self._draft)
+            self._request = await self._service.wire_preview(self._draft)
         except PonderError as error:
             words = error.message
             self._page.show(lambda _: [[Run(words, "error")]])
@@ -333,15 +336,15 @@ class Inspector(Sheet[None]):
         if number == 0:
             view = self.ponder.chat.view()
             turns = view.turns if view is not None else ()
-            self._page.show(parts_page(self._preview, turns, self._desk.bill()))
+            self._page.show(parts_page(self._preview, turns, self._service.bill()))
         elif number == 1:
             self._tree.show_value(dict(self._request))
         else:
-            lines = exchange_lines(self._desk.last_exchange()) if number == 2 else self._difference()
+            lines = exchange_lines(self._service.last_exchange()) if number == 2 else self._difference()
             self._page.show(lambda _: lines)
 
     def _difference(self) -> list[Line]:
-        last = self._desk.last_exchange()
+        last = self._service.last_exchange()
         if last is None:
             return [[Run("Nothing was sent yet.", "muted")]]
         found = diff_lines(last.request.get("body"), self._request.get("body"))

@@ -18,7 +18,7 @@ from tui.ui.input.field import Field
 
 
 class KeyDialog(Sheet[bool]):
-    """Whether a key was saved; it never leaves the field but to the desk."""
+    """Whether a key was saved; it never leaves the field but to the services."""
 
     SHAPE: ClassVar[str] = "-small"
     KEYS: ClassVar[Keys] = (("enter", "use it"), ("tab", "keep or not"))
@@ -72,7 +72,7 @@ class KeyDialog(Sheet[bool]):
     @work(exclusive=True)
     async def _check(self, key: str) -> None:
         """Ask the provider first; a key in doubt is used only if it is entered again."""
-        keys = self.ponder.desk.keys
+        keys = self.ponder.services.keys
         self._wrong.update(Content.styled("asking the provider…", "$muted-text"))
         try:
             checked = (

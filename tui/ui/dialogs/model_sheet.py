@@ -33,7 +33,7 @@ class ModelSheet(Sheet[None]):
     def inside(self) -> Sequence[Widget]:
         """The panels."""
         room = self.app.size.width >= TWO_COLUMNS
-        self._panels = (WidePanels if room else Panels)(self.ponder.desk, self._view)
+        self._panels = (WidePanels if room else Panels)(self.ponder.services, self._view)
         return (self._panels,)
 
     def on_mount(self) -> None:

@@ -13,8 +13,8 @@ from tui.ui.transcript.section import Speaker
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tui.commands.context import SessionInfo
     from tui.domain.events import ApprovalAsked
+    from tui.domain.listing import SessionInfo
     from tui.ui.app import PonderApp
 
 
@@ -46,23 +46,23 @@ def _page(app: PonderApp, view: View, argument: str) -> None:
             composer = app.chat.composer
             cursor = app.chat.transcript.cursor if app.chat.transcript.has_focus else None
             answer = cursor[0].key if cursor is not None and cursor[0].voice is Speaker.MODEL else ""
-            app.push_screen(Inspector(app.desk.chat, composer.chips.written_out(composer.text), answer))
+            app.push_screen(Inspector(app.services.chat, composer.chips.written_out(composer.text), answer))
         case View.SETTINGS:
             from tui.ui.dialogs.settings import SettingsSheet
 
-            app.push_screen(SettingsSheet(app.desk.settings, argument))
+            app.push_screen(SettingsSheet(app.services.settings, argument))
         case View.KEY:
             from tui.ui.dialogs.key_dialog import KeyDialog
 
-            app.push_screen(KeyDialog(argument, app.desk.keys.key_hint(argument)))
+            app.push_screen(KeyDialog(argument, app.services.keys.key_hint(argument)))
         case View.TOOLS:
             from tui.ui.dialogs.tools import Tools
 
-            app.push_screen(Tools(app.desk.tools))
+            app.push_screen(Tools(app.services.tools))
         case View.COMPARE:
             from tui.ui.dialogs.compare import Compare
 
-            app.push_screen(Compare(app.desk.library, argument))
+            app.push_screen(Compare(app.services.library, argument))
         case View.TEXT:
             from tui.ui.dialogs.text_page import TextPage
 
@@ -111,27 +111,27 @@ def _models(app: PonderApp, *, thinking: bool) -> None:
 def _sessions(app: PonderApp, query: str) -> None:
     from tui.ui.dialogs.sessions import Sessions
 
-    sheet = Sessions(app.desk, query)
+    sheet = Sessions(app.services, query)
 
     async def opened(chosen: str | None) -> None:
         row = sheet.row(chosen)
         if chosen is None:
             return
-        if chosen == app.desk.chat.session_id:
+        if chosen == app.services.chat.session_id:
             _show_hit(app, row)
             return
         word, _, session = chosen.partition(" ")
         if chosen == "new":
-            await app.desk.chat.new_session()
+            await app.services.chat.new_session()
         else:
             turn = row.hit_turn if row is not None else None
-            await app.desk.chat.open_session(session if word == "fork" and session else chosen, turn or "")
+            await app.services.chat.open_session(session if word == "fork" and session else chosen, turn or "")
         app.chat.when_shown = None if word == "fork" else partial(_show_hit, app, row)
         app.chat.open()
         if word == "fork" and session:
-            view = app.desk.chat.view()
+            view = app.services.chat.view()
             if view.turns:
-                await app.desk.chat.open_session(await app.desk.chat.fork(view.turns[-1].id))
+                await app.services.chat.open_session(await app.services.chat.fork(view.turns[-1].id))
                 app.chat.open()
         app.chat.composer.focus()
 
@@ -187,7 +187,7 @@ def _themes(app: PonderApp) -> None:
     from tui.ui.dialogs.theme_picker import ThemePicker
 
     async def save(name: str) -> None:
-        app.say(await app.desk.settings.assign("ui.theme", name))
+        app.say(await app.services.settings.assign("ui.theme", name))
 
     def chosen(name: str | None) -> None:
         if name is not None:

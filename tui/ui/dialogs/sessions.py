@@ -6,7 +6,7 @@ import re
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import ClassVar, Literal, cast
+from typing import TYPE_CHECKING, ClassVar, Literal, cast
 
 from textual import on, work
 from textual.containers import Horizontal
@@ -14,11 +14,11 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import OptionList
 
-from tui.commands.context import Desk, Library, SessionInfo
 from tui.domain.cost import Cost
 from tui.domain.counting import count
 from tui.domain.errors import PonderError
 from tui.domain.events import Severity
+from tui.domain.listing import SessionInfo
 from tui.domain.printable import one_line
 from tui.ui.dialogs.filter_sheet import SearchSheet
 from tui.ui.dialogs.sheet import Keys, Sheet
@@ -26,6 +26,10 @@ from tui.ui.graphemes import line_within
 from tui.ui.markdown.runs import width_of
 from tui.ui.panels.page import Page, markdown_lines
 from tui.ui.panels.row_list import STEPS, Row, RowList
+
+if TYPE_CHECKING:
+    from tui.app.services import AppServices
+    from tui.app.session_storage import Storage
 
 Form = Literal["md", "json", "html"]
 
@@ -67,7 +71,7 @@ class ExportChoice(Sheet[tuple[Form, str]]):
         self.dismiss((cast("Form", form), part))
 
 
-def ask_export(sheet: Sheet[str], library: Library, session: str) -> None:
+def ask_export(sheet: Sheet[str], library: Storage, session: str) -> None:
     """Ask how, then write the file; what became of it is said on the sheet it was asked from."""
 
     def chosen(choice: tuple[Form, str] | None) -> None:
@@ -77,7 +81,7 @@ def ask_export(sheet: Sheet[str], library: Library, session: str) -> None:
     sheet.app.push_screen(ExportChoice(), chosen)
 
 
-async def _export(sheet: Sheet[str], library: Library, session: str, form: Form, parts: str) -> None:
+async def _export(sheet: Sheet[str], library: Storage, session: str, form: Form, parts: str) -> None:
     name = f"ponder-{session[-8:]}.{form}"
     try:
         path = Path.cwd() / name
@@ -172,9 +176,9 @@ class Sessions(SearchSheet[str]):
     HANDED_ON = STEPS | {"tab"}
     LIST_TAKES_FOCUS = True
 
-    def __init__(self, desk: Desk, query: str = "") -> None:
+    def __init__(self, services: AppServices, query: str = "") -> None:
         super().__init__(query)
-        self._desk = desk
+        self._services = services
         self._rows: dict[str, SessionInfo] = {}
         self._renaming: str | None = None
         self._gone: list[str] = []
@@ -201,13 +205,13 @@ class Sessions(SearchSheet[str]):
     @work(exclusive=True, group="search")
     async def _search(self, at: str | None = None) -> None:
         try:
-            found = await self._desk.library.sessions(self._query)
+            found = await self._services.library.sessions(self._query)
         except PonderError as error:
             self.note(error.message, "$error")
             return
         self._rows = {row.id: row for row in found}
         width = max(20, self._list.size.width - 2)
-        here, now = self._desk.chat.session_id, time.time()
+        here, now = self._services.chat.session_id, time.time()
         self._list.show_rows([session_row(row, width, now, current=row.id == here) for row in found], at=at)
         self.note(count(len(found), "session"))
         self._preview()
@@ -219,7 +223,7 @@ class Sessions(SearchSheet[str]):
             self._page.show(markdown_lines("Nothing found." if self._field.value else "No sessions yet."))
             return
         try:
-            self._page.show(markdown_lines(await self._desk.library.preview(chosen)))
+            self._page.show(markdown_lines(await self._services.library.preview(chosen)))
         except PonderError as error:
             self._page.show(markdown_lines(error.message))
 
@@ -293,7 +297,7 @@ class Sessions(SearchSheet[str]):
         self._renaming = None
         try:
             if title.strip():
-                await self._desk.library.rename(session, title.strip())
+                await self._services.library.rename(session, title.strip())
         except PonderError as error:
             self.complain(error)
         self._field.value = self._query
@@ -306,7 +310,7 @@ class Sessions(SearchSheet[str]):
             self.note("nothing to undo")
             return
         session = self._gone.pop()
-        await self._desk.library.undelete(session)
+        await self._services.library.undelete(session)
         self._search(session)
 
     @work(group="act")
@@ -317,7 +321,7 @@ class Sessions(SearchSheet[str]):
             self.complain(error)
 
     async def _do(self, key: str, session: str) -> None:
-        library = self._desk.library
+        library = self._services.library
         if key == "d":
             await library.delete(session)
             self._gone.append(session)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, on, work
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import OptionList, Static
 
-from tui.commands.context import SettingsDesk
 from tui.domain.errors import PonderError
 from tui.settings.layers import Layer
 from tui.settings.schema import keys
@@ -19,6 +18,9 @@ from tui.ui.dialogs.filter_sheet import FilterSheet
 from tui.ui.dialogs.setting_rows import SettingRows, value_words
 from tui.ui.dialogs.sheet import Keys
 from tui.ui.panels.row_list import STEPS, Row
+
+if TYPE_CHECKING:
+    from tui.app.settings import SettingsService
 
 FIND_KEYS = (
     ("up down", "move"),
@@ -48,12 +50,12 @@ class SettingsSheet(FilterSheet[None]):
     HANDED_ON = STEPS | {"tab", "ctrl+u"}
     LIST_TAKES_FOCUS: ClassVar[bool] = True
 
-    def __init__(self, desk: SettingsDesk, key: str = "") -> None:
+    def __init__(self, service: SettingsService, key: str = "") -> None:
         super().__init__(key)
-        self._desk = desk
+        self._service = service
         self._editing: str | None = None
         self._help = Static("", markup=False, classes="detail")
-        self._rows = SettingRows(desk.layers, lambda: self.ponder.theming)
+        self._rows = SettingRows(service.layers, lambda: self.ponder.theming)
         self._one_change = asyncio.Lock()
 
     def inside(self) -> Sequence[Widget]:
@@ -128,7 +130,7 @@ class SettingsSheet(FilterSheet[None]):
         if name is None:
             return
         if key == "ctrl+u":
-            self._apply(name, lambda: self._desk.unassign(name))
+            self._apply(name, lambda: self._service.unassign(name))
         elif key == "s":
             self._apply(name, lambda: self._save_or_not(name))
         elif not self._rows.choices(name):
@@ -147,14 +149,16 @@ class SettingsSheet(FilterSheet[None]):
         if name is None:
             self.take(self._list.chosen)
         else:
-            self._apply(name, lambda: self._desk.assign(name, text) if text.strip() else self._desk.unassign(name))
+            self._apply(
+                name, lambda: self._service.assign(name, text) if text.strip() else self._service.unassign(name)
+            )
 
     def take(self, key: str | None) -> None:
         """The field is for its value now."""
         if key is None:
             return
         self._editing = key
-        value = value_words(self._desk.layers().value(key)).replace(",", "")
+        value = value_words(self._service.layers().value(key)).replace(",", "")
         self.retitle(f"Settings › {key}")
         self._field.value = "" if value == "–" else value
         self._field.cursor_position = len(self._field.value)
@@ -178,13 +182,13 @@ class SettingsSheet(FilterSheet[None]):
         self.fill(at=name)
 
     async def _step(self, name: str, step: int) -> str:
-        now = value_words(self._desk.layers().value(name))
-        await self._desk.assign(name, self._rows.next_value(name, now, step))
+        now = value_words(self._service.layers().value(name))
+        await self._service.assign(name, self._rows.next_value(name, now, step))
         return ""  # the row shows it
 
     def _save_or_not(self, name: str) -> Awaitable[str]:
-        saved = self._desk.layers().provenance(name).layer is Layer.SAVED
-        return self._desk.set_saved(name, saved=not saved)
+        saved = self._service.layers().provenance(name).layer is Layer.SAVED
+        return self._service.set_saved(name, saved=not saved)
 
     @work
     async def _apply(self, name: str, change: Callable[[], Awaitable[str]]) -> None:

@@ -72,7 +72,7 @@ class Sheet(ModalScreen[R], Generic[R]):
 
     def compose(self) -> ComposeResult:
         """Head, inside, foot."""
-        plain = bool(self.ponder.desk.settings.layers().value("ui.plain"))
+        plain = bool(self.ponder.services.settings.layers().value("ui.plain"))
         with Vertical(classes=f"sheet {self.SHAPE}{' -plain' if plain else ''}"):
             with Horizontal(classes="sheet-head"):
                 yield self._head

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on, work
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import OptionList, Static
 
-from tui.commands.context import ToolDesk, ToolInfo, ToolTokens
 from tui.domain.counting import count, noun
 from tui.domain.errors import PonderError
+from tui.domain.listing import ToolInfo, ToolTokens
 from tui.domain.printable import one_line, printable
 from tui.ui.dialogs.sheet import Keys, Sheet
 from tui.ui.format_numbers import tokens
 from tui.ui.panels.row_list import Row, RowList
+
+if TYPE_CHECKING:
+    from tui.app.services import ToolService
 
 
 class Tools(Sheet[None]):
@@ -26,9 +29,9 @@ class Tools(Sheet[None]):
     SHAPE: ClassVar[str] = "-middle"
     KEYS: ClassVar[Keys] = (("up down", "move"), ("space", "on or off"))
 
-    def __init__(self, desk: ToolDesk) -> None:
+    def __init__(self, service: ToolService) -> None:
         super().__init__()
-        self._desk = desk
+        self._service = service
         self._notes: Sequence[str] = ()
 
     def inside(self) -> Sequence[Widget]:
@@ -44,24 +47,24 @@ class Tools(Sheet[None]):
 
     @work(exclusive=True)
     async def _begin(self) -> None:
-        self._notes = await self._desk.notes()
+        self._notes = await self._service.notes()
         self.call_after_refresh(self._fill)
 
     def _fill(self) -> None:
-        rows = self._desk.tools()
+        rows = self._service.tools()
         width = max(30, self._list.size.width - 2)
         self._list.show_rows([_row(row, width) for row in rows])
         on_ = [row for row in rows if row.enabled]
-        self.note(f"{len(on_)} of {len(rows)} on · {_sent(self._desk.tools_sent())}")
+        self.note(f"{len(on_)} of {len(rows)} on · {_sent(self._service.tools_sent())}")
         if not rows:
             self._about.update(Content.styled("This model is offered no tools.", "$muted-text"))
         self._explain()
 
     def _explain(self) -> None:
-        row = next((row for row in self._desk.tools() if row.name == self._list.chosen), None)
+        row = next((row for row in self._service.tools() if row.name == self._list.chosen), None)
         servers = "\n".join(
             f"{server.name}: {server.state}, {count(server.tools, 'tool')} {server.detail}"
-            for server in self._desk.servers()
+            for server in self._service.servers()
         )
         about = printable(row.description) if row is not None else ""
         below = "\n".join(filter(None, (servers, *(one_line(note, 300) for note in self._notes))))
@@ -82,10 +85,10 @@ class Tools(Sheet[None]):
     @work(exclusive=True)
     async def switch(self) -> None:
         """On to off, off to on."""
-        row = next((row for row in self._desk.tools() if row.name == self._list.chosen), None)
+        row = next((row for row in self._service.tools() if row.name == self._list.chosen), None)
         if row is not None:
             try:
-                await self._desk.enable_tool(row.name, enabled=not row.enabled)
+                await self._service.enable_tool(row.name, enabled=not row.enabled)
             except PonderError as error:
                 self.complain(error)
             self._fill()

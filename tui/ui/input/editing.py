@@ -49,7 +49,7 @@ class Editing:
 
     async def take_back(self) -> None:
         """Put the last queued prompt into the composer."""
-        blocks = await self._app.desk.chat.take_back()
+        blocks = await self._app.services.chat.take_back()
         if blocks:
             self._put_back(blocks)
 
@@ -57,7 +57,7 @@ class Editing:
         """Put all queued prompts into the composer, below the draft and each other."""
         composer = self._app.chat.composer
         queued: tuple[Block, ...] = ()
-        while blocks := await self._app.desk.chat.take_back():
+        while blocks := await self._app.services.chat.take_back():
             queued = (*blocks, *queued)
         self._put_back((*composer.chips.blocks(composer.text), *queued), between="\n\n")
 
@@ -81,9 +81,9 @@ class Editing:
             replaced = turns[-1]
         self._failed = None
         if replaced in turns and replaced is not None:
-            await self._app.desk.chat.edit(replaced, blocks)
+            await self._app.services.chat.edit(replaced, blocks)
         else:
-            await self._app.desk.chat.submit(blocks)
+            await self._app.services.chat.submit(blocks)
 
     async def in_editor(self) -> None:
         """Suspend the screen, run the editor on the draft, come back."""

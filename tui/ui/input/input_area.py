@@ -16,7 +16,6 @@ from textual.markup import escape
 from textual.message import Message
 from textual.widgets import Static
 
-from tui.commands.context import Desk
 from tui.commands.parse import Completion, complete, is_command
 from tui.domain.counting import count
 from tui.domain.errors import PonderError
@@ -28,6 +27,7 @@ from tui.ui.input.session_draft import SessionDraft
 from tui.ui.services import Shell
 
 if TYPE_CHECKING:
+    from tui.app.services import AppServices
     from tui.ui.input.completion_popup import Popup
 
 
@@ -72,9 +72,11 @@ class InputArea(Vertical):
 
         reading: MeterReading
 
-    def __init__(self, desk: Desk, shell: Shell, composer: Composer, draft: SessionDraft, status: StatusLine) -> None:
+    def __init__(
+        self, services: AppServices, shell: Shell, composer: Composer, draft: SessionDraft, status: StatusLine
+    ) -> None:
         super().__init__(id="dock")
-        self._desk = desk
+        self._services = services
         self._shell = shell
         self._composer = composer
         self._draft = draft
@@ -129,7 +131,7 @@ class InputArea(Vertical):
             else:
                 self._offer(found())
         elif mention is not None:
-            self._offer_from_thread(text, partial(mention_rows, mention, self._desk.drafts.complete_path))
+            self._offer_from_thread(text, partial(mention_rows, mention, self._services.drafts.complete_path))
         else:
             self._offer(())
         self._draft.keep()
@@ -193,7 +195,7 @@ class InputArea(Vertical):
     async def _weigh(self) -> None:
         text = self._composer.text
         for_the_model = not (text == "/" or is_command(text))
-        reading = await self._desk.chat.weigh(self._composer.chips.written_out(text) if for_the_model else "")
+        reading = await self._services.chat.weigh(self._composer.chips.written_out(text) if for_the_model else "")
         self.post_message(self.Weighed(reading))
 
     @on(Composer.Pressed)
@@ -206,7 +208,7 @@ class InputArea(Vertical):
             case "take_back":
                 await self._shell.take_back()
             case "resume":
-                await self._desk.chat.resume_queue()
+                await self._services.chat.resume_queue()
             case "up" | "down" if self._popup is not None:
                 self._popup.move(1 if event.key == "down" else -1)
             case "escape":

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from tui.commands.context import DraftDesk
 from tui.engine.state import SessionView
 from tui.ui.input.composer import Composer
 from tui.ui.services import Shell
+
+if TYPE_CHECKING:
+    from tui.app.services import DraftService
 
 
 def is_begun(view: SessionView | None) -> bool:
@@ -19,10 +22,10 @@ class SessionDraft:
     """Keeps what is in the composer for the session on the screen."""
 
     def __init__(
-        self, composer: Composer, desk: DraftDesk, shell: Shell, drawn: Callable[[], SessionView | None]
+        self, composer: Composer, service: DraftService, shell: Shell, drawn: Callable[[], SessionView | None]
     ) -> None:
         self._composer = composer
-        self._desk = desk
+        self._service = service
         self._shell = shell
         self._drawn = drawn
         """The session as it was drawn last."""
@@ -31,7 +34,7 @@ class SessionDraft:
     def keep(self) -> None:
         """The draft changed."""
         if self._session:
-            self._desk.keep_draft(self._session, self._composer.chips.written_out(self._composer.text))
+            self._service.keep_draft(self._session, self._composer.chips.written_out(self._composer.text))
 
     def enter(self, view: SessionView) -> None:
         """Bring back the draft of the session that is opened.
@@ -45,7 +48,7 @@ class SessionDraft:
         if not carried:
             self.leave()
         self._session = view.session
-        kept = self._desk.kept_draft(view.session)
+        kept = self._service.kept_draft(view.session)
         if kept or not carried:
             self._composer.put(self._composer.chips.recalled(kept))
         if kept:
@@ -55,6 +58,6 @@ class SessionDraft:
         """The session is left, or the program ends."""
         self.keep()
         if self._session and not is_begun(self._drawn()):
-            self._desk.keep_draft(self._session, "")
-            self._desk.remember_prompt(self._composer.chips.written_out(self._composer.text))
+            self._service.keep_draft(self._session, "")
+            self._service.remember_prompt(self._composer.chips.written_out(self._composer.text))
             self._composer.past.remember(self._composer.chips.remember(self._composer.text))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from textual import events, on, work
 from textual.app import ComposeResult
@@ -12,14 +13,17 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Input, OptionList, Static
 
-from tui.commands.context import ModelDesk, ModelInfo
 from tui.domain.errors import PonderError
+from tui.domain.listing import ModelInfo
 from tui.domain.printable import one_line
 from tui.domain.thinking import ModelSpec
 from tui.ui.format_numbers import tokens
 from tui.ui.fuzzy import best
 from tui.ui.input.field import Field
 from tui.ui.panels.row_list import STEPS, Row, RowList
+
+if TYPE_CHECKING:
+    from tui.app.models import ModelService
 
 
 def same_model(first: ModelSpec, second: ModelSpec) -> bool:
@@ -121,13 +125,13 @@ class ModelPicker(Vertical):
         provider: str
         model: str
 
-    def __init__(self, desk: ModelDesk, spec: ModelSpec, *, later: bool = False) -> None:
+    def __init__(self, service: ModelService, spec: ModelSpec, *, later: bool = False) -> None:
         """With ``later`` the list is filled once the screen stands: it reads all makers' files."""
         super().__init__(classes="model-picker")
         self.filled = False
         """Whether the models were asked for yet."""
         self._later = later
-        self._desk = desk
+        self._service = service
         self._spec = spec
         self._models: dict[str, ModelInfo] = {}
         self._field = Field("filter…", handed_on=STEPS | {"asterisk"}, id="model-filter")
@@ -171,7 +175,7 @@ class ModelPicker(Vertical):
         """Ask for the models again."""
         at = key_of(self._spec) if at is None and not self.filled else at
         self.filled = True
-        self._models = {key_of(model.spec): model for model in self._desk.models()}
+        self._models = {key_of(model.spec): model for model in self._service.models()}
         self._draw_rows(at)
 
     def _draw_rows(self, at: str | None = None) -> None:
@@ -236,7 +240,7 @@ class ModelPicker(Vertical):
     async def take(self, name: str) -> None:
         """Ask this model from now on."""
         try:
-            said = await self._desk.set_model(name)
+            said = await self._service.set_model(name)
         except PonderError as error:
             self.post_message(self.Failed(error))
             return
@@ -247,5 +251,5 @@ class ModelPicker(Vertical):
     async def _mark(self, key: str | None) -> None:
         model = self._models.get(key or "")
         if model is not None:
-            await self._desk.toggle_favourite(model.spec)
+            await self._service.toggle_favourite(model.spec)
             self.refresh_rows(at=key)

@@ -12,7 +12,6 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from tui.commands.context import Desk
 from tui.domain.events import Severity
 from tui.domain.usage import MeterReading
 from tui.engine.state import SessionView, same_paid
@@ -21,6 +20,7 @@ from tui.ui.panels.model_picker import ModelPicker
 from tui.ui.panels.thinking_picker import ThinkingPicker
 
 if TYPE_CHECKING:
+    from tui.app.services import AppServices
     from tui.ui.app import PonderApp
 
 
@@ -96,11 +96,11 @@ class MeterView(Vertical):
 class Panels(VerticalScroll, can_focus=False):
     """Model, thinking, context, session below each other."""
 
-    def __init__(self, desk: Desk, view: SessionView, *, id: str | None = None, later: bool = False) -> None:  # noqa: A002
+    def __init__(self, services: AppServices, view: SessionView, *, id: str | None = None, later: bool = False) -> None:  # noqa: A002
         super().__init__(id=id, classes="panels")
-        self.picker = ModelPicker(desk.models, view.spec, later=later)
-        self.thinking = ThinkingPicker(desk.models, view.spec, view.plan)
-        self.meter = MeterView(lambda: bool(desk.settings.layers().value("ui.plain")))
+        self.picker = ModelPicker(services.models, view.spec, later=later)
+        self.thinking = ThinkingPicker(services.models, view.spec, view.plan)
+        self.meter = MeterView(lambda: bool(services.settings.layers().value("ui.plain")))
 
     def compose(self) -> ComposeResult:
         """Titles and panels."""
@@ -143,7 +143,7 @@ class Panels(VerticalScroll, can_focus=False):
                 self.picker.refresh_rows(at=event.model)
                 self.picker.take(event.model)
 
-        hint = cast("PonderApp", self.app).desk.keys.key_hint(event.provider)
+        hint = cast("PonderApp", self.app).services.keys.key_hint(event.provider)
         self.app.push_screen(KeyDialog(event.provider, hint), saved)
 
 
@@ -165,8 +165,8 @@ class WidePanels(Panels):
 class SidePanels(Panels):
     """The sidebar's: what was taken is said in a toast, and then one goes on writing."""
 
-    def __init__(self, desk: Desk, view: SessionView) -> None:
-        super().__init__(desk, view, later=True)
+    def __init__(self, services: AppServices, view: SessionView) -> None:
+        super().__init__(services, view, later=True)
 
     @property
     def _ponder(self) -> PonderApp:
@@ -194,9 +194,9 @@ class Sidebar(Vertical):
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "back", show=False)]
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, services: AppServices) -> None:
         super().__init__(id="sidebar")
-        self._desk = desk
+        self._services = services
         self._view: SessionView | None = None
         self._meter: MeterReading | None = None
         self._panels: SidePanels | None = None
@@ -209,8 +209,8 @@ class Sidebar(Vertical):
         """The panels, made if they are not there yet."""
         if self._panels is None:
             if self._view is None:
-                self._view = self._desk.chat.view()
-            self._panels = SidePanels(self._desk, self._view)
+                self._view = self._services.chat.view()
+            self._panels = SidePanels(self._services, self._view)
             self.mount(self._panels)
             self._panels.show(self._view)
             if self._meter is not None:

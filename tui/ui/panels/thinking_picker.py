@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, work
 from textual.binding import Binding, BindingType
@@ -13,10 +13,13 @@ from textual.message import Message
 from textual.widgets import Static
 
 from tui.catalog.model_spec import require_asked
-from tui.commands.context import LevelInfo, ModelDesk
 from tui.domain.errors import PonderError
+from tui.domain.listing import LevelInfo
 from tui.domain.printable import one_line
 from tui.domain.thinking import Asked, ModelSpec, ThinkingPlan
+
+if TYPE_CHECKING:
+    from tui.app.models import ModelService
 
 LONGEST_BUDGET = 12
 BAR = "$block-cursor-foreground on $block-cursor-background bold"
@@ -45,9 +48,9 @@ class ThinkingPicker(Static, can_focus=True):
 
         error: PonderError
 
-    def __init__(self, desk: ModelDesk, spec: ModelSpec, plan: ThinkingPlan) -> None:
+    def __init__(self, service: ModelService, spec: ModelSpec, plan: ThinkingPlan) -> None:
         super().__init__("", markup=False, classes="thinking-picker")
-        self._desk = desk
+        self._service = service
         self._spec = spec
         self._plan = plan
         self._rows: Sequence[LevelInfo] = ()
@@ -77,7 +80,7 @@ class ThinkingPicker(Static, can_focus=True):
             self._load()
 
     def _load(self) -> None:
-        self._rows = self._desk.levels()
+        self._rows = self._service.levels()
         self._at = next((place for place, row in enumerate(self._rows) if row.current), 0)
         self._draw()
 
@@ -181,7 +184,7 @@ class ThinkingPicker(Static, can_focus=True):
     @work(exclusive=True, group="level")
     async def _set(self, asked: Asked) -> None:
         try:
-            said = await self._desk.set_level(asked)
+            said = await self._service.set_level(asked)
         except PonderError as error:
             self.post_message(self.Failed(error))
             return

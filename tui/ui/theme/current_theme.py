@@ -167,7 +167,7 @@ def _changed(path: Path) -> int:
 
 
 def _is_plain(app: PonderApp) -> bool:
-    return bool(app.desk.settings.layers().value("ui.plain"))
+    return bool(app.services.settings.layers().value("ui.plain"))
 
 
 def _few_colours(environment: Mapping[str, str]) -> bool:

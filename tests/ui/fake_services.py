@@ -1,4 +1,4 @@
-"""A desk without a program behind it: scripted models, levels, sessions and findings, real settings."""
+"""Services without a program: scripted models, levels, sessions and providers, real settings."""
 
 from __future__ import annotations
 
@@ -9,11 +9,19 @@ from typing import Literal
 
 from tests.ui import scenes
 from tests.ui.fake_chat import FakeChat
-from tui.commands.context import LevelInfo, ModelInfo, ProviderInfo, ServerInfo, SessionInfo, ToolInfo, ToolTokens
 from tui.domain.blocks import Block, TextBlock
 from tui.domain.errors import UsageError
 from tui.domain.events import ModelChanged, SettingsChanged
-from tui.domain.listing import KeyCheck
+from tui.domain.listing import (
+    KeyCheck,
+    LevelInfo,
+    ModelInfo,
+    ProviderInfo,
+    ServerInfo,
+    SessionInfo,
+    ToolInfo,
+    ToolTokens,
+)
 from tui.domain.messages import Turn
 from tui.domain.thinking import Asked, ModelSpec, ThinkingLevel, ThinkingPlan
 from tui.settings.assign import parse
@@ -58,7 +66,7 @@ MODELS = (
 
 
 class FakeModels:
-    """Implements ``ModelDesk``."""
+    """Implements ``ModelService``."""
 
     def __init__(self, chat: FakeChat) -> None:
         self._chat = chat
@@ -137,7 +145,7 @@ class FakeModels:
 
 
 class FakeSettings:
-    """Implements ``SettingsDesk`` on the real schema."""
+    """Implements ``SettingsService`` on the real schema."""
 
     def __init__(self, chat: FakeChat, values: dict[str, object] | None = None) -> None:
         self._chat = chat
@@ -183,7 +191,7 @@ class FakeSettings:
 
 
 class FakeKeys:
-    """Implements ``KeyDesk``."""
+    """Implements ``KeyService``."""
 
     def __init__(self) -> None:
         self.saved: list[tuple[str, str, bool]] = []
@@ -210,7 +218,7 @@ class FakeKeys:
 
 
 class FakeTools:
-    """Implements ``ToolDesk``."""
+    """Implements ``ToolService``."""
 
     def __init__(self) -> None:
         self.rows = [
@@ -240,7 +248,7 @@ class FakeTools:
 
 
 class FakeDrafts:
-    """Implements ``DraftDesk``."""
+    """Implements ``DraftService``."""
 
     def __init__(self) -> None:
         self.history = ["What is a monad?", "Explain the Fermi paradox", "Write a haiku about tokens"]
@@ -268,7 +276,7 @@ class FakeDrafts:
 
 
 class FakeLibrary:
-    """Implements ``Library``."""
+    """Implements ``Storage``."""
 
     def __init__(self, now: float) -> None:
         self.done: list[tuple[str, ...]] = []
@@ -333,8 +341,8 @@ class FakeLibrary:
 
 
 @dataclass
-class FakeDesk:
-    """Implements ``Desk``."""
+class FakeServices:
+    """Implements ``AppServices``."""
 
     chat: FakeChat = field(default_factory=FakeChat)
     values: dict[str, object] = field(default_factory=dict)
