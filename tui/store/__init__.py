@@ -1,1 +1,1 @@
-"""Sessions in SQLite; nothing acknowledged is lost."""
+"""Stores sessions in SQLite."""

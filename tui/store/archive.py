@@ -1,7 +1,7 @@
-"""The lossless form of a session: versioned JSON with every branch, seal and unknown block, out and in again.
+"""The lossless JSON form of a session: writing, reading and importing.
 
-What comes in is checked against the schema; it runs nothing, brings no settings but how to think, and its
-unfinished turns are finished.
+It is versioned and holds every branch, signature and unknown block. An import is checked against the schema. It
+keeps only settings about thinking and context, and closes turns that were unfinished.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ from tui.store.turns import TurnPosition, close_turn, write_objects
 FORMAT = "ponder-session"
 VERSION = 1
 KEPT_SETTINGS = ("reasoning.", "context.")
-"""Settings an import may bring: nothing that decides what tools may do or where requests go."""
+"""Prefixes of the settings an import keeps: none that control tool permissions or where requests are sent."""
 LAST_DATE = 1e11
-"""Seconds since the epoch: later ones are no dates."""
+"""Seconds since the epoch; later values are not accepted as dates."""
 _EXACT = frozenset({"signature", "encrypted", "data"})
-"""Opaque bytes: no pattern of a key means anything in them."""
+"""Fields of opaque bytes, which are not searched for keys."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchivedMessage:
-    """A message as its objects."""
+    """A message as JSON objects."""
 
     id: str
     role: str
@@ -54,7 +54,7 @@ class ArchivedMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchivedTurn:
-    """A turn and the one before it."""
+    """A turn and the id of its parent."""
 
     id: str
     parent: str | None
@@ -64,7 +64,7 @@ class ArchivedTurn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Archived:
-    """A session outside the store."""
+    """A session as read from a file."""
 
     title: str
     turns: tuple[ArchivedTurn, ...]
@@ -79,17 +79,17 @@ class Archived:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Frame:
-    """A session to be exported, without its turns."""
+    """The parts of an exported session other than its turns."""
 
     head: Mapping[str, object]
-    """What stands before the turns."""
+    """Fields written before the turns."""
     turns: Sequence[int]
     tail: Mapping[str, object]
-    """What stands behind them."""
+    """Fields written after the turns."""
 
 
 def framed(connection: sqlite3.Connection, session: int, parts: Parts) -> Frame:
-    """What a session consists of. All parts: everything there is. Fewer: the active path without the rest."""
+    """Collect the fields and turns to export: all branches for ``Parts.ALL``, else only the active path."""
     identity, title, created, updated = connection.execute(
         "SELECT id, title, created, updated FROM session WHERE seq = ?", (session,)
     ).fetchone()
@@ -120,7 +120,7 @@ def framed(connection: sqlite3.Connection, session: int, parts: Parts) -> Frame:
 
 
 def exported(frame: Frame, turns: Iterable[object], conceal: Callable[[str], str]) -> Iterator[str]:
-    """A session as JSON, turn by turn."""
+    """Serialize a session as JSON, one turn at a time."""
 
     def written(value: object) -> str:
         return dumps(_concealed(value, conceal))
@@ -132,7 +132,7 @@ def exported(frame: Frame, turns: Iterable[object], conceal: Callable[[str], str
 
 
 def turn_object(connection: sqlite3.Connection, turn: int, parts: Parts) -> dict[str, object]:
-    """A turn with its messages, as they are stored."""
+    """A turn and its messages as JSON objects."""
     identity, created, parent = connection.execute(
         "SELECT turn.id, turn.created, parent.id FROM turn LEFT JOIN turn AS parent ON parent.seq = turn.parent"
         " WHERE turn.seq = ?",
@@ -176,7 +176,7 @@ def _concealed(value: object, conceal: Callable[[str], str]) -> object:
 
 
 def parsed(content: bytes, foreign: Callable[[object], tuple[Archived, ...]]) -> tuple[Archived, ...]:
-    """The conversations in a file; ``foreign`` reads what other programs export. Raises UsageError."""
+    """Parse the conversations in a file. ``foreign`` reads the exports of other programs. Raises UsageError."""
     try:
         found = loads(content.decode("utf-8-sig"))
         if isinstance(found, dict) and found.get("format") == FORMAT:
@@ -225,7 +225,7 @@ def _own(found: Json) -> Archived:
 
 
 def _date(found: Json) -> float | None:
-    """When it was made; None for what no clock says."""
+    """The creation time, or None if it is missing or implausible."""
     value = number_of(found, "created")
     return float(value) if value is not None and 0 < value < LAST_DATE else None
 
@@ -263,7 +263,7 @@ def _own_message(found: Json) -> ArchivedMessage:
 
 
 def objects(found: Json, name: str, default: list[object] | None = None) -> list[dict[str, object]]:
-    """A list of objects, that must be there unless there is a default. Raises Unreadable."""
+    """A list of objects; required unless a default is given. Raises Unreadable."""
     items = found.get(name, default)
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
         raise Unreadable(f"`{name}` is not a list of objects")
@@ -271,7 +271,7 @@ def objects(found: Json, name: str, default: list[object] | None = None) -> list
 
 
 def store(connection: sqlite3.Connection, archived: Archived, identity: str, now: float) -> str:
-    """Put it into the store as a new session; its id."""
+    """Store the session as a new one and return its id."""
     beginning = sessions.Beginning(id=identity, spec=archived.spec, settings=archived.settings, title=archived.title)
     session = sessions.ensure(connection, beginning, archived.created or now)
     numbers: dict[str, int] = {}

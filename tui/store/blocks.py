@@ -1,4 +1,4 @@
-"""Blocks as rows: words in a column of their own, large contents apart under the hash of what they are."""
+"""Blocks as rows: text in its own column, large contents in a separate table keyed by their hash."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from tui.domain.fast_dataclass import dataclass
 from tui.store.codec import UNREADABLE, Json, Unreadable, dumps, loads
 
 APART_FROM = 64 << 10
-"""Characters: a longer piece of a tool result, a picture or an unknown item is kept apart."""
+"""Characters: longer strings in a tool result, an image or an unknown item are stored as blobs."""
 PICTURE_APART_FROM = 4 << 10
 APART = "$blob"
 PART_OF, PART_AT = "$part_of", "$part_at"
-"""In a row that holds more words of a block of an open message: which block, and behind how many of its characters."""
+"""Keys of a row that continues a block of an open message: the block's index and the part's offset."""
 ROOM = 1 << 20
-"""Places for the blocks of one message."""
+"""Number of places reserved for the blocks of one message."""
 PARTS_FROM = ROOM // 2
-"""The place of the first row that holds more words of a block."""
+"""The place of the first continuation row."""
 OF_MESSAGE = f"(block.place >= message.seq * {ROOM} AND block.place < (message.seq + 1) * {ROOM})"
-"""SQL: the block is one of the message's."""
+"""SQL condition: the block belongs to the message."""
 _WITH_WORDS = frozenset({"text", "thinking"})
 _GROWING = frozenset({"text", "thinking", "tool_call"})
 _WITH_CONTENTS = frozenset({"tool_result", "image", "opaque"})
@@ -29,8 +29,6 @@ _WITH_CONTENTS = frozenset({"tool_result", "image", "opaque"})
 
 @dataclass(slots=True)
 class BlockRow:
-    """One block as it is stored."""
-
     kind: str
     text: str | None
     payload: str
@@ -38,7 +36,7 @@ class BlockRow:
 
 
 def split(block: Mapping[str, object]) -> BlockRow:
-    """An object of the codec as a row."""
+    """Convert a codec object to a row."""
     rest = dict(block)
     kind = rest.pop("kind", UNREADABLE)
     if not isinstance(kind, str) or not encodable(kind):
@@ -48,7 +46,7 @@ def split(block: Mapping[str, object]) -> BlockRow:
     text = None
     if kind in _WITH_WORDS:
         words = rest.get("text")
-        # SQLite's own functions stop at NUL, and UTF-8 has no lone surrogates: such words stay in the JSON.
+        # SQLite string functions stop at NUL, and UTF-8 cannot encode lone surrogates: such text stays in the JSON.
         if isinstance(words, str) and "\0" not in words and encodable(words):
             text = words
             del rest["text"]
@@ -61,7 +59,7 @@ def split(block: Mapping[str, object]) -> BlockRow:
 
 
 def join(kind: str, text: str | None, payload: str, blobs: Mapping[str, bytes]) -> dict[str, object]:
-    """The object again. What is damaged says so and keeps what it was."""
+    """Rebuild the object. A damaged row becomes an ``unreadable`` object that keeps the payload."""
     try:
         found = loads(payload)
         if not isinstance(found, dict) or kind == UNREADABLE:
@@ -77,7 +75,7 @@ def join(kind: str, text: str | None, payload: str, blobs: Mapping[str, bytes]) 
 
 
 def write_blocks(connection: sqlite3.Connection, message: int, rows: Sequence[BlockRow]) -> None:
-    """All blocks of a message that has none."""
+    """Insert all blocks of a message that has none yet."""
     connection.executemany(
         "INSERT INTO block (place, kind, text, payload) VALUES (?, ?, ?, ?)",
         [(message * ROOM + position, row.kind, row.text, row.payload) for position, row in enumerate(rows)],
@@ -93,7 +91,7 @@ def _write_blobs(connection: sqlite3.Connection, message: int, row: BlockRow) ->
 
 
 def stored_rows(connection: sqlite3.Connection, message: int) -> list[tuple[str, str | None, str]]:
-    """Kind, words and payload of a message's blocks as they stand."""
+    """Kind, text and payload of a message's blocks, as stored."""
     return connection.execute(
         "SELECT kind, text, payload FROM block WHERE place >= ? AND place < ? ORDER BY place",
         (message * ROOM, (message + 1) * ROOM),
@@ -101,14 +99,13 @@ def stored_rows(connection: sqlite3.Connection, message: int) -> list[tuple[str,
 
 
 def has_blocks(connection: sqlite3.Connection, message: int) -> bool:
-    """Whether anything is stored of its contents."""
     return _last_place(connection, message) is not None
 
 
 def grow_block(
     connection: sqlite3.Connection, message: int, position: int, at: int, block: Mapping[str, object]
 ) -> None:
-    """Store more words of a block: in a row of their own, so that those before them are not written again."""
+    """Append text to a block as a separate row, so that the text already stored is not rewritten."""
     head = dict(block)
     name = "arguments" if head.get("kind") == "tool_call" else "text"
     words = head.get(name) if head.get("kind") in _GROWING else None
@@ -133,7 +130,7 @@ def grow_block(
 
 
 def gather_blocks(connection: sqlite3.Connection, message: int) -> None:
-    """Write blocks that came in parts as those of a complete message."""
+    """Merge continuation rows into their blocks once a message is complete."""
     last = _last_place(connection, message)
     if last is None or last < message * ROOM + PARTS_FROM:
         return
@@ -150,13 +147,13 @@ def _last_place(connection: sqlite3.Connection, message: int) -> int | None:
 
 
 def clear_blocks(connection: sqlite3.Connection, message: int) -> None:
-    """Make room for other blocks."""
+    """Delete all blocks of a message."""
     connection.execute("DELETE FROM block WHERE place >= ? AND place < ?", (message * ROOM, (message + 1) * ROOM))
     connection.execute("DELETE FROM block_blob WHERE message = ?", (message,))
 
 
 def copy_blocks(connection: sqlite3.Connection, message: int, into: int) -> None:
-    """The same blocks for another message; large contents are shared."""
+    """Copy the blocks to another message; large contents are shared."""
     connection.execute(
         "INSERT INTO block (place, kind, text, payload) SELECT place + ?, kind, text, payload FROM block"
         " WHERE place >= ? AND place < ?",
@@ -168,7 +165,7 @@ def copy_blocks(connection: sqlite3.Connection, message: int, into: int) -> None
 
 
 def read_blocks(connection: sqlite3.Connection, messages: Sequence[int]) -> dict[int, list[dict[str, object]]]:
-    """The objects of several messages, by message."""
+    """Read the blocks of several messages, by message."""
     found: dict[int, list[dict[str, object]]] = {message: [] for message in messages}
     for start in range(0, len(messages), 500):
         some = messages[start : start + 500]
@@ -179,7 +176,7 @@ def read_blocks(connection: sqlite3.Connection, messages: Sequence[int]) -> dict
         ):
             contents.setdefault(message, {})[name] = content
         for message, kind, text, payload in connection.execute(
-            # In this order the rows come as they stand; to sort them SQLite would hold a copy of all their words.
+            # This is the order of the primary key; any other would make SQLite sort a copy of all the text.
             f"SELECT message.seq, kind, text, payload FROM message CROSS JOIN block ON {OF_MESSAGE}"
             f" WHERE message.seq IN ({marks}) ORDER BY message.seq, place",
             some,
@@ -189,7 +186,7 @@ def read_blocks(connection: sqlite3.Connection, messages: Sequence[int]) -> dict
 
 
 def _with_parts(rows: list[dict[str, object]]) -> list[dict[str, object]]:
-    """The blocks of an open message with the words that stand in rows of their own."""
+    """Merge the continuation rows of an open message into its blocks."""
     if not any(PART_OF in row for row in rows):
         return rows
     blocks = [row for row in rows if PART_OF not in row]
@@ -198,7 +195,7 @@ def _with_parts(rows: list[dict[str, object]]) -> list[dict[str, object]]:
         place, text = row.get(PART_OF), row.get("text")
         if not isinstance(place, int) or not isinstance(text, str):
             continue
-        # Written again because nobody knew that it had been written: the later one has all that the first had.
+        # A part can be stored twice when the first write was not confirmed: the later one repeats all of it.
         words.setdefault(place, {})[row.get(PART_AT)] = text
     for place, parts in words.items():
         said = "".join(parts.values())
@@ -211,7 +208,7 @@ def _with_parts(rows: list[dict[str, object]]) -> list[dict[str, object]]:
 
 
 def encodable(words: str) -> bool:
-    """Whether UTF-8 can hold it."""
+    """Whether the string can be encoded as UTF-8."""
     if words.isascii():
         return True
     try:
@@ -254,7 +251,7 @@ def _together(value: object, blobs: Mapping[str, bytes]) -> object:
 
 
 def words_of(role: str, blocks: Sequence[Json]) -> tuple[str, str, str, str]:
-    """What can be searched for in a message: prompts, answers, thinking, tools (of a long result its beginning)."""
+    """Searchable text of a message by column: prompt, answer, thinking, tools (start of long results only)."""
     prompts: list[str] = []
     answers: list[str] = []
     thinking: list[str] = []

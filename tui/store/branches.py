@@ -1,4 +1,4 @@
-"""The tree of turns: the active path, what stands beside it, and going from one branch to another."""
+"""The tree of turns: the active path, its siblings, and switching between branches."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ WITH RECURSIVE up (seq, parent, depth) AS (
 SELECT seq FROM up ORDER BY depth DESC
 """
 EVER = 1_000_000
-"""Longer than any path; what ends a path that a damaged file made a ring."""
+"""Longer than any real path; stops the walk when a damaged file contains a cycle."""
 
 
 def session_number(connection: sqlite3.Connection, session: str) -> int:
-    """The row of a session. Raises StoreError."""
+    """The row number of a session. Raises StoreError."""
     row = connection.execute("SELECT seq FROM session WHERE id = ?", (session,)).fetchone()
     if row is None:
         raise StoreError(f"There is no session `{session}`.", advice="`ponder sessions list` shows all.")
@@ -31,7 +31,7 @@ def session_number(connection: sqlite3.Connection, session: str) -> int:
 
 
 def turn_number(connection: sqlite3.Connection, session: int, turn: str) -> int:
-    """The row of a turn. Raises StoreError."""
+    """The row number of a turn. Raises StoreError."""
     found = find_turn(connection, session, turn)
     if found is None:
         raise StoreError("That turn is not in this session.")
@@ -39,7 +39,7 @@ def turn_number(connection: sqlite3.Connection, session: int, turn: str) -> int:
 
 
 def find_turn(connection: sqlite3.Connection, session: int, turn: str) -> int | None:
-    """The row of a turn, if it is there."""
+    """The row number of a turn, or None."""
     row = connection.execute("SELECT seq FROM turn WHERE session = ? AND id = ?", (session, turn)).fetchone()
     return None if row is None else int(row[0])
 
@@ -51,14 +51,13 @@ def head_of(connection: sqlite3.Connection, session: int) -> int | None:
 
 
 def path_to(connection: sqlite3.Connection, turn: int | None, limit: int = EVER) -> list[int]:
-    """The turns that lead to this one, itself included, first to last; with a limit only the last of them."""
+    """The path from the root to this turn, inclusive; with a limit, only its last turns."""
     if turn is None:
         return []
     return [row[0] for row in connection.execute(_UP, (turn, limit))]
 
 
 def names_of(connection: sqlite3.Connection, turns: Sequence[int]) -> list[str]:
-    """The ids of turns."""
     names: dict[int, str] = {}
     for start in range(0, len(turns), 500):
         some = turns[start : start + 500]
@@ -68,7 +67,7 @@ def names_of(connection: sqlite3.Connection, turns: Sequence[int]) -> list[str]:
 
 
 def add_turn(connection: sqlite3.Connection, session: int, parent: int | None, turn: Turn, now: float) -> int:
-    """A turn at the end of a path, with its messages."""
+    """Append a turn with its messages to a path."""
     cursor = connection.execute(
         "INSERT INTO turn (id, session, parent, open, created) VALUES (?, ?, ?, ?, ?)",
         (turn.id, session, parent, turn.open, now),
@@ -81,7 +80,7 @@ def add_turn(connection: sqlite3.Connection, session: int, parent: int | None, t
 
 
 def set_head(connection: sqlite3.Connection, session: int, head: int | None, turns: int) -> None:
-    """The active path ends here from now on."""
+    """Set the end of the active path."""
     connection.execute("UPDATE session SET head = ?, turns = ? WHERE seq = ?", (head, turns, session))
     if head is not None:
         connection.execute(
@@ -90,7 +89,7 @@ def set_head(connection: sqlite3.Connection, session: int, head: int | None, tur
 
 
 def replace_path(connection: sqlite3.Connection, session: int, turns: Sequence[Turn], now: float) -> None:
-    """These turns are the active path now; what is not among them stays beside it."""
+    """Make these turns the active path; other turns stay as siblings."""
     path = path_to(connection, head_of(connection, session))
     common = 0
     for name, turn in zip(names_of(connection, path), turns, strict=False):
@@ -112,7 +111,7 @@ def replace_path(connection: sqlite3.Connection, session: int, turns: Sequence[T
 
 
 def siblings(connection: sqlite3.Connection, session: int, turn: str) -> tuple[str, ...]:
-    """The turns that stand at the same place, this one included, oldest first."""
+    """The turns with the same parent, this one included, oldest first."""
     number = turn_number(connection, session, turn)
     rows = connection.execute(
         "SELECT id FROM turn WHERE session = ? AND parent IS (SELECT parent FROM turn WHERE seq = ?) ORDER BY seq",
@@ -122,7 +121,7 @@ def siblings(connection: sqlite3.Connection, session: int, turn: str) -> tuple[s
 
 
 def activate(connection: sqlite3.Connection, session: int, turn: str) -> list[int]:
-    """Go over to the branch this turn is on, to where it was left; the path that is active now."""
+    """Switch to the branch of this turn, down to where it was last left, and return the active path."""
     number = turn_number(connection, session, turn)
     above = path_to(connection, number)
     below: list[int] = []

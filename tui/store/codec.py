@@ -1,7 +1,7 @@
-"""Domain values ⇄ JSON objects, exactly. The same objects are the rows of the database and the JSON of exports.
+"""Exact conversion between domain values and JSON objects, used for database rows and for exports.
 
-Written by hand so that opening a session loads no validation library. Fields at their defaults are left out.
-A block of a kind this version does not know stays the object it was, and is an ``OpaqueBlock`` marked unread.
+Written by hand so that opening a session loads no validation library. Fields at their defaults are omitted.
+A block of unknown kind keeps its object and becomes an ``OpaqueBlock`` marked unread.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from tui.domain.usage import Usage
 
 Json = Mapping[str, object]
 MAX_DIGITS = 400
-"""Longer numbers are never meant; reading them is quadratic."""
+"""Longer numbers are rejected, because parsing them takes quadratic time."""
 LARGEST_NUMBER = sys.float_info.max
-"""Larger ones fit into no float; NaN is not less."""
+"""Larger numbers do not fit into a float; comparing with it also rejects NaN."""
 UNREADABLE = "unreadable"
 """The kind of a block whose row is damaged."""
 
@@ -40,16 +40,16 @@ _Word = TypeVar("_Word", bound=StrEnum)
 
 
 class Unreadable(ValueError):
-    """JSON that does not say what it should."""
+    """JSON that does not have the expected structure."""
 
 
 def dumps(value: object) -> str:
-    """JSON in ASCII: NUL and lone surrogates are escapes, so any string survives."""
+    """Serialize as ASCII: NUL and lone surrogates become escapes, so every string survives."""
     return json.dumps(value, ensure_ascii=True, separators=(",", ":"))
 
 
 def loads(text: str) -> object:
-    """Parse JSON; any fault is ``Unreadable``."""
+    """Parse JSON. Raises Unreadable."""
     try:
         return json.loads(text, parse_int=_integer)
     except (ValueError, RecursionError) as fault:
@@ -63,7 +63,7 @@ def _integer(digits: str) -> int:
 
 
 def to_object(value: object) -> dict[str, object]:
-    """Any of the domain's dataclasses: its fields by name, those at their defaults left out, ``kind`` always in."""
+    """Convert a domain dataclass to a dict: fields at their defaults are omitted, ``kind`` is always included."""
     return {
         field.name: _plain(item)
         for field in fields(value)  # type: ignore[arg-type]  # every caller passes a dataclass
@@ -84,7 +84,7 @@ def _plain(value: object) -> object:
 
 
 def block_object(block: Block) -> dict[str, object]:
-    """A block; what could not be read goes back to what it was."""
+    """Convert a block; an unread one becomes the object it was read from."""
     if isinstance(block, OpaqueBlock) and block.unread:
         kept = loads(block.raw)
         if isinstance(kept, dict):
@@ -93,7 +93,7 @@ def block_object(block: Block) -> dict[str, object]:
 
 
 def message_meta(message: Message) -> dict[str, object]:
-    """All of a message but its id, role and blocks."""
+    """All fields of a message except its id, role and blocks."""
     meta = to_object(message)
     for name in ("id", "role", "blocks"):
         meta.pop(name, None)
@@ -101,7 +101,7 @@ def message_meta(message: Message) -> dict[str, object]:
 
 
 def block_from(found: Json) -> Block:
-    """The block; one of an unknown kind, or one that is wrong inside, comes as unread."""
+    """Convert to a block; an unknown or invalid one becomes an unread ``OpaqueBlock``."""
     reader = _READERS.get(str(found.get("kind")))
     if reader is not None:
         try:
@@ -112,13 +112,13 @@ def block_from(found: Json) -> Block:
 
 
 def checked_block(found: Json) -> Block:
-    """The block of a foreign file: a known kind must be right, an unknown one is kept as it is."""
+    """Convert a block of an imported file: known kinds must be valid, unknown ones are kept."""
     reader = _READERS.get(text_of(found, "kind"))
     return block_from(found) if reader is None else reader(found)
 
 
 def message_from(identity: str, role: str, meta: Json, blocks: tuple[Block, ...]) -> Message:
-    """A message of its parts. Raises Unreadable."""
+    """Build a message from its parts. Raises Unreadable."""
     return Message(
         id=identity,
         role=_word(Role, role),
@@ -135,7 +135,6 @@ def message_from(identity: str, role: str, meta: Json, blocks: tuple[Block, ...]
 
 
 def spec_from(found: Json) -> ModelSpec:
-    """A model as the user names it."""
     asked = found.get("asked")
     if asked is not None and not isinstance(asked, int | str):
         raise Unreadable("`asked` is neither a level nor a number")
@@ -147,7 +146,7 @@ def spec_from(found: Json) -> ModelSpec:
 
 
 def text_of(found: Json, name: str, default: str | None = None) -> str:
-    """A string that must be there unless there is a default."""
+    """A string; required unless a default is given."""
     value = found.get(name, default)
     if not isinstance(value, str):
         raise Unreadable(f"`{name}` is not a text")
@@ -155,7 +154,7 @@ def text_of(found: Json, name: str, default: str | None = None) -> str:
 
 
 def number_of(found: Json, name: str) -> float | None:
-    """A finite number, or None where it is not known."""
+    """A finite number, or None if it is missing."""
     value = found.get(name)
     if value is None:
         return None
@@ -165,7 +164,7 @@ def number_of(found: Json, name: str) -> float | None:
 
 
 def whole_or_none(found: Json, name: str) -> int | None:
-    """A whole number, or None where it is not known."""
+    """An integer, or None if it is missing."""
     value = found.get(name)
     if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
         raise Unreadable(f"`{name}` is not a whole number")

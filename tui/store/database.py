@@ -1,8 +1,8 @@
-"""The database: one thread that writes, one that reads, whole transactions only.
+"""The database: one writer thread, one reader thread, and complete transactions only.
 
-``run(work)`` calls ``work(connection)`` between BEGIN IMMEDIATE and COMMIT; when it returns, it is on the disk.
-``read(work)`` sees one state of the database from its first line to its last. Both may be called from any loop and
-any thread. Nothing is opened before the first call.
+``run(work)`` calls ``work(connection)`` between BEGIN IMMEDIATE and COMMIT; when it returns, the data is on disk.
+``read(work)`` sees one consistent snapshot. Both may be called from any event loop and any thread. Nothing is
+opened before the first call.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ from tui.store.open_database import (
 from tui.store.sqlite_errors import is_damage, is_damage_of_index, store_error
 
 IDLE_WAL = 1 << 20
-"""Bytes: a longer write-ahead log is taken in and cut when nothing waits to be written."""
+"""Bytes: a longer write-ahead log is checkpointed and truncated when no write is waiting."""
 MOST_REPAIRS = 5
-"""Of one run: a disk that breaks again and again is not filled with damaged copies."""
+"""Per process: a disk that fails repeatedly must not be filled with damaged copies."""
 LOG = logging.getLogger(__name__)
-LOG.addHandler(logging.NullHandler())  # where no log was opened, nothing goes to the terminal
+LOG.addHandler(logging.NullHandler())  # Without a log file, nothing may go to the terminal.
 
 Result = TypeVar("Result")
 Work = Callable[[sqlite3.Connection], Result]
 
 
 class Database:
-    """All sessions of a user, in one file."""
+    """All sessions of a user in one file."""
 
     def __init__(self, path: Path, *, file_system: Callable[[Path], str] = file_system_of) -> None:
         self.path = path
@@ -54,9 +54,9 @@ class Database:
         self._connection: sqlite3.Connection | None = None
         self._reader: Reading | None = None
         self._file: int | None = None
-        """The file as it was opened."""
+        """The inode of the file that was opened."""
         self._tried = False
-        """Opening for writing was tried: readers need not wait for it any more."""
+        """Whether opening for writing was attempted; readers wait for that."""
         self._repairs = 0
         self._abandoned: list[sqlite3.Connection] = []
         self._waiting = 0
@@ -64,28 +64,27 @@ class Database:
         self._closed = False
         self._notices: list[str] = []
         self.tell: Callable[[str], None] = lambda sentence: None
-        """Hears each notice when it comes up, in the thread that writes."""
+        """Called with each new notice, in the writer thread."""
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """What the user should hear about how the database was opened: damage, a network disk, read-only."""
+        """Sentences for the user about how the database was opened: damage, network disk, read-only."""
         return tuple(self._notices)
 
     @property
     def can_write(self) -> bool:
-        """Whether it was opened for writing."""
         return self._connection is not None
 
     async def run(self, work: Work[Result]) -> Result:
-        """Write, all or nothing. Every failure undoes it and is a PonderError, whatever ``work`` raised."""
+        """Run a write transaction. Any exception rolls it back and is raised as a PonderError."""
         return await asyncio.wrap_future(self.submit(work))
 
     async def read(self, work: Work[Result]) -> Result:
-        """Read. Raises StoreError."""
+        """Run a read transaction. Raises StoreError."""
         return await asyncio.wrap_future(self.submit_read(work))
 
     def submit(self, work: Work[Result]) -> Future[Result]:
-        """As ``run``, for callers without a loop."""
+        """Like ``run``, for callers without an event loop."""
         self._must_be_open()
         with self._lock:
             self._waiting += 1
@@ -94,12 +93,12 @@ class Database:
         return future
 
     def submit_read(self, work: Work[Result]) -> Future[Result]:
-        """As ``read``, for callers without a loop."""
+        """Like ``read``, for callers without an event loop."""
         self._must_be_open()
         return self._reading.submit(self._read, work)
 
     def close(self) -> None:
-        """Finish what waits, take in the write-ahead log, let go of the file. From any thread."""
+        """Finish waiting work, checkpoint the log and close the file. Thread-safe."""
         with self._lock:
             if self._closed:
                 return
@@ -128,17 +127,17 @@ class Database:
                 return _transaction(self._writable(), work, "BEGIN IMMEDIATE")
         except PonderError:
             raise
-        except Exception as fault:  # whatever it is, the conversation goes on unsaved
+        except Exception as fault:  # Whatever the cause, the conversation must continue, even unsaved.
             raise _told(fault, self.path) from fault
 
     def _look_for_another_file(self) -> None:
-        """What is written to a file that was removed or replaced is lost: go on with the one that is there now."""
+        """Reopen when the file was removed or replaced: writes to the old one would be lost."""
         if self._connection is None or _identity(self.path) == self._file:
             return
-        # Closing it would remove the write-ahead log of the file in its place.
+        # Closing it would delete the write-ahead log of the file that replaced it.
         self._abandoned.append(self._connection)
         self._connection = None
-        with suppress(RuntimeError):  # being closed: nobody reads any more
+        with suppress(RuntimeError):  # The executor is shutting down, so nothing reads any more.
             self._reading.submit(self._close_reader)
         self._notice(
             f"`{self.path}` was removed or replaced while it was open. What comes from now on is saved; what was there "
@@ -150,7 +149,7 @@ class Database:
             try:
                 make_private(self.path)
                 with one_at_a_time(self.path):
-                    if salvaged(self.path).exists():  # a repair was interrupted
+                    if salvaged(self.path).exists():  # A repair was interrupted.
                         from tui.store.recovery import finish
 
                         self._notice(f"The session database was damaged. It is kept as `{finish(self.path)}`.")
@@ -183,9 +182,9 @@ class Database:
             self._connection.close()
             self._connection = None
         with one_at_a_time(self.path):
-            if _identity(self.path) == self._file:  # else another process was faster
+            if _identity(self.path) == self._file:  # Otherwise another process has already repaired it.
                 self._notice(recover(self.path, self._file_system))
-                self._repairs += 1  # one that had no room is tried again
+                self._repairs += 1  # A repair that failed for lack of space is not counted.
 
     def _notice(self, sentence: str) -> None:
         if sentence not in self._notices:
@@ -199,11 +198,11 @@ class Database:
                 self._writing.submit(self._truncate_log)
 
     def _truncate_log(self) -> None:
-        """Not being able to is no fault: a reader may be in the way, and the next time comes."""
+        """Checkpoint and truncate the log. A reader may block it; it is tried again later."""
         if self._connection is None or self._waiting:
             return
         with suppress(sqlite3.Error):
-            # Whoever wants to write next should not wait for a reader.
+            # The next writer must not wait for a reader.
             self._connection.execute("PRAGMA busy_timeout = 50")
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         with suppress(sqlite3.Error):
@@ -219,17 +218,17 @@ class Database:
                 if not is_damage(fault):
                     raise
                 self._close_reader()
-                # The writer meets the same damage, repairs it, and has nothing else to do.
+                # The writer meets the same damage and repairs it; it has nothing else to do.
                 look = index_all if is_damage_of_index(fault) else _look_at_everything
                 self._writing.submit(self._write, look).result()
                 return _transaction(self._readable(), work, "BEGIN")
         except PonderError:
             raise
-        except Exception as fault:  # as above
+        except Exception as fault:  # As in ``_write``, every failure must become a StoreError.
             raise _told(fault, self.path) from fault
 
     def _try_opening(self) -> None:
-        """Readers come after the writer: it makes, migrates and repairs. What it cannot do they live with."""
+        """Let the writer create, migrate and repair first. If it fails, readers open what exists."""
         try:
             self._write(lambda _: None)
         except StoreError:
@@ -253,12 +252,12 @@ def _told(fault: Exception, path: Path) -> StoreError:
 
 
 def _can_be_repaired(fault: Exception) -> bool:
-    """A place that should have been free and was not is damage, too: of an index, or left by an old repair."""
+    """A uniqueness violation also counts as damage: of an index, or left by an earlier repair."""
     return is_damage(fault) or isinstance(fault, sqlite3.IntegrityError)
 
 
 def _identity(path: Path) -> int | None:
-    """Tells a file from another one that took its place."""
+    """The inode, to notice that the file was replaced."""
     try:
         return path.stat().st_ino
     except OSError:
@@ -284,5 +283,5 @@ def _transaction(connection: sqlite3.Connection, work: Work[Result], begin: str)
 
 
 def _look_at_everything(connection: sqlite3.Connection) -> None:
-    connection.execute("PRAGMA shrink_memory")  # what the cache remembers says nothing of the disk
+    connection.execute("PRAGMA shrink_memory")  # Cached pages could hide what is now on the disk.
     check(connection)

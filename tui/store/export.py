@@ -1,6 +1,6 @@
-"""Sessions as markdown and as one self-contained HTML page. Pure. The lossless form is ``archive``'s.
+"""Sessions as markdown and as one self-contained HTML page. ``archive`` has the lossless form.
 
-Control characters are shown, not written: an exported file is safe to print to a terminal.
+Control characters are escaped, so that an exported file is safe to print to a terminal.
 """
 
 from __future__ import annotations
@@ -30,63 +30,61 @@ from tui.domain.printable import one_line, printable
 
 PREVIEW_LENGTH = 2_000
 _MARKUP = re.compile(r"[*_`<>\[\]&\\|\r\0]|^[ \t#+=~-]|[ \t]$|^\d", re.MULTILINE)
-"""What may be markup; text without any of it is paragraphs."""
+"""Characters that may be markup; text without them consists of plain paragraphs."""
 _GAP = re.compile(r"\n{2,}")
 INTERRUPTED = "*(interrupted before an answer came)*"
 NO_TEXT = {"encrypted": "(encrypted)", "hidden by provider": "(hidden by the provider)"}
-"""What stands for thinking that came without text."""
+"""Placeholders for thinking without text."""
 
 
 class Parts(StrEnum):
-    """How much of a conversation leaves the store."""
+    """How much of a conversation is exported."""
 
     ANSWERS = "answers"
     """Prompts and answers."""
     THINKING = "thinking"
-    """And the thinking."""
+    """Also the thinking."""
     ALL = "all"
-    """And tools, attempts that were retried, models and costs."""
+    """Also tools, retried attempts, models and costs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """What is exported."""
+    """The session to export."""
 
     title: str
     turns: Iterable[Turn]
-    """Read while they are written: a long conversation is never in memory as a whole."""
+    """Consumed while writing, so that a long conversation is never held in memory."""
     conceal: Callable[[str], str]
-    """Takes keys out of a text."""
+    """Removes keys from a text."""
     summaries: tuple[SummaryRun, ...] = ()
-    """What was paid for folding turns."""
+    """Requests for summaries, with their costs."""
     elsewhere: tuple[Paid, ...] = ()
-    """What was paid on other branches."""
+    """Costs of other branches."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Section:
-    """One part of a message."""
-
     kind: str
-    """text, thinking or tool: also its class in HTML."""
+    """text, thinking or tool; also the CSS class."""
     label: str
     text: str
     code: bool = False
-    """Shown as it is, not as markdown."""
+    """Shown verbatim, not as markdown."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """What one speaker says, under one heading."""
+    """The sections under one heading."""
 
     kind: str
-    """prompt, answer or cost: also its class in HTML."""
+    """prompt, answer or cost; also the CSS class."""
     label: str
     sections: list[_Section]
 
 
 def markdown(shown: Shown, parts: Parts) -> Iterator[str]:
-    """The active path as markdown, piece by piece."""
+    """Render the active path as markdown, in chunks."""
     yield f"# {one_line(shown.conceal(shown.title), 200) or 'Untitled'}"
     for group in _groups(shown, parts):
         yield f"\n\n## {group.label}"
@@ -105,8 +103,8 @@ def markdown(shown: Shown, parts: Parts) -> Iterator[str]:
 
 
 def html(shown: Shown, parts: Parts) -> Iterator[str]:
-    """The active path as a page without scripts, pictures or addresses to load, piece by piece."""
-    from markdown_it import MarkdownIt  # only exports pay for it
+    """Render the active path as a page without scripts or external resources, in chunks."""
+    from markdown_it import MarkdownIt  # Imported here because only exports need it.
 
     renderer = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
     title = html_entities.escape(one_line(shown.conceal(shown.title), 200) or "Untitled")
@@ -134,7 +132,7 @@ def _html_section(section: _Section, render: Callable[[str], str]) -> str:
 
 
 def plain_paragraphs(text: str) -> str:
-    """Text without any markup as the renderer writes it, many times as fast; "" for every other text."""
+    """A much faster path for text without markup, with the renderer's output; "" for any other text."""
     if _MARKUP.search(text):
         return ""
     words = text.strip("\n").replace('"', "&quot;")
@@ -142,7 +140,7 @@ def plain_paragraphs(text: str) -> str:
 
 
 def preview(turns: Sequence[Turn], left_out: int) -> str:
-    """The first and last words of a session."""
+    """The first and last lines of a session."""
     pieces: list[str] = []
     for number, turn in enumerate(turns):
         if number and left_out:
@@ -164,7 +162,7 @@ def _groups(shown: Shown, parts: Parts) -> Iterator[_Group]:
 
 
 def _groups_of(turn: Turn, parts: Parts, conceal: Callable[[str], str]) -> Iterator[_Group]:
-    """The prompt under "You", all else under the model's heading; a turn that has no answer says so."""
+    """The prompt under "You", everything else under the model's heading; a missing answer is stated."""
     group: _Group | None = None
     for message in turn.messages:
         if message.superseded and parts is not Parts.ALL:
@@ -194,7 +192,7 @@ def _groups_of(turn: Turn, parts: Parts, conceal: Callable[[str], str]) -> Itera
 
 
 def _bill(shown: Shown, paid: Sequence[Paid]) -> Iterator[str]:
-    """The sum, and where it has several parts a line for each; nothing where nothing is known."""
+    """The total, with one line per part if there are several; nothing if no cost is known."""
     shares: dict[str, list[Paid]] = {}
     here: tuple[Paid, ...] = (*paid, *shown.summaries)
     for request in here:

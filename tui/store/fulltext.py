@@ -1,8 +1,8 @@
-"""The full-text index: what goes in and how a row is taken out again.
+"""The full-text index: adding and removing rows.
 
-The index keeps no text of its own, so a row is taken out by naming the same words again; ``spaced`` must therefore
-never change without a migration that builds the index anew. Chinese, Japanese, Korean, Thai and their neighbours
-write without spaces or glue particles to words: their characters are indexed one by one and searched as phrases.
+The index stores no text of its own, so removing a row requires the same text again: ``spaced`` must never change
+without a migration that rebuilds the index. Chinese, Japanese, Korean, Thai and similar scripts write without
+spaces or attach particles to words: their characters are indexed one by one and searched as phrases.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _NOT_WORDS = lazy_regex("[\0\ud800-\udfff]")
 
 
 def spaced(text: str) -> str:
-    """Text as the index sees it."""
+    """Text as it is indexed."""
     if text.isascii():
         return text.replace("\0", " ")
     return _NOT_WORDS.sub(" ", _WITHOUT_SPACES.sub(r" \1 ", text))
 
 
 def index(connection: sqlite3.Connection, message: int, role: str, blocks: Sequence[Json]) -> None:
-    """Make a message findable."""
+    """Add a message to the index."""
     columns = words_of(role, blocks)
     if any(columns):
         connection.execute(
@@ -40,7 +40,7 @@ def index(connection: sqlite3.Connection, message: int, role: str, blocks: Seque
 
 
 def unindex(connection: sqlite3.Connection, messages: Iterable[int]) -> None:
-    """Take messages out, while their blocks are still there."""
+    """Remove messages from the index; their blocks must still be stored."""
     for message in messages:
         row = connection.execute("SELECT role FROM message WHERE seq = ? AND indexed", (message,)).fetchone()
         if row is None:
@@ -55,13 +55,13 @@ def unindex(connection: sqlite3.Connection, messages: Iterable[int]) -> None:
 
 
 def index_all(connection: sqlite3.Connection) -> None:
-    """Build the index anew."""
+    """Rebuild the index."""
     connection.execute("INSERT INTO words (words) VALUES ('delete-all')")
     _index_some(connection, connection.execute("SELECT seq, role FROM message WHERE NOT open").fetchall())
 
 
 def index_turn(connection: sqlite3.Connection, turn: int, known: Mapping[int, Sequence[Json]]) -> None:
-    """Make the messages of a turn findable that are not; of ``known`` ones the blocks need not be read."""
+    """Index the messages of a turn that are not yet indexed; blocks in ``known`` are not read again."""
     found = connection.execute(
         "SELECT seq, role FROM message WHERE turn = ? AND NOT indexed AND NOT open", (turn,)
     ).fetchall()

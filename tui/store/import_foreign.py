@@ -1,4 +1,4 @@
-"""Reads what other programs export: the conversations of ChatGPT and Claude, as far as words and thinking go. Pure."""
+"""Reads conversations exported by ChatGPT and Claude: text and thinking only."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from tui.store.archive import Archived, ArchivedMessage, ArchivedTurn, objects
 from tui.store.codec import Json, Unreadable, to_object
 
 LONGEST = 1_000_000
-"""Messages of one conversation: what ends a ring of parents in a forged file."""
+"""Messages per conversation; stops the walk when a forged file contains a cycle."""
 
 
 def foreign_conversations(found: object) -> tuple[Archived, ...]:
-    """The conversations of an export, oldest first. Raises Unreadable for anything else."""
+    """The conversations of an export, oldest first. Raises Unreadable if it is not one."""
     items = objects({"": found if isinstance(found, list) else [found]}, "")
     return tuple(reversed([_conversation(item) for item in items]))
 

@@ -1,4 +1,4 @@
-"""The engine's journal, over the database: every call that returns is on the disk."""
+"""The engine's journal in SQLite: when a call returns, the data is on disk."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tui.store.turns import TurnPosition, grow_message, settle_turn, write_messa
 
 
 class StoredJournal:
-    """Fits ``tui.engine.ports.Journal``. Writing the same again changes nothing."""
+    """Implements ``tui.engine.ports.Journal``. Repeating a write changes nothing."""
 
     def __init__(self, database: Database, holder: Holder, now: Callable[[], float]) -> None:
         self._database = database
@@ -24,10 +24,10 @@ class StoredJournal:
         self._now = now
         self._lost: set[str] = set()
         self.beginnings: dict[str, Beginning] = {}
-        """What sessions begin with that are not stored yet: model, level and settings chosen before the first word."""
+        """Model, level and settings chosen for sessions that are not stored yet."""
 
     async def turn_started(self, session: str, turn: Turn) -> None:
-        """A prompt was accepted; a session that was not stored yet is from now on."""
+        """Store an accepted prompt, creating the session if necessary."""
 
         def write(connection: sqlite3.Connection) -> bool:
             now = self._now()
@@ -46,7 +46,7 @@ class StoredJournal:
             self._database.tell("This session was deleted meanwhile. What you said just now brought it back.")
 
     async def checkpoint(self, session: str, turn_id: str, message: Message) -> None:
-        """The open message as far as it has come."""
+        """Store the open message in its current state."""
         await self._database.run(
             lambda connection: write_message(connection, self._place(connection, session, turn_id), message, open_=True)
         )
@@ -54,7 +54,7 @@ class StoredJournal:
     async def grown(
         self, session: str, turn_id: str, message: Message, grown: Sequence[Growth], *, whole: bool
     ) -> bool:
-        """What an open message has gained; False when what it had before is not there."""
+        """Append to an open message; False if its earlier part is not stored."""
         return await self._database.run(
             lambda connection: grow_message(
                 connection, self._place(connection, session, turn_id), message, grown, whole=whole
@@ -62,13 +62,13 @@ class StoredJournal:
         )
 
     async def message_added(self, session: str, turn_id: str, message: Message) -> None:
-        """A message is complete."""
+        """Store a complete message."""
         await self._database.run(
             lambda connection: write_message(connection, self._place(connection, session, turn_id), message)
         )
 
     async def turn_finished(self, session: str, turn: Turn) -> None:
-        """The turn is over, and is exactly this."""
+        """Store the final state of a finished turn."""
 
         def write(connection: sqlite3.Connection) -> None:
             place = self._place(connection, session, turn.id)
@@ -78,7 +78,7 @@ class StoredJournal:
         await self._database.run(write)
 
     async def history_replaced(self, session: str, turns: Sequence[Turn]) -> None:
-        """These turns are the active path; others stay as siblings."""
+        """Make these turns the active path; other turns stay as siblings."""
         from tui.store.summaries import drop_view_of_others
 
         kept = tuple(turns)
@@ -93,7 +93,7 @@ class StoredJournal:
         await self._database.run(write)
 
     async def compressed(self, session: str, view: CompressionView | None) -> None:
-        """Finished turns are looked at through this view; the turns themselves stay."""
+        """Set the compression of finished turns; the turns themselves are kept."""
         from tui.store.summaries import set_view
 
         def write(connection: sqlite3.Connection) -> None:
@@ -105,7 +105,7 @@ class StoredJournal:
         await self._database.run(write)
 
     async def summary_run(self, session: str, run: SummaryRun) -> None:
-        """A summary was asked for."""
+        """Record a request for a summary."""
         from tui.store.summaries import add_run
 
         def write(connection: sqlite3.Connection) -> None:
@@ -115,7 +115,7 @@ class StoredJournal:
         await self._database.run(write)
 
     async def queued(self, session: str, prompts: Sequence[Sequence[Block]]) -> None:
-        """These prompts wait behind the running turn."""
+        """Store the prompts that wait for the running turn to end."""
         from tui.store.queued_prompts import set_queue
 
         await self._database.run(
@@ -123,9 +123,9 @@ class StoredJournal:
         )
 
     async def still_open(self, session: str) -> None:
-        """Say so where others look; they may have taken it while this computer slept."""
+        """Renew the lease; another process may have taken it while the computer slept."""
         if not self._database.can_write:
-            return  # nothing was ever opened, so nobody could take it
+            return  # Nothing was ever opened, so no lease can have been taken.
         held = await self._database.run(lambda connection: self._hold(connection, session))
         if held is not None and session not in self._lost:
             self._lost.add(session)
@@ -140,11 +140,11 @@ class StoredJournal:
         return None if number is None else acquire(connection, number, self._holder, self._now())
 
     def _ensured(self, connection: sqlite3.Connection, session: str, now: float) -> int:
-        """Its row; one that is not stored yet begins with what was chosen for it."""
+        """The row number of the session, which is created if necessary."""
         return ensure(connection, self.beginnings.get(session) or Beginning(id=session), now)
 
     def _place(self, connection: sqlite3.Connection, session: str, turn_id: str) -> TurnPosition:
-        """Where a message goes. A turn whose beginning could not be saved is begun here."""
+        """The position of a message. If storing the start of the turn failed, it is stored now."""
         now = self._now()
         number = self._ensured(connection, session, now)
         turn = find_turn(connection, number, turn_id)

@@ -1,4 +1,4 @@
-"""Who has which session open: noticed, so that two windows do not write one conversation."""
+"""Leases on open sessions, so that two windows do not write to the same conversation."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from pathlib import Path
 from tui.domain.fast_dataclass import dataclass
 
 STALE_AFTER_S = 120.0
-"""A holder on another machine that has not been heard of for this long is gone."""
+"""A holder on another machine that has not renewed its lease for this long counts as gone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holder:
-    """A process that may hold sessions."""
+    """A process that can hold leases."""
 
     id: str
-    """Different for every start of the program."""
+    """Unique for every start of the program."""
     pid: int
     host: str
     boot: str
@@ -27,22 +27,22 @@ class Holder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Held:
-    """Somebody else has the session open."""
+    """The session is open in another process."""
 
     pid: int
     host: str
     here: bool
-    """On this machine."""
+    """Whether that process runs on this machine."""
 
 
 def this_process(identity: str) -> Holder:
-    """The running process, told apart from others with its number before and after."""
+    """The running process, distinguished from other processes with the same pid by its start time."""
     pid = os.getpid()
     return Holder(id=identity, pid=pid, host=platform.node(), boot=_boot(), process_start=_start_of(pid))
 
 
 def acquire(connection: sqlite3.Connection, session: int, holder: Holder, now: float) -> Held | None:
-    """Take the session, or say once more that it is ours; None when it is ours now, else who has it."""
+    """Take or renew the lease; returns None on success, else the other holder."""
     held = held_by_other(connection, session, holder, now)
     if held is None:
         connection.execute(
@@ -54,7 +54,7 @@ def acquire(connection: sqlite3.Connection, session: int, holder: Holder, now: f
 
 
 def held_by_other(connection: sqlite3.Connection, session: int, holder: Holder, now: float) -> Held | None:
-    """Who else has it open and is alive."""
+    """Another live process that has the session open."""
     row = connection.execute(
         "SELECT holder, pid, host, boot, process_start, heartbeat FROM lease WHERE session = ?", (session,)
     ).fetchone()
@@ -62,19 +62,17 @@ def held_by_other(connection: sqlite3.Connection, session: int, holder: Holder, 
         return None
     _, pid, host, boot, start, heartbeat = row
     here = host == holder.host
-    # Signal 0 is a question on POSIX only; elsewhere it interrupts.
+    # Signal 0 is a harmless probe on POSIX only; on Windows it interrupts.
     can_ask = here and os.name == "posix"
     alive = boot == holder.boot and _runs(pid, start) if can_ask else abs(now - heartbeat) < STALE_AFTER_S
     return Held(pid=pid, host=host, here=here) if alive else None
 
 
 def release(connection: sqlite3.Connection, session: int, holder: Holder) -> None:
-    """Not open here any more."""
     connection.execute("DELETE FROM lease WHERE session = ? AND holder = ?", (session, holder.id))
 
 
 def release_all(connection: sqlite3.Connection, holder: Holder) -> None:
-    """Nothing is open here any more."""
     connection.execute("DELETE FROM lease WHERE holder = ?", (holder.id,))
 
 
@@ -84,7 +82,7 @@ def _runs(pid: int, start: str) -> bool:
     except ProcessLookupError:
         return False
     except OSError:
-        pass  # somebody else's process: it runs
+        pass  # The process belongs to another user, so it is running.
     return not start or _start_of(pid) in ("", start)
 
 
@@ -96,7 +94,7 @@ def _boot() -> str:
 
 
 def _start_of(pid: int) -> str:
-    """When the process started, in the kernel's ticks; "" where nobody says."""
+    """Start time of the process in kernel ticks; "" if unknown."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
     except OSError:

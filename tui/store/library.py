@@ -1,4 +1,4 @@
-"""All sessions of a user: what lists, pickers and ``ponder sessions`` work with."""
+"""All sessions of a user, for lists, pickers and ``ponder sessions``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tui.store.turns import read_turns
 
 MARK = "[key removed]"
 _KEYS = re.compile(
-    r"(?<![A-Za-z0-9])(?:"  # not the end of a word: a task-list is no key
+    r"(?<![A-Za-z0-9])(?:"  # Not at the end of a word: a task-list is no key.
     r"sk-[A-Za-z0-9_-]{20,}"
     r"|AIza[0-9A-Za-z_-]{35}"
     r"|AKIA[0-9A-Z]{16}"
@@ -42,42 +42,42 @@ _PASSWORD = re.compile(r"(://[^/\s:@\"'<>]+:)[^/\s@\"'<>]+(@)")
 
 
 def redacted(text: str) -> str:
-    """The text without keys, bearer tokens, private keys and passwords in addresses."""
+    """The text without keys, bearer tokens, private keys and passwords in URLs."""
     return _PASSWORD.sub(rf"\1{MARK}\2", _BEARER.sub(rf"\1{MARK}", _KEYS.sub(MARK, text)))
 
 
 MAX_IMPORT = 256 << 20
-"""Bytes of a file to bring in."""
+"""Largest file to import, in bytes."""
 TURNS_AT_ONCE = 8
-"""Turns of an export that are in memory together."""
+"""Turns that an export holds in memory at once."""
 
 
 class StoredLibrary:
-    """Sessions to choose from, to name, to put away, to take out and to bring in."""
+    """Lists, renames, deletes, exports and imports sessions."""
 
     def __init__(self, database: Database, surroundings: StoreContext) -> None:
         self._database = database
         self._around = surroundings
 
     async def sessions(self, query: str = "", limit: int = 200) -> Sequence[SessionInfo]:
-        """Pinned ones first, then the newest; with a query those in which it is found, the best first."""
+        """Pinned sessions first, then the newest; with a query, matching sessions by relevance."""
         asked = parse(query)
         if asked.is_empty:
             return await self._database.read(lambda connection: sessions.listed(connection, limit))
         return await self._database.read(lambda connection: found_sessions(connection, asked, limit))
 
     async def put_away(self, limit: int = 200) -> Sequence[SessionInfo]:
-        """Deleted sessions that can still be brought back."""
+        """Deleted sessions that can be restored."""
         return await self._database.read(lambda connection: sessions.listed(connection, limit, deleted=True))
 
     async def newest(self) -> SessionInfo | None:
-        """The session last changed, pinned or not."""
+        """The most recently changed session, pinned or not."""
         return await self._database.read(sessions.newest)
 
     async def resolve(self, name: str, *, put_away: bool = False) -> str:
-        """The id of a session named by the start or end of it, or by its title. Raises UsageError.
+        """The id of a session, given the start or end of its id, or its title. Raises UsageError.
 
-        With ``put_away`` deleted sessions have names too.
+        With ``put_away`` deleted sessions are searched too.
         """
         found = await self._database.read(lambda connection: sessions.resolve(connection, name, put_away=put_away))
         if found is not None:
@@ -89,7 +89,7 @@ class StoredLibrary:
         raise UsageError(f"There is no session `{name}`.", advice="`ponder sessions list` shows all with their ids.")
 
     async def preview(self, session: str) -> str:
-        """The first and last words of a session, as markdown."""
+        """The first and last lines of a session, as markdown."""
 
         def read(connection: sqlite3.Connection) -> str:
             number = branches.session_number(connection, session)
@@ -100,41 +100,40 @@ class StoredLibrary:
         return await self._database.read(read)
 
     async def rename(self, session: str, title: str) -> None:
-        """Give it another title."""
         await self._change(session, lambda connection, number: sessions.rename(connection, number, title))
 
     async def pin(self, session: str, *, pinned: bool) -> None:
-        """Keep it at the top, or not."""
+        """Pin or unpin a session."""
         await self._set(session, "pinned", pinned)
 
     async def delete(self, session: str) -> None:
-        """Put it away; ``undelete`` brings it back."""
+        """Move the session to the deleted ones; ``undelete`` restores it."""
         await self._set(session, "deleted", self._around.now())
 
     async def undelete(self, session: str) -> None:
-        """Bring it back."""
+        """Restore a deleted session."""
         await self._set(session, "deleted", None)
 
     async def purge(self, session: str) -> None:
-        """Delete it for good."""
+        """Delete a session permanently."""
         await self._change(session, lambda connection, number: sessions.purge(connection, [number]))
 
     async def purge_put_away(self, before: float) -> int:
-        """Delete for good what was put away before a time; how many."""
+        """Permanently delete sessions that were deleted before a time; returns their number."""
         return await self._database.run(lambda connection: sessions.purge_put_away(connection, before))
 
     async def export(self, session: str, form: Literal["md", "json", "html"], parts: str = "answers") -> str:
-        """Its text; ``parts`` is answers, thinking or all. Keys are redacted."""
+        """Export a session as text; ``parts`` is answers, thinking or all. Keys are redacted."""
         return "".join(await asyncio.to_thread(list, self.export_pieces(session, form, parts)))
 
     async def export_to(self, path: Path, session: str, form: Literal["md", "json", "html"], parts: str) -> None:
-        """Write it to a file, a few turns at a time. Raises OSError."""
+        """Export to a file, a few turns at a time. Raises OSError."""
         stopped = threading.Event()
 
         def pieces() -> Iterator[str]:
             for piece in self.export_pieces(session, form, parts):
                 if stopped.is_set():
-                    raise InterruptedError  # what was written so far is removed
+                    raise InterruptedError  # The partial file is then removed.
                 yield piece
 
         try:
@@ -147,7 +146,7 @@ class StoredLibrary:
         return redacted(self._around.conceal(text))
 
     def export_pieces(self, session: str, form: Literal["md", "json", "html"], parts: str = "answers") -> Iterator[str]:
-        """The same piece by piece, without ever holding all of it; not to be called from a loop."""
+        """Export in chunks without holding the whole text in memory. Blocks: call it in a thread."""
         extent = _extent(parts)
         if form == "json":
             yield from self._archive(session, extent)
@@ -189,7 +188,7 @@ class StoredLibrary:
         yield from archive.exported(frame, turns(), self._concealed)
 
     async def bring_in(self, path: Path) -> str:
-        """Import a file; the id of the (last) new session. Raises UsageError when it is not one."""
+        """Import a file and return the id of the (last) new session. Raises UsageError."""
         content = await asyncio.to_thread(_read_file, path)
         conversations = await asyncio.to_thread(archive.parsed, content, foreign_conversations)
 

@@ -1,4 +1,4 @@
-"""Brings a database to the newest schema: numbered SQL files, each in one transaction, a backup before the first."""
+"""Migrates a database to the newest schema: numbered SQL files, one transaction each, after a backup."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from tui.domain.errors import StoreReadOnly
 
 _FOLDER = Path(__file__).parent / "migrations"
 SUMMARIES_SINCE = 2
-"""The schema's version from which on requests for summaries are kept."""
+"""Schema version that introduced summary requests."""
 QUEUE_SINCE = 3
-"""The same for queued prompts."""
+"""Schema version that introduced queued prompts."""
 
 
 @cache
 def migrations() -> tuple[str, ...]:
-    """The SQL of every version, the first at index 0."""
+    """The migration scripts; the one for version 1 is at index 0."""
     return tuple(file.read_text(encoding="utf-8") for file in sorted(_FOLDER.glob("*.sql")))
 
 
 def version(connection: sqlite3.Connection) -> int:
-    """The schema's version; 0 is an empty database."""
+    """The schema version; 0 for an empty database."""
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
 def refuse_newer(connection: sqlite3.Connection, path: Path) -> None:
-    """Raises StoreReadOnly for a schema of a later version of this program."""
+    """Raises StoreReadOnly if a later version of this program wrote the schema."""
     found = version(connection)
     if found > len(migrations()):
         raise StoreReadOnly(
@@ -38,7 +38,7 @@ def refuse_newer(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def migrate(connection: sqlite3.Connection, path: Path, scripts: Sequence[str] | None = None) -> Path | None:
-    """Apply what is missing; the backup's path where there was something to lose."""
+    """Apply missing migrations; returns the path of the backup, or None if the database was empty."""
     known = migrations() if scripts is None else scripts
     start = version(connection)
     if start >= len(known):
@@ -47,7 +47,7 @@ def migrate(connection: sqlite3.Connection, path: Path, scripts: Sequence[str] |
     for number in range(start + 1, len(known) + 1):
         connection.execute("BEGIN IMMEDIATE")
         try:
-            if version(connection) < number:  # another process may have been faster
+            if version(connection) < number:  # Another process may have migrated it in the meantime.
                 for statement in _statements(known[number - 1]):
                     connection.execute(statement)
                 connection.execute(f"PRAGMA user_version = {number}")
@@ -59,7 +59,7 @@ def migrate(connection: sqlite3.Connection, path: Path, scripts: Sequence[str] |
 
 
 def _backup(connection: sqlite3.Connection, path: Path, start: int) -> Path:
-    """A copy beside the database, written whole or not at all under its final name."""
+    """Copy the database next to itself. The copy gets its final name only when it is complete."""
     final = path.with_name(f"{path.name}.schema{start}.bak")
     half = final.with_suffix(".half")
     half.unlink(missing_ok=True)
@@ -70,7 +70,7 @@ def _backup(connection: sqlite3.Connection, path: Path, start: int) -> Path:
 
 
 def _statements(script: str) -> list[str]:
-    """The statements one by one: ``executescript`` would commit what is open."""
+    """Split into statements, because ``executescript`` would commit the open transaction."""
     found = []
     pending = ""
     for line in script.splitlines(keepends=True):

@@ -1,4 +1,4 @@
-"""Opens the database file: private, durable, checked; or read-only, where that is all there is."""
+"""Opens the database file: private, durable and checked; or read-only where it cannot be written."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 BUSY_TIMEOUT_S = 5.0
 CHECKED_UP_TO = 4 << 20
-"""Bytes: a database up to this size is checked at every opening; it costs milliseconds."""
+"""Bytes: a database up to this size is checked whenever it is opened, which takes milliseconds."""
 CHECKED_AFTER_A_CRASH = 64 << 20
-"""Bytes: up to this size it is also checked when its last user did not close it."""
+"""Bytes: up to this size it is also checked if its last user did not close it."""
 HEADER = b"SQLite format 3\0"
 HEADER_SIZE = 100
 NETWORK_FILE_SYSTEMS = frozenset(
@@ -34,26 +34,26 @@ SIDECARS = ("-wal", "-shm", "-journal")
 
 
 def salvaged(path: Path) -> Path:
-    """Where a repair puts the new database until it takes the place of the damaged one."""
+    """Where a repair builds the new database before it replaces the damaged one."""
     return path.with_name(f"{path.name}.salvaged")
 
 
 class Damaged(sqlite3.DatabaseError):
-    """The file is not a whole database; the same code SQLite gives."""
+    """An integrity check failed; carries the error code SQLite uses for damage."""
 
     sqlite_errorcode = sqlite3.SQLITE_CORRUPT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opened:
-    """The writer's connection and what the user should hear about how it was opened."""
+    """The writer's connection and notices for the user."""
 
     connection: sqlite3.Connection
     notices: tuple[str, ...] = ()
 
 
 def file_system_of(path: Path) -> str:
-    """The type of the file system a path is on, as the kernel names it; "" where nobody can say."""
+    """File system type of a path as the kernel names it; "" if unknown."""
     try:
         mounts = Path("/proc/self/mounts").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -70,7 +70,7 @@ def file_system_of(path: Path) -> str:
 
 @contextmanager
 def one_at_a_time(path: Path) -> Iterator[None]:
-    """Processes open and repair a database one after the other. Where that cannot be had, they go on without."""
+    """Serialize opening and repairing between processes. Continues without a lock where locking is impossible."""
     try:
         import fcntl
 
@@ -87,9 +87,9 @@ def one_at_a_time(path: Path) -> Iterator[None]:
 
 
 def open_writer(path: Path, file_system: Callable[[Path], str] = file_system_of) -> Opened:
-    """Open for writing, made if need be, at the newest schema.
+    """Open for writing at the newest schema, creating the file if necessary.
 
-    Raises StoreReadOnly where it cannot be written, sqlite3.Error (``is_damage``) where it cannot be read.
+    Raises StoreReadOnly if it cannot be written, sqlite3.Error (see ``is_damage``) if it cannot be read.
     """
     make_private(path)
     unclean = _size(path.with_name(path.name + "-wal")) > 0
@@ -111,17 +111,17 @@ def open_writer(path: Path, file_system: Callable[[Path], str] = file_system_of)
 
 
 def connect(path: Path, mode: str = "rw") -> sqlite3.Connection:
-    """A bare connection in autocommit: transactions are begun by name."""
+    """A connection in autocommit mode; transactions are started explicitly."""
     address = f"{path.absolute().as_uri()}?mode={mode}"
     connection = sqlite3.connect(
         address, uri=True, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False, cached_statements=256
     )
-    connection.text_factory = lambda text: text.decode("utf-8", "replace")  # a flipped bit must not hide a session
+    connection.text_factory = lambda text: text.decode("utf-8", "replace")  # A flipped bit must not hide a session.
     return connection
 
 
 def check(connection: sqlite3.Connection) -> None:
-    """Raises Damaged when pages or indexes are wrong."""
+    """Raises Damaged if pages or indexes are corrupt."""
     said = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
     if said != "ok":
         raise Damaged(said)
@@ -129,27 +129,26 @@ def check(connection: sqlite3.Connection) -> None:
 
 @dataclass(slots=True)
 class Reading:
-    """A connection that can only read, and the copy it reads where the file itself cannot be opened."""
+    """A read-only connection, and the temporary copy it reads where the file itself cannot be opened."""
 
     connection: sqlite3.Connection
     copy: tempfile.TemporaryDirectory[str] | None = None
 
     def close(self) -> None:
-        """Let go of both."""
         self.connection.close()
         if self.copy is not None:
             self.copy.cleanup()
 
 
 def open_reader(path: Path) -> Reading:
-    """Open for reading whatever is there; without anything, an empty database in memory."""
+    """Open what exists for reading; if nothing exists, an empty database in memory."""
     if _size(path) == 0 and not _size(path.with_name(path.name + "-wal")):
         return Reading(_empty())
     _check_header(path)
     try:
         return _usable(Reading(connect(path, "ro")))
     except sqlite3.OperationalError:
-        # A write-ahead log needs a shared-memory file beside it, which nobody can make in a read-only folder.
+        # A write-ahead log needs a shared-memory file next to it, which cannot be created in a read-only folder.
         return _usable(_open_copy(path))
 
 
@@ -201,13 +200,13 @@ def _set_up(connection: sqlite3.Connection, path: Path, file_system: Callable[[P
         connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA journal_size_limit = 1048576")
-    connection.execute("BEGIN IMMEDIATE")  # the one sure way to learn whether it can be written
+    connection.execute("BEGIN IMMEDIATE")  # The only reliable test of whether the file can be written.
     connection.execute("ROLLBACK")
     return notices
 
 
 def make_private(path: Path) -> None:
-    """The folder and the file, for their owner only. SQLite gives its other files the mode of this one."""
+    """Restrict the folder and the file to their owner. SQLite copies the file's mode to its other files."""
     try:
         make_private_folder(path.parent, tighten=True)
         if path.exists():

@@ -1,4 +1,4 @@
-"""Stored sessions that are being worked in: opened, paged, forked, flipped between branches, left again."""
+"""Stored sessions in use: open, load more, fork, switch branches, close."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tui.store.turns import close_turn, finish_crashed, read_turns
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loaded:
-    """A stored session, or its end."""
+    """A stored session, or the last part of it."""
 
     id: str
     title: str
@@ -33,19 +33,19 @@ class Loaded:
     view: CompressionView | None = None
     summaries: tuple[SummaryRun, ...] = ()
     elsewhere: tuple[Paid, ...] = ()
-    """What was paid on other branches; () for the end of a session, whose cost the list knows."""
+    """Costs of other branches; () if only the last part was loaded, because the session list has the total."""
     spec: ModelSpec | None = None
     settings: Mapping[str, object] = field(default_factory=dict)
     earlier: bool = False
-    """There are turns before these: ``load_before``."""
+    """Whether earlier turns exist; see ``load_before``."""
     queue: tuple[tuple[Block, ...], ...] = ()
-    """Prompts that waited behind a turn when it was last open."""
+    """Prompts that were still queued when it was last open."""
     held: leases.Held | None = None
-    """Somebody else has it open: offer to read it, or a fork."""
+    """Set if another process has it open: offer to read it, or a fork."""
 
 
 class OpenSessions:
-    """Opens and changes whole sessions; single messages are the journal's."""
+    """Opens and changes whole sessions; ``StoredJournal`` writes single messages."""
 
     def __init__(self, database: Database, surroundings: StoreContext) -> None:
         self._database = database
@@ -56,23 +56,22 @@ class OpenSessions:
         await self._database.run(lambda connection: sessions.ensure(connection, beginning, self._around.now()))
 
     async def is_stored(self, session: str) -> bool:
-        """Whether anything of it was ever kept."""
         return await self._database.read(lambda connection: sessions.find(connection, session) is not None)
 
     async def remember(self, session: str, spec: ModelSpec | None, settings: Mapping[str, object]) -> None:
-        """Model and settings in use, for the next time; nothing happens for a session that is not stored."""
+        """Store the current model and settings for the next time; does nothing if the session is not stored."""
         await self._database.run(lambda connection: sessions.remember(connection, session, spec, settings))
 
     async def load(self, session: str) -> Loaded:
-        """All of it, taken for this process unless somebody else has it."""
+        """Load all of it and take the lease unless another process holds it."""
         return await self._open(session, None)
 
     async def open_tail(self, session: str, turns: int = 50) -> Loaded:
-        """Its last turns, taken as ``load`` does."""
+        """Load its last turns and take the lease as ``load`` does."""
         return await self._open(session, turns)
 
     async def load_before(self, session: str, turn_id: str, turns: int = 50) -> tuple[Turn, ...]:
-        """The turns that lead to this one, without it."""
+        """The turns before this one."""
 
         def read(connection: sqlite3.Connection) -> tuple[Turn, ...]:
             number = branches.session_number(connection, session)
@@ -82,15 +81,15 @@ class OpenSessions:
         return await self._database.read(read)
 
     async def look(self, session: str) -> Loaded:
-        """All of it, only looked at: nothing is taken or finished."""
+        """Load all of it without taking the lease or closing unfinished turns."""
         return await self._database.read(lambda connection: _loaded(connection, session, None, None))
 
     async def turns(self, session: str) -> tuple[Turn, ...]:
-        """All of its active path, only looked at."""
+        """All turns of its active path, without taking the lease."""
         return (await self.look(session)).turns
 
     async def leave(self, session: str) -> None:
-        """Not open here any more."""
+        """Release the lease."""
 
         def write(connection: sqlite3.Connection) -> None:
             number = sessions.find(connection, session)
@@ -100,17 +99,17 @@ class OpenSessions:
         await self._database.run(write)
 
     async def leave_all(self) -> None:
-        """Nothing is open here any more."""
+        """Release all leases."""
         await self._database.run(lambda connection: leases.release_all(connection, self._around.holder))
 
     async def siblings(self, session: str, turn_id: str) -> tuple[str, ...]:
-        """The turns at the same place, this one included, oldest first."""
+        """The turns with the same parent, this one included, oldest first."""
         return await self._database.read(
             lambda connection: branches.siblings(connection, branches.session_number(connection, session), turn_id)
         )
 
     async def activate(self, session: str, turn_id: str) -> Loaded:
-        """Go over to the branch of this turn, to where it was left."""
+        """Switch to the branch of this turn, down to where it was last left."""
         from tui.store import summaries
 
         def write(connection: sqlite3.Connection) -> None:
@@ -123,9 +122,9 @@ class OpenSessions:
         return await self._open(session, None)
 
     async def fork(self, session: str, until: str | None = None, *, keep: bool = True) -> str:
-        """A new session with all up to and including a turn or message; its id.
+        """Copy everything up to and including a turn or message to a new session; returns its id.
 
-        Without ``keep`` it ends with the turn before that one, ready for another prompt.
+        Without ``keep`` the copy ends with the turn before that one, ready for another prompt.
         """
         into = Beginning(id=self._around.new_id())
 
@@ -139,7 +138,7 @@ class OpenSessions:
 
     async def _open(self, session: str, last: int | None) -> Loaded:
         held: leases.Held | None = None
-        with suppress(StoreReadOnly, StoreFull):  # it can be looked at all the same
+        with suppress(StoreReadOnly, StoreFull):  # It can still be read.
             held = await self._database.run(lambda connection: self._take(connection, session))
         return await self._database.read(lambda connection: _loaded(connection, session, last, held))
 
@@ -194,16 +193,16 @@ def _asked_last(turns: tuple[Turn, ...]) -> ModelSpec | None:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """Where the copy ends."""
+    """Where a fork ends."""
 
     until: str | None = None
-    """A turn or a message; None: the end of the active path."""
+    """A turn or a message; None for the end of the active path."""
     keep: bool = True
-    """The turn itself is copied too."""
+    """Whether the turn itself is copied too."""
 
 
 def fork(connection: sqlite3.Connection, source: str, into: Beginning, cut: Cut, now: float) -> int:
-    """Copy the path that leads to the cut."""
+    """Copy the path up to the cut."""
     from tui.store.summaries import copy_runs, drop_view_of_others
 
     session = session_number(connection, source)
@@ -231,7 +230,7 @@ def fork(connection: sqlite3.Connection, source: str, into: Beginning, cut: Cut,
 
 
 def _end(connection: sqlite3.Connection, session: int, until: str | None) -> tuple[int | None, int | None]:
-    """The last turn, and the position of the last message in it where that is not its last one."""
+    """The last turn to copy, and the position of its last message if the turn is copied only in part."""
     if until is None:
         return head_of(connection, session), None
     turn = find_turn(connection, session, until)

@@ -1,7 +1,7 @@
-"""Rows of a damaged database read without SQLite: every page is looked at by itself, and what is a row is taken.
+"""Reads rows of a damaged database without SQLite, by parsing every page on its own.
 
-SQLite finds rows through the schema on the first page and through inner pages; where one of those is gone, all
-behind it is gone for SQL, though the rows are there. The format: https://www.sqlite.org/fileformat2.html
+SQLite finds rows through the schema on the first page and through interior pages. If one of those is lost, SQL
+reaches none of the rows behind it, although they still exist. Format: https://www.sqlite.org/fileformat2.html
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LONGEST = 64 << 20
 
 
 class Pages:
-    """The pages of a database file as its write-ahead log leaves them."""
+    """The pages of a database file, with its write-ahead log applied."""
 
     def __init__(self, database: Path, log: Path) -> None:
         self._file = _mapped(database)
@@ -33,19 +33,19 @@ class Pages:
         self.count = max(len(self._file) // self.size, *self._log, 0)
 
     def page(self, number: int) -> bytes:
-        """One page, counted from 1; b"" beyond the end."""
+        """One page, counted from 1; b"" past the end."""
         inside = self._log.get(number)
         return inside if inside is not None else self._file[(number - 1) * self.size : number * self.size]
 
     def rows(self) -> Iterator[tuple[int | None, Row]]:
-        """All rows of all leaf pages in use, with their number (None in tables without)."""
+        """All rows of all leaf pages in use, with their rowid (None in tables without one)."""
         free = self._free()
         for number in range(1, self.count + 1):
             if number not in free:
                 yield from self._rows_on(number)
 
     def _free(self) -> set[int]:
-        """Pages that were given back: what is on them was deleted."""
+        """Pages on the freelist: their rows were deleted."""
         free: set[int] = set()
         trunk = int.from_bytes(self.page(1)[32:36]) if self.page(1).startswith(b"SQLite format 3\0") else 0
         while 0 < trunk <= self.count and trunk not in free:
@@ -67,7 +67,7 @@ class Pages:
             try:
                 yield self._cell(page, int.from_bytes(page[place : place + 2]), is_table=is_table)
             except (ValueError, IndexError, struct.error, UnicodeDecodeError):
-                continue  # this row is damaged
+                continue  # This row is damaged.
 
     def _cell(self, page: bytes, at: int, *, is_table: bool) -> tuple[int | None, Row]:
         length, at = _varint(page, at)
@@ -77,7 +77,7 @@ class Pages:
         return key, _record(self._payload(page, at, length, is_table=is_table))
 
     def _payload(self, page: bytes, at: int, length: int, *, is_table: bool) -> bytes:
-        """What a cell holds, with the pages it overflows to."""
+        """The payload of a cell, including its overflow pages."""
         if not 0 < length < _LONGEST:
             raise ValueError("no length")
         most = self.size - 35 if is_table else (self.size - 12) * 64 // 255 - 23
@@ -126,7 +126,7 @@ def _frames(log: Path) -> tuple[int, dict[int, bytes]]:
     for at in range(_WAL_HEADER, len(content) - size - _FRAME_HEADER + 1, size + _FRAME_HEADER):
         head = content[at : at + _FRAME_HEADER]
         if head[8:16] != salts:
-            break  # of an earlier round
+            break  # A frame left from before the last reset of the log.
         number = int.from_bytes(head[:4])
         if 0 < number < 1 << 31:
             pending[number] = content[at + _FRAME_HEADER : at + _FRAME_HEADER + size]

@@ -1,4 +1,4 @@
-"""Prompts that wait behind a running turn, kept so that a crash does not lose them."""
+"""Prompts queued during a running turn, stored so that a crash does not lose them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tui.store.migrate import QUEUE_SINCE, version
 
 
 def set_queue(connection: sqlite3.Connection, session: int, prompts: Sequence[Sequence[Block]]) -> None:
-    """Store the whole queue of a session."""
+    """Replace the stored queue of a session."""
     if not prompts:
         connection.execute("DELETE FROM queued WHERE session = ?", (session,))
         return
@@ -20,7 +20,7 @@ def set_queue(connection: sqlite3.Connection, session: int, prompts: Sequence[Se
 
 
 def queue_of(connection: sqlite3.Connection, session: int) -> tuple[tuple[Block, ...], ...]:
-    """The stored queue; () where it cannot be read."""
+    """The stored queue; () if it cannot be read."""
     if version(connection) < QUEUE_SINCE:
         return ()
     row = connection.execute("SELECT prompts FROM queued WHERE session = ?", (session,)).fetchone()

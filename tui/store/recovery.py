@@ -1,4 +1,4 @@
-"""A damaged database: moved aside whole, what can be read of it copied into a new one. Nothing is ever deleted."""
+"""Recovers a damaged database: moves it aside and copies what can be read into a new one. Deletes nothing."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from tui.store.open_database import HEADER, SIDECARS, connect, open_writer, salv
 from tui.store.pages import Pages, Row
 
 FARTHEST = 1 << 50
-"""How far a scan looks for the other side of a damaged stretch."""
+"""Largest row number at which a scan looks for the end of a damaged range."""
 LARGEST = 1 << 30
-"""Bytes: the pages of a larger file are not looked through one by one."""
+"""Bytes: a larger file is not scanned page by page."""
 HASH_LENGTH = 64
 _TABLES: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "session": (
@@ -52,7 +52,7 @@ _TABLES: Mapping[str, tuple[str, Mapping[str, str]]] = {
         {"id": "text", "session": "int", "turn": "int?", "meta": "text", "cost": "real?", "created": "real"},
     ),
 }  # fmt: skip
-"""Tables in the order of who refers to whom: the number of their rows, and their columns in the order of the schema."""
+"""Tables, each after those it refers to, with their row number and their columns in schema order."""
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "int": (int,),
     "int?": (int, NoneType),
@@ -98,11 +98,12 @@ _MENDING = (
 
 
 def recover(path: Path, file_system: Callable[[Path], str]) -> str:
-    """Put what can be read into a new database and move the damaged one aside; the sentence for the user.
+    """Copy what can be read into a new database and move the damaged one aside; returns the sentence for the user.
 
-    A crash while the new file is being written changes nothing; one later is finished by ``finish`` at the next start.
+    A crash while the new file is being written changes nothing; after a later one, ``finish`` completes the exchange
+    at the next start.
     """
-    for left in path.parent.glob(".salvage-*"):  # by a crash: only one process repairs at a time
+    for left in path.parent.glob(".salvage-*"):  # Left by a crash: only one process repairs at a time.
         shutil.rmtree(left, ignore_errors=True)
     with tempfile.TemporaryDirectory(prefix=".salvage-", dir=path.parent) as folder:
         fresh = Path(folder) / "new" / path.name
@@ -114,7 +115,7 @@ def recover(path: Path, file_system: Callable[[Path], str]) -> str:
 
 
 def finish(path: Path) -> Path:
-    """Exchange the damaged database for the salvaged one; where the damaged one is now."""
+    """Replace the damaged database with the recovered one; returns the new path of the damaged one."""
     aside = _move_aside(path)
     salvaged(path).replace(path)
     return aside
@@ -132,7 +133,7 @@ def _move_aside(path: Path) -> Path:
 
 
 def _salvage(damaged: Path, copy: Path, fresh: Path, file_system: Callable[[Path], str]) -> int:
-    """Write what can be read to a new database; how many sessions. SQLite reads a copy: opening writes to a file."""
+    """Write what can be read to a new database and count the sessions. Reads a copy: opening writes to a file."""
     target = open_writer(fresh, file_system).connection
     try:
         target.execute("PRAGMA foreign_keys = OFF")
@@ -145,7 +146,7 @@ def _salvage(damaged: Path, copy: Path, fresh: Path, file_system: Callable[[Path
                     shutil.copyfile(part, copy.with_name(copy.name + suffix))
             # Read before SQLite changes the copy.
             pages = Pages(copy, copy.with_name(copy.name + "-wal")) if small else None
-            with suppress(sqlite3.Error, UnicodeDecodeError):  # nothing of the schema can be read
+            with suppress(sqlite3.Error, UnicodeDecodeError):  # The schema may be unreadable.
                 _copy_by_sql(copy, target)
             if pages is not None:
                 _copy_by_pages(pages, target)
@@ -180,7 +181,7 @@ def _copy_by_sql(copy: Path, target: sqlite3.Connection) -> None:
 
 
 def _copy_by_pages(pages: Pages, target: sqlite3.Connection) -> None:
-    """What SQL did not reach. Which table a row is of is told by its columns; no two tables have the same."""
+    """Copy rows that SQL did not reach. Their columns identify the table: no two tables have the same ones."""
     for key, row in pages.rows():
         if key is None:
             match row:
@@ -200,7 +201,7 @@ def _fits(row: Row, columns: Mapping[str, str]) -> bool:
 
 
 def _put(target: sqlite3.Connection, table: str, key: int, row: Row) -> None:
-    """Insert a row unless one of its number is there; values of a wrong type become empty ones."""
+    """Insert a row unless its number is taken; values of the wrong type are replaced by empty ones."""
     if not 0 < key < (FARTHEST if table == "block" else FARTHEST >> 20):
         return
     name, columns = _TABLES[table]
@@ -219,9 +220,9 @@ def _is_absurd(value: object) -> bool:
 
 
 def _rows(source: sqlite3.Connection, select: str, key: str) -> Iterator[tuple[object, ...]]:
-    """All rows that can be read, by number; damaged stretches are jumped over.
+    """All readable rows, by number, skipping damaged ranges.
 
-    One by one: a cursor looks one row ahead, and would take the last good row down with the first bad one.
+    One query per row: a cursor reads one row ahead, so the first bad row would also lose the last good one.
     """
     first = f"{select} WHERE {key} >= ? ORDER BY {key} LIMIT 1"
     start: int | None = 0
@@ -238,7 +239,7 @@ def _rows(source: sqlite3.Connection, select: str, key: str) -> Iterator[tuple[o
 
 
 def _other_side(source: sqlite3.Connection, first: str, bad: int) -> int | None:
-    """The first number behind a damaged stretch from which on rows can be read; None when there is none."""
+    """The first readable row number after a damaged range, or None."""
     step = 1
     while not _is_readable(source, first, bad + step):
         step *= 2
@@ -260,7 +261,7 @@ def _is_readable(source: sqlite3.Connection, first: str, start: int) -> bool:
 
 
 def _insert(target: sqlite3.Connection, statement: str, row: tuple[object, ...]) -> None:
-    with suppress(sqlite3.IntegrityError):  # half a row: a required field is gone
+    with suppress(sqlite3.IntegrityError):  # Part of the row, with a required field missing.
         target.execute(statement, row)
 
 
@@ -283,9 +284,9 @@ def _copy_contents(source: sqlite3.Connection, target: sqlite3.Connection, messa
 
 
 def _adopt_words(target: sqlite3.Connection) -> None:
-    """Blocks whose message is gone get one, in a session of their own.
+    """Give blocks whose message is lost a new message, in a separate session.
 
-    Left where they are they would be in the way of new messages, which are given the same numbers.
+    Left alone they would collide with the blocks of new messages, which get the same numbers.
     """
     lost = target.execute(
         f"SELECT place / {ROOM}, group_concat(kind) FROM block"
@@ -309,7 +310,7 @@ def _adopt_words(target: sqlite3.Connection) -> None:
 
 
 def _mend(target: sqlite3.Connection) -> None:
-    """Rows whose session, turn or parent is gone get one, so that everything saved can be opened."""
+    """Give rows whose session, turn or parent is lost a new one, so that everything recovered can be opened."""
     _adopt_words(target)
     for statement in _MENDING:
         target.execute(statement)

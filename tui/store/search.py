@@ -1,4 +1,4 @@
-"""Finding sessions by what was said in them: the index, ranking, filters, snippets."""
+"""Full-text search over sessions: query syntax, ranking, filters, snippets."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _DAY_S = 86_400
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """A search, taken apart."""
+    """A parsed search."""
 
     terms: tuple[str, ...] = ()
     """Words and phrases as typed."""
     last_is_open: bool = False
-    """The last one is still being typed: its beginning is enough."""
+    """Whether the last term is still being typed and matches as a prefix."""
     columns: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
     after: float | None = None
@@ -44,11 +44,10 @@ class Query:
 
     @property
     def is_empty(self) -> bool:
-        """Nothing is asked for."""
         return self == Query()
 
     def expression(self) -> str:
-        """In the index's own language; "" when none of the terms has a letter or digit."""
+        """The FTS5 query; "" if no term has a letter or digit."""
         phrases = [
             f'"{words}"' + (" *" if self.last_is_open and number == len(self.terms) - 1 else "")
             for number, term in enumerate(self.terms)
@@ -59,7 +58,7 @@ class Query:
 
 
 def parse(typed: str) -> Query:
-    """Raises UsageError for a filter that makes no sense."""
+    """Parse a search. Raises UsageError for an invalid filter."""
     terms: list[str] = []
     columns: list[str] = []
     models: list[str] = []
@@ -115,14 +114,14 @@ def _indexed(term: str) -> str:
 
 
 RANKED = 5_000
-"""Hits that are weighed against each other: the newest. Of a word that occurs everywhere older ones do not count."""
+"""Only the newest hits are ranked; for very common words, older ones are ignored."""
 COLUMN_ORDER = ("prompts", "answers", "thinking", "tools")
 WEIGHTS = "4.0, 2.0, 1.0, 0.5"
-"""What a hit in each column counts, in the order of the columns."""
+"""Weights of the index columns, in their order."""
 
 
 def found_sessions(connection: sqlite3.Connection, query: Query, limit: int) -> list[SessionInfo]:
-    """Sessions in which something fits, the best first; those whose title fits come before the others."""
+    """Matching sessions, best first; matching titles precede all others."""
     best = _hits(connection, query)
     rows: list[SessionInfo] = []
     titled = _titled(connection, query) if query.terms and not query.columns else []
@@ -137,7 +136,7 @@ def found_sessions(connection: sqlite3.Connection, query: Query, limit: int) -> 
 
 
 def _hits(connection: sqlite3.Connection, query: Query) -> dict[int, int]:
-    """Session → its best message, the best session first."""
+    """Session to its best message, the best session first."""
     expression = query.expression()
     where, values = _filters(query)
     if expression:
@@ -165,7 +164,7 @@ def _hits(connection: sqlite3.Connection, query: Query) -> dict[int, int]:
 
 
 def _scan(connection: sqlite3.Connection, query: Query) -> dict[int, int]:
-    """Terms without a letter or digit are not in the index: look through the newest messages."""
+    """Search the newest messages directly: terms without letters or digits are not in the index."""
     where, values = _filters(query)
     likes = "".join(" AND block.text LIKE ? ESCAPE '\\'" for _ in query.terms)
     patterns = [f"%{_escaped(term)}%" for term in query.terms]

@@ -1,4 +1,4 @@
-"""The words around what was found. Pure: the index keeps no text, so hits are found again in the message itself."""
+"""The text around a hit. The index stores no text, so hits are located again in the message."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from tui.domain.search_terms import fold, term_pattern
 
 BEGIN, END = "\x02", "\x03"
-"""Stand around a hit; taken out of the text itself."""
+"""Markers around a hit; removed from the text itself."""
 WIDTH = 120
 CUT = "…"
 
 
 def snippet(texts: Sequence[str], terms: Sequence[str]) -> str:
-    """The stretch of the first fitting text with the most different terms in it, hits marked; "" without a hit."""
+    """The passage of the first matching text with the most different terms, hits marked; "" without a hit."""
     best = (0, "")
     for text in texts:
         found = _best_of(text, terms)

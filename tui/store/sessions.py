@@ -1,4 +1,4 @@
-"""Sessions as rows: made, listed, named, pinned, put away, forked. Plain functions of a connection."""
+"""Sessions as rows: create, list, find, rename, delete. Plain functions of a connection."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TITLE_LENGTH = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Beginning:
-    """What a session starts from."""
+    """Initial values of a session."""
 
     id: str
     spec: ModelSpec | None = None
@@ -32,7 +32,7 @@ _OPEN_COST = """
 (SELECT sum(message.cost) FROM turn JOIN message ON message.turn = turn.seq
  WHERE turn.session = session.seq AND turn.open AND turn.cost IS NULL AND NOT message.open)
 """
-"""A running turn is added to the session's cost when it ends; until then its answers are summed up here."""
+"""A running turn is added to the session's cost when it ends; until then its answers are summed here."""
 _COST = f"CASE WHEN {_OPEN_COST} IS NULL THEN session.cost ELSE coalesce(session.cost, 0) + {_OPEN_COST} END"
 _UNPRICED = f"""
 (SELECT count(*) FROM turn JOIN message ON message.turn = turn.seq
@@ -40,19 +40,19 @@ _UNPRICED = f"""
  AND (message.cost IS NULL OR (json_valid(meta) AND json_extract(meta, '$.interrupted') IS NOT NULL
                                AND json_extract(meta, '$.stop') IS NULL)))
 """
-"""As ``domain.cost.is_cost_final`` counts them."""
+"""The same condition as ``domain.cost.is_cost_final``."""
 _UNPRICED_RUNS = "(SELECT count(*) FROM summary_run AS run WHERE run.session = session.seq AND run.cost IS NULL)"
 
 
 def _row(connection: sqlite3.Connection) -> str:
-    """The columns of ``row_of``."""
+    """The columns that ``row_of`` expects."""
     runs = f" + {_UNPRICED_RUNS}" if version(connection) >= SUMMARIES_SINCE else ""
     unpriced = f"CASE WHEN session.cost IS NULL THEN 0 ELSE {_UNPRICED}{runs} END"
     return f"id, title, model, turns, {_COST}, updated, pinned, deleted IS NOT NULL, {unpriced}"
 
 
 def row_of(values: Sequence[object]) -> SessionInfo:
-    """A row of ``listed``'s columns."""
+    """Convert a row with the columns of ``listed``."""
     identity, title, model, turns, cost, updated, pinned, deleted, unpriced = values
     return SessionInfo(
         id=str(identity),
@@ -68,7 +68,7 @@ def row_of(values: Sequence[object]) -> SessionInfo:
 
 
 def listed(connection: sqlite3.Connection, limit: int, *, deleted: bool = False) -> list[SessionInfo]:
-    """Pinned ones first, then the ones last changed; those without a turn only when the user made something of them."""
+    """Pinned sessions first, then the most recently changed; sessions without turns only if pinned or named."""
     rows = connection.execute(
         f"SELECT {_row(connection)} FROM session WHERE (deleted IS NOT NULL) = ? AND (turns > 0 OR titled OR pinned)"
         " ORDER BY pinned DESC, touched DESC LIMIT ?",
@@ -78,7 +78,6 @@ def listed(connection: sqlite3.Connection, limit: int, *, deleted: bool = False)
 
 
 def one(connection: sqlite3.Connection, session: int) -> SessionInfo:
-    """The row of one session."""
     return row_of(connection.execute(f"SELECT {_row(connection)} FROM session WHERE seq = ?", (session,)).fetchone())
 
 
@@ -94,7 +93,7 @@ def bearing(connection: sqlite3.Connection, name: str, *, put_away: bool = False
 
 
 def resolve(connection: sqlite3.Connection, name: str, *, put_away: bool = False) -> str | None:
-    """A session by its id, by the unambiguous start or end of it, or by its whole title."""
+    """The id of a session, given its id, an unambiguous start or end of it, or its whole title."""
     name = name.encode("utf-8", "replace").decode()
     for where, value in (
         ("id = ?", name),
@@ -115,7 +114,7 @@ def _escaped(text: str) -> str:
 
 
 def ensure(connection: sqlite3.Connection, beginning: Beginning, now: float) -> int:
-    """The session's row, made if it is not there."""
+    """The session's row number; the row is created if necessary."""
     found = find(connection, beginning.id)
     if found is not None:
         return found
@@ -137,13 +136,13 @@ def ensure(connection: sqlite3.Connection, beginning: Beginning, now: float) -> 
 
 
 def find(connection: sqlite3.Connection, session: str) -> int | None:
-    """The row of a session, if it is stored."""
+    """The row number of a session, or None."""
     row = connection.execute("SELECT seq FROM session WHERE id = ?", (session,)).fetchone()
     return None if row is None else int(row[0])
 
 
 def newest(connection: sqlite3.Connection) -> SessionInfo | None:
-    """The session last changed, pinned or not."""
+    """The most recently changed session, pinned or not."""
     row = connection.execute(
         f"SELECT {_row(connection)} FROM session WHERE deleted IS NULL AND turns > 0 ORDER BY touched DESC LIMIT 1"
     ).fetchone()
@@ -153,7 +152,7 @@ def newest(connection: sqlite3.Connection) -> SessionInfo | None:
 def remember(
     connection: sqlite3.Connection, session: str, spec: ModelSpec | None, settings: Mapping[str, object]
 ) -> None:
-    """Model and settings in use, for the next time it is opened."""
+    """Store the current model and settings for the next time it is opened."""
     connection.execute(
         "UPDATE session SET spec = ?, settings = ? WHERE id = ?",
         (None if spec is None else dumps(to_object(spec)), dumps(dict(settings)), session),
@@ -161,13 +160,13 @@ def remember(
 
 
 def bring_back(connection: sqlite3.Connection, session: int) -> bool:
-    """Out of those that were put away; False where it is not there."""
+    """Restore a deleted session; False if it does not exist."""
     found = connection.execute("UPDATE session SET deleted = NULL WHERE seq = ? AND deleted IS NOT NULL", (session,))
     return found.rowcount > 0
 
 
 def touch(connection: sqlite3.Connection, session: int, now: float) -> None:
-    """Something happened in it: to the top of the list."""
+    """Update the time of the last change, which moves the session to the top of the list."""
     connection.execute(
         "UPDATE session SET updated = ?, touched = (SELECT max(touched) + 1 FROM session) WHERE seq = ?",
         (now, session),
@@ -175,7 +174,7 @@ def touch(connection: sqlite3.Connection, session: int, now: float) -> None:
 
 
 def title_from(turn: Turn) -> str:
-    """The first words of a prompt: of its last text, since what was piped in or attached stands before the question."""
+    """A title from the last text of a prompt, because piped input and attachments come before the question."""
     texts = [
         block.text
         for message in turn.messages
@@ -195,24 +194,24 @@ def title_from(turn: Turn) -> str:
 
 
 def _in_one_line(text: str) -> str:
-    """Titles hold nothing that moves a cursor, and nothing UTF-8 cannot write."""
+    """Remove control characters and what UTF-8 cannot encode."""
     return " ".join("".join(c if c.isprintable() or c == "\u200d" else " " for c in text).split())
 
 
 def name_untitled(connection: sqlite3.Connection, session: int, title: str) -> None:
-    """The automatic title: never over one the user gave, and never a second time."""
+    """Set the automatic title unless a title exists."""
     if title:
         connection.execute("UPDATE session SET title = ? WHERE seq = ? AND title = '' AND NOT titled", (title, session))
 
 
 def rename(connection: sqlite3.Connection, session: int, title: str) -> None:
-    """The user's own title; an empty one makes room for an automatic one."""
+    """Set the user's title; an empty one allows an automatic title again."""
     clean = _in_one_line(title)
     connection.execute("UPDATE session SET title = ?, titled = ? WHERE seq = ?", (clean, bool(clean), session))
 
 
 def settings_of(connection: sqlite3.Connection, session: int) -> tuple[ModelSpec | None, dict[str, object]]:
-    """Model and settings in use when it was last open; what is unreadable is left out."""
+    """Model and settings at the last use; unreadable ones are omitted."""
     spec_text, settings_text = connection.execute(
         "SELECT spec, settings FROM session WHERE seq = ?", (session,)
     ).fetchone()
@@ -230,7 +229,7 @@ def settings_of(connection: sqlite3.Connection, session: int) -> tuple[ModelSpec
 
 
 def purge(connection: sqlite3.Connection, sessions: Sequence[int]) -> None:
-    """Gone for good, from the index too, and large contents nobody else needs."""
+    """Delete permanently, including index entries and large contents that no other session uses."""
     for session in sessions:
         messages = [
             row[0]
@@ -247,7 +246,7 @@ def purge(connection: sqlite3.Connection, sessions: Sequence[int]) -> None:
 
 
 def purge_put_away(connection: sqlite3.Connection, before: float) -> int:
-    """Delete for good what was put away before a time; how many."""
+    """Permanently delete sessions that were deleted before a time; returns their number."""
     rows = connection.execute("SELECT seq FROM session WHERE deleted < ?", (before,)).fetchall()
     purge(connection, [row[0] for row in rows])
     return len(rows)

@@ -1,4 +1,4 @@
-"""What SQLite says → what the user is told. The only place that knows SQLite's error codes."""
+"""Maps SQLite errors to the program's errors. Only this module knows SQLite's error codes."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ FULL = frozenset({sqlite3.SQLITE_FULL})
 BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 READ_ONLY = frozenset({sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH})
 NO_SPACE = 64 << 10
-"""Bytes: with less than this free, an I/O error is a full disk (the shared memory beside the log could not be made)."""
+"""Bytes: an I/O error with less free space than this means a full disk (the shared-memory file could not grow)."""
 DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 
 
 def code_of(fault: Exception) -> int:
-    """The primary code; -1 where Python itself complains."""
+    """The primary result code; -1 for errors raised by Python."""
     return int(getattr(fault, "sqlite_errorcode", -1)) & 0xFF
 
 
 def is_damage(fault: Exception) -> bool:
-    """Whether the file is not what SQLite wrote. Names in a damaged schema are not even text."""
+    """Whether the file is damaged. Names in a damaged schema may not even be valid text."""
     return code_of(fault) in DAMAGED or isinstance(fault, UnicodeDecodeError)
 
 
 def is_damage_of_index(fault: Exception) -> bool:
-    """Whether only the full-text index is wrong, which can be built anew."""
+    """Whether only the full-text index is damaged, which can be rebuilt."""
     return getattr(fault, "sqlite_errorcode", -1) == sqlite3.SQLITE_CORRUPT_VTAB
 
 
 def store_error(fault: Exception, path: Path) -> StoreError:
-    """The same in the program's words."""
+    """The StoreError for a SQLite error."""
     code = code_of(fault)
     if not isinstance(fault, sqlite3.Error):
         return _of_system(fault, path)
@@ -72,7 +72,7 @@ def _of_system(fault: Exception, path: Path) -> StoreError:
 
 
 def _is_full(path: Path) -> bool:
-    import shutil  # which loads every kind of archive
+    import shutil  # Imported late because it loads every archive format.
 
     try:
         return shutil.disk_usage(path.parent).free < NO_SPACE

@@ -1,4 +1,4 @@
-"""What the store needs of the world, handed in."""
+"""What the store needs from the program."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ def _as_it_is(text: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreContext:
-    """Who we are, what time it is, what new things are called, what must not be seen."""
+    """Identity, clock, id generator and redaction, passed in by the program."""
 
     holder: Holder
     now: Callable[[], float]
     new_id: Callable[[], str]
     conceal: Callable[[str], str] = _as_it_is
-    """Takes the keys the program knows out of exports; what looks like a key is taken out besides."""
+    """Removes the keys the program knows from exports; anything that looks like a key is removed as well."""

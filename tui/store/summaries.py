@@ -1,4 +1,4 @@
-"""Compressed histories as rows: how finished turns are looked at, and what the summaries cost."""
+"""Compressed histories as rows: the view of finished turns, and the costs of summaries."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tui.store.migrate import SUMMARIES_SINCE, version
 
 
 def view_of(connection: sqlite3.Connection, session: int) -> CompressionView | None:
-    """How finished turns are looked at; None where they are not folded, or that cannot be read."""
+    """The compression of finished turns; None if they are not compressed or it is unreadable."""
     (text,) = connection.execute("SELECT view FROM session WHERE seq = ?", (session,)).fetchone()
     if text is None:
         return None
@@ -27,7 +27,7 @@ def view_of(connection: sqlite3.Connection, session: int) -> CompressionView | N
 
 
 def view_object(view: CompressionView) -> dict[str, object]:
-    """A view as JSON, those before it in a list, the newest first."""
+    """A view as JSON, with its predecessors in a list, newest first."""
     return {**_one_object(view), "previous": [_one_object(older) for older in _chain(view.previous)]}
 
 
@@ -49,7 +49,7 @@ def _one_object(view: CompressionView) -> dict[str, object]:
 
 
 def view_from(found: Mapping[str, object]) -> CompressionView:
-    """Back again. Raises Unreadable."""
+    """Convert from JSON. Raises Unreadable."""
     older: CompressionView | None = None
     for item in reversed(_list(found, "previous")):
         if not isinstance(item, dict):
@@ -89,13 +89,13 @@ def _texts(found: Mapping[str, object], name: str) -> list[str]:
 
 
 def set_view(connection: sqlite3.Connection, session: int, view: CompressionView | None) -> None:
-    """Look at finished turns through this from now on."""
+    """Store the compression of finished turns."""
     text = None if view is None else dumps(view_object(view))
     connection.execute("UPDATE session SET view = ? WHERE seq = ?", (text, session))
 
 
 def drop_view_of_others(connection: sqlite3.Connection, session: int, path: Sequence[int]) -> None:
-    """A summary of turns that are not on the path speaks of what has not happened there."""
+    """Remove a view that summarizes turns outside the path."""
     view = view_of(connection, session)
     fitting = view.fitting(set(names_of(connection, path))) if view is not None else None
     if fitting is not view:
@@ -103,7 +103,7 @@ def drop_view_of_others(connection: sqlite3.Connection, session: int, path: Sequ
 
 
 def add_run(connection: sqlite3.Connection, session: int, run: SummaryRun, now: float) -> None:
-    """A summary was asked for; saying so again changes nothing."""
+    """Record a request for a summary; repeating it changes nothing."""
     added = connection.execute(
         "INSERT OR IGNORE INTO summary_run (id, session, turn, meta, cost, created) VALUES (?, ?, ?, ?, ?, ?)",
         (run.id, session, find_turn(connection, session, run.turn), dumps(_run_meta(run)), run.cost, now),
@@ -125,13 +125,12 @@ def _run_meta(run: SummaryRun) -> dict[str, object]:
 
 
 def run_object(run: SummaryRun) -> dict[str, object]:
-    """A run as JSON."""
     return {"id": run.id, "turn": run.turn, **_run_meta(run)}
 
 
 def run_from(identity: str, turn: str, meta: Mapping[str, object]) -> SummaryRun:
-    """Back again. Raises Unreadable."""
-    like = message_from(identity, Role.ASSISTANT.value, meta, ())  # what it cost is told as an answer's is
+    """Convert from JSON. Raises Unreadable."""
+    like = message_from(identity, Role.ASSISTANT.value, meta, ())  # Costs are encoded as for an answer.
     if like.origin is None:
         raise Unreadable("a summary without an `origin`")
     return SummaryRun(
@@ -146,7 +145,7 @@ def run_from(identity: str, turn: str, meta: Mapping[str, object]) -> SummaryRun
 
 
 def paid_elsewhere(connection: sqlite3.Connection, session: int, path: Sequence[int]) -> tuple[Paid, ...]:
-    """What was paid in turns that are not on the path, and for summaries there. Messages come without blocks."""
+    """Costs of turns and summaries outside the path. Messages are returned without blocks."""
     there = set(path)
     paid: list[Paid] = []
     for (turn,) in connection.execute("SELECT seq FROM turn WHERE session = ? ORDER BY seq", (session,)).fetchall():
@@ -171,9 +170,9 @@ def _messages_of(connection: sqlite3.Connection, turn: int) -> Iterator[Message]
 
 
 def runs_of(connection: sqlite3.Connection, session: int, path: Sequence[int] | None = None) -> tuple[SummaryRun, ...]:
-    """What was paid for summaries, oldest first; with a path only what was paid on it."""
+    """Requests for summaries, oldest first; with a path, only those of its turns."""
     if version(connection) < SUMMARIES_SINCE:
-        return ()  # an older file in a folder that cannot be written
+        return ()  # An older file in a read-only folder cannot be migrated.
     rows = connection.execute(
         "SELECT summary_run.id, coalesce(turn.id, ''), meta, turn FROM summary_run LEFT JOIN turn"
         " ON turn.seq = summary_run.turn WHERE summary_run.session = ? ORDER BY summary_run.seq",
@@ -194,7 +193,7 @@ def runs_of(connection: sqlite3.Connection, session: int, path: Sequence[int] | 
 
 
 def copy_runs(connection: sqlite3.Connection, turn: int, session: int, copied: int) -> None:
-    """A fork has paid for what was paid on its path."""
+    """Copy the costs of summaries to a fork."""
     for row in connection.execute(
         "SELECT id, meta, cost, created FROM summary_run WHERE turn = ? ORDER BY seq", (turn,)
     ).fetchall():

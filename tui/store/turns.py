@@ -1,4 +1,4 @@
-"""Turns and messages as rows. Everything here is a plain function of a connection inside somebody's transaction."""
+"""Turns and messages as rows. All functions take a connection inside a transaction of the caller."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ from tui.store.codec import (
 from tui.store.fulltext import index_turn, unindex
 
 MOST_COST = 1e12
-"""Dollars: more is no price, and NaN is not less."""
+"""Dollars: larger values are rejected; the comparison also rejects NaN."""
 
 
 @dataclass(frozen=True, slots=True)
 class TurnPosition:
-    """Where a message belongs, and when it is written."""
+    """The position and time of a message to be written."""
 
     session: int
     turn: int
@@ -47,7 +47,7 @@ class TurnPosition:
 
 @dataclass(frozen=True, slots=True)
 class _Stored:
-    """What is there of a message already."""
+    """The stored row of a message."""
 
     seq: int
     meta: str
@@ -55,7 +55,7 @@ class _Stored:
 
 
 def write_message(connection: sqlite3.Connection, place: TurnPosition, message: Message, *, open_: bool = False) -> int:
-    """Insert or replace by id; writing the same again changes nothing. A late checkpoint never undoes a whole one."""
+    """Insert or replace by id; repeating it changes nothing. A late checkpoint never replaces a complete message."""
     objects = [block_object(block) for block in message.blocks]
     return write_objects(
         connection, place, (message.id, message.role.value, message_meta(message)), objects, open_=open_
@@ -65,10 +65,10 @@ def write_message(connection: sqlite3.Connection, place: TurnPosition, message: 
 def grow_message(
     connection: sqlite3.Connection, place: TurnPosition, message: Message, grown: Sequence[Growth], *, whole: bool
 ) -> bool:
-    """Add to an open message without touching what is stored of it; False when that is not there."""
+    """Append to an open message without rewriting it; False if its earlier part is not stored."""
     stored = _find(connection, place.turn, message.id)
     if stored is not None and not stored.open:
-        return True  # it is complete already
+        return True  # It is already complete.
     if not whole and (stored is None or not has_blocks(connection, stored.seq)):
         return False
     meta_object = message_meta(message)
@@ -96,7 +96,7 @@ def write_objects(
     *,
     open_: bool = False,
 ) -> int:
-    """The same, of the codec's objects; ``head`` is id, role and meta."""
+    """Like ``write_message``, for codec objects; ``head`` is id, role and meta."""
     identity, role, meta_object = head
     meta = dumps(meta_object)
     stored = _find(connection, place.turn, identity)
@@ -164,7 +164,7 @@ def _same(
 def close_turn(
     connection: sqlite3.Connection, session: int, turn: int, known: Mapping[int, Sequence[Json]] | None = None
 ) -> None:
-    """What is not needed to keep a message safe and is done once per turn: costs, the model's name, the index."""
+    """Work done once per turn, not needed to keep a message safe: costs, the model's name, the index."""
     (new,) = connection.execute("SELECT sum(cost) FROM message WHERE turn = ?", (turn,)).fetchone()
     (old,) = connection.execute("SELECT cost FROM turn WHERE seq = ?", (turn,)).fetchone()
     if new != old:
@@ -191,7 +191,7 @@ def _finite(cost: object) -> float | None:
 
 
 def settle_turn(connection: sqlite3.Connection, place: TurnPosition, turn: Turn) -> None:
-    """Make a turn be exactly this: what is missing is written, checkpoints of what never came are dropped."""
+    """Make the stored turn equal to this one: write missing messages, drop checkpoints that were abandoned."""
     known: dict[int, Sequence[Json]] = {}
     for message in turn.messages:
         known[write_message(connection, place, message)] = [block_object(block) for block in message.blocks]
@@ -216,13 +216,13 @@ def _reorder(
 
 
 def drop_messages(connection: sqlite3.Connection, messages: Sequence[int]) -> None:
-    """Remove messages and all that hangs on them."""
+    """Remove messages with their blocks and index entries."""
     unindex(connection, messages)
     connection.executemany("DELETE FROM message WHERE seq = ?", [(message,) for message in messages])
 
 
 def finish_crashed(connection: sqlite3.Connection, session: int) -> None:
-    """What a crash left open is closed: as far as it came, marked, and findable."""
+    """Close turns that a crash left open: mark them as interrupted and index them."""
     turns = connection.execute("SELECT seq FROM turn WHERE session = ? AND open", (session,)).fetchall()
     for (turn,) in turns:
         _mark_open(connection, turn)
@@ -231,7 +231,7 @@ def finish_crashed(connection: sqlite3.Connection, session: int) -> None:
 
 
 def _mark_open(connection: sqlite3.Connection, turn: int) -> None:
-    # Tool results say themselves, call by call, how far it came.
+    # Tool results record for each call how far it got.
     connection.execute("UPDATE message SET open = 0 WHERE turn = ? AND open AND role = 'tool'", (turn,))
     rows = connection.execute("SELECT seq, meta FROM message WHERE turn = ? AND open", (turn,)).fetchall()
     for seq, meta in rows:
@@ -246,7 +246,7 @@ def _mark_open(connection: sqlite3.Connection, turn: int) -> None:
 
 
 def read_turns(connection: sqlite3.Connection, turns: Sequence[int]) -> tuple[Turn, ...]:
-    """Turns by row number, in the order asked for. Damaged parts show as such; the rest is there."""
+    """Read turns by row number, in the given order. Damaged parts become unread blocks."""
     names: dict[int, tuple[str, bool]] = {}
     messages: dict[int, list[Message]] = {turn: [] for turn in turns}
     for start in range(0, len(turns), 500):
