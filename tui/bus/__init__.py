@@ -1,1 +1,1 @@
-"""The event bus: publish never waits, nothing is dropped."""
+"""The event bus. Publishing never blocks and no event is lost."""

@@ -1,7 +1,7 @@
-"""The event bus: publishing never waits and never drops; whoever is late gets merged events instead.
+"""The event bus. Publishing never blocks and no event is lost; slow subscribers get merged events.
 
-One lock orders everything, so all subscribers see the same order. ``publish`` may be called from any thread;
-``drain`` and ``batches`` belong to the subscriber's thread.
+One lock orders all events, so every subscriber sees the same order. ``publish`` may be called from any thread,
+``drain`` and ``batches`` only from the subscriber's thread.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from tui.domain.stream import StreamEvent, TextDelta, ThinkingDelta, ToolArgsDel
 E = TypeVar("E")
 
 Fold = Callable[[list[E]], list[E]]
-"""Makes an equal but shorter list of events; must not change the events it is given."""
+"""Returns a shorter list of events with the same content. Must not modify the events."""
 Size = Callable[[E], int]
-"""What an event costs its subscribers, in characters of text."""
+"""The size of an event in characters of text."""
 
 
 def _nothing(event: E) -> int:
@@ -27,7 +27,7 @@ def _nothing(event: E) -> int:
 
 
 class Subscription(Generic[E]):
-    """One subscriber's mailbox."""
+    """The mailbox of one subscriber."""
 
     def __init__(
         self, lock: threading.Lock, fold: Fold[E], size: Size[E], leave: Callable[[Subscription[E]], None]
@@ -38,16 +38,16 @@ class Subscription(Generic[E]):
         self._leave = leave
         self._mailbox: list[E] = []
         self.waiting = 0
-        """Size of what is in the mailbox."""
+        """Total size of the events in the mailbox."""
         self.takings = 0
-        """How often something was taken out: a subscriber that is alive takes."""
+        """Number of ``drain`` calls. It stops growing if the subscriber hangs."""
         self._loop: asyncio.AbstractEventLoop | None = None
         self._arrived: asyncio.Event | None = None
         self._woken = False
         self._closed = False
 
     def drain(self, at_most: int | None = None) -> list[E]:
-        """Everything that came since the last time, folded; with a limit, events until their size reaches it."""
+        """Take all events since the last call, merged. With a limit, take events until their size reaches it."""
         with self._lock:
             self.takings += 1
             if at_most is None or self.waiting <= at_most:
@@ -80,9 +80,9 @@ class Subscription(Generic[E]):
         *,
         at_most: int | None = None,
     ) -> AsyncIterator[list[E]]:
-        """The first event after idleness at once, then at most one batch per interval; ends when closed.
+        """Yield the first event after an idle period at once, then one batch per interval, until closed.
 
-        ``at_most`` limits the size of a batch, for subscribers whose work on one batch must not take long.
+        ``at_most`` limits the size of a batch, for subscribers that must not work long on one batch.
         """
         arrived = asyncio.Event()
         with self._lock:
@@ -101,14 +101,14 @@ class Subscription(Generic[E]):
                 await pause(interval_s)
 
     def close(self) -> None:
-        """Take no more; what is in the mailbox can still be drained."""
+        """Stop receiving events. Events in the mailbox can still be drained."""
         self._leave(self)
         with self._lock:
             self._closed = True
             self._wake()
 
     def post(self, events: Sequence[E], size: int) -> None:
-        """Put events into the mailbox. The bus calls this, holding the lock."""
+        """Add events to the mailbox. The bus calls this while it holds the lock."""
         self._mailbox.extend(events)
         self.waiting += size
         if not self._woken:
@@ -120,12 +120,12 @@ class Subscription(Generic[E]):
         self._woken = True
         try:
             self._loop.call_soon_threadsafe(self._arrived.set)
-        except RuntimeError:  # the subscriber's loop has ended without closing the subscription
+        except RuntimeError:  # the subscriber's loop ended before the subscription was closed
             self._loop = self._arrived = None
 
 
 class Bus(Generic[E]):
-    """Hands every event to every subscriber."""
+    """Delivers every event to every subscriber."""
 
     def __init__(self, fold: Fold[E], size: Size[E] = _nothing) -> None:
         self._fold = fold
@@ -134,18 +134,18 @@ class Bus(Generic[E]):
         self._subscriptions: tuple[Subscription[E], ...] = ()
 
     def publish(self, *events: E) -> None:
-        """Give events to all subscribers; returns at once."""
+        """Deliver events to all subscribers. Does not block."""
         size = sum(map(self._size, events))
         with self._lock:
             for subscription in self._subscriptions:
                 subscription.post(events, size)
 
     def subscriptions(self) -> tuple[Subscription[E], ...]:
-        """Everybody who is subscribed now."""
+        """Return the current subscriptions."""
         return self._subscriptions
 
     def subscribe(self) -> Subscription[E]:
-        """A mailbox that gets everything published from now on."""
+        """Return a mailbox that receives all events published from now on."""
         subscription: Subscription[E] = Subscription(self._lock, self._fold, self._size, self._remove)
         with self._lock:
             self._subscriptions = (*self._subscriptions, subscription)
@@ -160,15 +160,15 @@ Delta = TextDelta | ThinkingDelta | ToolArgsDelta
 DELTAS = (TextDelta, ThinkingDelta, ToolArgsDelta)
 
 LONG = 16 * 1024
-"""Characters from which a delta is not merged with its neighbours: copying it again and again would cost more, and
-whoever keeps it would hold a copy of its own."""
+"""Characters from which a delta is not merged with its neighbours. Merging would copy the text, and a subscriber
+that keeps the delta would hold a second copy."""
 
 _Run = tuple[str, str, int, int, type[Delta], int]
-"""What deltas must share to be merged: session, turn, round, attempt, kind, block."""
+"""What merged deltas have in common: session, turn, round, attempt, kind, block."""
 
 
 def text_size(stamped: Stamped) -> int:
-    """Characters of text in an event of a stream; 0 for every other event."""
+    """Return the characters of text in a streamed delta; 0 for every other event."""
     event = stamped.event
     if isinstance(event, Streamed) and isinstance(event.event, DELTAS):
         return len(event.event.text)
@@ -176,7 +176,7 @@ def text_size(stamped: Stamped) -> int:
 
 
 def merge(events: list[Stamped]) -> list[Stamped]:
-    """An equal list in which neighbouring deltas of one block are merged; they carry the number of the last."""
+    """Merge neighbouring deltas of one block. A merged event has the sequence number of its last delta."""
     merged: list[Stamped] = []
     parts: list[str] = []
     size = 0
@@ -212,7 +212,7 @@ def merge(events: list[Stamped]) -> list[Stamped]:
 
 
 def merge_stream(events: Iterable[StreamEvent]) -> list[StreamEvent]:
-    """The same for the events of one attempt."""
+    """Merge neighbouring deltas like ``merge``, for the events of one attempt."""
     merged: list[StreamEvent] = []
     parts: list[str] = []
     size = 0

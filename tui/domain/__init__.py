@@ -1,1 +1,1 @@
-"""The nouns: frozen values, standard library only."""
+"""Value types that every other package uses. Imports the standard library only."""

@@ -1,8 +1,8 @@
-"""Stream events to blocks: the only accumulator in the program.
+"""Assemble stream events into blocks. No other code accumulates a response.
 
-Tolerant by design: a delta without a start opens its block, a second finish is nothing, an unfinished block
-comes out marked partial. A lone surrogate left over at the end becomes U+FFFD; a pair split over two deltas
-joins by itself, because deltas are joined before anything is encoded.
+Malformed streams are accepted: a delta without a start opens its block, a second finish is ignored, and an
+unfinished block is marked partial. A lone surrogate becomes U+FFFD. A surrogate pair split over two deltas is
+kept, because deltas are joined before the text is encoded.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from tui.domain.usage import Usage
 
 
 def whole_text(pieces: list[str]) -> str:
-    """Join pieces; surrogate pairs split between pieces become characters, lone ones U+FFFD."""
+    """Join pieces. Surrogate pairs split between pieces become characters, lone surrogates U+FFFD."""
     text = "".join(pieces)
     if text.isascii():
         return text
@@ -57,19 +57,19 @@ class _Open:
     wire_field: str | None = None
     pieces: list[str] = field(default_factory=list)
     size: int = 0
-    """Characters of all pieces."""
+    """Total length of the pieces in characters."""
     seal: Seal | None = None
     image: ImageData | None = None
     finished: bool = False
 
     def add(self, text: str) -> None:
-        """More of it."""
+        """Append text to the block."""
         self.pieces.append(text)
         self.size += len(text)
 
 
 class Assembler:
-    """Feed it the events of one response; read the blocks at any moment."""
+    """Collects the events of one response. The blocks can be read at any time."""
 
     def __init__(self) -> None:
         self._open: dict[int, _Open] = {}
@@ -80,7 +80,7 @@ class Assembler:
         self.remarks: list[ProviderRemark] = []
 
     def feed(self, event: StreamEvent) -> None:
-        """Take one event in."""
+        """Process one event."""
         match event:
             case TextDelta(index, text):
                 self._block(index, "text").add(text)
@@ -148,21 +148,21 @@ class Assembler:
         return block
 
     def blocks(self) -> tuple[Block, ...]:
-        """The blocks so far, in the order they opened; unfinished ones are marked partial."""
+        """Return the blocks so far in opening order. Unfinished blocks are marked partial."""
         for block in self._open.values():
-            # The pieces are let go: a long answer is not in memory twice.
+            # Replace the pieces by the joined text, so that a long answer is not in memory twice.
             block.pieces = ["".join(block.pieces)]
         return tuple(_closed(block, index, whole_text(block.pieces)) for index, block in self._open.items())
 
     def excerpts(self, size: int) -> dict[int, Block]:
-        """The blocks so far with the first characters of each, by their number in the stream. Joins no long text."""
+        """Return the blocks so far by stream index, each cut to ``size`` characters. Long text is not joined."""
         return {
             index: _closed(block, index, whole_text([piece[:size] for piece in block.pieces[:size]])[:size])
             for index, block in self._open.items()
         }
 
     def text_after(self, index: int, at: int) -> tuple[str, int]:
-        """The text of a block behind its first characters, and where it ends. Looks at no more than is new."""
+        """Return a block's text from offset ``at`` and its end offset. Only the new pieces are read."""
         block = self._open[index]
         pieces: list[str] = []
         missing = block.size - at
@@ -173,7 +173,7 @@ class Assembler:
             missing -= len(piece)
         text = "".join(reversed(pieces))
         if not block.finished and "\ud800" <= text[-1:] <= "\udbff":
-            text = text[:-1]  # the other half of the character is still to come
+            text = text[:-1]  # the low surrogate arrives with the next delta
         return whole_text([text]), at + len(text)
 
 

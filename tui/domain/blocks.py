@@ -1,7 +1,7 @@
-"""What a message is made of: ordered, immutable blocks, each with whatever its provider wants back.
+"""The parts of a message: ordered, immutable blocks with the provider state that must be sent back.
 
-A block keeps what the provider said, unfiltered. Deciding what goes back is ``context.outgoing``'s work,
-spelling it is the wire's.
+A block stores the provider's output unfiltered. ``context.select`` decides which blocks are sent back, the wire
+encodes them.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from tui.domain.fast_dataclass import dataclass
 from tui.domain.thinking import ThinkingForm
 
 DENIED = "Denied by the user. Not executed."
-"""How the result of a call begins to which the user said no; their reason may follow."""
+"""First words of the result of a denied call. The user's reason may follow."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seal:
-    """Opaque provider state that must go back byte for byte, at the block it came on."""
+    """Opaque provider state that must be sent back byte for byte with the block it came with."""
 
     id: str | None = None
     """The provider's own id of the item (``rs_…``, ``msg_…``, ``fc_…``, Gemini's call id)."""
@@ -26,30 +26,30 @@ class Seal:
     encrypted: str | None = None
     """Anthropic ``redacted_thinking.data``, Responses ``encrypted_content``."""
     raw: str | None = None
-    """JSON text of the provider's item, where it must be rebuilt with fields we do not model."""
+    """JSON text of the provider's item, if it has fields that have no block attribute."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextBlock:
-    """Words of the user or of the model."""
+    """Text of the user or of the model."""
 
     text: str
     seal: Seal | None = None
     refusal: bool = False
-    """The provider marked these words as a refusal."""
+    """The provider marked this text as a refusal."""
     partial: bool = False
-    """The stream broke or was stopped inside this block."""
+    """The stream ended or was stopped inside this block."""
     kind: Literal["text"] = "text"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThinkingBlock:
-    """One stretch of thinking; empty text with a seal is a block too."""
+    """Thinking text. The text may be empty if there is a seal."""
 
     text: str
     form: ThinkingForm
     wire_field: str | None = None
-    """Where a chat-style server put it (``reasoning_content``, ``reasoning``, ``think_tags`` …)."""
+    """Response field of a Chat Completions server (``reasoning_content``, ``reasoning``, ``think_tags`` …)."""
     seal: Seal | None = None
     tokens: int | None = None
     seconds: float | None = None
@@ -58,7 +58,7 @@ class ThinkingBlock:
 
     @property
     def nature(self) -> str:
-        """``summary``, ``encrypted`` or ``hidden by provider``; "" for the thinking itself."""
+        """``summary``, ``encrypted`` or ``hidden by provider``; "" for the full thinking text."""
         if self.text:
             return "summary" if self.form is ThinkingForm.SUMMARY else ""
         return "encrypted" if self.seal is not None and self.seal.encrypted else "hidden by provider"
@@ -66,61 +66,61 @@ class ThinkingBlock:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCallBlock:
-    """The model asks for a tool. Arguments stay the raw JSON text; they are parsed where they are run."""
+    """A tool call by the model. The arguments are raw JSON text, parsed when the tool runs."""
 
     call_id: str
     name: str
     arguments: str
     seal: Seal | None = None
     partial: bool = False
-    """The arguments never finished: such a call is neither run nor sent back."""
+    """The arguments are incomplete. The call is neither run nor sent back."""
     kind: Literal["tool_call"] = "tool_call"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImageBlock:
-    """A picture: inline base64 data with its media type, or a URL."""
+    """An image: inline base64 data with its media type, or a URL."""
 
     media_type: str
     data: str | None = None
     """Base64 text."""
     url: str | None = None
     name: str | None = None
-    """What the user called it (a file name); never sent."""
+    """File name given by the user. Never sent."""
     seal: Seal | None = None
-    """A picture the model made may be signed (Gemini)."""
+    """Gemini may sign an image that the model generated."""
     kind: Literal["image"] = "image"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolResultBlock:
-    """What a tool answered, or why it did not."""
+    """The output of a tool, or the reason for its failure."""
 
     call_id: str
     name: str
     content: tuple[TextBlock | ImageBlock, ...]
     failed: bool = False
     seconds: float | None = None
-    """How long the call ran; None where it did not."""
+    """How long the call ran; None if it did not run."""
     kind: Literal["tool_result"] = "tool_result"
 
     @property
     def denied(self) -> bool:
-        """Nothing went wrong: the user did not want the call."""
+        """Whether the user denied the call."""
         first = self.content[0] if self.failed and self.content else None
         return isinstance(first, TextBlock) and first.text.startswith(DENIED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpaqueBlock:
-    """A provider item we do not model (server-run tools, compaction …), kept whole and in place."""
+    """A provider item without a block type of its own (server-run tools, compaction …), stored whole and in order."""
 
     label: str
-    """The provider's own type name, shown to the user."""
+    """The provider's type name, shown to the user."""
     raw: str
     """The item's JSON text."""
     unread: bool = False
-    """Nothing a provider said: what the store holds here could not be read by this version. Never sent."""
+    """The stored block could not be read by this version of the program. Never sent."""
     kind: Literal["opaque"] = "opaque"
 
 

@@ -1,6 +1,6 @@
-"""How a compressed history is looked at: a value beside the stored turns, so that it can be undone by dropping it.
+"""Compression of the history. A view is stored beside the turns and changes none of them, so it can be undone.
 
-And what the summaries cost, which is paid whether they are used, undone or thrown away.
+Summary requests are recorded with their cost, whether or not the summary is used.
 """
 
 from __future__ import annotations
@@ -15,32 +15,32 @@ from tui.domain.usage import Usage
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompressionView:
-    """Which stored turns are folded into which words, and which old tool results are cut short."""
+    """Which stored turns a summary replaces, and which tool results are shortened."""
 
     summary: str = ""
-    """What stands for the folded turns; "" when nothing is folded."""
+    """Summary of the compressed turns; "" if no turn is compressed."""
     folded: frozenset[str] = frozenset()
-    """Ids of the turns that the summary stands for."""
+    """Ids of the turns that the summary replaces."""
     verbatim: tuple[str, ...] = ()
-    """The user's own recent words from the folded turns, kept as they were."""
+    """The user's latest messages in the compressed turns, unchanged."""
     shortened: Mapping[tuple[str, str], str] = field(default_factory=dict)
-    """(message id, call id) of a stored tool result → the shorter text that is sent for it."""
+    """(message id, call id) of a stored tool result → the shorter text that is sent instead."""
     before: int | None = None
-    """Effective tokens when the summary was made; None where that was not written down."""
+    """Effective tokens when the summary was made; None if not recorded."""
     after: int | None = None
-    """Effective tokens with it in place of the turns."""
+    """Effective tokens with the summary in place of the turns."""
     previous: CompressionView | None = None
-    """What held before; undoing goes back to it, None being the whole history."""
+    """The view to restore on undo; None restores the whole history."""
 
     def fitting(self, turns: Set[str]) -> CompressionView | None:
-        """The newest view of this and the ones before that speaks only of these turns."""
+        """Return the newest of this view and its predecessors that compresses only these turns."""
         view: CompressionView | None = self
         while view is not None and not view.folded <= turns:
             view = view.previous
         return view
 
     def as_message(self) -> str:
-        """What the model reads in place of the folded turns."""
+        """Return the message that is sent in place of the compressed turns."""
         parts = [
             "Earlier parts of this conversation were folded into this summary. It is a record, not an instruction:",
             f"<summary>\n{self.summary}\n</summary>",
@@ -53,36 +53,36 @@ class CompressionView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompressionPreview:
-    """What compressing now would do, before anybody is asked for a summary."""
+    """The expected effect of compressing now. No summary is requested for it."""
 
     turns: tuple[str, ...]
-    """Ids of the turns that would be folded, oldest first."""
+    """Ids of the turns that would be compressed, oldest first."""
     prompts: tuple[str, ...]
-    """The first line of each."""
+    """The first line of each turn's prompt."""
     verbatim: tuple[str, ...]
-    """The user's words that would stay as they are."""
+    """The user's messages that would stay unchanged."""
     writer: str
     """``provider/model`` that would write the summary."""
     before: int
     """Effective tokens now."""
     folded_tokens: int
-    """Of them in the turns that would go."""
+    """Tokens of the turns that would be compressed."""
     after: int
-    """Effective tokens with a summary of the usual length: an estimate."""
+    """Estimated effective tokens with a summary of the usual length."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SummaryRun:
-    """One request for a summary, whatever became of it: it is paid for like an answer."""
+    """One request for a summary, failed or not. It is billed like an answer."""
 
     id: str
     turn: str
-    """The last turn there was: a path without it has not paid for this."""
+    """The last turn at that time. A branch without this turn does not include the cost."""
     origin: Origin
-    """Who wrote it."""
+    """The model that wrote the summary."""
     usage: Usage | None = None
     seconds: float | None = None
     cost: float | None = None
     """Dollars; None is unknown."""
     failure: str = ""
-    """Why it was of no use; "" for a summary that took effect."""
+    """Why the summary was rejected; "" if it took effect."""

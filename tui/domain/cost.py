@@ -1,4 +1,4 @@
-"""What was paid: one sum, in one wording, for every place that shows the cost of a turn or of a session."""
+"""The cost of turns and sessions: how it is added up and formatted, for every place that shows it."""
 
 from __future__ import annotations
 
@@ -10,33 +10,33 @@ from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import Message, Role, Turn
 
 Paid = Message | SummaryRun
-"""A request that a provider is paid for."""
+"""A request that a provider bills."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """Dollars for several requests."""
+    """The total cost of several requests."""
 
     dollars: float | None = None
-    """Of the requests whose cost is known; None if none is."""
+    """Total of the known costs; None if no cost is known."""
     unknown: int = 0
-    """Requests whose cost is not known, or of which only a part is: the dollars are a lower bound."""
+    """Requests whose cost is unknown or incomplete. If not 0, ``dollars`` is a lower bound."""
 
     @property
     def amount(self) -> str:
-        """``$0.31``, ``at least $0.31`` or ``unknown``; "" if nothing was asked."""
+        """``$0.31``, ``at least $0.31`` or ``unknown``; "" if there were no requests."""
         if self.dollars is None:
             return "unknown" if self.unknown else ""
         return f"{'at least ' if self.unknown else ''}{money(self.dollars)}"
 
     @property
     def words(self) -> str:
-        """The amount where no heading says that it is a cost."""
+        """The amount, worded for places without a heading."""
         return "cost unknown" if self.amount == "unknown" else self.amount
 
 
 def money(dollars: float) -> str:
-    """An amount: two significant digits under a dollar, cents above."""
+    """Format an amount: two significant digits below a dollar, cents above."""
     if dollars == 0:
         return "$0"
     if dollars >= 1:
@@ -48,7 +48,7 @@ def money(dollars: float) -> str:
 
 
 def cost_of(paid: Iterable[Paid]) -> Cost:
-    """The sum of several requests."""
+    """Add up the cost of several requests."""
     known: list[float] = []
     unknown = 0
     for request in paid:
@@ -59,14 +59,14 @@ def cost_of(paid: Iterable[Paid]) -> Cost:
 
 
 def is_cost_final(request: Paid) -> bool:
-    """Whether the cost is known and whole. A stream that broke off reports what it used up to then, or nothing."""
+    """Return whether the cost is known and complete. An interrupted stream reports partial usage or none."""
     if request.cost is None:
         return False
     return isinstance(request, SummaryRun) or not request.interrupted or request.stop is not None
 
 
 def paid_in(turns: Iterable[Turn]) -> Iterator[Message]:
-    """The answers of these turns, and the attempts that were made again: those are paid for, too."""
+    """Yield the answers of these turns, including retried attempts, which are billed too."""
     for turn in turns:
         for message in turn.messages:
             if message.role is Role.ASSISTANT and (message.origin is not None or message.cost is not None):
@@ -74,7 +74,7 @@ def paid_in(turns: Iterable[Turn]) -> Iterator[Message]:
 
 
 def left_behind(turns: Sequence[Turn], summaries: Sequence[SummaryRun], kept: Iterable[str]) -> Iterator[Paid]:
-    """What was paid in turns that another branch leaves out: the messages without their blocks."""
+    """Yield the billed requests of turns that are not in ``kept``, as messages without their blocks."""
     names = set(kept)
     for message in paid_in(turn for turn in turns if turn.id not in names):
         yield without_blocks(message)
@@ -82,7 +82,7 @@ def left_behind(turns: Sequence[Turn], summaries: Sequence[SummaryRun], kept: It
 
 
 def without_blocks(message: Message) -> Message:
-    """The message as far as the cost needs it."""
+    """Return a copy of the message with only what its cost depends on."""
     return Message(
         id=message.id,
         role=message.role,

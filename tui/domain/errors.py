@@ -1,18 +1,18 @@
-"""Every exception of the program.
+"""All exceptions of the program.
 
 PonderError
-├─ ProviderError        a provider, or the way to it, failed (``kind`` says how)
-├─ UnknownModel         a model name that fits nothing, or too much
-├─ ConfigError          a file or value of the user's is wrong (file, line, nearest right one)
-├─ StoreError           the session store could not do it
-│  ├─ StoreBusy           another program holds it
-│  ├─ StoreFull           no room on the disk
+├─ ProviderError        a provider or the connection to it failed (``kind`` says how)
+├─ UnknownModel         a model name matches no model, or several
+├─ ConfigError          a configuration file or value is invalid (file, line, nearest valid value)
+├─ StoreError           an operation of the session store failed
+│  ├─ StoreBusy           another process has locked the store
+│  ├─ StoreFull           the disk is full
 │  └─ StoreReadOnly       no permission, read-only file system, newer schema
-├─ CompressionError     a summary was of no use; the history is as it was
-├─ ToolError            a tool could not do it; the text goes to the model
-└─ UsageError           the command line or slash command is wrong
+├─ CompressionError     a summary cannot be used; the history is unchanged
+├─ ToolError            a tool failed; the message is sent to the model
+└─ UsageError           the command line or a slash command is invalid
 
-Each carries ``message`` (what happened) and ``advice`` (what to do); neither ever holds a key.
+Each has ``message`` (what happened) and ``advice`` (what to do). Neither contains an API key.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from enum import StrEnum
 
 
 class PonderError(Exception):
-    """Root of the tree."""
+    """Base class of all exceptions of the program."""
 
     def __init__(self, message: str, *, advice: str = "") -> None:
         super().__init__(message)
@@ -30,7 +30,7 @@ class PonderError(Exception):
 
 
 class ErrorKind(StrEnum):
-    """How a provider, or the way to it, failed."""
+    """How a provider or the connection to it failed."""
 
     AUTH = "auth"
     NO_KEY = "no_key"
@@ -44,23 +44,23 @@ class ErrorKind(StrEnum):
     NOT_FOUND = "not_found"
     INVALID_REQUEST = "invalid_request"
     UNSUPPORTED = "unsupported"
-    """A parameter the model does not take; ``param`` names it where the provider did."""
+    """The model does not accept a parameter; ``param`` is its name if the provider gave it."""
     BAD_SEAL = "bad_seal"
-    """Signature, encrypted content or reasoning sent back was refused."""
+    """The provider refused a signature, encrypted content or reasoning that was sent back."""
     THINKING_MISSING = "thinking_missing"
-    """Thinking of an earlier answer was not sent back, and the model requires it."""
+    """The model requires thinking of an earlier answer that was not sent back."""
     CONTEXT_OVERFLOW = "context_overflow"
     TOO_LARGE = "too_large"
     CONTENT_FILTER = "content_filter"
     CONNECT = "connect"
     TLS = "tls"
     NETWORK = "network"
-    """The connection broke while in use."""
+    """The connection was lost during a request."""
     REDIRECT = "redirect"
     NOT_A_STREAM = "not_a_stream"
-    """An HTML page or something else that no model server says."""
+    """The response is an HTML page or something else that is not from a model server."""
     TRUNCATED = "truncated"
-    """The stream ended without the wire's own end."""
+    """The stream ended without the wire's end marker."""
     BAD_FRAME = "bad_frame"
     STALLED = "stalled"
     EMPTY = "empty"
@@ -83,9 +83,9 @@ RETRYABLE_KINDS = frozenset(
 
 
 class ProviderError(PonderError):
-    """A provider, or the way to it, failed. ``message`` is in the provider's words, made printable."""
+    """A provider or the connection to it failed. ``message`` is the provider's text, made printable."""
 
-    def __init__(  # noqa: PLR0913 - each is an independent fact of a refusal, all but the first two by name
+    def __init__(  # noqa: PLR0913 - independent facts about an error, keyword-only but the first two
         self,
         kind: ErrorKind,
         message: str,
@@ -109,16 +109,16 @@ class ProviderError(PonderError):
         self.retry_after_s = retry_after_s
         self.request_id = request_id
         self.finish_raw = finish_raw
-        """The wire's own word for the end, where the end it told was a failure."""
+        """The finish reason as the wire spelled it, if it reported a failure."""
         self.output_room = output_room
-        """The largest output limit the server would have accepted, where it refused a larger one."""
+        """The largest output limit that the server accepts, if it refused a larger one."""
 
     def __repr__(self) -> str:
         return f"ProviderError({self.kind.value}, {self.message!r}, status={self.status})"
 
 
 class UnknownModel(PonderError):
-    """A name that fits no model, or several; ``nearest`` are the names the user may have meant."""
+    """A name matches no model, or several. ``nearest`` are the names the user may have meant."""
 
     def __init__(self, message: str, *, nearest: tuple[str, ...] = ()) -> None:
         super().__init__(message, advice="Did you mean " + ", ".join(nearest) + "?" if nearest else "")
@@ -126,7 +126,7 @@ class UnknownModel(PonderError):
 
 
 class ConfigError(PonderError):
-    """Something in a file or a setting of the user's is wrong."""
+    """A configuration file or setting is invalid."""
 
     def __init__(
         self,
@@ -147,28 +147,28 @@ class ConfigError(PonderError):
 
 
 class StoreError(PonderError):
-    """The session store could not do it."""
+    """An operation of the session store failed."""
 
 
 class StoreBusy(StoreError):
-    """Another program holds the store."""
+    """Another process has locked the store."""
 
 
 class StoreFull(StoreError):
-    """There is no room on the disk."""
+    """The disk is full."""
 
 
 class StoreReadOnly(StoreError):
-    """The store cannot be written: permissions, a read-only file system, or a newer schema."""
+    """The store is not writable: permissions, a read-only file system, or a newer schema."""
 
 
 class CompressionError(PonderError):
-    """A summary was of no use (empty, cut, not smaller); the history is as it was."""
+    """A summary cannot be used (empty, truncated, not smaller). The history is unchanged."""
 
 
 class ToolError(PonderError):
-    """A tool could not do it; the message is what the model is told."""
+    """A tool failed. The message is sent to the model."""
 
 
 class UsageError(PonderError):
-    """The command line or a slash command is wrong."""
+    """The command line or a slash command is invalid."""

@@ -1,7 +1,7 @@
-"""What travels on the bus: one conversation's life, as facts in the past tense.
+"""The events of a conversation, as published on the bus.
 
-The bus stamps every event with the session and a sequence number (``Stamped``); whoever attaches gets a
-snapshot with the last number it contains and ignores what is not newer.
+Each event is stamped with its session and a sequence number (``Stamped``). A subscriber gets a snapshot with the
+last number it includes and ignores events up to that number.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tui.domain.usage import MeterReading
 
 
 class Severity(StrEnum):
-    """How loud a notice is."""
+    """Severity of a notice."""
 
     INFO = "info"
     WARNING = "warning"
@@ -37,7 +37,7 @@ class TurnStarted:
 
 @dataclass(frozen=True, slots=True)
 class RequestStarted:
-    """A request went out: the clock of "waiting for the first token" starts here."""
+    """A request was sent. The time until the first token is measured from here."""
 
     turn_id: str
     round: int
@@ -48,7 +48,7 @@ class RequestStarted:
 
 @dataclass(frozen=True, slots=True)
 class Streamed:
-    """One event of the response, as the decoder made it."""
+    """One event of the response stream, unchanged from the decoder."""
 
     turn_id: str
     round: int
@@ -58,7 +58,7 @@ class Streamed:
 
 @dataclass(frozen=True, slots=True)
 class AttemptReset:
-    """What this attempt showed is void; the next attempt starts clean."""
+    """The output of this attempt is discarded. The next attempt starts with none."""
 
     turn_id: str
     round: int
@@ -68,19 +68,19 @@ class AttemptReset:
 
 @dataclass(frozen=True, slots=True)
 class RetryScheduled:
-    """The next attempt comes in ``wait_s``; the user may skip the wait or cancel."""
+    """The next attempt starts in ``wait_s`` seconds. The user can skip the wait or cancel."""
 
     turn_id: str
     wait_s: float
     attempt: int
     error: PonderError
     needs_consent: bool = False
-    """The wait is long: it only happens if the user agrees."""
+    """The wait is long, so the user must agree to it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stalled:
-    """Nothing has come for this long."""
+    """No data has arrived for ``seconds``."""
 
     turn_id: str
     seconds: float
@@ -88,7 +88,7 @@ class Stalled:
 
 @dataclass(frozen=True, slots=True)
 class MessageCompleted:
-    """A message stands as it will be stored: an answer with seals and usage, or tool results."""
+    """A message is complete as it will be stored: an answer with seals and usage, or tool results."""
 
     turn_id: str
     round: int
@@ -97,23 +97,23 @@ class MessageCompleted:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalAsked:
-    """A tool call waits for the user's word."""
+    """A tool call waits for the user's decision."""
 
     turn_id: str
     call_id: str
     tool: str
     summary: str
     detail: str
-    """What would be done, in full and in the model's words: the command, the diff, the URL."""
+    """What the call would do, in full: the command, the diff, the URL."""
     patterns: tuple[str, ...] = ()
-    """What "always" would allow, narrowest first; empty when it may not be remembered."""
+    """Rules that "always" could save, narrowest first; empty if the decision cannot be saved."""
     note: str = ""
-    """What ponder says about the call, one fact a line: the folder, the address, why a rule did not allow it."""
+    """Facts about the call, one per line: the folder, the address, why no rule allowed it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ApprovalSettled:
-    """The user (or the policy) answered."""
+    """The user or the policy decided on a tool call."""
 
     turn_id: str
     call_id: str
@@ -122,7 +122,7 @@ class ApprovalSettled:
 
 @dataclass(frozen=True, slots=True)
 class ToolStarted:
-    """A tool call runs."""
+    """A tool call started."""
 
     turn_id: str
     call_id: str
@@ -132,7 +132,7 @@ class ToolStarted:
 
 @dataclass(frozen=True, slots=True)
 class ToolProgressed:
-    """A running tool said something."""
+    """A running tool printed output."""
 
     turn_id: str
     call_id: str
@@ -141,7 +141,7 @@ class ToolProgressed:
 
 @dataclass(frozen=True, slots=True)
 class ToolFinished:
-    """A tool call ended, well or not."""
+    """A tool call ended, successfully or not."""
 
     turn_id: str
     call_id: str
@@ -151,7 +151,7 @@ class ToolFinished:
 
 @dataclass(frozen=True, slots=True)
 class TurnFinished:
-    """The turn is over; ``turn`` is what is stored."""
+    """The turn ended. ``turn`` is stored as it is here."""
 
     turn: Turn
     cancelled: bool = False
@@ -159,7 +159,7 @@ class TurnFinished:
 
 @dataclass(frozen=True, slots=True)
 class TurnFailed:
-    """The turn is over with an error; what arrived is kept in ``turn``."""
+    """The turn ended with an error. ``turn`` contains what arrived."""
 
     turn: Turn
     error: PonderError
@@ -167,16 +167,16 @@ class TurnFailed:
 
 @dataclass(frozen=True, slots=True)
 class QueueChanged:
-    """Prompts that are queued behind the running turn, in the order they will be sent."""
+    """The queued prompts, in the order in which they will be sent after the running turn."""
 
     prompts: tuple[str, ...]
     held: bool = False
-    """They are not sent by themselves: the turn before them was stopped or failed."""
+    """The prompts wait for the user, because the turn before them was stopped or failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryChanged:
-    """Turns were edited, forked, undone or replaced: whoever draws them draws anew."""
+    """Turns were edited, forked, undone or replaced. Views must redraw all turns."""
 
     turns: tuple[Turn, ...]
 
@@ -190,7 +190,7 @@ class MeterChanged:
 
 @dataclass(frozen=True, slots=True)
 class ModelChanged:
-    """Another model or level, with the plan and the sentences for the user."""
+    """The model or level changed. ``note`` is the text for the user."""
 
     spec: ModelSpec
     plan: ThinkingPlan
@@ -206,7 +206,7 @@ class SettingsChanged:
 
 @dataclass(frozen=True, slots=True)
 class CompressionStarted:
-    """Finished turns are being folded into a summary."""
+    """A summary of finished turns was requested."""
 
     turns: int
     before: int
@@ -214,45 +214,45 @@ class CompressionStarted:
 
 @dataclass(frozen=True, slots=True)
 class CompressionFinished:
-    """The summary stands (or ``error`` says why nothing changed)."""
+    """The summary took effect, or ``error`` says why nothing changed."""
 
     before: int
     after: int
     summary: str = ""
     error: str = ""
     runs: tuple[SummaryRun, ...] = ()
-    """What was asked for it, failed requests included."""
+    """The requests made for it, including failed ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoldingChanged:
-    """Finished turns are looked at through this view from now on; None is the whole history."""
+    """The compression view changed; None means the whole history is sent."""
 
     view: CompressionView | None
 
 
 @dataclass(frozen=True, slots=True)
 class TitleChanged:
-    """The session has another title."""
+    """The session's title changed."""
 
     title: str
 
 
 @dataclass(frozen=True, slots=True)
 class SaveFailed:
-    """The store could not keep what the screen shows."""
+    """The session could not be stored."""
 
     message: str
 
 
 @dataclass(frozen=True, slots=True)
 class SaveRecovered:
-    """What was not saved is saved now."""
+    """Everything that could not be saved before is saved."""
 
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A sentence for the user."""
+    """A message for the user."""
 
     severity: Severity
     text: str
@@ -291,7 +291,7 @@ AppEvent = (
 
 @dataclass(frozen=True, slots=True)
 class Stamped:
-    """An event with its place in the session's life."""
+    """An event with its session and sequence number."""
 
     session: str
     seq: int

@@ -1,7 +1,7 @@
-"""Regular expressions that are compiled when they are first used.
+"""Regular expressions that are compiled on first use.
 
-Compiling takes up to a millisecond each, and a start needs few of the many that are only for errors, for secrets or
-for scripts that are not in sight.
+Compiling an expression takes up to a millisecond. Most expressions are for errors, secrets or uncommon scripts and
+are not needed at start-up.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import AnyStr, cast
 
 
 class _LazyRegex:
-    """Becomes the pattern, method by method, as it is used."""
+    """Proxy of a pattern. Each method is looked up on first use and then stored here."""
 
     def __init__(self, source: str | bytes, flags: int) -> None:
         self._source = source
@@ -24,5 +24,5 @@ class _LazyRegex:
 
 
 def lazy_regex(source: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
-    """What ``re.compile`` returns, later; a mistake in the expression shows at its first use."""
+    """Like ``re.compile``, but an invalid expression raises on first use."""
     return cast("re.Pattern[AnyStr]", _LazyRegex(source, flags))

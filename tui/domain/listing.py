@@ -1,4 +1,4 @@
-"""Rows for lists, as the rooms that keep sessions and tools hand them to whoever shows them."""
+"""Rows of lists: sessions, tools, models and servers as commands and screens show them."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ class SessionInfo:
     model: str
     turns: int
     cost: float | None
-    """Dollars for everything asked in it, on every branch, as far as they are known."""
+    """Dollars for all requests of the session on every branch, as far as known."""
     updated: float
     """Seconds since the epoch."""
     unpriced: int = 0
-    """Requests whose cost is not known or not whole; counted only if the cost of others is known."""
+    """Requests whose cost is unknown or incomplete; counted only if another cost is known."""
     pinned: bool = False
     deleted: bool = False
     snippet: str = ""
-    """Where the search found something; hits stand between \x02 and \x03."""
+    """Text around a search hit. Hits are enclosed in \x02 and \x03."""
     hit_message: str | None = None
     hit_turn: str | None = None
     hit_terms: tuple[str, ...] = ()
-    """What the search looked for in the text."""
+    """The search terms to find in the text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,24 +39,24 @@ class ToolInfo:
 
     name: str
     source: str
-    """built in, or the MCP server's name."""
+    """``built in`` or the MCP server's name."""
     enabled: bool
     policy: str
-    """allow, ask, deny."""
+    """``allow``, ``ask`` or ``deny``."""
     tokens: int
     description: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolTokens:
-    """What the tool definitions add to the next request."""
+    """Tokens that the tool definitions add to the next request."""
 
     tokens: int
-    """As the meter counts them, 0 when none are sent."""
+    """Tokens as the meter counts them; 0 if no definitions are sent."""
     shared: int = 0
-    """Of these, what the server adds once, whatever the number of tools."""
+    """Of these, the tokens the server adds once, independent of the number of tools."""
     why_none: str = ""
-    """Why no definitions are sent, although tools are switched on."""
+    """Why no definitions are sent although tools are enabled."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,18 +71,18 @@ class ServerInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelInfo:
-    """A line of the model picker."""
+    """A row of the model picker."""
 
     spec: ModelSpec
     provider: str
     available: bool
     reason: str = ""
-    """Why it is greyed: ``no key: /key openai``, ``server not running`` …"""
+    """Why it is unavailable: ``no key: /key openai``, ``server not running`` …"""
     window: int | None = None
     price: tuple[float | None, float | None] = (None, None)
     """Dollars per million tokens in and out; None is unknown."""
     thinking: str = ""
-    """In a word or two: effort, budget, always on, none."""
+    """How thinking is controlled: effort, budget, always on, none."""
     recent: bool = False
     favourite: bool = False
     note: str = ""
@@ -91,19 +91,19 @@ class ModelInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LevelInfo:
-    """A line of the thinking picker: only what the model takes, with the native value."""
+    """A row of the thinking picker: a level that the model accepts, with its native value."""
 
     asked: Asked
     label: str
     native: str
-    """What will be sent, in a sentence fragment: ``adaptive, effort high`` or ``59,904 tokens``."""
+    """What will be sent: ``adaptive, effort high`` or ``59,904 tokens``."""
     current: bool = False
     warning: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderInfo:
-    """What was found at the start: a key, a local server, or their absence."""
+    """Whether a provider can be used: the key or local server found at start-up."""
 
     provider: str
     title: str
@@ -111,23 +111,23 @@ class ProviderInfo:
     detail: str
     """``ANTHROPIC_API_KEY found``, ``3 models``, ``no key: /key openai``."""
     spec: ModelSpec | None = None
-    """A model to begin with."""
+    """A model to start with."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyCheck:
-    """What is known of a key before it is saved."""
+    """The result of testing a key before it is saved."""
 
     works: bool
     said: str
-    """``Works: 14 models.``, or why it is in doubt."""
+    """``Works: 14 models.``, or why the key may be invalid."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExchangeInfo:
-    """The last exchange with the provider, for the inspector."""
+    """The last request and response, for the inspector."""
 
     request: Mapping[str, object] = field(default_factory=dict)
-    """method, url, headers (masked), body."""
+    """Method, URL, headers (masked) and body."""
     events: tuple[str, ...] = ()
     seconds: float | None = None

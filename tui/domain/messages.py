@@ -1,4 +1,4 @@
-"""Who said what: messages and turns."""
+"""Messages and turns."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tui.domain.usage import Usage
 
 
 class Role(StrEnum):
-    """Who a message is from. Tool results are messages of their own."""
+    """The author of a message. Tool results are separate messages."""
 
     USER = "user"
     ASSISTANT = "assistant"
@@ -29,29 +29,29 @@ class WireName(StrEnum):
 
 
 CRASHED = "crashed"
-"""``Message.interrupted`` of what was still coming when the program ended."""
+"""``Message.interrupted`` of a message that was still arriving when the program ended."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """Where an assistant message came from. A seal only goes back to an equal place."""
+    """Where an assistant message came from. A seal is sent only to an equal origin."""
 
     provider: str
     wire: WireName
     host: str
-    """Host of the base URL: signatures do not cross endpoints."""
+    """Host of the base URL. Signatures of one endpoint are not valid at another."""
     model: str
     family: str = ""
-    """Models that read each other's seals (from the catalogue); "" is the model alone."""
+    """Group of models that accept each other's seals (from the catalogue); "" for a model on its own."""
     account: str = ""
-    """A short hash of the key's tail, never the key; "" when unknown."""
+    """A short hash of the end of the key, never the key; "" if unknown."""
     level: str = ""
     """The level in force (``ThinkingPlan.level``)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """One message, whole or partial."""
+    """One message, complete or partial."""
 
     id: str
     role: Role
@@ -60,32 +60,32 @@ class Message:
     usage: Usage | None = None
     stop: Stop | None = None
     answered_by: str | None = None
-    """The model the provider says answered, where it differs from the one asked."""
+    """The model that answered according to the provider, if it differs from the requested one."""
     interrupted: str | None = None
-    """Why the message is incomplete ("cancelled", "stream cut" …); None for a whole one."""
+    """Why the message is incomplete ("cancelled", "stream cut" …); None if it is complete."""
     superseded: bool = False
-    """An attempt that was retried: stored and shown folded, never sent."""
+    """This attempt was retried. It is stored and shown folded, but never sent."""
     seconds: float | None = None
     cost: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """What came of a block of an open message since it was last written."""
+    """What was added to a block of an open message since it was last stored."""
 
     position: int
-    """Which block of the message."""
+    """Index of the block in the message."""
     at: int
-    """Characters of the block before these."""
+    """Offset of the new characters in the block's text."""
     block: Block
-    """The block as it is now, with only the new characters."""
+    """The block in its current state, with only the new characters as text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """One prompt and all it caused, tool rounds included."""
+    """One prompt and the messages that follow from it, including tool rounds."""
 
     id: str
     messages: tuple[Message, ...]
     open: bool = False
-    """The tool loop of this turn is not finished: nothing in it may be stripped."""
+    """The tool loop of this turn is unfinished, so no thinking in it may be removed."""

@@ -1,4 +1,4 @@
-"""Which pictures models take, told by how a file begins: names lie."""
+"""Detects the image formats that models accept by the first bytes, because file names can be wrong."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _BEGINNINGS = (
 
 
 def picture_type(head: bytes) -> str | None:
-    """The media type of a picture by its first bytes; None for everything else."""
+    """Return the media type of an image by its first bytes; None for everything else."""
     if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
         return "image/webp"
     return next((media_type for magic, media_type in _BEGINNINGS if head.startswith(magic)), None)

@@ -1,7 +1,7 @@
-"""Makes any foreign text safe to draw: what could move the cursor, hide or reorder words is shown instead of obeyed.
+"""Makes untrusted text safe to print: characters that move the cursor, hide or reorder text become visible.
 
-Only the view changes; stored and re-sent text stays as it came. TAB becomes four spaces, CRLF a newline, controls
-their pictures (``␛``), invisible and reordering characters an escape such as ``\\u{202E}``.
+Only printed text changes; stored and sent text does not. TAB becomes four spaces, CRLF a newline, control characters
+their symbols (``␛``), invisible and reordering characters an escape such as ``\\u{202E}``.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from tui.domain.assemble import whole_text
 from tui.domain.lazy_regex import lazy_regex
 
 MAX_MARKS = 8
-"""Combining marks kept in a row; more than that is drawn over the neighbours' cells."""
+"""Most combining marks in a row. More would be drawn over neighbouring cells."""
 CUT = "…"
-"""Stands where something was cut."""
+"""Marks removed text."""
 TAB = "    "
 
 _PLAIN_ASCII = bytes([0x0A, *range(0x20, 0x7F)])
@@ -27,13 +27,13 @@ _SHOWN_AS_ESCAPE = (
     "\ufe00-\ufe0d\ufeff\uffa0\ufff0-\ufffb"
     "\U00013430-\U0001345f\U0001bca0-\U0001bca3\U0001d159\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
-"""C1, line separators, and all that Unicode calls ignorable or a format character, unassigned ones included.
+"""C1, line separators, and all Unicode ignorable or format characters, including unassigned ones.
 
-Not here: joiners, the selectors in ``_SELECTORS``, and the signs that Arabic and Syriac draw below numbers
-(``Prepended_Concatenation_Mark``), which have a glyph. U+1D159 is a note head that draws nothing.
+Excluded are joiners, the selectors in ``_SELECTORS``, and the signs that Arabic and Syriac draw below numbers
+(``Prepended_Concatenation_Mark``), which have a glyph. U+1D159 is a note head without a glyph.
 """
 _SELECTORS = "\u180b-\u180d\u180f\ufe0e\ufe0f"
-"""Choose another form of the character before them: emoji or text, a form of a Mongolian letter."""
+"""Select a variant of the preceding character: emoji or text, a form of a Mongolian letter."""
 _NOT_CHARACTERS = "\ud800-\udfff\ufdd0-\ufdef" + "".join(
     chr(plane << 16 | 0xFFFE) + chr(plane << 16 | 0xFFFF) for plane in range(17)
 )
@@ -41,7 +41,7 @@ _FLAGS = "|".join(
     "\U0001f3f4" + "".join(chr(0xE0000 + ord(letter)) for letter in name) + "\U000e007f"
     for name in ("gbeng", "gbsct", "gbwls")
 )
-"""The three flags written with tag characters that are in general use."""
+"""The three flags in general use that are written with tag characters."""
 _SUSPECT = lazy_regex(
     f"{_FLAGS}|[\x00-\x09\x0b-\x1f\x7f{_SHOWN_AS_ESCAPE}{_NOT_CHARACTERS}{_ZERO_WIDTH_JOINERS}{_SELECTORS}]"
 )
@@ -59,13 +59,13 @@ _TAKES_SELECTOR = lazy_regex(
 _MONGOLIAN_LETTER = lazy_regex("[\u1820-\u18aa]")
 _KEYCAP = "\u20e3"
 _MAYBE_FLOOD = lazy_regex(f"[\u0300-\u20ff\u2cef-\u30ff\ua66f-\U0001efff\U000e0100-\U000e01ef]{{{MAX_MARKS + 1}}}")
-"""All blocks with combining marks in them: a cheap look before the table of the marks themselves is made."""
+"""All Unicode blocks with combining marks: a cheap test before the table of the marks is built."""
 
 
 def printable(text: str, *, keep_newlines: bool = True) -> str:
-    """Text that can be drawn as it stands; a second pass changes nothing.
+    """Return text that is safe to print. The function is idempotent.
 
-    Without ``keep_newlines`` a newline is shown as ``␊``.
+    Without ``keep_newlines`` a newline becomes ``␊``.
     """
     shown = text.replace("\r\n", "\n").replace("\t", TAB)
     if not shown.isascii():
@@ -78,9 +78,9 @@ def printable(text: str, *, keep_newlines: bool = True) -> str:
 
 
 def json_escaped(text: str) -> str:
-    """JSON with nothing in it that a terminal obeys: C1, DEL, reordering and invisible characters as ``\\uXXXX``.
+    """Return equivalent JSON with C1, DEL, reordering and invisible characters as ``\\uXXXX``.
 
-    It means the same to every reader, so it is done whether or not a terminal reads it.
+    The value is unchanged for every JSON reader, so this applies whether or not the output is a terminal.
     """
     if text.isascii() and "\x7f" not in text:
         return text
@@ -88,7 +88,7 @@ def json_escaped(text: str) -> str:
 
 
 def one_line(text: str, limit: int) -> str:
-    """Text on one line of at most ``limit`` characters: runs of white space become one space."""
+    """Return the text on one line of at most ``limit`` characters. Runs of white space become one space."""
     head = text[: 4 * limit + 64]
     line = printable(" ".join(head.split()))
     if len(line) <= limit and len(head) == len(text):
@@ -116,25 +116,25 @@ def _as_json_escape(match: re.Match[str]) -> str:
 
 
 def _is_in_place(text: str, at: int) -> bool:
-    """Whether an invisible character stands where a script or an emoji needs it."""
+    """Whether an invisible character is part of a script or an emoji sequence."""
     if text[at] in _ZERO_WIDTH_JOINERS:
         return _joins(text, at)
     return text[at] in "\ufe0e\ufe0f\u180b\u180c\u180d\u180f" and _selects(text, at)
 
 
 def _selects(text: str, at: int) -> bool:
-    """Whether a selector follows a character that has the other form."""
+    """Whether a selector follows a character that has a variant."""
     before = text[at - 1 : at]
     if text[at] < "\ufe00":
         return _MONGOLIAN_LETTER.match(before) is not None
     if text[at + 1 : at + 2] == _KEYCAP:
-        # A stream may bring the digit before, on its own.
+        # A stream may have delivered the digit in an earlier delta.
         return before in "#*0123456789"
     return _TAKES_SELECTOR.match(before) is not None
 
 
 def _joins(text: str, at: int) -> bool:
-    """Whether the (non-)joiner stands where scripts and emoji need one."""
+    """Whether the (non-)joiner is between characters of a script or emoji that use one."""
     before, after = text[at - 1 : at], text[at + 1 : at + 2]
     if not before or not after or _NEVER_A_NEIGHBOUR.match(before) or _NEVER_A_NEIGHBOUR.match(after):
         return False
@@ -146,7 +146,7 @@ def _joins(text: str, at: int) -> bool:
 
 @cache
 def _mark_floods() -> re.Pattern[str]:
-    """Runs of more than MAX_MARKS combining marks. Built when the first run of characters comes that might be one."""
+    """Pattern of more than MAX_MARKS combining marks in a row. Built only when a text may contain such a run."""
     ranges: list[list[int]] = []
     for code in range(0x0300, 0x1F000):
         if unicodedata.category(chr(code)) in ("Mn", "Me"):
@@ -159,5 +159,5 @@ def _mark_floods() -> re.Pattern[str]:
 
 
 def scrubbed(text: str) -> str:
-    """The text with lone surrogates and NUL as U+FFFD; the very same object where there are none."""
+    """Replace lone surrogates and NUL by U+FFFD. Text without them is returned as the same object."""
     return whole_text([text]).replace("\0", "\ufffd")

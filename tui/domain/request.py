@@ -1,4 +1,4 @@
-"""What is handed to a wire to be spelled: already selected, already legal, nothing left to decide."""
+"""A request as the wire encodes it. Selection and repair of the history are already done."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tui.domain.thinking import ThinkingPlan
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolSchema:
-    """A tool as the model sees it; ``parameters`` is a JSON Schema object."""
+    """A tool definition as sent to the model. ``parameters`` is a JSON Schema object."""
 
     name: str
     description: str
@@ -22,7 +22,7 @@ class ToolSchema:
 
 
 class Reason(StrEnum):
-    """Why a block goes, goes changed, or stays behind."""
+    """Why a block is sent, changed or not sent."""
 
     SENT = "sent"
     REQUIRED = "sent: the model requires its thinking back here"
@@ -46,7 +46,7 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What happened to one stored block on the way out."""
+    """Whether one stored block is sent, and why."""
 
     message_id: str
     block: int
@@ -58,21 +58,21 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutgoingMessage:
-    """A message as it goes out; its seals are valid at the target."""
+    """A message to be sent. Its seals are valid for the target."""
 
     role: Role
     blocks: tuple[Block, ...]
     origin: Origin | None = None
     source_id: str | None = None
-    """The stored message; None for one made up to keep the history legal."""
+    """Id of the stored message; None for a message inserted to keep the history valid."""
     in_open_loop: bool = False
     joined: bool = False
-    """Sent as one message with the message before it, which has the same role."""
+    """Whether to send it as one message with the previous one, which has the same role."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outgoing:
-    """The one selection that encoder, meter and inspector read."""
+    """The selection that encoder, meter and inspector share."""
 
     messages: tuple[OutgoingMessage, ...]
     verdicts: tuple[Verdict, ...] = ()
@@ -81,26 +81,26 @@ class Outgoing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatRequest:
-    """One request to a model, complete."""
+    """One complete request to a model."""
 
     model: str
-    """The id as the provider spells it."""
+    """The provider's model id."""
     outgoing: Outgoing
     plan: ThinkingPlan
     system: str = ""
     tools: tuple[ToolSchema, ...] = ()
     max_output: int | None = None
-    """Output limit to send; None lets the wire leave it out where it may."""
+    """Output limit to send; None omits it where the wire allows that."""
     temperature: float | None = None
     top_p: float | None = None
     num_ctx: int | None = None
     """Context size for servers that truncate silently (Ollama)."""
     continuation: str | None = None
-    """Gemini's continuation token of the previous hop."""
+    """Gemini's continuation token from the previous response."""
     cache_key: str | None = None
-    """A stable id of the conversation, for prompt caches that take one."""
+    """A stable id of the conversation, for prompt caches that accept one."""
     stream: bool = True
     without: tuple[str, ...] = ()
-    """Fields of the body that the server said it does not know: left out."""
+    """Body fields to omit because the server rejected them as unknown."""
     extra_body: Mapping[str, object] = field(default_factory=dict)
-    """The user's own fields, merged last."""
+    """Additional body fields from the user, merged last."""

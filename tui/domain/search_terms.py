@@ -1,4 +1,4 @@
-"""What a search looks for in a text: one phrase as typed, or the terms of a search for sessions."""
+"""Matches of a search in a text: one phrase as typed, or the terms of a session search."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class SearchTerms:
-    """``typed`` matches as it stands; ``terms`` match at the beginning of words, without accents, and go first."""
+    """``typed`` matches literally. ``terms`` match word beginnings without accents and take precedence."""
 
     typed: str = ""
     terms: tuple[str, ...] = ()
@@ -22,26 +22,26 @@ class SearchTerms:
         return bool(self.typed or self.terms)
 
     def spans(self, text: str) -> list[Span]:
-        """Every occurrence in a text, from its start."""
+        """Return all matches in the text, in order."""
         if not self:
             return []
         pattern = _any_of(self.terms) if self.terms else _phrase(self.typed)
         return [found.span() for found in pattern.finditer(fold(text) if self.terms else text)]
 
     def is_in(self, text: str) -> bool:
-        """Whether it occurs at all."""
+        """Return whether the text contains a match."""
         if self.terms:
             return _any_of(self.terms).search(fold(text)) is not None
         return bool(self.typed) and _phrase(self.typed).search(text) is not None
 
 
 def fold(text: str) -> str:
-    """Lower case without accents, every character still at its place."""
+    """Return the text in lower case without accents. Character positions are unchanged."""
     return text.lower() if text.isascii() else text.translate(_FOLDED)
 
 
 class _Folded(dict[int, str]):
-    """Every character's plain lower form, worked out when it is first met."""
+    """Maps a character to its lower-case base character, computed on first use."""
 
     def __missing__(self, code: int) -> str:
         character = chr(code)
@@ -54,7 +54,7 @@ _FOLDED = _Folded()
 
 
 def term_pattern(term: str) -> re.Pattern[str] | None:
-    """A term in folded text: its words with anything but letters between them; None without a letter or digit."""
+    """Return a pattern for a term in folded text, with any non-letters between its words; None if it has no words."""
     words = re.findall(r"\w+", fold(term))
     if not words:
         return None

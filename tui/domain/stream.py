@@ -1,8 +1,8 @@
-"""What a decoder says while one response arrives.
+"""The events that a decoder emits for one response.
 
-Plain slotted dataclasses (not frozen: these are made by the hundred per second and never kept).
-``index`` numbers the blocks of one response in the order they opened, starting at 0.
-A block is always opened before its deltas, even when no text will follow; a seal never depends on text.
+The dataclasses are not frozen, because hundreds per second are created and none is kept.
+``index`` numbers the blocks of one response in opening order, starting at 0.
+A block is always opened before its deltas, even if no text follows. A seal does not require text.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ class Finish(StrEnum):
     FILTER = "filter"
     REFUSAL = "refusal"
     PAUSE = "pause"
-    """The provider wants the conversation sent again with this turn appended (Anthropic pause_turn)."""
+    """The provider expects the conversation again with this turn appended (Anthropic pause_turn)."""
     CONTINUATION = "continuation"
-    """Send the same request again with the token in ``Stop.detail`` (Gemini long decode)."""
+    """The same request must be sent again with the token in ``Stop.detail`` (Gemini long decode)."""
     CONTEXT_FULL = "context_full"
     MALFORMED_CALL = "malformed_call"
-    """The model wrote a tool call the provider could not read; worth one retry."""
+    """The provider could not parse the model's tool call. One retry is worthwhile."""
     OTHER = "other"
 
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """The end of a response: our word for it, the provider's, and any explanation or token."""
+    """The end of a response: the unified reason, the provider's reason, and any explanation or token."""
 
     finish: Finish
     raw: str | None = None
@@ -47,17 +47,17 @@ class Stop:
 
 @dataclass(slots=True)
 class ResponseStarted:
-    """The provider named the model that answers and its id for the response."""
+    """The provider reported the answering model and the response id."""
 
     model: str | None
     response_id: str | None
     restarted: bool = False
-    """The server began anew in mid-stream: every block before this one is void, indices go on counting."""
+    """The server restarted within the stream. All earlier blocks are discarded; indices keep counting."""
 
 
 @dataclass(slots=True)
 class BlockStarted:
-    """A block opens."""
+    """A block was opened."""
 
     index: int
     kind: BlockKind
@@ -66,12 +66,12 @@ class BlockStarted:
     call_id: str | None = None
     form: ThinkingForm | None = None
     wire_field: str | None = None
-    """Thinking: the wire field it came in, where that matters for sending it back."""
+    """Thinking: the wire field it came in, if that matters for sending it back."""
 
 
 @dataclass(slots=True)
 class TextDelta:
-    """More words of a text or refusal block."""
+    """Text appended to a text or refusal block."""
 
     index: int
     text: str
@@ -79,7 +79,7 @@ class TextDelta:
 
 @dataclass(slots=True)
 class ThinkingDelta:
-    """More words of a thinking block."""
+    """Text appended to a thinking block."""
 
     index: int
     text: str
@@ -87,14 +87,14 @@ class ThinkingDelta:
 
 @dataclass(slots=True)
 class ThinkingBreak:
-    """A new part of the same thinking block begins (drawn as a blank line, not part of the wire's text)."""
+    """A new part of a thinking block starts. It is drawn as a blank line, which the wire's text does not contain."""
 
     index: int
 
 
 @dataclass(slots=True)
 class ToolArgsDelta:
-    """More characters of a tool call's JSON arguments."""
+    """Text appended to a tool call's JSON arguments."""
 
     index: int
     text: str
@@ -102,7 +102,7 @@ class ToolArgsDelta:
 
 @dataclass(slots=True)
 class ImageData:
-    """The whole of an image block: base64 data, or a URL."""
+    """The complete content of an image block: base64 data or a URL."""
 
     index: int
     data: str | None
@@ -111,7 +111,7 @@ class ImageData:
 
 @dataclass(slots=True)
 class BlockSealed:
-    """Opaque state for a block; a later seal of the same block replaces the former."""
+    """The opaque state of a block. A later seal of the same block replaces it."""
 
     index: int
     seal: Seal
@@ -119,7 +119,7 @@ class BlockSealed:
 
 @dataclass(slots=True)
 class BlockNamed:
-    """A tool call's name or id came after the block had opened; None leaves the field as it was."""
+    """The name or id of an open tool call. None leaves the field unchanged."""
 
     index: int
     name: str | None
@@ -128,23 +128,23 @@ class BlockNamed:
 
 @dataclass(slots=True)
 class BlockFinished:
-    """A block is complete; a tool call without this must not be run."""
+    """A block is complete. A tool call without this event must not be run."""
 
     index: int
     form: ThinkingForm | None = None
-    """Thinking: what its text turned out to be, where the start could only guess."""
+    """Thinking: the form of the text, if it was not known at the start of the block."""
 
 
 @dataclass(slots=True)
 class UsageReported:
-    """The newest full reading; it replaces the one before."""
+    """The latest complete usage. It replaces the previous one."""
 
     usage: Usage
 
 
 @dataclass(slots=True)
 class ProviderRemark:
-    """Something the provider did that the user should hear (a thinking block dropped, a warning)."""
+    """A remark of the provider for the user (a dropped thinking block, a warning)."""
 
     code: str
     text: str
@@ -152,7 +152,7 @@ class ProviderRemark:
 
 @dataclass(slots=True)
 class ResponseFinished:
-    """The wire's own end was seen; without this a response is incomplete, whatever arrived."""
+    """The wire's end marker arrived. A response without it is incomplete."""
 
     stop: Stop
 

@@ -1,4 +1,4 @@
-"""Words for thinking: levels, forms, the user's rules, and the plan that says what is sent."""
+"""Thinking: levels, forms, the user's rules, and the plan that decides what is sent."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tui.domain.lazy_regex import lazy_regex
 
 
 class ThinkingLevel(StrEnum):
-    """The unified levels, weakest first."""
+    """The levels that ponder offers for every model, weakest first."""
 
     NONE = "none"
     LOW = "low"
@@ -34,7 +34,7 @@ class ThinkingForm(StrEnum):
 
 
 class StripPolicy(StrEnum):
-    """Which finished turns lose their thinking on the way out."""
+    """For which finished turns the thinking is not sent."""
 
     NONE = "none"
     ALL_BUT_LAST = "allButLast"
@@ -42,7 +42,7 @@ class StripPolicy(StrEnum):
 
 
 class IncludeInContext(StrEnum):
-    """Whether finished turns' thinking goes back: what the model's facts ask for, always, never."""
+    """Whether thinking of finished turns is sent back: as the model's facts require, always, or never."""
 
     AUTO = "auto"
     TRUE = "true"
@@ -50,7 +50,7 @@ class IncludeInContext(StrEnum):
 
 
 class ReasoningFormat(StrEnum):
-    """How thinking of foreign origin is carried: not at all in another spelling, or as a field/text."""
+    """How thinking from another provider is sent: only in its native form, or also as a field or text."""
 
     AUTO = "auto"
     NATIVE = "native"
@@ -63,7 +63,7 @@ LONGEST_NUMBER = 20
 
 
 def number_in(text: str) -> int | float | None:
-    """A number as people write it: ``16000``, ``16,000``, ``16k``, ``1.5m``, ``0.85``; None where it is none."""
+    """Parse a number such as ``16000``, ``16,000``, ``16k``, ``1.5m`` or ``0.85``; None if it is not a number."""
     found = _NUMBER.fullmatch(text) if len(text) <= LONGEST_NUMBER else None
     if found is None:
         return None
@@ -75,12 +75,12 @@ def number_in(text: str) -> int | float | None:
 
 
 Asked = ThinkingLevel | int
-"""What the user asked for: a level, or a budget in tokens."""
+"""What the user requested: a level, or a budget in tokens."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReasoningRules:
-    """The ``reasoning.*`` settings that decide what goes back."""
+    """The ``reasoning.*`` settings that decide which thinking is sent back."""
 
     include_in_context: IncludeInContext = IncludeInContext.AUTO
     strip: StripPolicy = StripPolicy.NONE
@@ -88,52 +88,52 @@ class ReasoningRules:
 
     @property
     def leave_thinking_out(self) -> bool:
-        """Whether they can keep thinking from being sent that a model requires."""
+        """Whether these rules can omit thinking that a model requires."""
         return self.include_in_context is IncludeInContext.FALSE or self.strip is not StripPolicy.NONE
 
 
 class PlanState(StrEnum):
-    """What the plan makes of thinking."""
+    """The state of thinking under a plan."""
 
     OFF = "off"
     ON = "on"
     CANNOT_DISABLE = "cannot_disable"
-    """Asked for none; the model thinks at its minimum."""
+    """None was requested, but the model thinks at its minimum."""
     UNCONTROLLED = "uncontrolled"
-    """The model has no knob: nothing is sent, it thinks (or not) as it likes."""
+    """The model has no thinking control. Nothing is sent; the model decides."""
     UNSUPPORTED = "unsupported"
     """The model does not think."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThinkingPlan:
-    """The one answer to "what will be sent to control thinking, and what does that mean"."""
+    """What is sent to control thinking, and how it is shown to the user."""
 
     asked: Asked
     instead: str = ""
-    """What a setting says in place of the level that was asked for: ``xhigh``, ``20000``; "" where none does."""
+    """The value of a setting that overrides the requested level: ``xhigh``, ``20000``; "" if none does."""
     nominal: int | str | None
-    """What the level formula or the level table says, before the request's own limits."""
+    """The value for the level before the limits of the request are applied."""
     sent: int | str | None
-    """The effective value on the wire: a budget, an effort word, or None where nothing is sent."""
+    """The value on the wire: a budget, an effort word, or None if nothing is sent."""
     state: PlanState
     fields: Mapping[str, object] = field(default_factory=dict)
     """Exact wire fields, merged into the request body."""
     headers: Mapping[str, str] = field(default_factory=dict)
-    """Extra request headers; ``anthropic-beta`` values are joined with those of the wire."""
+    """Additional request headers; ``anthropic-beta`` values are joined with those of the wire."""
     max_output: int | None = None
-    """The output limit this plan was made for, to be sent with it; None leaves it to the server."""
+    """The output limit to send with this plan; None uses the server's limit."""
     in_force: str | None = None
-    """The level that the fields amount to: ``med``, ``on`` or ``off`` for a switch, an effort word, a budget, and ""
-    where the model has no control. None: the level that was asked for."""
+    """The level that the fields result in: ``med``, ``on`` or ``off`` for a switch, an effort word, a budget, or ""
+    if the model has no control. None: the requested level."""
     native: str = ""
-    """What is sent, in a few words: ``effort high``, ``43,008 tokens``, ``on (adaptive)``."""
+    """What is sent, as a short phrase: ``effort high``, ``43,008 tokens``, ``on (adaptive)``."""
     summary: str = ""
     warnings: tuple[str, ...] = ()
 
     @property
     def level(self) -> str:
-        """The level that status line, level picker and headings show."""
+        """The level shown in the status line, the level picker and headings."""
         return self.in_force if self.in_force is not None else self.instead or str(self.asked)
 
     @property
@@ -144,12 +144,12 @@ class ThinkingPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSpec:
-    """A model as the user names it: provider, model id as the provider spells it, level or budget."""
+    """A model as the user selects it: provider, the provider's model id, level or budget."""
 
     provider: str
     model: str
     asked: Asked | None = None
-    """None leaves the level as it is."""
+    """None leaves the level unchanged."""
 
     def __str__(self) -> str:
         name = f"{self.provider}/{self.model}"

@@ -1,8 +1,8 @@
-"""Token counts: what a provider reported, and what we estimate before it can.
+"""Token counts: reported by the provider, or estimated before the request.
 
-Invariant: totals are inclusive. ``input`` is everything sent, of which ``cache_read`` and ``cache_write``;
-``output`` is everything generated, of which ``thinking``; ``total`` = input + output. Each wire turns its
-provider's own rules into this; nobody downstream adds or subtracts. None means *not reported*, never 0.
+Totals are inclusive: ``input`` counts everything sent, including ``cache_read`` and ``cache_write``; ``output``
+counts everything generated, including ``thinking``; ``total`` = input + output. Each wire converts its provider's
+counts to this form, so that no other code adds or subtracts. None means *not reported*, which is not 0.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tui.domain.fast_dataclass import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """What the provider says one response cost."""
+    """The usage that the provider reported for one response."""
 
     input: int | None = None
     cache_read: int | None = None
@@ -25,10 +25,10 @@ class Usage:
     thinking: int | None = None
     total: int | None = None
     cost: float | None = None
-    """In dollars, where the provider says it itself (OpenRouter)."""
+    """Dollars, if the provider reports the cost (OpenRouter)."""
 
     def without_false_zeros(self) -> Usage:
-        """The same, unknown where a server that counts nothing says 0: no request is empty."""
+        """Return a copy with 0 as None if the server reports 0 without counting: no request has 0 input tokens."""
         if self.input != 0:
             return self
         nothing_counted = not self.output and not self.thinking
@@ -40,7 +40,7 @@ class Usage:
 
 
 class Part(StrEnum):
-    """The parts of the next request (and what stays behind) the meter tells apart."""
+    """The parts of the history that the meter counts separately."""
 
     SYSTEM = "system"
     TOOLS = "tools"
@@ -54,7 +54,7 @@ class Part(StrEnum):
 
 
 class Certainty(StrEnum):
-    """How a token number came about."""
+    """Whether a token count is estimated or reported."""
 
     ESTIMATED = "estimated"
     REPORTED = "reported"
@@ -62,16 +62,16 @@ class Certainty(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeterReading:
-    """The live meter: effective is what the next request really contains, raw is all that is stored."""
+    """The token meter: ``effective`` counts the next request, ``raw`` everything stored."""
 
     effective: int
     raw: int
     limit: int | None
-    """The context window in force; None when unknown."""
+    """The context window; None if unknown."""
     reserved: int
     trigger: int | None
     """Effective tokens at which compression starts."""
     certainty: Certainty
     parts: Mapping[Part, int] = field(default_factory=dict)
     scale: float = 1.0
-    """By how much plain estimates were corrected to come to these numbers."""
+    """The factor from plain estimates to these numbers."""
