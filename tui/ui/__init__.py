@@ -1,1 +1,1 @@
-"""Everything Textual."""
+"""The Textual interface: screens, widgets, themes and the terminal driver."""

@@ -1,4 +1,4 @@
-"""The application: puts screens, themes, keys and commands together. What things do is said elsewhere."""
+"""The Textual application: connects screens, themes, keys and commands, which are implemented elsewhere."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 def close_broken_sheet(app: PonderApp, error: Exception) -> bool:
-    """Close the sheet the error comes from; False when it comes from elsewhere and is everybody's business."""
+    """Close the sheet that raised the error. False if the error did not come from a sheet."""
     sheet = _sheet_at_work()
     if sheet is None:
         return False
@@ -59,18 +59,18 @@ def close_broken_sheet(app: PonderApp, error: Exception) -> bool:
 
 
 def _sheet_at_work() -> Sheet[object] | None:
-    """The sheet whose widget, timer or worker runs just now."""
+    """The sheet whose widget, timer or worker is running now."""
     pump = active_message_pump.get(None)
     nodes = pump.ancestors_with_self if isinstance(pump, DOMNode) else []
     return next((node for node in nodes if isinstance(node, Sheet)), None)
 
 
 WIDGET_ACTIONS = {"block.fold": "fold_at_cursor"}
-"""Commands that are actions of the widget whose place they belong to."""
+"""Commands that are actions of the widget that has the focus."""
 
 
 def bindings_for(registry: Registry, keymap: Mapping[str, tuple[str, ...]], place: CommandScope) -> list[Binding]:
-    """Bindings of one place. Those that work anywhere go before what widgets would do with the key."""
+    """Bindings of one scope. Keys of the global scope take priority over the focused widget."""
     taken: set[str] = set()
     found: list[Binding] = []
     for command in registry:
@@ -95,13 +95,13 @@ def bindings_for(registry: Registry, keymap: Mapping[str, tuple[str, ...]], plac
 LOG = logging.getLogger(__name__)
 
 SUBJECT = re.compile("[:·.]")
-"""Where a saying has named what it is about."""
+"""Ends the subject of a message: the words before the first colon, dot or bullet."""
 LONGEST_SAYING = 1_000
-"""Characters of a toast; more would cover the conversation."""
+"""Most characters shown in a toast; a longer one would cover the conversation."""
 
 
 class PonderApp(App[int]):
-    """``ponder`` on the screen."""
+    """The Textual application of ``ponder``."""
 
     CSS_PATH: ClassVar = ["styles/chat.tcss", "styles/sidebar.tcss"]
     ENABLE_COMMAND_PALETTE = False
@@ -109,7 +109,7 @@ class PonderApp(App[int]):
 
     def __init__(self, services: AppServices, registry: Registry, keymap: Keymap, theming: CurrentTheme) -> None:
         self.theming = theming
-        # Said at once, because Textual chooses how to take colours away by it.
+        # Set before Textual starts, because it decides from this how to remove colours.
         super().__init__(driver_class=own_driver(), ansi_color=theming.starts_ansi or None)
         self.services = services
         self.registry = registry
@@ -147,74 +147,72 @@ class PonderApp(App[int]):
         )
 
     def get_default_screen(self) -> ChatScreen:
-        """The chat is where one begins."""
         return self.chat
 
     def on_mount(self) -> None:
-        """Terminal manners."""
+        """Start the handling of global keys and signals."""
         self.manners.begin(self.departure, self.stray)
         self.watch(self, "app_focus", lambda here: self.shell.attention.looks(here=here), init=False)
         self.theming.watch(self)
 
-    # Keys
+    # Actions bound to keys
 
     async def action_command(self, command: str) -> None:
-        """Run a command of the table."""
+        """Run the command with this id."""
         await self.shell.run_id(command)
 
     async def action_escape(self) -> None:
-        """One step back."""
+        """Go back one step."""
         await self.manners.escape()
 
     async def action_interrupt(self) -> None:
-        """Copy, stop, clear or quit."""
+        """Copy, stop, clear or quit, whichever applies first."""
         await self.manners.interrupt()
 
     def action_sleep(self) -> None:
-        """To the shell and, by ``fg``, back."""
+        """Suspend to the shell; ``fg`` resumes."""
         self.manners.sleep()
 
     def action_step_find(self, step: int) -> None:
-        """The next or previous of what was found last."""
+        """Go to the next or previous match of the last search."""
         self.finding.step(step)
 
     def action_begin_command(self) -> None:
-        """A slash begins a command wherever one is; in the transcript other letters are its keys."""
+        """Start a slash command from anywhere; in the transcript other letters are its own keys."""
         composer = self.chat.composer
         composer.focus()
         composer.insert("/" if not composer.text else "")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Commands rest while a sheet is open, which has its own keys; shift+tab does if `ui.levelKey` says so."""
+        """Disable commands while a sheet is open, because it has its own keys; shift+tab follows `ui.levelKey`."""
         if action == "command" and parameters[:1] == ("thinking.next",):
             return self.screen is self.chat and bool(self.services.settings.layers().value("ui.levelKey"))
         if action == "command" and self.screen is not self.chat:
             return bool(parameters) and parameters[0] in ("program.quit",)
         return True
 
-    # For screens
+    # Services for screens
 
     def say(self, text: str, severity: Severity = Severity.INFO, advice: str = "") -> None:
-        """A toast."""
+        """Show a toast."""
         level = {Severity.INFO: "information", Severity.WARNING: "warning", Severity.ERROR: "error"}[severity]
         words = printable(f"{text}\n{advice}" if advice else text)[:LONGEST_SAYING]
         self._drop_sayings(SUBJECT.split(words)[0])
         self.notify(words, severity=level, markup=False, timeout=8 if severity is Severity.ERROR else 4)  # type: ignore[arg-type]  # one of three
 
     def _drop_sayings(self, about: str = "") -> None:
-        """What was said about the same thing is out of date; a sheet is not to be covered by what is only told."""
+        """Remove toasts about the same subject, which are out of date. A sheet removes toasts that would cover it."""
         for told in list(self._notifications):
             if told.severity == "information" and told.message.startswith(about):
                 self._unnotify(told, refresh=False)
         self._refresh_notifications()
 
     async def show_view(self, view: View, argument: str) -> None:
-        """Open a screen."""
         self._drop_sayings()
         await open_view(self, view, argument)
 
     def choose_theme(self, name: str) -> None:
-        """Switch."""
+        """Switch to a theme and store the choice."""
         if name not in ("auto", *self.theming.names()):
             raise UsageError(f"There is no theme `{name}`.")
         self.theming.choose(self, name)
@@ -225,24 +223,24 @@ class PonderApp(App[int]):
         self.links.clicked(event.href)
 
     def copy_to_clipboard(self, text: str) -> None:
-        """Copy by the best way there is, not only by the terminal."""
+        """Copy by the best available way; Textual uses only the terminal's."""
         self.copying.selection(text)
 
     def _display(self, screen: Screen[object], renderable: RenderableType | None) -> None:
-        """Textual's, with rows painted so that wide characters do no damage."""
+        """Let ``steady`` change rows with wide characters so that they do not shift their neighbours."""
         super()._display(screen, cast("RenderableType | None", steady(screen, renderable)))
 
     def _handle_exception(self, error: Exception) -> None:
-        """A sheet that raises is closed; anything else ends the program in order."""
+        """Close a sheet that raises; end the program in order after any other error."""
         if not close_broken_sheet(self, error):
             super()._handle_exception(error)
 
     def _fatal_error(self) -> None:
-        """Textual would print a traceback with everybody's values in it; ours goes to the log without."""
+        """Textual would print a traceback with local values; ours goes to the log without them."""
         self.stopped_by = self._exception
         LOG.error("the screen stopped", exc_info=self._exception)
         self._close_messages_no_wait()
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        """Our variables for themes that lack them."""
+        """Defaults for our variables, for themes that lack them."""
         return self.theming.defaults()

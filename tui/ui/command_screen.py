@@ -1,4 +1,4 @@
-"""The commands' screen, on top of the application and its chat screen."""
+"""The operations that commands can perform on the screen."""
 
 from __future__ import annotations
 
@@ -22,26 +22,25 @@ class AppScreen:
         self._app = app
 
     def say(self, text: str, severity: Severity = Severity.INFO, advice: str = "") -> None:
-        """A toast."""
+        """Show a toast."""
         self._app.say(text, severity, advice)
 
     async def show(self, view: View, argument: str = "") -> None:
-        """Open a screen, or move the focus to what is there already."""
+        """Open a view, or focus it if it is already on the screen."""
         await self._app.show_view(view, argument)
 
     def theme_names(self) -> Sequence[str]:
-        """All of them."""
         return self._app.theming.names()
 
     def use_theme(self, name: str) -> None:
-        """Switch, or say which names there are."""
+        """Switch to a theme, or list the valid names."""
         if name != "auto" and name not in self._app.theming.names():
             near = nearest(name, list(self._app.theming.names()))
             raise UsageError(f"There is no theme `{name}`.", advice=f"Did you mean {', '.join(near)}?" if near else "")
         self._app.choose_theme(name)
 
     def toggle_sidebar(self) -> str:
-        """The other way; ``auto`` where that is what auto does at this width."""
+        """Toggle the sidebar; returns the new setting, ``auto`` if that gives the same result at this width."""
         chat = self._app.chat
         shown = not chat.sidebar.display
         chat.sidebar_wish = "auto"
@@ -52,33 +51,33 @@ class AppScreen:
         return chat.sidebar_wish
 
     def step_thinking_view(self) -> str:
-        """The next of folded, peek, full."""
+        """Switch to the next of folded, peek and full."""
         return self._app.shell.step_thinking_view().value
 
     def copy(self, what: Copy) -> str:
-        """To the clipboard, or a file where there is none."""
+        """Copy to the clipboard, or to a file if there is none."""
         return self._app.copying.copy(what)
 
     def draft(self) -> str:
-        """The composer's words, pastes written out."""
+        """The draft, with pasted text written out."""
         composer = self._app.chat.composer
         return composer.chips.written_out(composer.text)
 
     def put_draft(self, text: str) -> None:
-        """Into the composer."""
+        """Replace the draft."""
         self._app.chat.composer.put(text)
         self._app.chat.composer.focus()
 
     def attach(self, path: str) -> None:
-        """As a chip."""
+        """Attach a file as a chip."""
         self._app.shell.attach(path)
 
     async def edit_in_editor(self) -> None:
-        """Suspend, edit, come back."""
+        """Suspend the screen, edit the draft in $EDITOR, and resume."""
         await self._app.editing.in_editor()
 
     def chosen_turn(self) -> str | None:
-        """The turn the cursor is in, else the last finished one."""
+        """The turn under the cursor, else the last finished one."""
         view = self._app.chat.view()
         if view is None or not view.turns:
             return None
@@ -90,7 +89,7 @@ class AppScreen:
         return view.turns[-1].id
 
     async def edit_turn(self, turn_id: str) -> None:
-        """Its words into the composer; the next send replaces it."""
+        """Put the turn's prompt into the composer; the next send replaces the turn."""
         view = self._app.chat.view()
         turn = next((turn for turn in view.turns if turn.id == turn_id), None) if view is not None else None
         if turn is None:
@@ -99,7 +98,6 @@ class AppScreen:
         self._app.editing.begin(turn_id, prompt.blocks if prompt is not None else ())
 
     def scroll(self, step: Step) -> None:
-        """Move the transcript."""
         transcript = self._app.chat.transcript
         half = max(1, transcript.size.height // 2)
         moves: dict[str, Callable[[], None]] = {
@@ -115,12 +113,12 @@ class AppScreen:
         moves[step]()
 
     def move_cursor(self, step: int) -> None:
-        """The transcript's cursor; it takes the focus."""
+        """Move the transcript's cursor and focus the transcript."""
         self._app.chat.transcript.focus()
         self._app.chat.transcript.move_cursor(step)
 
     def shift_code(self, columns: int) -> None:
-        """Lines of code under the transcript's cursor."""
+        """Scroll or wrap code under the transcript's cursor."""
         self._app.chat.transcript.shift_code(columns)
 
     async def session_changed(self) -> None:
@@ -128,5 +126,4 @@ class AppScreen:
         self._app.chat.open()
 
     async def quit(self) -> None:
-        """End."""
         self._app.exit(return_code=0)

@@ -1,4 +1,4 @@
-"""Numbers as people read them: 62.4k, $0.31, 2 m 05 s."""
+"""Numbers in short form: 62.4k, $0.31, 2 m 05 s."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def tokens(count: int) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A stretch of time: 0.8 s, 44 s, 2 m 05 s, 1 h 03 m."""
+    """A duration: 0.8 s, 44 s, 2 m 05 s, 1 h 03 m."""
     if seconds < 9.95:
         return f"{seconds:.1f} s"
     if seconds < 59.5:

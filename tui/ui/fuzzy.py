@@ -1,4 +1,4 @@
-"""Fuzzy matching for filters: letters in order, whole words and beginnings of segments first."""
+"""Fuzzy matching for filters: letters in order; whole words and starts of segments score highest."""
 
 from __future__ import annotations
 
@@ -9,22 +9,23 @@ T = TypeVar("T")
 
 BOUNDARIES = frozenset("/-_.: ")
 AT_START = 8
-"""What a letter is worth at the start of a segment; next to the letter before; anywhere else."""
+"""Scores of a letter at the start of a segment, next to the previous match, and anywhere else."""
 NEXT_TO = 5
 ANYWHERE = 1
 WHOLE = 100
-"""Added when the query stands in the text as it is."""
+"""Added if the text contains the whole query."""
 AT_TEXT_START = 12
 IN_ONE_SEGMENT = 10
-"""For scattered letters that begin the text, and that stand in one segment: ``thm`` is theme, not the model."""
+"""Added for scattered letters if they begin the text, and if they are in one segment: ``thm`` matches theme before
+model."""
 WIDEST_GAP = 5
-"""Letters skipped between two of the query cost one each, up to this."""
+"""Most points lost for letters skipped between two matches, one per letter."""
 MOST_STARTS = 8
-"""Places at which scattered letters are tried to begin."""
+"""Most starting positions tried for scattered letters."""
 
 
 def score(query: str, text: str) -> int | None:
-    """How well a query fits a text; None where it does not. Every blank-separated word must fit."""
+    """How well a text matches; None if it does not. Every blank-separated word of the query must match."""
     total = 0
     for word in query.lower().split():
         found = _word(word, text.lower())
@@ -45,7 +46,7 @@ def _word(word: str, text: str) -> int | None:
 
 
 def _starts(word: str, text: str) -> list[int]:
-    """Where the first letter stands: anywhere first, else at the start of a segment."""
+    """Positions of the first letter: anywhere for the first match, later only starts of segments."""
     places = [place for place in range(min(len(text), 200)) if text[place] == word[0]]
     at_start = [place for place in places if place == 0 or text[place - 1] in BOUNDARIES]
     first = places[:1] or [text.find(word[0])]
@@ -70,9 +71,9 @@ def _scattered(word: str, text: str, start: int) -> int | None:
 
 
 def best(query: str, things: Iterable[T], words: Callable[[T], str]) -> list[T]:
-    """The things that fit, best first; all of them in their order when there is no query.
+    """Matching items, best first; all items in their order if the query is empty.
 
-    Where some have the very words of the query, those that only have its letters are not meant.
+    If some items contain the words of the query, items that only contain its letters are left out.
     """
     asked = query.lower().split()
     if not asked:

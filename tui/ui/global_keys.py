@@ -1,4 +1,4 @@
-"""Terminal manners: escape one step at a time, ctrl+c that loses nothing, signals, coming back from sleep."""
+"""Keys and signals of the whole program: escape, ctrl+c, ctrl+z, signals, and resuming."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 LOG = logging.getLogger(__name__)
 
 AGAIN_S = 1.5
-"""How long "again to quit" stands, and how close two escapes must be."""
+"""How long "again to quit" applies, and how close two escapes must be."""
 
 
 class GlobalKeys:
-    """Keys and signals that concern the whole program."""
+    """Handles keys and signals that concern the whole program."""
 
     def __init__(self, app: PonderApp) -> None:
         self._app = app
@@ -39,7 +39,7 @@ class GlobalKeys:
         self._escaped_at = float("-inf")
 
     def bindings(self) -> list[Binding]:
-        """Keys of the application itself."""
+        """Bindings of the application itself."""
         return [
             Binding("escape", "app.escape", "back", show=False),
             Binding("ctrl+c", "app.interrupt", "stop", show=False, priority=True),
@@ -48,7 +48,7 @@ class GlobalKeys:
         ]
 
     def begin(self, departure: Shutdown | None, stray: StdioRedirect | None) -> None:
-        """Leave in order on every signal; send stray exceptions to the log; repaint after sleep."""
+        """Shut down on signals, log exceptions nobody awaited, and repaint after the process was stopped."""
         app = self._app
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(_stray_exception)
@@ -70,7 +70,7 @@ class GlobalKeys:
         self._listen(loop)
 
     def _listen(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Keys are taken once the screen stands, the early ones first; a late answer about the ground is acted on."""
+        """Accept keys once the screen is mounted, early ones first; apply a late answer about the background."""
         app, question = self._app, self._app.question
         listen = getattr(app._driver, "listen", None)
         if listen is not None:
@@ -89,7 +89,7 @@ class GlobalKeys:
         self._app.screen.refresh(layout=True)
 
     def sleep(self) -> None:
-        """Back to the shell; ``fg`` returns."""
+        """Suspend to the shell; ``fg`` resumes."""
         driver = self._app._driver
         if os.name == "nt" or driver is None or not driver.can_suspend or self._app.is_headless:
             self._app.say("This terminal cannot put the program to sleep.")
@@ -97,7 +97,7 @@ class GlobalKeys:
         self._app.action_suspend_process()
 
     async def escape(self) -> None:
-        """One step: stop streaming, drop the selection, focus the composer, end an edit, take the queue back.
+        """Do the first that applies: stop, clear the selection, focus the composer, end an edit, take back the queue.
 
         Twice on an empty composer: edit the last prompt.
         """
@@ -121,7 +121,7 @@ class GlobalKeys:
                 await app.shell.run_id("chat.edit")
 
     async def interrupt(self) -> None:
-        """Copy the selection; stop what streams; clear the draft, recallable; again: quit."""
+        """Copy the selection; else stop; else clear the draft, which can be recalled; a second press quits."""
         app = self._app
         chat = app.chat
         chosen = app.screen.get_selected_text()
@@ -140,16 +140,16 @@ class GlobalKeys:
 
 
 def own_driver() -> type[Driver] | None:
-    """What talks to the terminal; None where Textual knows better (Windows, a browser)."""
+    """Our terminal driver; None where Textual must choose (Windows, a browser)."""
     if os.name == "nt" or constants.DRIVER is not None:
         return None
-    from tui.ui.terminal.driver import TerminalDriver  # needs a terminal of Unix
+    from tui.ui.terminal.driver import TerminalDriver  # needs a Unix terminal
 
     return TerminalDriver
 
 
 def _keep_house(app: PonderApp) -> None:
-    """The start put off looking for garbage; from now on it is done where nobody waits for it."""
+    """Start the GC schedule: start-up turned automatic collection off; from here it runs while the user is idle."""
     if not gc.isenabled():
         house = GcSchedule(app.chat.is_busy)
         house.begin()
@@ -157,6 +157,6 @@ def _keep_house(app: PonderApp) -> None:
 
 
 def _stray_exception(loop: asyncio.AbstractEventLoop, context: dict[str, object]) -> None:
-    """What nobody awaited goes to the log, never over the screen."""
+    """Log an exception that nobody awaited; printing it would damage the screen."""
     error = context.get("exception")
     LOG.error("%s", context.get("message"), exc_info=error if isinstance(error, BaseException) else None)

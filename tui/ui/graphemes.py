@@ -1,9 +1,8 @@
-"""What a reader takes for one character: emoji made of several, flags, letters joined to one sign.
+"""Grapheme clusters and their widths: emoji sequences, flags, joined letters.
 
-Rich gives the vowel signs of Brahmic scripts that stand beside their letter no column. Terminals that count code points
-give them one, and so do the newer of those that count clusters. Where the others leave a blank behind such a letter,
-the next one would be drawn over it here: so Rich's table is replaced (``rich.cells.load_cell_table``) before anything
-is measured.
+Rich counts spacing vowel signs of Brahmic scripts as zero columns. Terminals that count code points give them one
+column, and so do newer ones that count clusters. With Rich's count the next letter would be drawn over the sign, so its
+table is replaced (``rich.cells.load_cell_table``) before anything is measured.
 """
 
 from __future__ import annotations
@@ -24,14 +23,14 @@ _UNSURE = lazy_regex(
     "\ufe0e\ufe0f\U00010a00-\U00010a5f\U00011000-\U00011fff\U0001f1e6-\U0001f1ff\U0001f3fb-\U0001f3ff"
     "\U000e0020-\U000e007f]"
 )
-"""Joiners, selectors, flags and skin tones, and the scripts in which letters join or marks have a width."""
+"""Joiners, selectors, flags and skin tones, and scripts in which letters join or marks have a width."""
 _FLAG_HALVES = ("\U0001f1e6", "\U0001f1ff")
 _JOINS_LETTERS = tuple("\u094d\u09cd\u0a4d\u0acd\u0b4d\u0bcd\u0c4d\u0ccd\u0d4d\u0dca\u1039\u17d2")
-"""The sign that takes a letter its vowel, in Brahmic scripts; the letter joins the next one."""
+"""The virama of Brahmic scripts: it removes a letter's vowel and joins it to the next letter."""
 
 
 _BRAHMIC = ((0x900, 0x1D00), (0xA800, 0xAC00), (0x11000, 0x12000))
-"""Blocks with spacing vowel signs; Rich's table has them between marks without a column."""
+"""Blocks with spacing vowel signs, which Rich's table counts as marks of zero columns."""
 
 
 @lru_cache(maxsize=4)
@@ -55,12 +54,12 @@ def _is_spacing_mark(character: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def is_unsure(text: str) -> bool:
-    """Whether terminals disagree about how many columns the text takes."""
+    """Whether terminals disagree about the columns this text takes."""
     return not text.isascii() and _UNSURE.search(text) is not None
 
 
 def clusters(text: str) -> list[tuple[str, int]]:
-    """The clusters of a text and the columns each takes; together they take what ``cell_len`` says."""
+    """The clusters of a text with their columns, whose sum is ``cell_len`` of the text."""
     found: list[tuple[str, int]] = []
     for start, end, width in split_graphemes(text)[0]:
         part = text[start:end]
@@ -73,7 +72,7 @@ def clusters(text: str) -> list[tuple[str, int]]:
 
 
 def cluster_edge(text: str, position: int) -> int:
-    """The last place at or before a position that lies between two clusters; the end of the first one at least."""
+    """The last cluster boundary at or before a position, but at least the end of the first cluster."""
     at = 0
     for cluster, _ in clusters(text):
         if at and at + len(cluster) > position:
@@ -83,11 +82,11 @@ def cluster_edge(text: str, position: int) -> int:
 
 
 MOST_CHARACTERS = 12
-"""Characters that are looked at for every column of a line."""
+"""Most characters examined per column of a line."""
 
 
 def line_within(text: str, columns: int) -> str:
-    """Text on one line of at most so many columns; blanks are merged as ``one_line`` does."""
+    """The text on one line of at most this many columns; blanks are merged as ``one_line`` does."""
     line = one_line(text, MOST_CHARACTERS * columns)
     if (len(line) if line.isascii() else cells.cell_len(line)) <= columns:
         return line

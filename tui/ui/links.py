@@ -1,4 +1,4 @@
-"""Links in what a model wrote: shown in full, opened only when clicked again, and only http and https."""
+"""Links in model output: shown in full, opened only by a second click, and only http and https."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from tui.ui.app import PonderApp
 
 AGAIN_S = 6.0
-"""How long the second click may take."""
+"""Time allowed for the second click."""
 LONGEST = 2_000
 SCHEMES = ("http", "https")
 
 
 class Links:
-    """The first click says where a link leads, the second goes there."""
+    """The first click shows the address, the second opens it."""
 
     def __init__(self, app: PonderApp, now: Callable[[], float] = time.monotonic) -> None:
         self._app = app
@@ -30,7 +30,6 @@ class Links:
         self._offered: tuple[str, float] = ("", float("-inf"))
 
     def clicked(self, href: str) -> None:
-        """A link was clicked."""
         address = safe_address(href)
         if address is None:
             self._app.say(f"Only http and https links are opened, not `{one_line(href, 200)}`.")
@@ -61,13 +60,13 @@ class Links:
 
 
 def _browse(address: str) -> None:
-    import webbrowser  # it looks through PATH for browsers
+    import webbrowser  # it searches PATH for browsers
 
     webbrowser.open(address)
 
 
 def safe_address(href: str) -> str | None:
-    """The address if it may be opened: http or https, a host, nothing that is not seen."""
+    """The address if it is safe to open: http or https, a host, no invisible characters. None otherwise."""
     shown = one_line(href, LONGEST)
     if shown != href or any(character.isspace() for character in href):
         return None
@@ -80,7 +79,7 @@ def safe_address(href: str) -> str | None:
 
 
 def has_browser(environment: Mapping[str, str]) -> bool:
-    """Whether a browser with a window of its own can be opened from here: one in the terminal would paint over us."""
+    """Whether a browser with its own window can be opened: one in the terminal would draw over our screen."""
     if environment.get("SSH_CONNECTION") or environment.get("SSH_TTY"):
         return False
     if sys.platform in ("darwin", "win32"):

@@ -1,4 +1,4 @@
-"""Settings that change what is on the screen while the program runs: it follows at once."""
+"""Applies changed settings to the screen while the program runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def follow_settings(app: PonderApp, values: Mapping[str, object]) -> None:
-    """Draw the screen as the changed settings say. Those that are read at each use need nothing here."""
+    """Apply the settings that are not read at each use."""
     if "favourites" in values:
         app.chat.sidebar.look_again()
     if "ui.theme" in values:
@@ -33,7 +33,7 @@ def follow_settings(app: PonderApp, values: Mapping[str, object]) -> None:
 
 
 def keep_still(app: PonderApp) -> None:
-    """Nothing moves by itself where the user wants it so, or listens to the screen instead of looking at it."""
+    """Stop all animation if a setting or a screen reader requires it."""
     layers = app.services.settings.layers()
     still = bool(layers.value("ui.plain")) or not layers.value("ui.motion")
     app.animation_level = "none" if still else constants.TEXTUAL_ANIMATIONS
@@ -42,7 +42,7 @@ def keep_still(app: PonderApp) -> None:
 
 
 def _wear(app: PonderApp, name: str) -> None:
-    """A theme named in a setting; the setting may name one there is not."""
+    """Switch to the theme named in a setting, if it exists."""
     try:
         app.shell.context().screen.use_theme(name)
     except PonderError as error:

@@ -1,4 +1,4 @@
-"""What stands where no conversation is yet: what was found, three things to try."""
+"""The empty state: which providers were found, and three things to try."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TRY = (
 
 
 class Empty(Static):
-    """The first screen; no wizard, no questions."""
+    """The start screen of a new session; it asks no questions."""
 
     def __init__(self, findings: Sequence[ProviderInfo], problems: Sequence[tuple[str, str]], name: str) -> None:
         super().__init__("", markup=False, id="empty")
@@ -27,11 +27,10 @@ class Empty(Static):
         self._model_name = name
 
     def on_mount(self) -> None:
-        """Draw."""
         self.show(self._findings, self._problems, self._model_name)
 
     def show(self, findings: Sequence[ProviderInfo], problems: Sequence[tuple[str, str]], name: str) -> None:
-        """Draw what is known by now."""
+        """Show what is known so far."""
         self.update(Content("\n").join(_lines(findings, problems, name)))
 
 

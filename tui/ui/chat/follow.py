@@ -1,4 +1,4 @@
-"""Bus to screen: one batch a frame, in order, nothing applied twice."""
+"""Copies bus events to the screen: one batch per frame, in order, each applied once."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from tui.bus.bus import Subscription
 from tui.domain.events import AppEvent, Stamped
 
 FRAME_S = 1 / 30
-"""Frames are not drawn faster than this."""
+"""Least time between two frames."""
 MOST_A_FRAME = 32 * 1024
-"""Characters taken in for one frame: more would keep a key waiting."""
+"""Most characters applied per frame: more would delay a key press."""
 
 
 async def follow(
@@ -19,7 +19,7 @@ async def follow(
     take: Callable[[Stamped], None],
     drawn: Callable[[Sequence[AppEvent]], None],
 ) -> None:
-    """Take in what is newer than ``after``, then let it be drawn; ends when the subscription is closed."""
+    """Apply events after ``after`` and then draw; returns when the subscription is closed."""
     async for batch in subscription.batches(FRAME_S, at_most=MOST_A_FRAME):
         fresh = [stamped for stamped in batch if stamped.seq > after]
         for stamped in fresh:

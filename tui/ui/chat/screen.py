@@ -33,15 +33,15 @@ if TYPE_CHECKING:
     from tui.app.services import AppServices
 
 WIDE = 100
-"""Columns from which the sidebar stands beside the conversation."""
+"""Columns from which the sidebar is shown beside the conversation."""
 FURNISH_AFTER_S = 0.05
-"""When the sidebar gets its panels: after the first screen and the first letters."""
+"""Delay before the sidebar's panels are made, so that the first screen and first keys come first."""
 LOOK_AFTER_S = 0.4
-"""When keyring and servers are looked for: what that loads would keep the first letters waiting."""
+"""Delay before keyring and servers are queried: the imports this needs would delay the first keys."""
 
 
 class ChatScreen(Screen[None]):
-    """Where one lives."""
+    """The main screen."""
 
     def __init__(self, services: AppServices, shell: Shell) -> None:
         super().__init__()
@@ -65,13 +65,12 @@ class ChatScreen(Screen[None]):
         self.edit_mode = EditMode(self.composer, self.transcript, self._dock.show_rule)
         self._state: SessionState | None = None
         self._paid: SessionView | None = None
-        """The view that the cost in the status line was last summed up from."""
+        """The view from which the cost in the status line was computed."""
         self.when_shown: Callable[[], None] | None = None
-        """What is done once the session that is being opened is drawn."""
+        """Called once the session being opened is drawn."""
         self._stands = False
 
     def compose(self) -> ComposeResult:
-        """Transcript over composer, sidebar at the right, keys at the foot."""
         yield self._title_bar
         with Horizontal(id="body"):
             with Vertical(id="left"):
@@ -84,7 +83,7 @@ class ChatScreen(Screen[None]):
         yield self._keys
 
     def on_mount(self) -> None:
-        """Begin with the session that is open."""
+        """Attach to the open session."""
         self.composer.focus()
         self.set_interval(0.25, self._tick)
         self.open()
@@ -93,7 +92,7 @@ class ChatScreen(Screen[None]):
 
     def _furnish(self) -> None:
         if not self.sidebar.is_attached:
-            return  # the program was ended before its screen stood
+            return  # the program was ended before its screen was mounted
         self._stands = True
         if self.sidebar.display:
             self.sidebar.furnish()
@@ -102,7 +101,7 @@ class ChatScreen(Screen[None]):
 
     @work(exclusive=True, group="follow")
     async def open(self) -> None:
-        """Attach to the session that is open, draw it, and follow it."""
+        """Attach to the open session, draw it, and follow it."""
         view, subscription = self._services.chat.attach()
         try:
             self._draft.enter(view)
@@ -120,7 +119,7 @@ class ChatScreen(Screen[None]):
         self.look_again()
 
     def look_again(self) -> None:
-        """What was found is not what it was: a server answers, a key was set."""
+        """Refresh what depends on providers: a server answered, or a key was set."""
         if self._state is not None:
             self._show_empty(self._state.now)
         self.sidebar.look_again()
@@ -175,11 +174,11 @@ class ChatScreen(Screen[None]):
             )
 
     def view(self) -> SessionView | None:
-        """The session as it is drawn, without the text of the answer that is arriving."""
+        """The session as drawn, without the text of the answer that is arriving."""
         return self._state.now if self._state is not None else None
 
     def is_busy(self) -> bool:
-        """Whether something runs."""
+        """Whether something is running."""
         return self.status.status.phase is not Phase.IDLE
 
     def _tick(self) -> None:
@@ -193,15 +192,15 @@ class ChatScreen(Screen[None]):
     # Layout
 
     def on_resize(self, event: events.Resize) -> None:
-        """The sidebar comes and goes with the room there is."""
+        """Show or hide the sidebar for the new width."""
         self.place_sidebar(event.size.width)
 
     def set_plain(self) -> None:
-        """Draw lines around things, or none."""
+        """Draw or remove lines around widgets."""
         self.set_class(bool(self._services.settings.layers().value("ui.plain")), "-plain")
 
     def place_sidebar(self, width: int) -> None:
-        """Show the sidebar if it is wished for and there is room; what is read row by row has no second column."""
+        """Show the sidebar if enabled and it fits; screen readers read by row, so plain mode has no second column."""
         roomy = width >= WIDE and not self.has_class("-plain")
         shown = self.sidebar_wish == "shown" or (self.sidebar_wish == "auto" and roomy)
         self.sidebar.display = shown and width >= 60
@@ -210,7 +209,7 @@ class ChatScreen(Screen[None]):
         self.status.change(time.monotonic(), full=not self.sidebar.display)
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
-        """The footer follows the focus."""
+        """Show the keys of the focused widget in the footer."""
         if self.sidebar in event.widget.ancestors:
             self._keys.focus_on(CommandScope.ANYWHERE)
         else:

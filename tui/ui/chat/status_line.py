@@ -1,4 +1,4 @@
-"""The line under the composer: model and level, meter, cost, and whatever is going on."""
+"""The line under the composer: model and level, meter, cost, and the current activity."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ THROBBER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
-    """Everything the line can say."""
+    """Everything the status line can show."""
 
     name: str = ""
-    """model/level as it will be asked."""
+    """Model and level of the next request."""
     meter: MeterReading | None = None
     cost: str = ""
-    """Of the session; "" where nothing was asked."""
+    """Cost of the session; "" if nothing was sent."""
     phase: Phase = Phase.IDLE
     since: float | None = None
     """When the phase began."""
@@ -52,18 +52,18 @@ class Status:
     tool: str = ""
     not_saved: str = ""
     full: bool = True
-    """The sidebar is hidden: meter and cost are said here."""
+    """Whether to show meter and cost, because the sidebar is hidden."""
 
 
 def meter_words(reading: MeterReading) -> str:
-    """``≈62.4k/200k``."""
+    """The reading as text: ``≈62.4k/200k``."""
     mark = "" if reading.certainty is Certainty.REPORTED else "≈"
     limit = f"/{tokens(reading.limit)}" if reading.limit else ""
     return f"{mark}{tokens(reading.effective)}{limit}"
 
 
 def doing(status: Status, now: float) -> str:
-    """What is going on, in words; "" when nothing is."""
+    """The current activity as text; "" when idle."""
     spent = f" {duration(max(0.0, now - status.since))}" if status.since is not None else ""
     if status.phase is Phase.RETRYING:
         wait = Phase.RETRYING.value if status.retry_at is None else f"retry in {max(0.0, status.retry_at - now):.0f} s"
@@ -78,32 +78,30 @@ def doing(status: Status, now: float) -> str:
 
 
 class StatusLine(Static):
-    """One line; redrawn when something in it changes and four times a second while something runs."""
+    """The status line; redrawn on changes, and four times a second while something runs."""
 
     def __init__(self, *, still: bool = False, id: str | None = None) -> None:  # noqa: A002
         super().__init__("", markup=False, id=id)
         self._status = Status()
         self.still = still
-        """No throbber and no clock: whoever listens to the screen hears a state once."""
+        """No spinner and no clock: a screen reader reads each state once."""
         self._frame = 0
         self._drawn = ""
 
     @property
     def status(self) -> Status:
-        """What it says."""
         return self._status
 
     def show(self, status: Status, now: float) -> None:
-        """Say this."""
         self._status = status
         self.tick(now)
 
     def change(self, now: float, **changes: object) -> None:
-        """Say something of it differently."""
+        """Change some fields of the status."""
         self.show(replace(self._status, **changes), now)  # type: ignore[arg-type]  # fields of Status by name
 
     def tick(self, now: float) -> None:
-        """Let clocks run."""
+        """Advance spinner and clock."""
         self._frame += 1
         parts: list[tuple[str, str]] = []
         status = self._status
@@ -138,11 +136,11 @@ __all__ = ["Status", "StatusLine", "doing", "meter_words"]
 
 
 BESIDE = 12
-"""Columns that are not the title's."""
+"""Columns of the title bar that the title cannot use."""
 
 
 class TitleBar(Static):
-    """Redrawn only when the title is another one."""
+    """The title; redrawn only when it changes."""
 
     def __init__(self) -> None:
         super().__init__("", id="title", markup=False)
@@ -150,7 +148,7 @@ class TitleBar(Static):
         self._shown = ""
 
     def show_title(self, title: str, columns: int) -> None:
-        """Cut to the width of the screen."""
+        """Show the title, cut to the width of the screen."""
         self._title = title
         title = line_within(title, max(10, columns - BESIDE))
         if title != self._shown:
@@ -158,13 +156,13 @@ class TitleBar(Static):
             self.update(Content.styled("ponder  ", "bold $primary") + Content(title))
 
     def on_resize(self) -> None:
-        """Cut the whole title to the new width."""
+        """Cut the full title to the new width."""
         if self._title:
             self.show_title(self._title, self.screen.size.width)
 
 
 def title_of(view: SessionView) -> str:
-    """The session's title: its own, or the first words that were said in it."""
+    """The session's title, or the first words of its first prompt."""
     if view.title:
         return view.title
     first = view.turns[0] if view.turns else view.open_turn
@@ -176,7 +174,7 @@ def title_of(view: SessionView) -> str:
 
 
 def status_of(view: SessionView, now: float, *, full: bool) -> Status:
-    """The status of a session as it stands."""
+    """The status of a session."""
     return Status(
         name=_named(view.spec, view.plan),
         meter=view.meter,
@@ -189,12 +187,12 @@ def status_of(view: SessionView, now: float, *, full: bool) -> Status:
 
 
 def _named(spec: ModelSpec, plan: ThinkingPlan) -> str:
-    """The model, and the level in force if the model has levels."""
+    """The model, and its level in force if it has levels."""
     return f"{spec.model}/{plan.level}" if plan.level else spec.model
 
 
 def status_after(status: Status, event: AppEvent, phase: Phase, stalled_s: float | None, now: float) -> Status:
-    """The status after an event; ``phase`` and ``stalled_s`` are the session's after it. The cost is not in events."""
+    """The status after an event. ``phase`` and ``stalled_s`` are the session's after it; events carry no cost."""
     if phase is not status.phase:
         running = phase is not Phase.IDLE
         keeps_clock = status.since is not None and phase in (Phase.WAITING, Phase.THINKING, Phase.ANSWERING)
@@ -225,7 +223,7 @@ def _changes(status: Status, event: AppEvent, now: float) -> dict[str, object]:
 
 
 class FollowLine(Static):
-    """Seen only while the answer is not followed; a click follows it."""
+    """Shown only while the newest lines are out of view; a click scrolls to them."""
 
     def __init__(self, transcript: Transcript, composer: Widget) -> None:
         super().__init__("", id="below", markup=False)
@@ -233,27 +231,27 @@ class FollowLine(Static):
         self._composer = composer
 
     def tell(self, *, following: bool, below: int) -> None:
-        """What changed."""
+        """Set whether the tail is followed, and how many new lines are below."""
         self.display = not following
         if not following:
             new = f"↓ {count(below, 'new line')} · " if below > 0 else "↓ "
             self.update(Content(new) + Content.styled("end", "bold") + Content(" follows the answer"))
 
     def on_click(self) -> None:
-        """Down to what is new."""
+        """Scroll to the newest lines."""
         self._transcript.follow()
         self._composer.focus()
 
 
 MOST = 7
 ORDER = ("send", "newline", "stop", "model", "palette", "help", "sessions", "thinking")
-"""What a newcomer needs first stands first: a narrow screen cuts from the end."""
+"""The keys a newcomer needs first come first: a narrow screen cuts from the end."""
 
 
 def footer_keys(
     registry: Registry, keymap: Mapping[str, tuple[str, ...]], place: CommandScope
 ) -> list[tuple[str, str]]:
-    """Keys and words for the footer, in the order of their use."""
+    """Keys and labels for the footer, in order."""
     rows = [
         (
             ORDER.index(command.footer) if command.footer in ORDER else len(ORDER) + number,
@@ -272,7 +270,7 @@ SIDEBAR_KEYS = (("↑↓", "move"), ("enter", "take"), ("tab", "thinking"), ("16
 
 
 class KeyLine(Static):
-    """The line of keys."""
+    """The footer."""
 
     def __init__(self, registry: Registry, keymap: Mapping[str, tuple[str, ...]]) -> None:
         super().__init__("", markup=False)
@@ -282,21 +280,19 @@ class KeyLine(Static):
         self._busy = False
 
     def on_mount(self) -> None:
-        """Draw."""
         self._draw()
 
     def on_resize(self) -> None:
-        """Draw what fits."""
         self._draw()
 
     def focus_on(self, place: CommandScope) -> None:
-        """The focus is there now."""
+        """Show the keys of the scope that has the focus."""
         if place is not self._place:
             self._place = place
             self._draw()
 
     def stoppable(self, *, busy: bool) -> None:
-        """Whether there is something to stop."""
+        """Set whether there is something to stop."""
         if busy is not self._busy:
             self._busy = busy
             self._draw()

@@ -1,1 +1,1 @@
-"""Whole screens: layout and focus."""
+"""Sheets: dialogs and whole screens that open over the chat."""

@@ -1,8 +1,8 @@
-"""The approval sheet: asks whether a tool call may run, shows all of it, and takes no answer by mistake.
+"""The approval sheet: asks whether a tool call may run and shows the whole call.
 
-Letters do not answer; they go on into the draft. An answer is a row chosen with the arrows and enter, a click, or a
-chord. Keys are ignored for a moment after the question appears and after each letter. "Yes" works only after the end
-of the text was on the screen, and not at all in a window that is too small to show it.
+Letters do not answer: they go into the draft. An answer is a row chosen with arrows and enter, a click, or alt with its
+number. Keys are ignored for a moment after the question appears and after each letter. "Yes" works only after the end
+of the text was on the screen, and never in a window that is too small to show it.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from tui.ui.theme.theme_styles import ThemeStyles
 
 BLANK = "·"
 LONGEST_RUN = 8
-"""Blanks in a row that are drawn one by one; more are counted."""
+"""Consecutive blanks drawn one by one; longer runs are counted."""
 WIDEST_INDENT = 40
-"""Blanks at the beginning of a line that are drawn as they are; more are counted."""
+"""Leading blanks of a line drawn as they are; longer indents are counted."""
 MOST_BLANK_LINES = 2
-"""Blank lines in a row that are drawn as they are; more are counted."""
+"""Consecutive blank lines drawn as they are; longer runs are counted."""
 
 _OTHER_BLANKS = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f\u2800\u3000]")
 _LOOKS_LIKE_A_MARK = re.compile(f"[{BLANK}⟨⟩{WRAP_MARK.strip()}]")
@@ -52,7 +52,7 @@ _DIFF_ROLES = {"+": "diff-added", "-": "diff-removed", "@": "muted"}
 
 
 def detail_lines(detail: str) -> Lines:
-    """What would be done; a diff in its colours."""
+    """The details of a call as lines; a diff is highlighted."""
     rows = marked(detail.rstrip("\n")).split("\n")
     is_diff = detail.startswith(("--- ", "diff ")) or "\n@@ " in detail[:2_000]
 
@@ -64,8 +64,8 @@ def detail_lines(detail: str) -> Lines:
 
 
 def marked(text: str) -> str:
-    """Printable text in which blanks and blank lines can be counted."""
-    text = text.replace("\r\n", "\r\r\n")  # what is left of it is a visible carriage return before the line end
+    """Printable text in which runs of blanks and blank lines are counted."""
+    text = text.replace("\r\n", "\r\r\n")  # keeps the carriage return visible before the line end
     text = _OTHER_BLANKS.sub(_escape, _LOOKS_LIKE_A_MARK.sub(_escape, printable(text)))
     text = _INDENT.sub(lambda found: f"{found[1]}{_counted(len(found[2]), 'blank')}", text)
     return _without_blank_lines(_RUNS.sub(_dots, text))
@@ -85,7 +85,7 @@ def _counted(count: int, what: str) -> str:
 
 
 def _without_blank_lines(text: str) -> str:
-    """Each run of blank lines as one line; in a diff blank lines begin with a sign."""
+    """Replace each run of blank lines by one line; blank lines of a diff begin with its sign."""
     rows: list[str] = []
     for sign, same in groupby(text.split("\n"), key=_sign_of_blank):
         found = list(same)
@@ -95,7 +95,7 @@ def _without_blank_lines(text: str) -> str:
 
 
 def _sign_of_blank(row: str) -> str | None:
-    """The sign of a diff, or "", before nothing but blanks; None where there is more."""
+    """The diff sign (or "") of a line that is otherwise blank; None for other lines."""
     bare = row.strip(f"{BLANK} ")
     return bare if bare in ("", "+", "-") else None
 
@@ -105,12 +105,12 @@ def _coloured(rows: list[str], *, is_diff: bool) -> list[Line]:
         return [[Run(row, "code")] if row else [] for row in rows]
     if sum(map(len, rows)) > MAX_BLOCK:
         return [[Run(row, _DIFF_ROLES.get(row[0], "code"))] if row else [] for row in rows]
-    # A diff's last row has its colour only with a line end behind it.
+    # The lexer colours a diff's last row only if a line end follows.
     return highlight([*rows, ""], "diff")[:-1]
 
 
 def _with_last_blanks(lines: list[Line]) -> list[Line]:
-    """Rows that are wrapped after a blank show it: two words must not look like one."""
+    """Show the blank at which a row was wrapped, so that two words do not read as one."""
     for line, following in pairwise(lines):
         if line and line[-1].text.endswith(" ") and wrapped_after(following):
             last = line.pop()
@@ -131,16 +131,16 @@ def _with_marks(line: Line) -> Line:
 
 
 FEWEST_ROWS, FEWEST_COLUMNS = 2, 24
-"""Less than this of a call at once cannot be judged."""
+"""The smallest part of a call that is enough to judge it."""
 
 
 def rows_of(text: str, columns: int) -> int:
-    """Rows that a text takes when its lines are wrapped."""
+    """Rows a text takes when its lines are wrapped."""
     return sum(max(1, len(Content(line).wrap(max(1, columns)))) for line in text.split("\n"))
 
 
 class AskedCall(Vertical):
-    """One call at a time. ``end_seen`` tells whether its last line was on the screen."""
+    """The call being asked about. ``end_seen`` is true once its last line was on the screen."""
 
     def __init__(self, ink: ThemeStyles) -> None:
         super().__init__()
@@ -152,9 +152,9 @@ class AskedCall(Vertical):
         self._below = Static("", markup=False, classes="below")
         self._words = ""
         self._hurried = False
-        """A yes came before the end was seen."""
+        """"Yes" was chosen before the end was seen."""
         self._is_laid = False
-        """The page has the size that this call and this window give it."""
+        """The page is laid out for this call and this window."""
         self.scrolls: Mapping[str, Callable[..., None]] = {
             "pageup": self._page.scroll_page_up,
             "pagedown": self._page.scroll_page_down,
@@ -163,15 +163,15 @@ class AskedCall(Vertical):
         }
 
     def compose(self) -> ComposeResult:
-        """Ponder's words outside of the box, the model's inside."""
+        """Ponder's own words outside the box, the model's inside."""
         yield from (self._summary, self._said, self._page, self._below)
 
     def on_mount(self) -> None:
-        """Notice every scroll."""
+        """Watch every scroll."""
         self.watch(self._page, "scroll_y", self.look_for_the_end, init=False)
 
     def show(self, asked: ApprovalAsked) -> None:
-        """Another call."""
+        """Show a call."""
         summary, note = marked(asked.summary.replace("\n", " ")), marked(asked.note)
         self._words = f"{summary}\n{note}" if note else summary
         self._summary.update(Content(summary))
@@ -184,7 +184,7 @@ class AskedCall(Vertical):
         self._page.scroll_home(animate=False)
 
     def fit(self, rows: int, columns: int) -> bool:
-        """Take at most so many rows; False where that is too little to judge a call by."""
+        """Take at most this many rows; False if that is too few to judge a call by."""
         left = rows - rows_of(self._words, columns) - 1
         self._page.styles.max_height = max(FEWEST_ROWS, left)
         self._is_laid = False
@@ -192,12 +192,12 @@ class AskedCall(Vertical):
         return left >= FEWEST_ROWS and columns >= FEWEST_COLUMNS
 
     def hurry(self) -> None:
-        """A yes came: point to what was not read."""
+        """Point to the unread part after an early "yes"."""
         self._hurried = not self.end_seen
         self.look_for_the_end()
 
     def look_for_the_end(self) -> None:
-        """Whether all was on the screen; how much is still below."""
+        """Update whether the end was seen, and how much is below."""
         hidden = self._page.lines_below
         if hidden is None or not self._is_laid:
             return
@@ -213,32 +213,32 @@ class AskedCall(Vertical):
 
 
 DEAF_S = 0.3
-"""Keys typed before the eyes have seen the question are not answers."""
+"""Time in which keys are ignored after a question appears: they were typed before the user saw it."""
 LOOK_S = 0.2
 LOW = 32
-"""Rows of a screen below which blank lines are spent on what would be done."""
+"""Screens with fewer rows than this omit blank lines, so that more of the call fits."""
 AROUND, AROUND_LOW = 10, 6
-"""Rows of frame, title, reason and keys; the same without blank lines."""
+"""Rows of frame, title, reason and keys; the second without blank lines."""
 WIDEST = 110
-"""Columns of the sheet at most, as the style sheet says."""
+"""Greatest width of the sheet, as in the style sheet."""
 LONGEST_RULE = 240
-"""Characters; a longer rule is not offered, because an answer must be seen whole."""
+"""Longest rule offered, in characters, because an answer must be visible in full."""
 BESIDE = 8
-"""Columns of frame and padding at both sides."""
+"""Columns of frame and padding on both sides."""
 TOO_SMALL = "Window too small to show the call. Enlarge it; esc says no."
 WHO_ASKS = "ponder asks, not the model"
 STEERING = frozenset({"up", "down", "home", "end", "pageup", "pagedown", "enter", "escape", "ctrl+y"}) | {
     *("ctrl+home", "ctrl+end"),
     *(f"alt+{number}" for number in range(1, 10)),
 }
-"""Keys that lead to an answer; all others are typing."""
+"""Keys that move the selection; all others are typing."""
 
 Waiting = Callable[[], Sequence[ApprovalAsked]]
-"""The questions that stand open, in the order of the calls."""
+"""Returns the open questions in the order of the calls."""
 
 
 class Approval(Sheet[None]):
-    """Once, for this session, always for a pattern, no, no with a reason."""
+    """Asks to allow a call once, in this session or by a pattern, or to deny it, with or without a reason."""
 
     CSS_PATH: ClassVar = [*Sheet.CSS_PATH, str(STYLES / "approval.tcss")]
     SHAPE: ClassVar[str] = "-ask"
@@ -260,12 +260,12 @@ class Approval(Sheet[None]):
         self._answered: list[ApprovalAsked] = []
         self._too_small = False
         self._words: list[str] = []
-        """Of the answers."""
+        """Texts of the answers."""
         self.over = False
-        """It is about to close and shows no further question."""
+        """The sheet is closing and shows no further question."""
 
     def inside(self) -> Sequence[Widget]:
-        """What is asked, in full, and the answers."""
+        """The call, and the answers."""
         self._call = AskedCall(self.ponder.theming.ink(self.ponder))
         self._list = RowList()
         self._reason = Field("why not? (the model reads it)")
@@ -273,12 +273,11 @@ class Approval(Sheet[None]):
         return (self._call, self._list, self._reason, self._small)
 
     def on_mount(self) -> None:
-        """Ask."""
         self._look()
         self.set_interval(LOOK_S, self._look)
 
     def _look(self) -> None:
-        """One question after the other; what was settled elsewhere is not asked any more."""
+        """Show the next open question. Questions settled elsewhere are skipped."""
         left = self._left()
         if not left:
             if not self.over and self.is_current:
@@ -286,14 +285,14 @@ class Approval(Sheet[None]):
                 self.dismiss(None)
             return
         if not any(asked is self._asked for asked in left) or (self._is_deaf() and left[0] is not self._asked):
-            # An earlier call's question goes first while the one that stands here cannot be answered anyway.
+            # An earlier call's question comes first while the current one cannot be answered yet.
             self._ask(left[0])
         more = f" · {len(left) - 1} more" if len(left) > 1 else ""
         self.note(f"{WHO_ASKS}{more}")
         self._call.look_for_the_end()
 
     def _left(self) -> Sequence[ApprovalAsked]:
-        """Told apart as objects: one call may ask twice, and in the same words."""
+        """Open questions, compared by identity: one call may ask twice with the same text."""
         return [asked for asked in self._waiting() if not any(asked is done for done in self._answered)]
 
     def _ask(self, asked: ApprovalAsked) -> None:
@@ -314,12 +313,12 @@ class Approval(Sheet[None]):
         self._list.focus()
 
     def on_resize(self, event: events.Resize) -> None:
-        """Another height has other room for what would be done."""
+        """Fit the call to the new height."""
         super().on_resize(event)
         self._fit()
 
     def _fit(self) -> None:
-        """Answers are always in sight; what would be done scrolls in the rows that are left."""
+        """Keep the answers visible; the call scrolls in the remaining rows."""
         size = self.app.size
         low = size.height < LOW
         self.set_class(low, "-low")
@@ -358,7 +357,7 @@ class Approval(Sheet[None]):
         self._since = max(self._since, self._now())
 
     def _hand_on(self, event: events.Key) -> None:
-        """What is typed goes on into the draft; the bar goes, so that an enter at its end takes nothing."""
+        """Pass typing on to the draft and clear the selection, so that an enter after it does not answer."""
         composer = self.ponder.chat.composer
         if event.character and event.is_printable:
             composer.insert(event.character)
@@ -378,7 +377,7 @@ class Approval(Sheet[None]):
             self._go_deaf()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Nothing is chosen in the deaf moment."""
+        """Disable all actions during the quiet time."""
         return not self._is_deaf() if action == "leave" else super().check_action(action, parameters)
 
     @on(OptionList.OptionSelected)
@@ -388,7 +387,7 @@ class Approval(Sheet[None]):
         self._choose(event.option_index)
 
     def _choose(self, place: int) -> None:
-        """Take the answer in this row, if there is one."""
+        """Choose the answer in this row, if any."""
         if place >= self._list.option_count:
             return
         key = self._list.key_at(place)
@@ -400,7 +399,7 @@ class Approval(Sheet[None]):
             self._give(key)
 
     def _give(self, answer: str) -> None:
-        """Answer; a yes only to what could be read."""
+        """Answer; "yes" only if the whole call was readable."""
         if answer.partition(":")[0] != "no":
             self._call.hurry()
             if self._too_small or not self._call.end_seen:
@@ -413,7 +412,7 @@ class Approval(Sheet[None]):
         self._answer(f"no: {reason}" if reason else "no")
 
     def action_leave(self) -> None:
-        """Escape means no."""
+        """Escape answers no."""
         self._answer("no")
 
     @work(exclusive=True)
@@ -432,7 +431,7 @@ class Approval(Sheet[None]):
 
 
 def _answers(asked: ApprovalAsked) -> list[Row]:
-    """What can be answered, numbered for alt+1 and so on."""
+    """The possible answers, numbered for alt+1 and so on."""
     answers = [("once", "Yes, once"), ("session", "Yes, for this session")]
     for pattern in asked.patterns:
         words = _rule_in_words(pattern, asked)
@@ -443,7 +442,7 @@ def _answers(asked: ApprovalAsked) -> list[Row]:
 
 
 def _rule_in_words(pattern: str, asked: ApprovalAsked) -> str:
-    """The rule with all that could hide in it; the command that stands above is not said a second time."""
+    """The rule with hidden characters made visible; omits the command, which is shown above."""
     exact = f"{asked.tool}(={asked.detail})"
     if pattern.startswith(exact):
         return f"exactly this command ({pattern.removeprefix(exact).strip()})"

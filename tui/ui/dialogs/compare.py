@@ -1,4 +1,4 @@
-"""Two answers to one prompt side by side: figures on top, thinking and words below."""
+"""Two answers to one prompt side by side: statistics above, thinking and text below."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from tui.app.session_storage import Storage
 
 SIDE_BY_SIDE = 140
-"""Columns from which two columns can be read."""
+"""Columns from which two answers fit side by side."""
 LOOK_S = 0.5
 
 
 def figures(turn: Turn | None) -> dict[str, str]:
-    """What one answer took, all rounds together; a dash is unknown."""
+    """Statistics of one turn, all rounds together; a dash means unknown."""
     answers = [message for message in turn.messages if message.role is Role.ASSISTANT] if turn is not None else []
     usages = [message.usage for message in answers if message.usage is not None]
     seconds = [message.seconds for message in answers if message.seconds is not None]
@@ -51,7 +51,7 @@ def figures(turn: Turn | None) -> dict[str, str]:
 
 
 def who(turn: Turn | None) -> str:
-    """Which model at which level."""
+    """The model and level of a turn."""
     origins = [message.origin for message in turn.messages if message.origin is not None] if turn is not None else []
     if not origins:
         return "not answered yet" if turn is None or turn.open else "no answer"
@@ -60,7 +60,7 @@ def who(turn: Turn | None) -> str:
 
 
 def table(rows: Sequence[tuple[str, Turn | None]], width: int) -> Content:
-    """A line for each answer, a column for each figure."""
+    """One line per answer, one column per statistic."""
     names = list(figures(None))
     column = 11 if width >= 100 else 9
     model = max(8, min(34, width - 7 - column * len(names)))
@@ -74,14 +74,14 @@ def table(rows: Sequence[tuple[str, Turn | None]], width: int) -> Content:
 
 
 def pair(turns: Sequence[Turn], other: Sequence[Turn]) -> tuple[Turn | None, Turn | None]:
-    """The turns to compare: the last of the one, and the one of the other that answers the same prompt."""
+    """The turns to compare: the last of the first session, and the one of the other that answers the same prompt."""
     last = turns[-1] if turns else None
     same = [turn for turn in other if last is not None and _prompt(turn) == _prompt(last)]
     return last, same[-1] if same else other[-1] if other else None
 
 
 def turns_of(view: SessionView) -> list[Turn]:
-    """Finished turns, and the open one with what has come of its answer."""
+    """Finished turns, and the running one with the answer so far."""
     if view.open_turn is None:
         return list(view.turns)
     coming = view.answer.blocks if view.answer is not None else ()
@@ -95,7 +95,7 @@ def _prompt(turn: Turn) -> object:
 
 
 class Compare(Sheet[None]):
-    """The open session's last turn beside another session's."""
+    """Compares the open session's last turn with another session's."""
 
     TITLE_WORDS = "Compare"
     SHAPE: ClassVar[str] = "-full"
@@ -111,7 +111,7 @@ class Compare(Sheet[None]):
         self._places = ("left", "right")
 
     def inside(self) -> Sequence[Widget]:
-        """Figures over two conversations."""
+        """Statistics above two transcripts."""
         ink = self.ponder.shell.ink()
         self._table = Static("", markup=False, classes="table")
         self._sides = (Transcript(ink), Transcript(ink))
@@ -121,13 +121,13 @@ class Compare(Sheet[None]):
         return (self._table, self._columns)
 
     def on_mount(self) -> None:
-        """Load the other; the open one may still be answering."""
+        """Load the other session; the open one may still be running."""
         self._stack()
         self._load()
         self.set_interval(LOOK_S, self._look)
 
     def on_resize(self, event: events.Resize) -> None:
-        """Beside each other where there is room."""
+        """Show the answers side by side if they fit."""
         super().on_resize(event)
         self._stack()
         self._draw()
@@ -167,6 +167,6 @@ class Compare(Sheet[None]):
                 side.scroll_home(animate=False)
 
     def key_ctrl_o(self) -> None:
-        """Thinking: folded, peek, full."""
+        """Switch thinking between folded, peek and full."""
         self._fold = self._fold.next
         self._draw()

@@ -1,4 +1,4 @@
-"""Sheets in which one looks for something: a field above, the rows that fit below, a bar that the arrows move."""
+"""Sheets with a search field above a list of results."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from tui.ui.panels.row_list import STEPS, Row, RowList
 R = TypeVar("R")
 
 NARROW = 100
-"""Columns below which nothing stands beside the list."""
+"""Columns below which nothing is shown beside the list."""
 
 
 class SearchSheet(Sheet[R]):
-    """Typing looks, arrows move, enter and clicks take; what is found and what taking means is a subclass's."""
+    """Typing searches, arrows move, enter and clicks take a row. Subclasses define search and taking."""
 
     PLACEHOLDER: ClassVar[str] = ""
     HANDED_ON: ClassVar[frozenset[str]] = STEPS
-    """Keys that are not typed: those that move the bar, and more where a sheet has them."""
+    """Keys that move in the list instead of being typed; subclasses add more."""
     LIST_TAKES_FOCUS: ClassVar[bool] = False
 
     def __init__(self, query: str = "") -> None:
@@ -36,46 +36,46 @@ class SearchSheet(Sheet[R]):
         self._width = 0
 
     def inside(self) -> Sequence[Widget]:
-        """Field over list."""
+        """Field above list."""
         return (self._field, self._list)
 
     def on_mount(self) -> None:
-        """Look once the list has its width."""
+        """Search once the list has its width."""
         self.set_class(self.app.size.width < NARROW, "-narrow")
         self._field.focus()
         self.call_after_refresh(self.fill)
 
     def on_resize(self, event: events.Resize) -> None:
-        """The terminal has another size."""
+        """Refit the rows."""
         self.set_class(event.size.width < NARROW, "-narrow")
         self.call_after_refresh(self._refit)
 
     def _refit(self) -> None:
-        """Rows are made for a width; what was chosen stays chosen."""
+        """Rebuild the rows for the new width and keep the selection."""
         before, self._width = self._width, self._list.size.width
         if before not in (0, self._width):
             self.fill(self._list.chosen)
 
     @abstractmethod
     def fill(self, at: str | None = None) -> None:
-        """Show what fits the query, the bar on ``at``."""
+        """Show the rows that match the query, with ``at`` selected."""
 
     @abstractmethod
     def take(self, key: str | None) -> None:
-        """The user took this row; None where nothing fits."""
+        """The user chose this row; None if nothing matches."""
 
     def typed(self, text: str) -> None:
-        """The field says something else."""
+        """The text in the field changed."""
         self._query = text
         self.fill()
 
     def pressed(self, key: str) -> None:
-        """A key that is not typed."""
+        """A handed-on key was pressed."""
         if key in STEPS:
             self._list.step(key)
 
     def entered(self, text: str) -> None:
-        """Enter in the field."""
+        """Enter was pressed in the field."""
         self.take(self._list.chosen)
 
     @on(Input.Changed)
@@ -96,20 +96,20 @@ class SearchSheet(Sheet[R]):
 
 
 class FilterSheet(SearchSheet[R]):
-    """A search among what is at hand: the best row is where the bar goes."""
+    """A filter over items in memory; the best match is selected."""
 
     SHAPE: ClassVar[str] = "-middle has-field"
 
     @abstractmethod
     def rows(self, query: str, width: int) -> Sequence[Row]:
-        """What fits, best first."""
+        """Matching rows, best first."""
 
     @abstractmethod
     def total(self) -> int:
-        """How many there are to look through."""
+        """The number of rows without a query."""
 
     def fill(self, at: str | None = None) -> None:
-        """Show what fits, and how many of how many that is."""
+        """Show matching rows, and the numbers of matches and of all rows."""
         rows = self.rows(self._query, max(10, self._list.size.width - 2))
         best = next((row.key for row in rows if row.key), None)
         self._list.show_rows(rows, at=best if at is None else at)

@@ -1,4 +1,4 @@
-"""Find in the conversation: a line at the foot; what is found is opened, brought into sight and marked."""
+"""Find in the conversation: a bar at the bottom; matches are unfolded, scrolled into view and marked."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ STEPPING = (("n", "next"), ("N", "previous"), ("slash", "search again"))
 
 
 class FindBar(Sheet[None]):
-    """Typing searches from what is seen down; enter goes on to stepping with n and N."""
+    """Typing searches down from the visible part; enter closes the bar, and n and N step on."""
 
     KEYS: ClassVar[Keys] = TYPING
 
     def __init__(self, view: SessionView, wanted: SearchTerms = SearchTerms(), near: Near | None = None) -> None:  # noqa: B008 - frozen
-        """Search for ``wanted`` at once if there is anything; ``near`` is where to begin."""
+        """Search for ``wanted`` at once if it is not empty, starting at ``near``."""
         super().__init__()
         self._view = view
         self._asked = wanted
@@ -38,17 +38,17 @@ class FindBar(Sheet[None]):
         self._at = 0
 
     def inside(self) -> Sequence[Widget]:
-        """A line to type into, and how many were found."""
+        """The field and the number of matches."""
         self._field = Field("find in this conversation", value=self._asked.typed, handed_on=frozenset({"up", "down"}))
         self._found = Static("", markup=False, classes="found")
         return (Horizontal(self._field, self._found),)
 
     def on_mount(self) -> None:
-        """Search at once when there is something to search."""
+        """Search at once if there is a query."""
         self._field.focus()
         self.show_keys()
         if self._near:
-            self.call_after_refresh(self._begin)  # the session was opened just now: its rows have no width yet
+            self.call_after_refresh(self._begin)  # the session was just opened: its rows have no width yet
         elif self._asked:
             self._search()
 
@@ -59,7 +59,7 @@ class FindBar(Sheet[None]):
 
     @property
     def _wanted(self) -> SearchTerms:
-        """What it was opened with, until something else is typed."""
+        """The initial query until something else is typed."""
         typed = self._field.value
         return self._asked if typed == self._asked.typed else SearchTerms(typed.strip())
 
@@ -110,7 +110,7 @@ class FindBar(Sheet[None]):
             self._step_through()
 
     def action_leave(self) -> None:
-        """Close; what was found stays at hand for n and N, which go on where they were in use."""
+        """Close. The query is kept for n and N, which continue at the last match."""
         self.ponder.chat.transcript.mark(SearchTerms())
         if self._hits:
             self.ponder.finding.keep(self._wanted, self._at)

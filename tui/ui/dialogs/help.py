@@ -1,4 +1,4 @@
-"""Help, made from the command table and the keys in force: the focused thing first, then keys, then commands."""
+"""Help, made from the command table and the keys in force: keys of the focused widget, other keys, commands."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FOCUSED = {
     CommandScope.ANYWHERE: "The sidebar: type to filter models, enter takes one, tab goes to thinking; "
     "digits begin a budget.",
 }
-"""What the thing is good for that had the focus."""
+"""What the focused widget does."""
 
 KeysInForce = Mapping[str, tuple[str, ...]]
 
@@ -38,7 +38,7 @@ KeysInForce = Mapping[str, tuple[str, ...]]
 def key_lines(
     registry: Registry, keymap: KeysInForce, place: CommandScope, query: str, width: int, *, ids: bool = False
 ) -> list[Line]:
-    """The key sheet of one place; with ``ids`` also what keys.toml calls the commands."""
+    """The keys of one scope; ``ids`` adds the command ids used in keys.toml."""
     bound = [command for command in registry if command.place is place and keymap.get(command.id)]
     found = best(query, bound, lambda command: f"{command.title} {' '.join(keymap[command.id])} {command.id}")
     shown = sorted(found, key=lambda command: list(Group).index(command.group)) if not query else found
@@ -53,7 +53,7 @@ def key_lines(
 
 
 def unbound_lines(registry: Registry, keymap: KeysInForce, query: str, width: int) -> list[Line]:
-    """Commands that have no key, and could have one."""
+    """Commands without a key that could have one."""
     free = [command for command in registry if not keymap.get(command.id)]
     lines: list[Line] = []
     for command in best(query, free, lambda command: f"{command.title} {command.id}"):
@@ -62,7 +62,7 @@ def unbound_lines(registry: Registry, keymap: KeysInForce, query: str, width: in
 
 
 def command_lines(commands: Sequence[Command], keymap: KeysInForce, width: int) -> list[Line]:
-    """Slash commands with their arguments, help and an example."""
+    """Slash commands with arguments, help and an example."""
     lines: list[Line] = []
     for command in commands:
         argument = f" {command.argument.words}" if command.argument else ""
@@ -80,7 +80,7 @@ def command_lines(commands: Sequence[Command], keymap: KeysInForce, width: int) 
 def help_lines(
     registry: Registry, keymap: KeysInForce, focus: CommandScope, query: str, *, keys_file: str | None = None
 ) -> Lines:
-    """The whole page for any width; told where keys are changed, it is about keys alone."""
+    """The page for a width; only keys if ``keys_file`` says where they are changed."""
     only_keys = keys_file is not None
 
     def lines(width: int) -> Sequence[Line]:
@@ -113,7 +113,7 @@ KEYS_FILE = (
 
 
 class Help(Sheet[None]):
-    """Searchable; typing filters keys and commands."""
+    """Searchable help; typing filters keys and commands."""
 
     SHAPE: ClassVar[str] = "-page"
     KEYS: ClassVar[Keys] = (("up down", "scroll"), ("pageup pagedown", "page"))
@@ -125,7 +125,7 @@ class Help(Sheet[None]):
         self._only_keys = only_keys
 
     def inside(self) -> Sequence[Widget]:
-        """Filter over page."""
+        """Filter above page."""
         self._field = Field(
             "search keys and commands", value=self._query, handed_on=frozenset({"up", "down", "pageup", "pagedown"})
         )
@@ -134,7 +134,6 @@ class Help(Sheet[None]):
         return (self._field, self._page)
 
     def on_mount(self) -> None:
-        """Draw."""
         self.retitle("Keys" if self._only_keys else "Help")
         self._fill()
         self._field.focus()

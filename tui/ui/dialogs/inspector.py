@@ -1,4 +1,4 @@
-"""The wire inspector: the next request as it will really go out, the last exchange, and what differs."""
+"""The wire inspector: the next request exactly as it will be sent, the last exchange, and the difference."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ if TYPE_CHECKING:
     from tui.app.chat import ChatService
 
 MOST_PROMPTS = 6
-"""Turns named that would be folded."""
+"""Most turns named in the compression preview."""
 MOST_TURNS = 60
-"""Turns listed block by block; of earlier ones only the number is said."""
+"""Most turns listed block by block; earlier ones are only counted."""
 
 
 def parts_page(preview: RequestPreview, turns: Sequence[Turn], bill: Bill) -> Lines:
-    """The page for any width."""
+    """The page for a width."""
 
     def lines(width: int) -> Sequence[Line]:
         return [
@@ -111,7 +111,7 @@ def _compression(would: CompressionPreview | None) -> Iterator[Line]:
 
 
 def _bill(bill: Bill) -> Iterator[Line]:
-    """What was paid so far, by model, thinking on a line of its own."""
+    """The cost so far by model, with thinking on its own line."""
     if not bill.models:
         return
     yield [Run(f"cost {bill.cost.amount}", "text", Look.BOLD)]
@@ -155,7 +155,7 @@ def _turns(preview: RequestPreview, turns: Sequence[Turn], width: int) -> Iterat
 
 
 def round_trip(preview: RequestPreview, message_id: str) -> str:
-    """Whether the thinking of one answer goes back with the next request, and if not why."""
+    """Whether an answer's thinking is sent with the next request, and the reason if not."""
     about = [verdict for verdict in preview.request.outgoing.verdicts if verdict.message_id == message_id]
     thinking = [verdict for verdict in about if verdict.kind == "thinking"]
     if not about:
@@ -187,7 +187,7 @@ def _block(message: Message, block: Block, verdict: Verdict | None, size: int, w
 
 
 def _kind(message: Message, block: Block) -> str:
-    """In the words of the meter: you, answer, thinking."""
+    """The label that the meter uses: you, answer, thinking."""
     match block:
         case TextBlock() if message.role is Role.ASSISTANT:
             return "answer"
@@ -213,12 +213,12 @@ def _words(block: Block) -> str:
 
 
 def pretty(body: object) -> str:
-    """JSON as people read it."""
+    """Indented JSON."""
     return json.dumps(body, indent=2, ensure_ascii=False, default=str)
 
 
 def as_curl(request: Mapping[str, object]) -> str:
-    """A command that sends it; the masked key must be put in by hand."""
+    """A curl command that sends the request; the key is masked and must be inserted by hand."""
     headers = request.get("headers")
     parts = [f"curl -sS -N -X {request.get('method', 'POST')} {shlex.quote(str(request.get('url', '')))}"]
     if isinstance(headers, Mapping):
@@ -229,7 +229,7 @@ def as_curl(request: Mapping[str, object]) -> str:
 
 
 def diff_lines(before: object, after: object) -> list[Line]:
-    """What the next body has that the last had not, and the other way round."""
+    """The differences between the last request body and the next."""
     rows = difflib.unified_diff(pretty(before).split("\n"), pretty(after).split("\n"), "last", "next", lineterm="", n=3)
     roles = {"+": "diff-added", "-": "diff-removed", "@": "accent"}
     return [[Run(printable(row)[:400], roles.get(row[:1], "code"))] for row in rows]
@@ -241,7 +241,7 @@ LONGEST_EVENT = 400
 
 
 class Inspector(Sheet[None]):
-    """Four pages over one preview."""
+    """Four pages about one preview."""
 
     TITLE_WORDS = "Wire inspector"
     SHAPE: ClassVar[str] = "-wide"
@@ -263,14 +263,14 @@ class Inspector(Sheet[None]):
     def __init__(self, service: ChatService, draft: str, answer: str = "") -> None:
         super().__init__()
         self._answer = answer
-        """The message the cursor is on: its verdict is said above the pages."""
+        """The message under the cursor; its verdict is shown above the pages."""
         self._service = service
         self._draft = draft
         self._at = 0
         self._request: Mapping[str, object] = {}
 
     def inside(self) -> Sequence[Widget]:
-        """Tabs over a page and a tree, one of which is seen."""
+        """Tabs above a page and a tree, of which one is visible."""
         ink = self.ponder.theming.sheet_ink(self.ponder)
         self._tabs = Static("", markup=False, classes="tabs")
         self._page = Page(ink)
@@ -281,7 +281,7 @@ class Inspector(Sheet[None]):
         return (self._tabs, self._verdict, self._page, self._tree)
 
     def on_mount(self) -> None:
-        """Ask what would be sent."""
+        """Build the preview."""
         self._show_tabs()
         self._page.focus()
         self._load()
@@ -311,7 +311,7 @@ class Inspector(Sheet[None]):
         self._tabs.update(line)
 
     def on_click(self, event: events.Click) -> None:
-        """A click on a tab turns to its page."""
+        """Show the page whose tab was clicked."""
         offset = event.get_content_offset(self._tabs)
         start = 0
         for number, tab in enumerate(TABS):
@@ -321,11 +321,11 @@ class Inspector(Sheet[None]):
             start = end
 
     def action_turn(self, step: int) -> None:
-        """The next page."""
+        """Show the next page."""
         self.action_go((self._at + step) % len(TABS))
 
     def action_go(self, number: int) -> None:
-        """One of the pages."""
+        """Show the page with this number."""
         self._at = number
         self._show_tabs()
         if not self._request:
@@ -363,7 +363,7 @@ class Inspector(Sheet[None]):
             self.complain(error)
 
     def action_save(self) -> None:
-        """Write the request beside the user's work."""
+        """Write the request to a file in the working directory."""
         if not self._request:
             self.say("There is no request to save yet.")
             return
@@ -378,7 +378,7 @@ class Inspector(Sheet[None]):
 
 
 def exchange_lines(last: ExchangeInfo | None) -> list[Line]:
-    """The last exchange: where to, how long, and event by event what came."""
+    """The last exchange: address, duration, and every event received."""
     if last is None:
         return [[Run("Nothing was sent yet.", "muted")]]
     lines: list[Line] = [

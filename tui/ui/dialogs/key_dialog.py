@@ -1,4 +1,4 @@
-"""The key dialog: asks for a provider's key, masked, and whether to keep it."""
+"""The key dialog: asks for a provider's key, masked, and whether to store it."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ class KeyDialog(Sheet[bool]):
         self._hint = hint
         self._keep = True
         self._doubted = ""
-        """The key that the user was told about: entered again it is used."""
+        """A key that the provider rejected; entering it a second time saves it anyway."""
 
     def inside(self) -> Sequence[Widget]:
-        """Hint, field, whether to keep."""
+        """Hint, field, and whether to store the key."""
         self._field = Field("paste the key here", password=True, handed_on=frozenset({"tab", "shift+tab"}))
         self._kept = Static("", markup=False)
         hint = Static(Content.styled(printable(self._hint), "$muted-text"), markup=False)
@@ -40,7 +40,6 @@ class KeyDialog(Sheet[bool]):
         return (hint, self._field, self._kept, self._wrong)
 
     def on_mount(self) -> None:
-        """Draw."""
         self.retitle(f"Key for {one_line(self._provider, 40)}")
         self._draw()
         self._field.focus()
@@ -56,7 +55,7 @@ class KeyDialog(Sheet[bool]):
         self._draw()
 
     def on_click(self) -> None:
-        """A click on the line changes it."""
+        """A click on the line toggles it."""
         if self._kept.is_mouse_over:
             self._pressed()
 
@@ -71,7 +70,7 @@ class KeyDialog(Sheet[bool]):
 
     @work(exclusive=True)
     async def _check(self, key: str) -> None:
-        """Ask the provider first; a key in doubt is used only if it is entered again."""
+        """Check the key with the provider; a rejected key is used only if it is entered again."""
         keys = self.ponder.services.keys
         self._wrong.update(Content.styled("asking the provider…", "$muted-text"))
         try:

@@ -1,4 +1,4 @@
-"""Model, thinking and meter as a sheet, where there is no room for the sidebar."""
+"""Model, thinking and meter as a sheet, for screens too narrow for the sidebar."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tui.ui.panels.thinking_picker import ThinkingPicker
 
 LOOK_S = 0.2
 TWO_COLUMNS = 72
-"""Columns from which models and thinking stand beside each other."""
+"""Columns from which models and thinking fit side by side."""
 
 
 class ModelSheet(Sheet[None]):
@@ -31,13 +31,12 @@ class ModelSheet(Sheet[None]):
         self._begin_with_thinking = thinking
 
     def inside(self) -> Sequence[Widget]:
-        """The panels."""
         room = self.app.size.width >= TWO_COLUMNS
         self._panels = (WidePanels if room else Panels)(self.ponder.services, self._view)
         return (self._panels,)
 
     def on_mount(self) -> None:
-        """Where the user wanted to be."""
+        """Focus the requested panel."""
         self.retitle("Model and thinking")
         self._panels.show(self._view)
         if self._begin_with_thinking:

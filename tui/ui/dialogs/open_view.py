@@ -1,4 +1,4 @@
-"""Which screen a view is, and what becomes of what the user chose there."""
+"""Maps views to screens and handles the results the screens return."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 async def open_view(app: PonderApp, view: View, argument: str) -> None:
-    """Open it. Screens are imported here, so that the first screen need not wait for the others."""
+    """Open a view. Screens are imported here, so that the first screen does not load the others."""
     match view:
         case View.MODELS:
             _models(app, thinking=argument == "thinking")
@@ -38,7 +38,7 @@ async def open_view(app: PonderApp, view: View, argument: str) -> None:
 
 
 def _page(app: PonderApp, view: View, argument: str) -> None:
-    """Screens that give nothing back."""
+    """Open a screen that returns no result."""
     match view:
         case View.INSPECTOR:
             from tui.ui.dialogs.inspector import Inspector
@@ -142,7 +142,7 @@ def _sessions(app: PonderApp, query: str) -> None:
 
 
 def _show_hit(app: PonderApp, row: SessionInfo | None) -> None:
-    """Look for what the search looked for, beginning where it found it."""
+    """Repeat the session search in the opened conversation, starting at its match."""
     view = app.chat.view()
     if row is None or row.hit_message is None or not row.hit_terms or view is None:
         return

@@ -1,4 +1,4 @@
-"""The command palette: every command of the table, found by a few letters, with its key."""
+"""The command palette: all commands with their keys, filtered as the user types."""
 
 from __future__ import annotations
 
@@ -31,16 +31,14 @@ class Palette(FilterSheet[str]):
         return by_need(offered, busy=self.ponder.chat.is_busy())
 
     def rows(self, query: str, width: int) -> Sequence[Row]:
-        """By name first; by chapter only where nothing better is meant."""
+        """Match names first; chapters only if no name matches as well."""
         found = best(query, self._offered(), lambda command: f"{command.title} /{command.slash} {command.group.value}")
         return [self._row(command, width) for command in found]
 
     def total(self) -> int:
-        """All of them."""
         return len(self._offered())
 
     def take(self, key: str | None) -> None:
-        """To be run."""
         self.dismiss(key)
 
     def _row(self, command: Command, width: int) -> Row:
@@ -79,9 +77,8 @@ class HistorySearch(FilterSheet[str]):
         return [Row(str(place), Content(one_line(self._prompts[place], width))) for place in places[:MOST]]
 
     def total(self) -> int:
-        """Each prompt once."""
+        """Count each prompt once."""
         return len(self._prompts)
 
     def take(self, key: str | None) -> None:
-        """Into the composer."""
         self.dismiss(self._prompts[int(key)] if key else None)

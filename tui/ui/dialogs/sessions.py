@@ -38,19 +38,19 @@ PARTS = {"answers": "prompts and answers", "thinking": "with thinking", "all": "
 
 
 class ExportChoice(Sheet[tuple[Form, str]]):
-    """Gives form and extent."""
+    """Gives the export format and extent."""
 
     TITLE_WORDS = "Export"
     SHAPE: ClassVar[str] = "-small"
     KEYS: ClassVar[Keys] = (("up down", "move"), ("enter", "write"))
 
     def inside(self) -> Sequence[Widget]:
-        """Every form with every extent: nine lines, one choice."""
+        """Every format with every extent, as one list."""
         self._list = RowList()
         return (self._list,)
 
     def on_mount(self) -> None:
-        """Markdown of the answers is what most want."""
+        """Select markdown of the answers, the most common choice."""
         self._list.show_rows(
             [
                 Row(
@@ -72,7 +72,7 @@ class ExportChoice(Sheet[tuple[Form, str]]):
 
 
 def ask_export(sheet: Sheet[str], library: Storage, session: str) -> None:
-    """Ask how, then write the file; what became of it is said on the sheet it was asked from."""
+    """Ask for the format, write the file, and report the result on the given sheet."""
 
     def chosen(choice: tuple[Form, str] | None) -> None:
         if choice is not None:
@@ -98,7 +98,7 @@ HIT = re.compile("\x02(.*?)\x03", re.DOTALL)
 
 
 def age(seconds: float) -> str:
-    """How long ago, roughly."""
+    """Approximate time since then."""
     if seconds < 60:
         return "now"
     for limit, unit, word in ((3_600, 60, "min"), (86_400, 3_600, "h"), (86_400 * 60, 86_400, "d")):
@@ -108,7 +108,7 @@ def age(seconds: float) -> str:
 
 
 def session_row(row: SessionInfo, width: int, now: float, *, current: bool) -> Row:
-    """Two lines, three with a snippet."""
+    """Two lines, or three with a snippet."""
     mark = "● " if current else "◆ " if row.pinned else "  "
     when = age(max(0.0, now - row.updated))
     title = line_within(row.title or "untitled", max(8, width - len(when) - 4))
@@ -130,7 +130,7 @@ def session_row(row: SessionInfo, width: int, now: float, *, current: bool) -> R
 
 
 def snippet(text: str, width: int) -> Content:
-    """The words around the hits; the hits themselves stand out, in brackets of their own for eyes without colour."""
+    """Text around the matches. Matches are in bold and in brackets, which remain visible without colours."""
     line = Content("  ")
     at, used = 0, 0
     for found in HIT.finditer(text):
@@ -150,7 +150,7 @@ def snippet(text: str, width: int) -> Content:
 
 
 def _spaced(raw: str, shown: str) -> str:
-    """One line of it, with the blanks at its ends that stood there."""
+    """One line of the text that keeps the blanks at its ends."""
     left = " " if raw[:1].isspace() else ""
     right = " " if raw[-1:].isspace() and shown else ""
     return f"{left}{shown}{right}"
@@ -167,7 +167,7 @@ RENAME_KEYS = (("enter", "keep the title"),)
 
 
 class Sessions(SearchSheet[str]):
-    """Gives the session to open, "new" for a new one."""
+    """Gives the id of the session to open, or "new"."""
 
     TITLE_WORDS = "Sessions"
     SHAPE: ClassVar[str] = "-wide has-field"
@@ -184,21 +184,21 @@ class Sessions(SearchSheet[str]):
         self._gone: list[str] = []
 
     def inside(self) -> Sequence[Widget]:
-        """SearchSheet over list and preview."""
+        """Search above list and preview."""
         self._page = Page(self.ponder.theming.sheet_ink(self.ponder))
         self._page.can_focus = False
         return (self._field, Horizontal(self._list, self._page, classes="columns"))
 
     def row(self, session: str | None) -> SessionInfo | None:
-        """A session as the list shows it, with where the search found something."""
+        """The session as listed, with its match."""
         return self._rows.get(session or "")
 
     def fill(self, at: str | None = None) -> None:
-        """The newest first, or the best."""
+        """Newest first, or best match first."""
         self._search(at)
 
     def take(self, key: str | None) -> None:
-        """Open it."""
+        """Open the session."""
         if key is not None:
             self.dismiss(key)
 
@@ -230,7 +230,7 @@ class Sessions(SearchSheet[str]):
     # Searching
 
     def typed(self, text: str) -> None:
-        """A query, unless a title is being written."""
+        """Search, unless a title is being edited."""
         if self._renaming is None:
             super().typed(text)
 
@@ -239,32 +239,32 @@ class Sessions(SearchSheet[str]):
         self._preview()
 
     def pressed(self, key: str) -> None:
-        """Over to the list, or along it."""
+        """Move into the list or along it."""
         if key == "tab":
             self._list.focus()
         else:
             super().pressed(key)
 
     def entered(self, text: str) -> None:
-        """Open, or keep the title."""
+        """Open the session or save the title."""
         if self._renaming is not None:
             self._rename(self._renaming, text)
         else:
             super().entered(text)
 
     def on_descendant_focus(self) -> None:
-        """The keys that work now."""
+        """Show the keys that work now."""
         if self._renaming is None:
             self.show_keys(LIST_KEYS if self.focused is self._list else SEARCH_KEYS)
 
-    # Doing things to the one the bar is on
+    # Actions on the selected session
 
     def key_tab(self) -> None:
-        """Between list and search."""
+        """Switch between list and search."""
         self._field.focus()
 
     def on_key(self, event: object) -> None:
-        """Letters act while the list has the focus."""
+        """Letters are actions while the list has the focus."""
         key = getattr(event, "key", "")
         chosen = self._list.chosen
         if self.focused is not self._list:
@@ -286,7 +286,7 @@ class Sessions(SearchSheet[str]):
         self.show_keys(RENAME_KEYS, "back")
 
     def action_leave(self) -> None:
-        """Out of the title, then out of the sheet."""
+        """Cancel editing the title, or close the sheet."""
         if self._renaming is None:
             super().action_leave()
         else:

@@ -1,4 +1,4 @@
-"""What the settings screen shows of each setting: title, value, source, help."""
+"""The settings screen's rows: title, value, source and help of each setting."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ GROUPS = {
     "ui": "Appearance",
     "network": "Network",
 }
-"""Human titles of the groups, in the order of the schema."""
+"""Titles of the groups, in the order of the schema."""
 WORDS = {"topP": "Top P", "allowHttp": "Allow plain HTTP"}
-"""Titles of settings whose name does not say it when it is split at its capitals."""
+"""Titles of settings whose name gives a bad title when split at its capitals."""
 TITLE = 27
 SOURCE = 14
 RAW = 32
 WITH_RAW = 90
-"""Columns from which the key stands at the right."""
+"""Columns from which the key is shown at the right."""
 SWATCHES = ("primary", "secondary", "accent", "success", "warning", "error")
 
 
 def title_of(name: str) -> str:
-    """``ui.levelKey`` as ``Level key``."""
+    """A title from a key: ``ui.levelKey`` as ``Level key``."""
     leaf = name.rpartition(".")[2]
     return WORDS.get(leaf) or re.sub(r"[A-Z]", lambda found: f" {found[0].lower()}", leaf).capitalize()
 
 
 def value_words(value: object) -> str:
-    """A value as it would be typed."""
+    """A value as a user would type it."""
     if value is None:
         return "–"
     if isinstance(value, bool):
@@ -53,7 +53,7 @@ def value_words(value: object) -> str:
 
 
 def _lasts(name: str, layer: Layer) -> str:
-    """How long a value holds."""
+    """How long a value lasts."""
     if not is_remembered(name):
         return "A change holds for this session; config.toml keeps one for good."
     if layer is Layer.SAVED:
@@ -62,7 +62,7 @@ def _lasts(name: str, layer: Layer) -> str:
 
 
 class SettingRows:
-    """Rows of the list, from the settings in force."""
+    """Builds rows from the settings in force."""
 
     def __init__(self, layers: Callable[[], Layers], theming: Callable[[], CurrentTheme]) -> None:
         self._layers = layers
@@ -73,7 +73,7 @@ class SettingRows:
         return self._find_theming()
 
     def rows(self, query: str, width: int) -> Sequence[Row]:
-        """By group; with a query the best first, by title, name and help."""
+        """Rows by group; with a query the best match first, by title, name and help."""
         width = max(30, width)
         if query:
             names = best(query, list(keys()), lambda name: f"{name} {title_of(name)} {keys()[name].help}")
@@ -99,7 +99,7 @@ class SettingRows:
         return Row(name, Content("").join(parts))
 
     def _value(self, name: str, value: object, room: int, style: str) -> Content:
-        """The value, padded; a theme with its colours where there is room."""
+        """The padded value; a theme shows its colours if they fit."""
         words = f"{'●' if value else '○'} {value_words(value)}" if isinstance(value, bool) else value_words(value)
         words = one_line(words, room - 1)
         swatch = self._swatch(str(value)) if name == "ui.theme" else Content("")
@@ -114,7 +114,7 @@ class SettingRows:
         return Content("").join(Content.styled("■", colour) for colour in colours if colour.startswith("#"))
 
     def help(self, name: str) -> str:
-        """What it is for, what it takes, how long a change holds."""
+        """Purpose, valid values, and how long a change lasts."""
         key, said = keys()[name], self._layers().provenance(name)
         words = [printable(key.help), f"Takes {key.kind}.", _lasts(name, said.layer)]
         if said.overruled:
@@ -122,11 +122,11 @@ class SettingRows:
         return " ".join(words)
 
     def choices(self, name: str) -> Sequence[str]:
-        """The values it may have, where they can be listed."""
+        """The valid values, if they can be listed."""
         return ("auto", *self._theming.names()) if name == "ui.theme" else keys()[name].choices
 
     def next_value(self, name: str, now: str, step: int = 1) -> str:
-        """The choice after this one, or before it; the same where there are none."""
+        """The next valid value, or with ``step`` -1 the previous; the same value if they cannot be listed."""
         choices = self.choices(name)
         if not choices:
             return now

@@ -1,4 +1,4 @@
-"""Every setting by group: value, source, help; changed in place."""
+"""The settings screen: every setting by group with value, source and help; changed in place."""
 
 from __future__ import annotations
 
@@ -63,15 +63,14 @@ class SettingsSheet(FilterSheet[None]):
         return (*super().inside(), self._help)
 
     def rows(self, query: str, width: int) -> Sequence[Row]:
-        """By group, or those that fit the query."""
+        """Rows by group, or those that match the query."""
         return self._rows.rows(query, width)
 
     def total(self) -> int:
-        """All of them."""
         return len(keys())
 
     def fill(self, at: str | None = None) -> None:
-        """Rows, and what is known of the one the bar is on."""
+        """Show the rows and the help of the selected one."""
         super().fill(at)
         self._explain()
 
@@ -81,18 +80,18 @@ class SettingsSheet(FilterSheet[None]):
         self._help.update(Content.styled(self._rows.help(name), "$foreground") if name is not None else "")
 
     def typed(self, text: str) -> None:
-        """A query, unless a value is being written."""
+        """Filter, unless a value is being edited."""
         if self._editing is None:
             super().typed(text)
         self._hand_on()
 
     def _hand_on(self) -> None:
-        """In an empty filter the keys that change a value are not typed."""
+        """In an empty filter, leave the keys that change a value to the list."""
         more = frozenset({"left", "right", "space"}) if self._editing is None and not self._query else frozenset()
         self._field.hand_on(self.HANDED_ON | more)
 
     def on_mount(self) -> None:
-        """The filter is empty, or has the key the sheet was opened for."""
+        """Start with an empty filter, or with the key the sheet was opened for."""
         self._hand_on()
 
     def pressed(self, key: str) -> None:
@@ -111,7 +110,7 @@ class SettingsSheet(FilterSheet[None]):
             self._act(key)
 
     def on_key(self, event: events.Key) -> None:
-        """Keys of the list; what is typed there goes to the filter."""
+        """Keys of the list; letters typed there are added to the filter."""
         if self.focused is not self._list:
             return
         if event.key in ("left", "right", "space", "s", "ctrl+u"):
@@ -139,12 +138,12 @@ class SettingsSheet(FilterSheet[None]):
             self._apply(name, lambda: self._step(name, -1 if key == "left" else 1))
 
     def on_descendant_focus(self) -> None:
-        """The keys of what has the focus."""
+        """Show the keys of the focused widget."""
         if self._editing is None:
             self.show_keys(LIST_KEYS if self.focused is self._list else FIND_KEYS)
 
     def entered(self, text: str) -> None:
-        """Begin with a value, or take the one that was written."""
+        """Start editing a value, or apply the edited one."""
         name = self._editing
         if name is None:
             self.take(self._list.chosen)
@@ -154,7 +153,7 @@ class SettingsSheet(FilterSheet[None]):
             )
 
     def take(self, key: str | None) -> None:
-        """The field is for its value now."""
+        """Turn the filter into a field for the value."""
         if key is None:
             return
         self._editing = key
@@ -167,7 +166,7 @@ class SettingsSheet(FilterSheet[None]):
         self.show_keys(EDIT_KEYS if self._rows.choices(key) else EDIT_KEYS[:1], "back")
 
     def action_leave(self) -> None:
-        """Out of the value, then out of the sheet."""
+        """Cancel editing, or close the sheet."""
         if self._editing is None:
             self.dismiss(None)
         else:
@@ -192,7 +191,7 @@ class SettingsSheet(FilterSheet[None]):
 
     @work
     async def _apply(self, name: str, change: Callable[[], Awaitable[str]]) -> None:
-        """Make changes one after the other: each begins with what the one before has left."""
+        """Apply changes one after the other: each starts from the result of the one before."""
         async with self._one_change:
             try:
                 if said := await change():

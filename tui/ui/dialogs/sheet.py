@@ -1,4 +1,4 @@
-"""Sheets: what opens over the chat. Title and keys around, one thing inside; escape closes."""
+"""The base of sheets, which open over the chat: title above, keys below; escape closes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Keys = Sequence[tuple[str, str]]
 
 
 def keys_content(keys: Keys, width: int) -> Content:
-    """Keys and what they do, as many as fit."""
+    """As many keys with their labels as fit."""
     content, used = Content(""), 0
     for key, word in keys:
         parts = [key_words(part) for part in key.split(" ")]
@@ -46,17 +46,17 @@ STYLES = Path(__file__).parents[1] / "styles"
 
 
 class Sheet(ModalScreen[R], Generic[R]):
-    """A sheet; subclasses give ``inside`` and ``keys``."""
+    """A modal screen; subclasses define ``inside`` and ``keys``."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "close", show=False)]
     CSS_PATH: ClassVar = [str(STYLES / name) for name in ("dialogs.tcss", "screens.tcss")]
-    """Read with the first sheet: the chat needs none of them."""
+    """Loaded with the first sheet: the chat needs none of them."""
     TITLE_WORDS: ClassVar[str] = ""
     KEYS: ClassVar[Keys] = ()
     ESCAPE: ClassVar[str] = "close"
-    """What escape does here, in a word."""
+    """The label of escape."""
     SHAPE: ClassVar[str] = "-wide"
-    """A class of the style sheet: -wide, -middle, -small, -page."""
+    """The sheet's class in the style sheet: -wide, -middle, -small or -page."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -67,11 +67,10 @@ class Sheet(ModalScreen[R], Generic[R]):
 
     @property
     def ponder(self) -> PonderApp:
-        """The application."""
         return cast("PonderApp", self.app)
 
     def compose(self) -> ComposeResult:
-        """Head, inside, foot."""
+        """Title, content, keys."""
         plain = bool(self.ponder.services.settings.layers().value("ui.plain"))
         with Vertical(classes=f"sheet {self.SHAPE}{' -plain' if plain else ''}"):
             with Horizontal(classes="sheet-head"):
@@ -81,31 +80,31 @@ class Sheet(ModalScreen[R], Generic[R]):
             yield self._foot
 
     def inside(self) -> Sequence[Widget]:
-        """What it shows."""
+        """The widgets of the sheet."""
         return ()
 
     def on_mount(self) -> None:
-        """Title. Textual calls this beside a subclass's own ``on_mount``, after it."""
+        """Set the title. Textual calls this after a subclass's own ``on_mount``, not instead of it."""
         if self.TITLE_WORDS:
             self.retitle(self.TITLE_WORDS)
 
     def retitle(self, words: str) -> None:
-        """Another title."""
+        """Change the title."""
         self._head.update(Content.styled(one_line(words, 80), "bold $primary"))
 
     def note(self, words: str, style: str = "$muted-text") -> None:
-        """A few words at the right of the title."""
+        """Show a note at the right of the title."""
         self._note.update(Content.styled(one_line(words, 60), style))
 
     def show_keys(self, keys: Keys | None = None, escape: str | None = None) -> None:
-        """The foot: these keys from now on, or as many as fit of those that stand there."""
+        """Show these keys, or fit the current ones to the width."""
         if keys is not None:
             self._keys = (*keys, ("esc", escape or self.ESCAPE))
         width = self._foot.size.width or self.app.size.width
         self._foot.update(keys_content(self._keys, width))
 
     def on_resize(self, event: events.Resize) -> None:
-        """As many keys as fit."""
+        """Show as many keys as fit."""
         self.call_after_refresh(self.show_keys)
 
     def action_leave(self) -> None:
@@ -113,9 +112,9 @@ class Sheet(ModalScreen[R], Generic[R]):
         self.dismiss(None)
 
     def say(self, words: str) -> None:
-        """A toast."""
+        """Show a toast."""
         self.ponder.say(words)
 
     def complain(self, error: PonderError) -> None:
-        """What went wrong."""
+        """Show an error."""
         self.ponder.say(error.message, Severity.ERROR, error.advice)

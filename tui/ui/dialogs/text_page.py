@@ -1,4 +1,4 @@
-"""A page of markdown in a sheet."""
+"""A sheet with a page of markdown."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tui.ui.panels.page import Page, markdown_lines
 
 
 class TextPage(Sheet[None]):
-    """What a command had to say at length."""
+    """Shows the long output of a command."""
 
     SHAPE: ClassVar[str] = "-page"
     KEYS: ClassVar[Keys] = (("up down", "scroll"), ("space", "page"))
@@ -23,12 +23,10 @@ class TextPage(Sheet[None]):
         self._text = text
 
     def inside(self) -> Sequence[Widget]:
-        """The page."""
         self._page = Page(self.ponder.theming.sheet_ink(self.ponder))
         return (self._page,)
 
     def on_mount(self) -> None:
-        """Draw."""
         self.retitle(self._title)
         self._page.show(markdown_lines(self._text))
         self._page.focus()

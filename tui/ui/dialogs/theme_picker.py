@@ -1,4 +1,4 @@
-"""The theme picker: the chat behind it wears the theme the bar is on; escape puts the old one back."""
+"""The theme picker: previews the selected theme in the chat behind it; escape restores the old theme."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _luminance(colour: Color) -> float:
 
 
 def contrast(first: str, second: str) -> float | None:
-    """From 1 (the same) to 21 (black on white); None for colours that are the terminal's own."""
+    """Contrast from 1 (equal) to 21 (black on white); None for colours that the terminal defines."""
     if first.startswith("ansi_") or second.startswith("ansi_"):
         return None
     lighter, darker = sorted((_luminance(Color.parse(first)), _luminance(Color.parse(second))), reverse=True)
@@ -39,11 +39,11 @@ TEXT_PAIRS = (
     *(("muted-text", "background"), ("code-text", "code-tint"), ("inline-code", "background")),
     *(("heading", "background"), ("link", "background"), ("error", "background"), ("warning", "background")),
 )
-"""Text and the ground it stands on."""
+"""Text colours and their background colours."""
 
 
 def weakest(variables: dict[str, str]) -> tuple[float, str] | None:
-    """The pair of a theme that is hardest to read; None where the terminal decides."""
+    """The pair of a theme with the lowest contrast; None if the terminal defines the colours."""
     found = [
         (ratio, f"{text} on {ground}")
         for text, ground in TEXT_PAIRS
@@ -57,19 +57,19 @@ GOOD, FINE = 7.0, 4.5
 
 
 class ThemePicker(Sheet[str]):
-    """Gives the theme that was taken."""
+    """Gives the name of the chosen theme."""
 
     TITLE_WORDS = "Themes"
     KEYS: ClassVar[Keys] = (("up down", "try"), ("enter", "take"))
 
     def inside(self) -> Sequence[Widget]:
-        """List over facts."""
+        """List above facts."""
         self._list = RowList()
         self._facts = Static("", markup=False, classes="detail")
         return (self._list, self._facts)
 
     def on_mount(self) -> None:
-        """The one that is worn is where one begins."""
+        """Select the current theme."""
         self._before = self.app.theme
         names = self.ponder.theming.names()
         self._list.show_rows([self._row(name) for name in names], at=self._before)
@@ -110,7 +110,7 @@ class ThemePicker(Sheet[str]):
         self.dismiss(self._list.key_at(event.option_index))
 
     def action_leave(self) -> None:
-        """As it was."""
+        """Restore the old theme."""
         self.ponder.theming.wear(self.app, self._before)
         self.ponder.chat.transcript.recolour(self.ponder.shell.ink())
         self.dismiss(None)

@@ -1,4 +1,4 @@
-"""What models may call, which servers offer it, and which sandbox holds commands; space switches one."""
+"""Tools that models may call, their servers, and the sandbox for commands; space switches a tool."""
 
 from __future__ import annotations
 
@@ -35,13 +35,12 @@ class Tools(Sheet[None]):
         self._notes: Sequence[str] = ()
 
     def inside(self) -> Sequence[Widget]:
-        """List over description."""
+        """List above description."""
         self._list = RowList()
         self._about = Static("", markup=False, classes="detail")
         return (self._list, self._about)
 
     def on_mount(self) -> None:
-        """All of them."""
         self._list.focus()
         self._begin()
 
@@ -79,12 +78,12 @@ class Tools(Sheet[None]):
         self.switch()
 
     def key_space(self) -> None:
-        """Switch the one the bar is on."""
+        """Switch the selected tool."""
         self.switch()
 
     @work(exclusive=True)
     async def switch(self) -> None:
-        """On to off, off to on."""
+        """Turn the tool on or off."""
         row = next((row for row in self._service.tools() if row.name == self._list.chosen), None)
         if row is not None:
             try:
@@ -95,7 +94,7 @@ class Tools(Sheet[None]):
 
 
 def _sent(sent: ToolTokens) -> str:
-    """Tokens of all definitions; the rows add up to them with what the server adds once."""
+    """Tokens of all definitions: the rows' sum plus what the provider adds once."""
     if sent.why_none:
         return f"not sent: {sent.why_none}"
     return f"{tokens(sent.tokens)} {noun(sent.tokens, 'token')}" + (

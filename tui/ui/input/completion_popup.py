@@ -1,4 +1,4 @@
-"""The completion popup: rows above the composer, over the transcript, never pushing it."""
+"""The completion popup: rows above the composer; it covers the transcript and moves nothing."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ MOST = 50
 ROWS = 9
 WIDEST = 100
 MARGIN = 2
-"""Columns left free at either side."""
+"""Columns left free on each side."""
 
 
 class Popup(BarList, can_focus=False):
-    """What the draft could become."""
+    """The list of completions for the draft."""
 
     def __init__(self, taken: Callable[[], None]) -> None:
-        """``taken`` is told when a row is clicked; the keys are the composer's."""
+        """``taken`` is called when a row is clicked; the composer handles the keys."""
         super().__init__(id="popup", markup=False, compact=True)
         self._taken = taken
         self._rows: Sequence[Completion] = ()
@@ -32,11 +32,10 @@ class Popup(BarList, can_focus=False):
 
     @property
     def is_open(self) -> bool:
-        """Whether it is seen."""
         return bool(self.display)
 
     def offer(self, rows: Sequence[Completion]) -> None:
-        """Show these, or nothing."""
+        """Show these rows; hide the popup if there are none."""
         self._rows = rows[:MOST]
         self.clear_options()
         self.display = bool(self._rows)
@@ -46,7 +45,7 @@ class Popup(BarList, can_focus=False):
             self.highlighted = 0
 
     def place(self, width: int, above: int) -> None:
-        """Where it stands: so wide, and so many rows above the foot of the screen."""
+        """Set the width and the number of rows above the bottom of the screen."""
         wide = max(20, min(WIDEST, width - 2 * MARGIN))
         if (wide, above) == self._place:
             return
@@ -60,28 +59,27 @@ class Popup(BarList, can_focus=False):
         self.add_options([Option(_row(row, width, room)) for row in self._rows])
 
     def close(self) -> None:
-        """Hide."""
         self.offer(())
 
     def move(self, step: int) -> None:
-        """To the next or previous row, round the ends."""
+        """Select the next or previous row; wraps around."""
         if self._rows:
             self.highlighted = ((self.highlighted or 0) + step) % len(self._rows)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """A click."""
+        """Take the clicked row."""
         event.stop()
         self._taken()
 
     def chosen(self) -> Completion | None:
-        """The row the bar is on."""
+        """The selected row."""
         if not self._rows or self.highlighted is None:
             return None
         return self._rows[self.highlighted]
 
 
 def _row(row: Completion, width: int, room: int) -> Content:
-    """One line, whatever stands in it: the word, and as much of its meaning as fits."""
+    """One line: the completion and as much of its description as fits."""
     if not row.help:
         return Content.styled(one_line(row.shown, room), "$foreground")
     line = Content.styled(one_line(row.shown, width).ljust(width + 2), "$foreground")

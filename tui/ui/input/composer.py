@@ -1,4 +1,4 @@
-"""The text area the user writes in."""
+"""The text area for prompts."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from tui.ui.input.prompt_history import PromptHistory
 
 PASTE_LINES = 12
 PASTE_CHARACTERS = 1_200
-"""A paste beyond either becomes a chip."""
+"""A paste longer than either becomes a chip."""
 MAX_PASTE = 1_000_000
-"""Characters of a paste that are taken at all."""
+"""Most characters of a paste that are accepted."""
 
 MOST_SENT = 100
-"""Drafts whose chips are remembered."""
+"""Most drafts whose chips are remembered."""
 
 CHIP = re.compile(r"⟦[^⟦⟧\n]{1,120}⟧")
 
@@ -38,16 +38,16 @@ def _is_long(text: str) -> bool:
 
 
 class AttachmentChips:
-    """AttachmentChips of one draft by their word."""
+    """The chips of one draft: placeholders for long pastes, files and images."""
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
         self._blocks: dict[str, Block] = {}
         self._sent: dict[str, tuple[str, dict[str, str], dict[str, Block]]] = {}
-        """Drafts by what they are in history: as they stood in the composer, with what their chips stood for."""
+        """Sent drafts by their text in history: the composer's text, and the contents of its chips."""
 
     def paste(self, text: str) -> tuple[str, bool]:
-        """What to put into the composer for a paste, and whether some of it was cut off."""
+        """The text to insert for a paste, and whether the paste was cut."""
         cut = len(text) > MAX_PASTE
         text = text[:MAX_PASTE]
         if not _is_long(text):
@@ -55,13 +55,13 @@ class AttachmentChips:
         return self._fold(text), cut
 
     def attach(self, name: str, block: Block) -> str:
-        """The word for a file or image."""
+        """Register a file or image; returns its placeholder."""
         word = self._free(one_line(name.replace("⟦", "(").replace("⟧", ")"), 100))
         self._blocks[word] = block
         return word
 
     def blocks(self, text: str) -> tuple[Block, ...]:
-        """The draft as it is sent: chips of text written out, images as blocks of their own."""
+        """The draft as sent: text chips expanded, images as blocks of their own."""
         images: list[Block] = []
         pieces: list[str] = []
         at = 0
@@ -83,11 +83,11 @@ class AttachmentChips:
         return (*images, TextBlock(text=words)) if words else tuple(images)
 
     def written_out(self, text: str) -> str:
-        """The draft with its chips of text written out, for history and the meter."""
+        """The draft with text chips expanded, for history and the meter."""
         return CHIP.sub(lambda found: self._texts.get(found.group(), found.group()), text)
 
     def remember(self, draft: str) -> str:
-        """A draft leaves the composer: what history keeps of it. The chips are made again when it is recalled."""
+        """Remember the chips of a draft that leaves the composer; returns the text for history."""
         written = self.written_out(draft)
         words = set(CHIP.findall(draft))
         texts = {word: text for word, text in self._texts.items() if word in words}
@@ -99,7 +99,7 @@ class AttachmentChips:
         return written
 
     def recalled(self, written: str) -> str:
-        """What to put into the composer for a prompt of the past; of one of an earlier run only its length is known."""
+        """The composer text for a prompt from history; prompts of an earlier run have no chips, only a length."""
         kept = self._sent.get(written.strip())
         if kept is None:
             return self._fold(written) if _is_long(written) else written
@@ -109,7 +109,7 @@ class AttachmentChips:
         return CHIP.sub(lambda found: words.get(found.group(), found.group()), draft)
 
     def _again(self, word: str, content: T, among: dict[str, T]) -> str:
-        """The word of a chip that is there again: another one where the draft has another chip of that name."""
+        """A placeholder for a recalled chip, renumbered if the draft already has one of that name."""
         if among.get(word) is not content:
             word = self._free(word.strip("⟦⟧"))
             among[word] = content
@@ -122,7 +122,7 @@ class AttachmentChips:
         return word
 
     def clear(self) -> None:
-        """The draft is gone."""
+        """Forget the chips."""
         self._texts.clear()
         self._blocks.clear()
 
@@ -139,12 +139,12 @@ MAX_ROWS = 10
 
 
 def shown(text: str) -> str:
-    """Words as they can be edited: tabs are the user's own and stay; all else that a terminal obeys becomes visible."""
+    """Text that can be edited: tabs are kept, other control characters are made visible."""
     return "\t".join(printable(part) for part in text.split("\t"))
 
 
 class Composer(TextArea):
-    """Enter sends, ctrl+j breaks the line; arrows at the edges leaf through history; long pastes become chips."""
+    """Enter sends, ctrl+j breaks the line; arrows at the edges browse history; long pastes become chips."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+j,shift+enter,alt+enter", "new_line", "new line", show=False, priority=True),
@@ -153,7 +153,7 @@ class Composer(TextArea):
 
     @dataclass
     class Sent(Message):
-        """The user wants this sent."""
+        """The user sends the draft."""
 
         text: str
 
@@ -165,7 +165,7 @@ class Composer(TextArea):
 
     @dataclass
     class Pressed(Message):
-        """A key that the popup or the dock handles: its name, or ``help``, ``end``, ``take_back``, ``resume``."""
+        """A key for the popup or the input area: its name, or ``help``, ``end``, ``take_back``, ``resume``."""
 
         key: str
 
@@ -189,45 +189,41 @@ class Composer(TextArea):
         self.chips = AttachmentChips()
         self.popup_open = False
         self.queued = 0
-        """Queued prompts: in an empty composer ↑ takes the last one back, and enter sends a held queue."""
+        """Queued prompts: with an empty composer ↑ takes the last one back, and enter sends a paused queue."""
         self.on_draft: Callable[[], None] | None = None
-        """Called in the same step in which the draft changes. ``TextArea.Changed`` arrives only after the keys that are
-        already queued, so it would miss a draft that is emptied and written anew."""
+        """Called synchronously when the draft changes. ``TextArea.Changed`` arrives only after keys that are already
+        queued, so it would miss a draft that is emptied and rewritten."""
 
     def put(self, text: str) -> None:
-        """Replace the draft; the cursor goes to its end."""
+        """Replace the draft; the cursor moves to its end."""
         self.load_text(shown(text))
         self.move_cursor(self.document.end)
 
     def recall(self, prompt: str) -> None:
-        """Put a prompt of the past here; a long paste in it is a chip again."""
+        """Insert a prompt from history; long pastes become chips again."""
         self.put(self.chips.recalled(prompt))
 
     def take(self) -> str:
-        """Empty the composer and remember what stood in it."""
+        """Empty the composer; returns and remembers the draft."""
         text = self.text
         self.past.remember(self.chips.remember(text))
         self.load_text("")
         return text
 
     def load_text(self, text: str) -> None:
-        """Replace the draft."""
         super().load_text(text)
         self._note_draft()
 
     def edit(self, edit: Edit) -> EditResult:
-        """Change the draft."""
         result = super().edit(edit)
         self._note_draft()
         return result
 
     def undo(self) -> None:
-        """Undo the last change."""
         super().undo()
         self._note_draft()
 
     def redo(self) -> None:
-        """Redo what was undone."""
         super().redo()
         self._note_draft()
 
@@ -236,11 +232,11 @@ class Composer(TextArea):
             self.on_draft()
 
     def action_new_line(self) -> None:
-        """Break the line."""
+        """Insert a line break."""
         self.insert("\n")
 
     async def action_delete_or_leave(self) -> None:
-        """What ctrl+d means in a shell: delete the next character, or quit if there is no text."""
+        """Like ctrl+d in a shell: delete the next character, or quit if there is no text."""
         if self.text:
             self.action_delete_right()
         else:
@@ -271,7 +267,7 @@ class Composer(TextArea):
                 return False
 
     def _meant_for_others(self, key: str) -> str:
-        """What the popup or the dock does with the key; "" for a key of the composer itself."""
+        """What the popup or the input area does with the key; "" if the key is the composer's own."""
         if self.popup_open and key in ("up", "down", "tab", "enter", "escape"):
             return key
         if self.text.strip():
@@ -291,7 +287,7 @@ class Composer(TextArea):
         if text is None:
             return False
         if self.past.at_draft:
-            self.put(text)  # as it was left: its chips are still there
+            self.put(text)  # as it was left: its chips still exist
         else:
             self.recall(text)
         return True
@@ -306,13 +302,13 @@ class Composer(TextArea):
             self.post_message(self.Trimmed(len(event.text)))
 
     def fit_height(self) -> int:
-        """Make it as tall as its wrapped text; the rows."""
+        """Fit the height to the wrapped text; returns the rows."""
         rows = max(1, min(MAX_ROWS, self.wrapped_document.height))
         if self.styles.height is None or self.styles.height.value != rows:
             self.styles.height = rows
         return rows
 
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
-        """Grow with the text, and tell."""
+        """Fit the height and report the change."""
         self.fit_height()
         self.post_message(self.Typed(self.text))

@@ -1,4 +1,4 @@
-"""Whether what is sent next replaces an earlier turn, and how the screen says so."""
+"""Whether the next prompt replaces an earlier turn, and how the screen shows it."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ class ShowRule(Protocol):
     """Draws the line above the composer."""
 
     def __call__(self, parts: Sequence[str], *, editing: bool) -> None:
-        """Say these parts; in the warning colour while an earlier prompt is edited."""
+        """Show these parts; in the warning colour while an earlier prompt is edited."""
         ...
 
 
 class EditMode:
-    """Ends when the composer is emptied, by whatever means: an empty composer edits nothing."""
+    """Edit mode ends whenever the composer becomes empty."""
 
     def __init__(self, composer: Composer, transcript: Transcript, show_rule: ShowRule) -> None:
         self._composer = composer
@@ -28,11 +28,11 @@ class EditMode:
         self._show_rule = show_rule
         self._view: SessionView | None = None
         self.turn: str | None = None
-        """The turn whose prompt is in the composer: what is sent replaces it."""
+        """The turn that the next prompt replaces."""
         composer.on_draft = self._drafted
 
     def begin(self, turn_id: str | None) -> None:
-        """What is sent next replaces this turn."""
+        """Let the next prompt replace this turn."""
         self.turn = turn_id
         self._refresh()
 
@@ -42,7 +42,7 @@ class EditMode:
         self._refresh()
 
     def show(self, view: SessionView) -> None:
-        """The session changed, or another one is open."""
+        """Update after the session changed or another one was opened."""
         self._view = view
         self._composer.queued = len(view.queue)
         if all(turn.id != self.turn for turn in view.turns):
@@ -64,14 +64,14 @@ class EditMode:
 
 
 def edit_words(place: int, turns: int) -> tuple[str, ...]:
-    """What sending an edited prompt will do; ``place`` counts from 0."""
+    """The effect of sending an edited prompt; ``place`` counts from 0."""
     later = turns - place - 1
     moves = f"{count(later, 'later turn')} {'moves' if later == 1 else 'move'}" if later else "its answer moves"
     return f"editing turn {place + 1} of {turns}", f"{moves} to a branch", "esc cancels"
 
 
 def queue_words(view: SessionView, *, drafting: bool) -> tuple[str, ...]:
-    """How many prompts are queued, and the keys that send them or take them back."""
+    """The number of queued prompts, and the keys that send them or take them back."""
     if not view.queue:
         return ()
     queued = f"{len(view.queue):,} queued"

@@ -1,4 +1,4 @@
-"""Sending, editing an earlier prompt, taking queued prompts back, writing in $EDITOR."""
+"""Sends prompts, edits earlier ones, takes queued ones back, and opens $EDITOR."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Editing:
-    """Prompts on their way into the composer and out of it."""
+    """Moves prompts into and out of the composer."""
 
     def __init__(self, app: PonderApp) -> None:
         self._app = app
@@ -54,7 +54,7 @@ class Editing:
             self._put_back(blocks)
 
     async def take_all_back(self) -> None:
-        """Put all queued prompts into the composer, below the draft and each other."""
+        """Put all queued prompts into the composer, below the draft."""
         composer = self._app.chat.composer
         queued: tuple[Block, ...] = ()
         while blocks := await self._app.services.chat.take_back():
@@ -73,7 +73,7 @@ class Editing:
     async def submit(self, blocks: tuple[Block, ...], replaced: str | None) -> None:
         """Send in place of a turn, or at the end.
 
-        Only the unchanged prompt of a failed turn that nothing followed takes its place, as ``/retry`` would.
+        Only the unchanged prompt of a failed last turn replaces that turn, as ``/retry`` would.
         """
         view = self._app.chat.view()
         turns = [turn.id for turn in view.turns] if view is not None else []
@@ -86,7 +86,7 @@ class Editing:
             await self._app.services.chat.submit(blocks)
 
     async def in_editor(self) -> None:
-        """Suspend the screen, run the editor on the draft, come back."""
+        """Suspend the screen, run the editor on the draft, and resume."""
         command = os.environ.get("VISUAL") or os.environ.get("EDITOR")
         if not command:
             raise UsageError("No editor is set.", advice="Set EDITOR, for example to `vim`, and try again.")
@@ -106,7 +106,7 @@ class Editing:
 
 
 class FindSteps:
-    """What was looked for last, and how far one has stepped."""
+    """The last search and its current match."""
 
     def __init__(self, app: PonderApp) -> None:
         self._app = app
@@ -114,11 +114,11 @@ class FindSteps:
         self._at = 0
 
     def keep(self, wanted: SearchTerms, at: int) -> None:
-        """The find bar closes here."""
+        """Remember the search when the find bar closes."""
         self.wanted, self._at = wanted, at
 
     def step(self, step: int) -> None:
-        """To the next or the previous; looked for anew, because the conversation may have gone on."""
+        """Go to the next or previous match; searches again, because the conversation may have grown."""
         from tui.ui.transcript.search_hits import hits_in, reveal
 
         chat = self._app.chat

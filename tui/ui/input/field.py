@@ -1,4 +1,4 @@
-"""A line to type into: pastes are made printable, arrows and other keys can be left to the list beside it."""
+"""A one-line input: pastes are made printable; arrows and other keys can be passed to the list beside it."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ LONGEST = 2_000
 
 
 class Field(Input):
-    """One line. ``handed_on`` keys are told as ``Pressed`` instead of typed."""
+    """One line. ``handed_on`` keys are sent as ``Pressed`` instead of typed."""
 
     @dataclass
     class Pressed(Message):
-        """A key that belongs to the thing beside the field."""
+        """A key for the widget beside the field."""
 
         field: Field
         key: str
@@ -44,11 +44,11 @@ class Field(Input):
         self._handed_on = handed_on
 
     def hand_on(self, keys: frozenset[str]) -> None:
-        """Tell these keys instead of typing them."""
+        """Send these keys as ``Pressed`` instead of typing them."""
         self._handed_on = keys
 
     def validate_value(self, value: str) -> str:
-        """Whoever puts words here, they are drawn and never obeyed."""
+        """Make control characters visible, whatever the text's source: they are drawn and never executed."""
         return printable(value, keep_newlines=False)
 
     async def _on_key(self, event: events.Key) -> None:

@@ -1,4 +1,4 @@
-"""The dock: composer, completion popup and status line; words go from here to commands or to the model."""
+"""The input area: composer, completion popup and status line; passes input to commands or to the model."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MENTION = re.compile(r"(?:^|\s)@([^\s@⟦⟧]{0,200})$")
 
 
 def mention_at(text: str, column: int, row: int) -> str | None:
-    """The path being typed behind an ``@`` at the cursor; None where there is none."""
+    """The path being typed after an ``@`` at the cursor, or None."""
     lines = text.split("\n")
     if row >= len(lines):
         return None
@@ -44,12 +44,12 @@ def mention_at(text: str, column: int, row: int) -> str | None:
 
 
 def mention_rows(start: str, paths: Callable[[str], Sequence[str]]) -> list[Completion]:
-    """Rows for the popup."""
+    """Popup rows for a path."""
     return [Completion(path, path, "") for path in paths(start)]
 
 
 def with_mention(text: str, column: int, row: int, path: str) -> tuple[str, str]:
-    """The draft without the ``@word`` at the cursor, and the word that was there."""
+    """The draft without the ``@word`` at the cursor, and that word."""
     lines = text.split("\n")
     found = MENTION.search(lines[row][:column])
     if found is None:
@@ -60,15 +60,15 @@ def with_mention(text: str, column: int, row: int, path: str) -> tuple[str, str]
 
 
 AROUND = 3
-"""Rows of the screen's foot beside those of the composer: rule, status, keys."""
+"""Rows below the transcript apart from the composer's: rule, status, keys."""
 
 
 class InputArea(Vertical):
-    """Where the user writes."""
+    """The composer with everything around it."""
 
     @dataclass
     class Weighed(Message):
-        """The meter with the draft in it."""
+        """The meter with the draft included."""
 
         reading: MeterReading
 
@@ -82,11 +82,10 @@ class InputArea(Vertical):
         self._draft = draft
         self._rule: Sequence[str] = ()
         self._popup: Popup | None = None
-        """Made when there is first something to offer."""
+        """Created when there is first a completion."""
         self._status = status
 
     def compose(self) -> ComposeResult:
-        """The line to write on, the status below it."""
         with Horizontal(id="line"):
             yield Static(">" if self.screen.has_class("-plain") else "❯", id="mark", markup=False)
             yield self._composer
@@ -103,7 +102,7 @@ class InputArea(Vertical):
             composer.take()
             self._draft.keep()  # a command that ends the program is not the draft of the next start
             if not await self._shell.run_line(text.strip()) and not composer.text:
-                composer.put(text)  # to be mended
+                composer.put(text)  # for the user to correct
             return
         blocks = composer.chips.blocks(text)
         if not blocks:
@@ -138,23 +137,23 @@ class InputArea(Vertical):
         self._weigh()
 
     def on_unmount(self) -> None:
-        """The program ends."""
+        """Store the draft when the program ends."""
         self._draft.leave()
 
     def show_rule(self, parts: Sequence[str], *, editing: bool) -> None:
-        """Say something on the line above the composer; in the warning colour while an earlier prompt is edited."""
+        """Show parts on the line above the composer; in the warning colour while an earlier prompt is edited."""
         self._rule = parts
         self.set_class(bool(parts), "-said")
         self.set_class(editing, "-editing")
         self._draw_rule()
 
     def on_resize(self) -> None:
-        """Say what fits, and give the draft the rows that it has at the new width."""
+        """Redraw the rule and refit the composer for the new width."""
         self._draw_rule()
         self.call_after_refresh(self._composer.fit_height)
 
     def _draw_rule(self) -> None:
-        """The first part says what is the case, the last how to leave it; those between give way where it is narrow."""
+        """The first part gives the state, the last how to leave it; on narrow screens those between are dropped."""
         parts = list(self._rule)
         while len(parts) > 2 and len(" · ".join(parts)) > self.size.width - 4:
             parts.pop(-2)
@@ -179,7 +178,7 @@ class InputArea(Vertical):
 
     @work(exclusive=True, group="offer")
     async def _offer_from_thread(self, text: str, find: Callable[[], Sequence[Completion]]) -> None:
-        """Offer what is found in folders, unless the draft is another one by then."""
+        """Offer completions found on disk, unless the draft has changed meanwhile."""
         rows = await asyncio.to_thread(find)
         if self._composer.text == text:
             self._offer(rows)

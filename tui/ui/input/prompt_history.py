@@ -1,15 +1,15 @@
-"""Prompt history under the arrow keys: the draft is kept while the past is leafed through."""
+"""Prompt history under the arrow keys; keeps the draft while the user browses."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 NOT_WORTH_IT = ("", "/", "@")
-"""Drafts that were only begun."""
+"""Drafts too short to keep."""
 
 
 class PromptHistory:
-    """Old prompts, newest last, and the draft below them."""
+    """Earlier prompts, newest last, and the draft after them."""
 
     def __init__(self, prompts: Sequence[str] = ()) -> None:
         self._prompts = list(prompts)
@@ -18,16 +18,15 @@ class PromptHistory:
 
     @property
     def prompts(self) -> Sequence[str]:
-        """All of them."""
         return self._prompts
 
     @property
     def at_draft(self) -> bool:
-        """Whether what is shown is the draft itself."""
+        """Whether the draft itself is shown."""
         return self._at is None
 
     def remember(self, prompt: str) -> None:
-        """A prompt was sent (or a draft cleared): it is the newest now."""
+        """Add a sent prompt or a cleared draft as the newest."""
         if prompt.strip() not in NOT_WORTH_IT and (not self._prompts or self._prompts[-1] != prompt):
             self._prompts.append(prompt)
         self._at = None
@@ -43,7 +42,7 @@ class PromptHistory:
         return self._prompts[self._at]
 
     def later(self) -> str | None:
-        """The prompt after it, at the end the draft; None when the draft is already shown."""
+        """The next prompt, after the newest the draft; None if the draft is already shown."""
         if self._at is None:
             return None
         self._at += 1

@@ -1,4 +1,4 @@
-"""A draft belongs to the session it was written in, and comes back only there."""
+"""Keeps each draft with the session in which it was written."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def is_begun(view: SessionView | None) -> bool:
 
 
 class SessionDraft:
-    """Keeps what is in the composer for the session on the screen."""
+    """Stores the composer's content for the session on the screen."""
 
     def __init__(
         self, composer: Composer, service: DraftService, shell: Shell, drawn: Callable[[], SessionView | None]
@@ -28,19 +28,19 @@ class SessionDraft:
         self._service = service
         self._shell = shell
         self._drawn = drawn
-        """The session as it was drawn last."""
+        """The session drawn last."""
         self._session = ""
 
     def keep(self) -> None:
-        """The draft changed."""
+        """Store the changed draft."""
         if self._session:
             self._service.keep_draft(self._session, self._composer.chips.written_out(self._composer.text))
 
     def enter(self, view: SessionView) -> None:
-        """Bring back the draft of the session that is opened.
+        """Restore the draft of the session being opened.
 
-        A draft written before a first prompt has no session to come back in: it goes along to another new session, and
-        into the prompt history when a stored one is opened.
+        A draft written before a first prompt has no session to be restored in: it moves to another new session,
+        and into the prompt history when a stored session is opened.
         """
         if view.session == self._session:
             return
@@ -55,7 +55,7 @@ class SessionDraft:
             self._shell.say("Your draft in this session is back.")
 
     def leave(self) -> None:
-        """The session is left, or the program ends."""
+        """Store the draft when the session is left or the program ends."""
         self.keep()
         if self._session and not is_begun(self._drawn()):
             self._service.keep_draft(self._session, "")
