@@ -205,15 +205,15 @@ async def soak(home: Path, url: str, chosen: argparse.Namespace) -> dict[str, ob
     """Build the program as ``ponder`` does, and let it talk."""
     around = {"PONDER_HOME": str(home), "ANTHROPIC_API_KEY": "sk-test-0123456789abcdef0123456789"}
     program = build_program(around, LaunchOptions(model=MODEL, folder=home))
-    program.toolbox = Weather()
-    findings = ProviderAvailability(program)
-    findings.look_for_keys(stored=False)
+    program.session_toolbox = Weather()
+    availability = ProviderAvailability(program)
+    availability.look_for_keys(stored=False)
     program.planner.catalog = program.catalog.with_base_url("anthropic", url)
     storage = SqliteSessions(program.paths.database, time.time, program.keys.redactor.clean_content)
     program.engine.start()
     current = OpenSession(program, storage, interactive=True)
-    current.start(first_spec(program, findings.ready()))
-    talking = Soak(AppServices(current, findings, storage), current, home)
+    current.start(first_spec(program, availability.ready()))
+    talking = Soak(AppServices(current, availability, storage), current, home)
     began = time.monotonic()
     turns = await talking.talk(chosen.turns, chosen.per_session, chosen.seconds)
     spent = time.monotonic() - began

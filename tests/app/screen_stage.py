@@ -50,9 +50,9 @@ class Screen:
 
 
 @asynccontextmanager
-async def screen(home: Path, *, size: Sizes = (120, 40), **wishes: object) -> AsyncIterator[Screen]:
+async def screen(home: Path, *, size: Sizes = (120, 40), **options: object) -> AsyncIterator[Screen]:
     """``ponder`` as it starts, with its sidebar furnished."""
-    async with house(home, **wishes) as h:
+    async with house(home, **options) as h:
         layers = h.services.settings.layers()
         theming = CurrentTheme(h.program.paths.themes, str(layers.value("ui.theme")), {"COLORTERM": "truecolor"})
         app = PonderApp(h.services, registry(), default_keymap(registry()), theming)

@@ -33,7 +33,7 @@ class House:
 
     program: Program
     current: OpenSession
-    findings: ProviderAvailability
+    availability: ProviderAvailability
     services: AppServices
 
     def view(self) -> SessionView:
@@ -77,25 +77,25 @@ async def house(
     tools: bool = False,
     stored_in: Literal["memory", "file"] = "memory",
     reopen: str = "",
-    **wishes: object,
+    **options: object,
 ) -> AsyncIterator[House]:
     """The program as ``ponder`` starts it, with a session open."""
     around = {"PONDER_HOME": str(home), **(environment or {})}
-    program = build_program(around, LaunchOptions(**{"model": model, "folder": home, "demo_speed": 0.0, **wishes}))
+    program = build_program(around, LaunchOptions(**{"model": model, "folder": home, "demo_speed": 0.0, **options}))
     if not tools:
-        program.toolbox = NoTools()
-    findings = ProviderAvailability(program)
-    findings.look_for_keys(stored=False)
+        program.session_toolbox = NoTools()
+    availability = ProviderAvailability(program)
+    availability.look_for_keys(stored=False)
     storage: Storage = open_storage(program) if stored_in == "file" else InMemorySessions()
     program.engine.start()
     try:
         current = OpenSession(program, storage, interactive=True)
         left = Stored(id="left", title="", spec=None, turns=tuple(stored)) if stored else None
         left = await storage.load(reopen) if reopen else left
-        spec = first_spec(program, findings.ready())
+        spec = first_spec(program, availability.ready())
         current.chosen_by_default = spec == DEMO and not named_model(program)
         current.start(spec, left)
-        yield House(program, current, findings, AppServices(current, findings, storage))
+        yield House(program, current, availability, AppServices(current, availability, storage))
         await current.close()
     finally:
         await storage.aclose()

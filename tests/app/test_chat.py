@@ -149,8 +149,8 @@ async def test_thinking_is_kept_with_its_cost_in_tokens(tmp_path: Path) -> None:
 
 
 async def test_an_active_dynamic_budget_is_told_once_and_shown_in_the_plan(tmp_path: Path) -> None:
-    wishes = ("reasoning.dynamicBudget=true", "reasoning.dynamicBudgetAbove=20")
-    async with house(tmp_path, model="demo/fast/high", assignments=wishes) as h:
+    assignments = ("reasoning.dynamicBudget=true", "reasoning.dynamicBudgetAbove=20")
+    async with house(tmp_path, model="demo/fast/high", assignments=assignments) as h:
         assert not any("dynamic" in warning for warning in h.view().plan.warnings)
         first = await h.say("Why is the sky blue? " * 10)
         second = await h.say("And the sea?")

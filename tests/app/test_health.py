@@ -47,7 +47,7 @@ async def test_a_damaged_one_says_so_and_is_left_as_it_is(tmp_path: Path, damage
 async def test_only_providers_with_a_key_are_knocked_at_and_nothing_is_said_to_them(tmp_path: Path) -> None:
     async with FaultServer([]) as server, house(tmp_path, environment={"DEEPSEEK_API_KEY": "sk-0123456789abcdef"}) as h:
         h.program.planner.catalog = h.program.catalog.with_base_url("deepseek", server.url)
-        said = await reachability(h.findings.with_keys(), {"HTTPS_PROXY": "http://127.0.0.1:9"})
+        said = await reachability(h.availability.with_keys(), {"HTTPS_PROXY": "http://127.0.0.1:9"})
         assert said == {"deepseek": "can be reached"}
         assert server.seen == []
         closed = h.program.catalog.with_base_url("deepseek", "http://127.0.0.1:9").provider("deepseek")

@@ -89,16 +89,16 @@ def scripts() -> list[list[dict]]:
 
 
 @asynccontextmanager
-async def talking(maker: Maker, tmp_path: Path, **wishes: object):
+async def talking(maker: Maker, tmp_path: Path, **options: object):
     def complaint(body: dict) -> str | None:
         found = maker.problems(body)
         return "; ".join(found) or None
 
     async with FaultServer(scripts(), wire=maker.wire, validate=complaint, own_ids=True) as server:
         keys = dict.fromkeys(KEYS, "sk-test-0123456789abcdef0123456789")
-        async with house(tmp_path, model=None, environment=keys, **wishes) as h:
+        async with house(tmp_path, model=None, environment=keys, **options) as h:
             h.program.planner.catalog = h.program.catalog.with_base_url(maker.provider, server.url)
-            h.program.toolbox = OneTool()
+            h.program.session_toolbox = OneTool()
             await h.services.models.set_model(maker.model)
             await h.services.chat.new_session()
             yield h, server

@@ -13,8 +13,8 @@ from tui.settings.layers import Layer
 from tui.settings.remembered import RememberedSettings
 
 
-async def in_force(home: Path, key: str, **wishes: object) -> tuple[object, str]:
-    async with house(home, **wishes) as h:
+async def in_force(home: Path, key: str, **options: object) -> tuple[object, str]:
+    async with house(home, **options) as h:
         said = h.services.settings.layers().provenance(key)
         return said.value, said.source
 

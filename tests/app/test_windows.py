@@ -65,7 +65,7 @@ async def test_a_window_that_a_server_tells_is_known_in_the_running_session(name
         config(tmp_path, f'[providers."{provider}"]\nbase_url = "{base}"\n')
         async with house(tmp_path, model=f"{provider}/m") as h:
             before = await h.meter()
-            await h.services.look_deeper()
+            await h.services.discover()
             after = await h.meter()
             shown = h.view().meter
             info = h.services.models.model_info()
@@ -80,7 +80,7 @@ async def test_the_window_of_an_own_server_on_this_machine_is_known(tmp_path: Pa
     with serving(kind) as (url, _):
         config(tmp_path, f'[providers.mine]\nwire = "openai-chat"\nauth = "none"\nbase_url = "{url}/v1"\n')
         async with house(tmp_path, model="mine/m") as h:
-            await h.services.look_deeper()
+            await h.services.discover()
             assert (await h.meter()).limit == 16_384
 
 
@@ -90,7 +90,7 @@ async def test_what_the_user_says_of_a_model_goes_before_what_the_server_tells(t
         row = '[models."vllm/m"]\ncontext_window = 12000\n'
         config(tmp_path, f'[providers.vllm]\nbase_url = "{url}/v1"\n{row}')
         async with house(tmp_path, model="vllm/m") as h:
-            await h.services.look_deeper()
+            await h.services.discover()
             assert (await h.meter()).limit == 12_000
 
 

@@ -88,7 +88,7 @@ def test_the_users_word_goes_before_a_list_and_a_list_before_what_is_packaged(
         _configure(home, url, more)
         _listed(capsys, "--refresh", "mine")
     program = build_program({"PONDER_HOME": str(home)}, LaunchOptions())
-    ProviderAvailability(program).lay_cached_lists()
+    ProviderAvailability(program).merge_cached_lists()
     assert [facts.context_window for facts in program.catalog.models("mine")] == [9, 4096]
 
 

@@ -61,7 +61,7 @@ def heard(home: Path, model: str, prompts: tuple[str, ...]) -> list[AppEvent]:
     environment = {"PONDER_HOME": str(home), "MY_KEY": OWN_KEY, "VLLM_TEST_KEY": "vllm-key-123456"}
     program = build_program(environment, LaunchOptions(model=model))
     assert program.problems == []
-    program.toolbox = Folder()
+    program.session_toolbox = Folder()
     program.engine.start()
     current = OpenSession(program, InMemorySessions(), interactive=True)
     current.start(first_spec(program, []))

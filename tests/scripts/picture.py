@@ -36,8 +36,8 @@ async def picture(theme: str) -> str:
         storage = open_storage(program)
         current = OpenSession(program, storage, interactive=True)
         current.start(ModelSpec(provider="demo", model="demo", asked=ThinkingLevel.HIGH))
-        findings = ProviderAvailability(program)
-        services = AppServices(current, findings, storage)
+        availability = ProviderAvailability(program)
+        services = AppServices(current, availability, storage)
         app = PonderApp(
             services, registry(), default_keymap(registry()), CurrentTheme(None, theme, program.environment)
         )

@@ -58,19 +58,19 @@ class Home:
 
 
 @asynccontextmanager
-async def at_home(folder: Path, session: str | None = None, **wishes: object) -> AsyncIterator[Home]:
+async def at_home(folder: Path, session: str | None = None, **options: object) -> AsyncIterator[Home]:
     """The program as ``ponder`` starts it, or as ``ponder -r SESSION`` does."""
-    wishes = {"model": FAST, **wishes}
-    program = build_program({"PONDER_HOME": str(folder)}, LaunchOptions(folder=folder, demo_speed=0.0, **wishes))
-    program.toolbox = NoTools()
-    findings = ProviderAvailability(program)
+    options = {"model": FAST, **options}
+    program = build_program({"PONDER_HOME": str(folder)}, LaunchOptions(folder=folder, demo_speed=0.0, **options))
+    program.session_toolbox = NoTools()
+    availability = ProviderAvailability(program)
     storage = SqliteSessions(program.paths.database, time.time, str)
     program.engine.start()
     try:
         current = OpenSession(program, storage, interactive=True)
         stored = await storage.load(session) if session is not None else None
-        current.start(first_spec(program, findings.ready()), stored)
-        yield Home(AppServices(current, findings, storage))
+        current.start(first_spec(program, availability.ready()), stored)
+        yield Home(AppServices(current, availability, storage))
         await current.close()
     finally:
         await storage.aclose()

@@ -203,7 +203,7 @@ class FakeKeys:
             ProviderInfo(provider="openai", title="OpenAI", ready=False, detail=NO_KEY),
         )
 
-    def findings(self) -> Sequence[ProviderInfo]:
+    def availability(self) -> Sequence[ProviderInfo]:
         return self.rows
 
     async def check_key(self, provider: str, key: str) -> KeyCheck:
@@ -357,7 +357,7 @@ class FakeServices:
         self.drafts = FakeDrafts()
         self.library = FakeLibrary(self.now)
 
-    async def look_deeper(self) -> None:
+    async def discover(self) -> None:
         """Nothing more is found."""
 
     def status(self) -> str:

@@ -169,9 +169,9 @@ def _level_row(asked: Asked, made: ThinkingPlan) -> LevelInfo:
 class ModelService:
     """Selects and lists models and thinking levels."""
 
-    def __init__(self, current: OpenSession, findings: ProviderAvailability) -> None:
+    def __init__(self, current: OpenSession, availability: ProviderAvailability) -> None:
         self._current = current
-        self._findings = findings
+        self._availability = availability
 
     async def set_model(self, name: str) -> str:
         """By name as typed."""
@@ -186,9 +186,9 @@ class ModelService:
         spec = parse_spec(name, self._current.program.catalog)
         said = await self._current.use(spec)
         provider = self._current.program.catalog.provider(spec.provider)
-        if self._findings.reason(provider).startswith("no key"):  # it may not have been looked for yet
-            await asyncio.to_thread(self._findings.look_for_key, provider)
-        lacks = self._findings.reason(provider)
+        if self._availability.reason(provider).startswith("no key"):  # it may not have been looked for yet
+            await asyncio.to_thread(self._availability.look_for_key, provider)
+        lacks = self._availability.reason(provider)
         return f"{said} — {lacks}" if lacks else said
 
     async def set_level(self, asked: Asked) -> str:
@@ -228,7 +228,7 @@ class ModelService:
         state = self._current.program.user_state
         favourites = [*self._current.layers.settings().favourites, *state.favourites]
         return model_rows(
-            self._current.program.catalog, self._findings.reason, state.recent, favourites, self._current.spec
+            self._current.program.catalog, self._availability.reason, state.recent, favourites, self._current.spec
         )
 
     def levels(self) -> Sequence[LevelInfo]:
@@ -267,7 +267,7 @@ class ModelService:
 
     async def refresh_models(self) -> int:
         """Ask the provider for its list."""
-        found = await self._findings.refresh(self._current.program.catalog.provider(self._current.spec.provider))
+        found = await self._availability.refresh(self._current.program.catalog.provider(self._current.spec.provider))
         await self._current.apply(self._current.layers, {})
         return found
 

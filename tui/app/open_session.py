@@ -265,31 +265,31 @@ def _kept(name: str) -> bool:
 
 def commanded(program: Program, stored: Stored) -> Stored:
     """What the command line says of model, level and profile goes before what the session was left with."""
-    wishes = program.wishes
+    options = program.options
     spec = stored.spec
-    if wishes.model:
-        named = parse_spec(wishes.model, program.catalog)
+    if options.model:
+        named = parse_spec(options.model, program.catalog)
         spec = named if named.asked is not None or spec is None else replace(named, asked=spec.asked)
-        if wishes.asked is not None:
-            spec = replace(spec, asked=require_asked(wishes.asked))
+        if options.asked is not None:
+            spec = replace(spec, asked=require_asked(options.asked))
     elif program.profile_model:
         spec = None
-    elif wishes.asked is not None and spec is not None:
-        spec = replace(spec, asked=require_asked(wishes.asked))
-    profile = program.layers.values.get(Layer.PROFILE, {}) if wishes.profile is not None else {}
+    elif options.asked is not None and spec is not None:
+        spec = replace(spec, asked=require_asked(options.asked))
+    profile = program.layers.values.get(Layer.PROFILE, {}) if options.profile is not None else {}
     settings = {name: value for name, value in stored.settings.items() if name not in profile}
     return replace(stored, spec=spec, settings=settings)
 
 
 def first_spec(program: Program, ready: list[ModelSpec]) -> ModelSpec:
     """The model to begin with: asked for, configured, used last, found; else the demo. At the level asked for."""
-    spec, asked = _first_model(program, ready), program.wishes.asked
+    spec, asked = _first_model(program, ready), program.options.asked
     return spec if asked is None else replace(spec, asked=require_asked(asked))
 
 
 def named_model(program: Program) -> str:
     """The model the user asked for, on the command line, in a profile or in config.toml; "" where nowhere."""
-    return program.wishes.model or program.profile_model or program.layers.settings().model or ""
+    return program.options.model or program.profile_model or program.layers.settings().model or ""
 
 
 def _first_model(program: Program, ready: list[ModelSpec]) -> ModelSpec:

@@ -50,7 +50,7 @@ class Program:
 
     paths: Paths
     environment: Mapping[str, str]
-    wishes: LaunchOptions
+    options: LaunchOptions
     config: ConfigFile
     in_force: SettingsInForce
     remembered: RememberedSettings | None
@@ -62,12 +62,12 @@ class Program:
     backend: RecordingBackend
     engine: EngineThread
     user_state: UserState
-    workbench: LazyToolbox | Toolbox
-    toolbox: ToolboxPort
-    """The workbench, or what a conversation file brings instead."""
+    toolbox: LazyToolbox | Toolbox
+    session_toolbox: ToolboxPort
+    """``toolbox``, or the tools of a conversation file."""
     problems: list[PonderError]
     theme_names: Callable[[], Iterable[str]]
-    habits: RefusedParameters | None = None
+    refused_parameters: RefusedParameters | None = None
 
     @property
     def catalog(self) -> Catalog:
@@ -87,7 +87,7 @@ class Program:
         with contextlib.suppress(TimeoutError, RuntimeError):
             self.engine.call(self.backend.aclose()).result(CLOSE_WITHIN_S)
         with contextlib.suppress(TimeoutError, RuntimeError):
-            self.engine.call(self.workbench.close()).result(CLOSE_WITHIN_S)
+            self.engine.call(self.toolbox.close()).result(CLOSE_WITHIN_S)
         self.engine.stop()
         self.calibration.keep()
 
@@ -99,19 +99,19 @@ class Program:
             planner=self.planner,
             compressor=HistoryCompressor(self.planner),
             clock=SystemClock(),
-            toolbox=self.toolbox,
+            toolbox=self.session_toolbox,
             new_id=new_id,
             draw=_draw,
             interactive=interactive,
             conceal=self.keys.redactor.clean_content,
-            habits=self._habits_of_servers(),
+            habits=self._read_refused_parameters(),
         )
 
-    def _habits_of_servers(self) -> RefusedParameters:
+    def _read_refused_parameters(self) -> RefusedParameters:
         """One for all sessions: the file is read with the first, before the screen's event loop runs."""
-        if self.habits is None:
-            self.habits = RefusedParameters(self._refused_before, self._keep_refused)
-        return self.habits
+        if self.refused_parameters is None:
+            self.refused_parameters = RefusedParameters(self._refused_before, self._keep_refused)
+        return self.refused_parameters
 
     def _refused_before(self) -> Mapping[Endpoint, Refused]:
         if not may_exist(self.paths.cache / REFUSED_FILE):
@@ -120,10 +120,10 @@ class Program:
 
         return RefusedParametersFile(self.paths.cache).read()
 
-    def _keep_refused(self, place: Endpoint, refused: Refused) -> None:
+    def _keep_refused(self, endpoint: Endpoint, refused: Refused) -> None:
         from tui.app.refused_parameters_file import RefusedParametersFile
 
-        RefusedParametersFile(self.paths.cache).keep(place, refused)
+        RefusedParametersFile(self.paths.cache).keep(endpoint, refused)
 
 
 def _draw() -> float:

@@ -72,9 +72,9 @@ class ProviderAvailability:
             self._servers[server.provider] = server.models
             self._program.planner.catalog = with_local_rows(self._program.catalog, server.provider, server.rows)
 
-    async def look_deeper(self) -> None:
+    async def discover(self) -> None:
         """What takes time: keyring, file and local servers; called beside the screen."""
-        await asyncio.to_thread(self.lay_cached_lists)
+        await asyncio.to_thread(self.merge_cached_lists)
         await asyncio.gather(asyncio.to_thread(self.look_for_keys, stored=True), self.look_for_servers())
 
     def reason(self, provider: ProviderFacts) -> str:
@@ -149,7 +149,7 @@ class ProviderAvailability:
                 found.setdefault(self.reason(provider).partition(":")[0], []).append(provider.title)
         return found
 
-    def lay_cached_lists(self, *providers: str) -> None:
+    def merge_cached_lists(self, *providers: str) -> None:
         """Lists from the last refresh, all or some. Reads files: called beside the screen, never before it."""
         from tui.providers.models.list_cache import ListCache
         from tui.providers.models.merge_model_lists import merge_cached_lists

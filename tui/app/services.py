@@ -38,10 +38,10 @@ async def begin_with_found(current: OpenSession, ready: Sequence[ModelSpec]) -> 
 class KeyService:
     """Checks and saves API keys."""
 
-    def __init__(self, current: OpenSession, findings: ProviderAvailability) -> None:
+    def __init__(self, current: OpenSession, availability: ProviderAvailability) -> None:
         self._current = current
-        self._findings = findings
-        self.findings = findings.rows
+        self._availability = availability
+        self.availability = availability.rows
 
     async def check_key(self, provider: str, key: str) -> KeyCheck:
         """Look at its shape, and ask the provider for its models with it."""
@@ -60,8 +60,8 @@ class KeyService:
         else:
             keys.lend(facts, key)
             said = f"The key for {facts.title} is used until the program ends."
-        await asyncio.to_thread(self._findings.look_for_keys, stored=True)
-        ready = [spec for spec in self._findings.ready() if spec.provider == provider]
+        await asyncio.to_thread(self._availability.look_for_keys, stored=True)
+        ready = [spec for spec in self._availability.ready() if spec.provider == provider]
         if await begin_with_found(self._current, ready):
             said += f" {facts.title} answers from now on."
         return said
@@ -94,7 +94,7 @@ class ToolService:
     def tools(self) -> Sequence[ToolInfo]:
         """All tools, each with the tokens that the meter counts for it."""
         facts, scale = self._facts(), self._meter().scale
-        return self._current.program.workbench.rows(lambda schema: round(tool_tokens(schema, facts.tokenizer) * scale))
+        return self._current.program.toolbox.rows(lambda schema: round(tool_tokens(schema, facts.tokenizer) * scale))
 
     def tools_sent(self) -> ToolTokens:
         """What the definitions add to the next request, as the meter counts."""
@@ -109,7 +109,7 @@ class ToolService:
 
     async def notes(self) -> Sequence[str]:
         """The sandbox of commands, and what is wrong with the rules."""
-        problems = self._current.program.workbench.problems
+        problems = self._current.program.toolbox.problems
         return [f"Sandbox for commands: {await _sandbox()}", *(problem.message for problem in problems)]
 
     def _meter(self) -> MeterReading:
@@ -123,12 +123,12 @@ class ToolService:
 
     async def enable_tool(self, name: str, *, enabled: bool) -> None:
         """Offer it to models, or not."""
-        self._current.program.workbench.enable(name, enabled=enabled)
+        self._current.program.toolbox.enable(name, enabled=enabled)
         await self._current.call(self._current.session.outlook.tell_again())
 
     def servers(self) -> Sequence[ServerInfo]:
         """MCP servers."""
-        return self._current.program.workbench.servers()
+        return self._current.program.toolbox.servers()
 
 
 class DraftService:
@@ -136,7 +136,7 @@ class DraftService:
 
     def __init__(self, current: OpenSession) -> None:
         self._state = current.program.user_state
-        self._folder = current.program.wishes.folder
+        self._folder = current.program.options.folder
 
     def prompt_history(self) -> Sequence[str]:
         """What the user typed before, newest last."""
@@ -166,21 +166,21 @@ class DraftService:
 class AppServices:
     """All services of one program."""
 
-    def __init__(self, current: OpenSession, findings: ProviderAvailability, library: Storage) -> None:
+    def __init__(self, current: OpenSession, availability: ProviderAvailability, library: Storage) -> None:
         self._current = current
-        self._findings = findings
+        self._availability = availability
         self.chat = ChatService(current)
-        self.models = ModelService(current, findings)
+        self.models = ModelService(current, availability)
         self.settings = SettingsService(current)
-        self.keys = KeyService(current, findings)
+        self.keys = KeyService(current, availability)
         self.tools = ToolService(current)
         self.drafts = DraftService(current)
         self.library = library
 
-    async def look_deeper(self) -> None:
+    async def discover(self) -> None:
         """Keyring and servers on this machine; a model that is found takes the demo's place until it was used."""
-        await self._findings.look_deeper()
-        await begin_with_found(self._current, self._findings.ready())
+        await self._availability.discover()
+        await begin_with_found(self._current, self._availability.ready())
         await self._current.apply(self._current.layers, {})
 
     def status(self) -> str:
@@ -213,12 +213,12 @@ class AppServices:
 
         from tui.app.refused_parameters_file import RefusedParametersFile
 
-        await self._findings.look_deeper()
+        await self._availability.discover()
         program = self._current.program
         from tui.store.health import database_health  # imports SQLite
 
         health = await asyncio.to_thread(database_health, program.paths.database)
-        reached = await reachability(self._findings.with_keys(), program.environment)
+        reached = await reachability(self._availability.with_keys(), program.environment)
         terminal = f"{program.environment.get('TERM', 'none')} {program.environment.get('COLORTERM', '')}".strip()
         rows = [
             f"- ponder {__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}",
@@ -231,9 +231,9 @@ class AppServices:
             f"- refused parameters: {RefusedParametersFile(program.paths.cache).told()}",
             *(
                 f"- {row.title}: {', '.join(filter(None, (row.detail, reached.get(row.provider))))}"
-                for row in self._findings.rows()
+                for row in self._availability.rows()
             ),
-            *(f"- {why or 'needs no key'}: {', '.join(titles)}" for why, titles in self._findings.others().items()),
+            *(f"- {why or 'needs no key'}: {', '.join(titles)}" for why, titles in self._availability.others().items()),
             *(f"- problem: {sentence} {advice}" for sentence, advice in self.problems()),
         ]
         return "\n".join(rows)

@@ -24,63 +24,63 @@ SWITCH_S = 0.001
 """How long the engine may hold Python while this thread has words to write; usually it is 5 ms."""
 
 
-def run_prompt(environment: Mapping[str, str], wishes: LaunchOptions, args: argparse.Namespace) -> int:
+def run_prompt(environment: Mapping[str, str], options: LaunchOptions, args: argparse.Namespace) -> int:
     """Ask, write the answer, return the exit code."""
     sys.setswitchinterval(SWITCH_S)
-    program = build_program(environment, wishes)
+    program = build_program(environment, options)
     open_log(program.paths.log_file, program.keys.redactor, environment, screen=False)
     for problem in program.problems if sys.stderr is not None else ():
         sys.stderr.write(f"ponder: {problem.message} {problem.advice}".rstrip() + "\n")
-    findings = ProviderAvailability(program)
-    spec = _spec(program, findings)
-    options = _options(wishes, args)
+    availability = ProviderAvailability(program)
+    spec = _spec(program, availability)
+    run_options = _run_options(options, args)
     # The disk takes its time, and that is when the rest is loaded: nothing goes out before the prompt is kept.
     storage: Storage = open_storage(program, soon=True)
     try:
         program.engine.start()
-        program.engine.call(program.workbench.ready()).result()
+        program.engine.call(program.toolbox.ready()).result()
         current = OpenSession(program, storage, interactive=False)
         stored = _stored(storage, args)
         current.start(spec, stored)
         if spec == DEMO and not named_model(program) and stored is None and sys.stderr is not None:
-            sys.stderr.write(f"ponder: {_why_demo(findings)}\n")
+            sys.stderr.write(f"ponder: {_why_demo(availability)}\n")
         program.backend.get_ready(program.planner.target(current.spec))
         shown = args.show_thinking or current.layers.value("reasoning.includeInResponse")
-        options = replace(options, hide_thinking=not shown, level_said=current.layers.level_said)
-        return run_headless(program.engine, current.session, options)
+        run_options = replace(run_options, hide_thinking=not shown, level_said=current.layers.level_said)
+        return run_headless(program.engine, current.session, run_options)
     finally:
         asyncio.run(storage.aclose())
         program.close()
 
 
-def _options(wishes: LaunchOptions, args: argparse.Namespace) -> HeadlessOptions:
+def _run_options(options: LaunchOptions, args: argparse.Namespace) -> HeadlessOptions:
     return HeadlessOptions(
         # Under a locale without UTF-8, Python leaves bytes it could not read in the argument; they were UTF-8.
         prompt=os.fsencode(args.prompt).decode("utf-8", "replace"),
         context=piped_text(sys.stdin.buffer if sys.stdin is not None else None),
-        attachments=_attachments(wishes, args.attach),
+        attachments=_attachments(options, args.attach),
         output=Output.JSON if args.json else Output.JSONL if args.jsonl else Output.TEXT,
         show_thinking=args.show_thinking,
     )
 
 
-def _spec(program: Program, findings: ProviderAvailability) -> ModelSpec:
+def _spec(program: Program, availability: ProviderAvailability) -> ModelSpec:
     if not named_model(program):
-        findings.look_for_keys(stored=False)
-        if not findings.ready():
-            findings.look_for_saved_keys()
-        if not findings.ready():
-            findings.lay_cached_lists()
-            asyncio.run(findings.look_for_servers())
-    spec = first_spec(program, findings.ready())
+        availability.look_for_keys(stored=False)
+        if not availability.ready():
+            availability.look_for_saved_keys()
+        if not availability.ready():
+            availability.merge_cached_lists()
+            asyncio.run(availability.look_for_servers())
+    spec = first_spec(program, availability.ready())
     if not program.catalog.find(spec.provider, spec.model).known:
-        findings.lay_cached_lists(spec.provider)  # only who asks for the unknown pays for reading
+        availability.merge_cached_lists(spec.provider)  # only who asks for the unknown pays for reading
     return spec
 
 
-def _why_demo(findings: ProviderAvailability) -> str:
+def _why_demo(availability: ProviderAvailability) -> str:
     """Nobody named a model, and there was none: nobody shall take the demo's words for one's."""
-    unlisted = findings.without_models()
+    unlisted = availability.without_models()
     if unlisted:
         names = ", ".join(unlisted)
         how = f"name one (-m {unlisted[0]}/MODEL) or fetch its list (ponder models --refresh {unlisted[0]})"
@@ -102,9 +102,9 @@ def _stored(storage: Storage, args: argparse.Namespace) -> Stored | None:
     return asyncio.run(find())
 
 
-def _attachments(wishes: LaunchOptions, names: Sequence[str]) -> tuple[Block, ...]:
+def _attachments(options: LaunchOptions, names: Sequence[str]) -> tuple[Block, ...]:
     if not names:
         return ()
     from tui.app.attachments import read_attachment
 
-    return tuple(read_attachment(wishes.folder, name) for name in names)
+    return tuple(read_attachment(options.folder, name) for name in names)

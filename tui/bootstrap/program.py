@@ -35,7 +35,7 @@ from tui.app.applied_settings import call_limit_s, network_limits
 from tui.app.program import Program, SettingsInForce
 
 
-def build_program(environment: Mapping[str, str], wishes: LaunchOptions) -> Program:
+def build_program(environment: Mapping[str, str], options: LaunchOptions) -> Program:
     """The graph. A broken config is a problem to be told, a wrong command line is an error."""
     paths = find_paths(environment)
     config = read_config(paths.config_file)
@@ -43,22 +43,22 @@ def build_program(environment: Mapping[str, str], wishes: LaunchOptions) -> Prog
     problems = [*config.problems, *(located(paths.config_file, problem) for problem in wrong)]
     layers = Layers().with_layer(Layer.CONFIG, config.values)
     remembered = None
-    if not wishes.headless:  # there is no screen
+    if not options.headless:  # there is no screen
         from tui.settings.remembered import RememberedSettings
 
         remembered = RememberedSettings(paths.state_file)
         layers = layers.with_layer(Layer.SAVED, remembered.values)
     profile_model = None
-    if wishes.profile is not None:
+    if options.profile is not None:
         from tui.settings.profiles import load_profile
 
-        profile = load_profile(paths.profiles, wishes.profile)
+        profile = load_profile(paths.profiles, options.profile)
         layers = layers.with_layer(Layer.PROFILE, profile.values, profile.name)
         profile_model = profile.model
         if profile_model and split_asked(profile_model)[1] is not None:
             layers = replace(layers, level_at=Layer.PROFILE)
-    layers = layers.with_layer(Layer.COMMAND_LINE, _assigned(wishes))
-    if wishes.asked is not None or (wishes.model and split_asked(wishes.model)[1] is not None):
+    layers = layers.with_layer(Layer.COMMAND_LINE, _assigned(options))
+    if options.asked is not None or (options.model and split_asked(options.model)[1] is not None):
         layers = replace(layers, level_at=Layer.COMMAND_LINE)
     keys = Keys(paths.credentials_file, environ=environment)
     if "providers" in config.tables or "mcp" in config.tables:
@@ -66,12 +66,12 @@ def build_program(environment: Mapping[str, str], wishes: LaunchOptions) -> Prog
 
         learn_configured(keys.redactor, catalog.own_providers.values(), config.tables.get("mcp", {}), environment)
     calibration = CalibrationFile(paths.state / "calibration.json")
-    scales = TokenMeter(calibration.read(), calibration.heard)
+    token_meter = TokenMeter(calibration.read(), calibration.heard)
     in_force = SettingsInForce(layers)
-    workbench = open_tools(
+    toolbox = open_tools(
         paths,
         config,
-        wishes,
+        options,
         environment,
         keys.redactor.clean_content,
         call_limit_s=lambda: call_limit_s(in_force.layers),
@@ -79,28 +79,28 @@ def build_program(environment: Mapping[str, str], wishes: LaunchOptions) -> Prog
     return Program(
         paths=paths,
         environment=environment,
-        wishes=wishes,
+        options=options,
         config=config,
         in_force=in_force,
         remembered=remembered,
         profile_model=profile_model,
-        planner=RequestPlanner(catalog, scales, keys.account, fallback_price),
+        planner=RequestPlanner(catalog, token_meter, keys.account, fallback_price),
         calibration=calibration,
         keys=keys,
-        backend=RecordingBackend(lambda: _backend(keys, environment, wishes), lambda: network_limits(in_force.layers)),
+        backend=RecordingBackend(lambda: _backend(keys, environment, options), lambda: network_limits(in_force.layers)),
         engine=EngineThread(),
         user_state=UserState(paths.state / "memory.json"),
-        workbench=workbench,
-        toolbox=workbench,
-        problems=[*problems, *workbench.problems],
+        toolbox=toolbox,
+        session_toolbox=toolbox,
+        problems=[*problems, *toolbox.problems],
         theme_names=lambda: _theme_names(paths),
     )
 
 
-def _backend(keys: Keys, environment: Mapping[str, str], wishes: LaunchOptions) -> ProviderBackend:
+def _backend(keys: Keys, environment: Mapping[str, str], options: LaunchOptions) -> ProviderBackend:
     from tui.providers.open_backend import open_backend
 
-    return open_backend(keys, environ=environment, demo_speed=wishes.demo_speed, watched=not wishes.headless)
+    return open_backend(keys, environ=environment, demo_speed=options.demo_speed, watched=not options.headless)
 
 
 def _theme_names(paths: Paths) -> Iterable[str]:
@@ -109,14 +109,14 @@ def _theme_names(paths: Paths) -> Iterable[str]:
     return read_themes(paths.themes)[0]
 
 
-def _assigned(wishes: LaunchOptions) -> dict[str, object]:
+def _assigned(options: LaunchOptions) -> dict[str, object]:
     values: dict[str, object] = {}
-    for words in wishes.assignments:
+    for words in options.assignments:
         key, equals, value = words.partition("=")
         if not equals:
             raise ConfigError(f"`--set {words}` needs KEY=VALUE.")
         name, meant = parse(key, value)
         values[name] = meant
-    if wishes.no_tools:
+    if options.no_tools:
         values["tools.enabled"] = False
     return values

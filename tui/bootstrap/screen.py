@@ -32,7 +32,7 @@ PAINTS_A_SECOND = "120"
 with Textual's 60 up to 33 ms, which is felt while an answer streams."""
 
 
-def run_screen(environment: Mapping[str, str], wishes: LaunchOptions, *, resume: str | None, latest: bool) -> int:
+def run_screen(environment: Mapping[str, str], options: LaunchOptions, *, resume: str | None, latest: bool) -> int:
     """``ponder``: the full-screen program, until it ends."""
     _refuse_what_cannot_draw(environment)
     # Loading makes a hundred thousand objects that all stay: looking for garbage among them is a tenth of the start.
@@ -41,19 +41,19 @@ def run_screen(environment: Mapping[str, str], wishes: LaunchOptions, *, resume:
     os.environ.setdefault("TEXTUAL_FPS", PAINTS_A_SECOND)  # read when Textual is loaded
     question = BackgroundQuestion(environment)
     # Signals are in hand before the terminal's modes are changed.
-    with Shutdown() as departure:
+    with Shutdown() as shutdown:
         try:
             question.ask()
             from tui.bootstrap.program import build_program
 
-            program = build_program(environment, wishes)
-            departure.last = program.engine.stop
-            with StdioRedirect(program.paths.log_file) as stray:
-                code, failure = _run(program, question, (departure, stray), resume, latest=latest)
+            program = build_program(environment, options)
+            shutdown.last = program.engine.stop
+            with StdioRedirect(program.paths.log_file) as redirect:
+                code, failure = _run(program, question, (shutdown, redirect), resume, latest=latest)
         finally:
             question.give_up()
     if failure is not None:
-        said = f"ponder stopped: {type(failure).__name__}. What happened stands in {stray.log_file}"
+        said = f"ponder stopped: {type(failure).__name__}. What happened stands in {redirect.log_file}"
         sys.stderr.write(said + "\n")
     return code
 
@@ -82,18 +82,18 @@ def _run(
     from tui.providers.log_file import open_log
 
     open_log(program.paths.log_file, program.keys.redactor, program.environment, screen=True)
-    findings = ProviderAvailability(program)
-    findings.look_for_keys(stored=False)
+    availability = ProviderAvailability(program)
+    availability.look_for_keys(stored=False)
     storage: Storage = open_storage(program)
     program.engine.start()
-    program.engine.call(program.workbench.ready())
+    program.engine.call(program.toolbox.ready())
     current = OpenSession(program, storage, interactive=True)
     try:
         stored = asyncio.run(_stored(program, storage, resume, latest=latest))
-        spec = first_spec(program, findings.ready())
+        spec = first_spec(program, availability.ready())
         current.chosen_by_default = spec == DEMO and not named_model(program)
         current.start(spec, stored)
-        app = _app(program, AppServices(current, findings, storage), question)
+        app = _app(program, AppServices(current, availability, storage), question)
         app.departure, app.stray = terminal
         # An exception while the terminal is set up would leave it half set up: a signal waits until the screen stands.
         terminal[0].attend(lambda code: None)
@@ -133,8 +133,8 @@ def _app(program: Program, services: AppServices, question: BackgroundQuestion) 
 
     keymap = read_keymap(registry(), _keys_text(program))
     program.problems.extend(keymap.problems)
-    wish = str(services.settings.layers().value("ui.theme"))
-    theming = CurrentTheme(program.paths.themes, wish, program.environment, light=question.light())
+    theme_name = str(services.settings.layers().value("ui.theme"))
+    theming = CurrentTheme(program.paths.themes, theme_name, program.environment, light=question.light())
     app = PonderApp(services, registry(), keymap, theming)
     app.question = question
     return app

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def open_tools(
     paths: Paths,
     config: ConfigFile,
-    wishes: LaunchOptions,
+    options: LaunchOptions,
     environment: Mapping[str, str],
     redact: Callable[[str], str],
     call_limit_s: Callable[[], float | None],
@@ -33,14 +33,14 @@ def open_tools(
 
         return build_toolbox(
             ToolEnvironment(
-                folder=wishes.folder,
+                folder=options.folder,
                 home=Path(environment.get("HOME") or "/"),
                 environment=environment,
                 permissions_file=paths.permissions_file,
                 protected=(paths.config, paths.data, paths.state, paths.cache),
                 permissions=config.tables.get("permissions", {}),
                 mcp=config.tables.get("mcp", {}),
-                policy=Policy(interactive=not wishes.headless, allow=tuple(wishes.allow)),
+                policy=Policy(interactive=not options.headless, allow=tuple(options.allow)),
                 call_limit_s=call_limit_s,
                 redact=redact,
                 proxy_for=lambda url: proxy_of(url, environment),
@@ -49,7 +49,7 @@ def open_tools(
         )
 
     at_once = (
-        wishes.allow or "permissions" in config.tables or "mcp" in config.tables or may_exist(paths.permissions_file)
+        options.allow or "permissions" in config.tables or "mcp" in config.tables or may_exist(paths.permissions_file)
     )
     return build() if at_once else LazyToolbox(build)
 

@@ -226,11 +226,11 @@ def _weighed(args: argparse.Namespace) -> Weighed:
     stored = _stored(args, program)
     if stored is not None and args.model:
         stored = replace(stored, spec=parse_spec(args.model, program.catalog))
-    findings = ProviderAvailability(program)
-    findings.look_for_keys(stored=False)
+    availability = ProviderAvailability(program)
+    availability.look_for_keys(stored=False)
     # Nothing is written: what is opened here keeps to memory, wherever it was read from.
     current = OpenSession(program, InMemorySessions(), interactive=False)
-    current.start(first_spec(program, findings.ready()), stored)
+    current.start(first_spec(program, availability.ready()), stored)
     session = current.session
     preview = asyncio.run(session.preview(args.draft))
     view = session.view()
@@ -258,7 +258,7 @@ def _from_file(path: Path, program: Program) -> Stored:
     stamps = Stamps(program.catalog, None)
     conversation = read_conversation(path, stamps.of)
     program.planner.catalog = stamps.catalog
-    program.toolbox = _Schemas(conversation.tools)
+    program.session_toolbox = _Schemas(conversation.tools)
     if conversation.system:
         layers = program.layers.with_value(Layer.COMMAND_LINE, "generation.system", conversation.system)
         program.in_force.layers = layers

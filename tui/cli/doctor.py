@@ -22,20 +22,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """0 with the findings on stdout; 2 where not even that could be put together."""
+    """Print the report; the exit code is 2 if the program cannot be built."""
     try:
-        print(printable(_findings()))
+        print(printable(_report()))
     except PonderError as problem:
         say(problem)
         return 2
     return 0
 
 
-def _findings() -> str:
+def _report() -> str:
     program = build_program(os.environ, LaunchOptions())
-    findings = ProviderAvailability(program, key_command="ponder auth set")
-    findings.look_for_keys(stored=False)
+    availability = ProviderAvailability(program, key_command="ponder auth set")
+    availability.look_for_keys(stored=False)
     storage = InMemorySessions()
     current = OpenSession(program, storage, interactive=False)
-    current.start(first_spec(program, findings.ready()))
-    return asyncio.run(AppServices(current, findings, storage).doctor())
+    current.start(first_spec(program, availability.ready()))
+    return asyncio.run(AppServices(current, availability, storage).doctor())

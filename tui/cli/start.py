@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
         return EXIT_USAGE
 
     try:
-        wishes = LaunchOptions(
+        options = LaunchOptions(
             model=args.model,
             asked=args.thinking_budget,
             profile=args.profile,
@@ -88,10 +88,10 @@ def run(args: argparse.Namespace) -> int:
         if args.prompt is not None:
             from tui.bootstrap.headless import run_prompt
 
-            return run_prompt(os.environ, wishes, args)
+            return run_prompt(os.environ, options, args)
         from tui.bootstrap.screen import run_screen
 
-        return run_screen(os.environ, wishes, resume=args.resume, latest=args.go_on)
+        return run_screen(os.environ, options, resume=args.resume, latest=args.go_on)
     except StoreError as problem:
         return _told(problem, 1)
     except PonderError as problem:

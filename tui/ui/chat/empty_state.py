@@ -20,21 +20,21 @@ TRY = (
 class Empty(Static):
     """The start screen of a new session; it asks no questions."""
 
-    def __init__(self, findings: Sequence[ProviderInfo], problems: Sequence[tuple[str, str]], name: str) -> None:
+    def __init__(self, providers: Sequence[ProviderInfo], problems: Sequence[tuple[str, str]], name: str) -> None:
         super().__init__("", markup=False, id="empty")
-        self._findings = findings
+        self._providers = providers
         self._problems = problems
         self._model_name = name
 
     def on_mount(self) -> None:
-        self.show(self._findings, self._problems, self._model_name)
+        self.show(self._providers, self._problems, self._model_name)
 
-    def show(self, findings: Sequence[ProviderInfo], problems: Sequence[tuple[str, str]], name: str) -> None:
+    def show(self, providers: Sequence[ProviderInfo], problems: Sequence[tuple[str, str]], name: str) -> None:
         """Show what is known so far."""
-        self.update(Content("\n").join(_lines(findings, problems, name)))
+        self.update(Content("\n").join(_lines(providers, problems, name)))
 
 
-def _lines(findings: Sequence[ProviderInfo], problems: Sequence[tuple[str, str]], name: str) -> list[Content]:
+def _lines(providers: Sequence[ProviderInfo], problems: Sequence[tuple[str, str]], name: str) -> list[Content]:
     lines = [
         Content.styled("Talk to models that think", "bold $primary"),
         Content(""),
@@ -45,8 +45,8 @@ def _lines(findings: Sequence[ProviderInfo], problems: Sequence[tuple[str, str]]
             lines.append(Content.styled(f"  {one_line(advice, 200)}", "$muted-text"))
     if problems:
         lines.append(Content(""))
-    titles = max(12, *(len(one_line(row.title, 24)) for row in findings[:10]))
-    for row in findings[:10]:
+    titles = max(12, *(len(one_line(row.title, 24)) for row in providers[:10]))
+    for row in providers[:10]:
         mark = Content.styled("● ", "$success") if row.ready else Content.styled("○ ", "$muted-text")
         title = Content.styled(one_line(row.title, 24).ljust(titles + 2), "$foreground" if row.ready else "$muted-text")
         lines.append(mark + title + Content.styled(one_line(row.detail, 80), "$muted-text"))

@@ -59,7 +59,7 @@ class ChatScreen(Screen[None]):
         self.transcript.draft = self.composer
         self._below = FollowLine(self.transcript, self.composer)
         self._keys = KeyLine(shell.registry, shell.keymap)
-        self._empty = Empty(services.keys.findings(), services.problems(), "")
+        self._empty = Empty(services.keys.availability(), services.problems(), "")
         self._draft = SessionDraft(self.composer, services.drafts, shell, self.view)
         self._dock = InputArea(services, shell, self.composer, self._draft, self.status)
         self.edit_mode = EditMode(self.composer, self.transcript, self._dock.show_rule)
@@ -88,7 +88,7 @@ class ChatScreen(Screen[None]):
         self.set_interval(0.25, self._tick)
         self.open()
         self.call_after_refresh(self.set_timer, FURNISH_AFTER_S, self._furnish)
-        self.set_timer(LOOK_AFTER_S, self._look_deeper)
+        self.set_timer(LOOK_AFTER_S, self._discover)
 
     def _furnish(self) -> None:
         if not self.sidebar.is_attached:
@@ -114,8 +114,8 @@ class ChatScreen(Screen[None]):
             subscription.close()
 
     @work(group="look")
-    async def _look_deeper(self) -> None:
-        await self._services.look_deeper()
+    async def _discover(self) -> None:
+        await self._services.discover()
         self.look_again()
 
     def look_again(self) -> None:
@@ -170,7 +170,7 @@ class ChatScreen(Screen[None]):
             self._empty.display, self.transcript.display = empty, not empty
         if empty:
             self._empty.show(
-                self._services.keys.findings(), self._services.problems(), f"{view.spec.provider}/{view.spec.model}"
+                self._services.keys.availability(), self._services.problems(), f"{view.spec.provider}/{view.spec.model}"
             )
 
     def view(self) -> SessionView | None:

@@ -17,7 +17,7 @@ SECRET = "sk-ant-REDACTED"
 async def test_without_anything_it_is_the_demo_and_the_big_four_say_what_they_lack(tmp_path: Path) -> None:
     async with house(tmp_path, model=None) as h:
         assert str(h.current.spec) == "demo/demo/med"
-        rows = h.services.keys.findings()
+        rows = h.services.keys.availability()
     assert [(row.provider, row.ready, row.detail) for row in rows] == [
         (name, False, f"no key: /key {name}") for name in ("anthropic", "openai", "google", "openrouter")
     ]
@@ -26,10 +26,10 @@ async def test_without_anything_it_is_the_demo_and_the_big_four_say_what_they_la
 async def test_a_key_in_the_environment_makes_its_provider_ready(tmp_path: Path) -> None:
     nowhere = {"HTTPS_PROXY": "http://127.0.0.1:9"}
     async with house(tmp_path, model=None, environment={"ANTHROPIC_API_KEY": SECRET, **nowhere}) as h:
-        first = h.services.keys.findings()[0]
+        first = h.services.keys.availability()[0]
         assert (first.provider, first.ready, h.current.spec.provider) == ("anthropic", True, "anthropic")
         assert "ANTHROPIC_API_KEY" in first.detail
-        assert SECRET not in repr(h.services.keys.findings()) + await h.services.doctor() + h.services.status()
+        assert SECRET not in repr(h.services.keys.availability()) + await h.services.doctor() + h.services.status()
         assert "cannot be reached through the proxy" in await h.services.doctor()
         models = {row.spec.provider: row.available for row in h.services.models.models()}
     assert (models["anthropic"], models["openai"], models["demo"]) == (True, False, True)
@@ -37,7 +37,7 @@ async def test_a_key_in_the_environment_makes_its_provider_ready(tmp_path: Path)
 
 async def test_a_model_that_was_asked_for_is_never_replaced_by_the_demo_or_another(tmp_path: Path) -> None:
     async with house(tmp_path, model="openai/gpt-5.6-sol/low", environment={"ANTHROPIC_API_KEY": SECRET}) as h:
-        await h.services.look_deeper()
+        await h.services.discover()
         assert str(h.current.spec) == "openai/gpt-5.6-sol/low"
 
 
@@ -65,21 +65,21 @@ async def test_a_server_on_this_machine_takes_the_demos_place_until_it_was_used(
         here = {"OLLAMA_HOST": server.url}
         async with house(tmp_path, model=None, environment=here) as h:
             assert h.current.spec.provider == "demo"
-            await h.services.look_deeper()
+            await h.services.discover()
             assert h.current.spec == ModelSpec(provider="ollama", model="qwen3:8b", asked=ThinkingLevel.MED)
         async with house(tmp_path / "other", model=None, environment=here) as h:
             await h.say("Hello")
-            await h.services.look_deeper()
+            await h.services.discover()
             assert h.current.spec.provider == "demo"
 
 
 async def test_a_key_that_is_saved_is_found_at_once_and_at_the_next_start(tmp_path: Path) -> None:
     async with house(tmp_path) as h:
         said = await h.services.keys.save_key("anthropic", SECRET, keep=True)
-        assert h.services.keys.findings()[0].ready
+        assert h.services.keys.availability()[0].ready
         assert SECRET not in said
     async with house(tmp_path, model=None) as h:
-        await h.services.look_deeper()
+        await h.services.discover()
         assert h.current.spec.provider == "anthropic"
 
 
