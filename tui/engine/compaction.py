@@ -1,4 +1,4 @@
-"""Decides when finished turns are folded, and has it done through the backend. What and how is the compressor's."""
+"""Decides when finished turns are compressed and asks the model for the summary. The compressor decides how."""
 
 from __future__ import annotations
 
@@ -31,35 +31,35 @@ from tui.engine.saving import Saver
 SUMMARY_ATTEMPTS = 6
 SUMMARY_LIMIT_S = 600.0
 ENOUGH_GAIN = 0.2
-"""Of the effective tokens: cutting results that won so much makes a summary needless."""
+"""Share of the effective tokens. If cutting tool results saves this much, no summary is requested."""
 
 Publish = Callable[[AppEvent], None]
 
 
 class _Asking:
-    """The requests for one summary, and what they cost."""
+    """The requests for one summary and their cost."""
 
     def __init__(self, turn: str) -> None:
         self.turn = turn
-        """The last one there is."""
+        """The last request, or None."""
         self.runs: list[SummaryRun] = []
         self.now: Callable[[], SummaryRun | None] = _unpaid
-        """What the request on its way has cost so far."""
+        """The cost of the current request so far."""
 
     def ended(self, failure: ProviderError | None) -> None:
-        """The request on its way is over."""
+        """Record the end of the current request."""
         run, self.now = self.now(), _unpaid
         if run is not None:
             self.runs.append(run if failure is None else replace(run, failure=failure.message))
 
     def all(self) -> list[SummaryRun]:
-        """With the one that was cut off."""
+        """All runs, including one that was interrupted."""
         self.ended(None)
         return self.runs
 
 
 class Compaction:
-    """One conversation's compressions, and what became of them."""
+    """The compressions of one conversation."""
 
     def __init__(self, ports: Ports, saver: Saver, conversation: ConversationState, tell: Publish) -> None:
         self._ports = ports
@@ -70,7 +70,7 @@ class Compaction:
         self._told = False
 
     async def when_needed(self, ask: Ask, publish: Publish) -> bool:
-        """Compress if the next request is too heavy; True when the view changed."""
+        """Compress if the next request is too large; True if the view changed."""
         reading = self._ports.planner.meter(ask)
         if not ask.settings.compress or not is_due(reading):
             return False
@@ -81,14 +81,14 @@ class Compaction:
         return await self._shorten(ask, publish, newest_first=False)
 
     def _too_little(self, ask: Ask, reading: MeterReading) -> str | None:
-        """Why a summary is not even asked for: what could be folded is not what fills the window."""
+        """Return why a summary would not help: what can be compressed is not what fills the window."""
         preview = self.preview(ask)
         if preview is None or reading.trigger is None or preview.folded_tokens >= reading.trigger * REAL_GAIN:
             return None
         return f"Only {count(preview.folded_tokens, 'token')} could be folded: that would win too little."
 
     async def relieve(self, ask: Ask, publish: Publish) -> bool:
-        """A provider said it is too much: cut large results, then fold; True when something changed."""
+        """Handle a context overflow: cut large results, then compress. True if something changed."""
         before = self._ports.planner.meter(ask).effective
         shortened = await self._shorten(ask, publish, newest_first=True)
         ask = replace(ask, view=self._conversation.view)
@@ -101,7 +101,7 @@ class Compaction:
         return (ask.settings.keep_turns > 0 and await self.now(bare, "", publish)) or shortened
 
     async def now(self, ask: Ask, instruction: str, publish: Publish) -> bool:
-        """Compress; True when the view changed. Whatever goes wrong changes nothing and is told."""
+        """Compress; True if the view changed. A failure changes nothing and is published."""
         before = self._ports.planner.meter(ask).effective
         asking = _Asking(ask.turns[-1].id if ask.turns else "")
         try:
@@ -131,7 +131,7 @@ class Compaction:
         return True
 
     def _failed(self, before: int, why: str, asking: _Asking, publish: Publish) -> None:
-        """Nothing changes but the bill."""
+        """Publish a failed compression: the view is unchanged, but the requests are paid for."""
         runs = [replace(run, failure=run.failure or why) for run in asking.all()]
         self._pay(runs)
         publish(CompressionFinished(before, before, error=why, runs=tuple(runs)))
@@ -142,7 +142,7 @@ class Compaction:
             self._saver.save_soon(partial(_keep_run, session=session, run=run), replaces=f"summary {run.id}")
 
     def preview(self, ask: Ask) -> CompressionPreview | None:
-        """What compressing now would come to; None when nothing could be folded."""
+        """What compressing now would save; None if nothing can be compressed."""
         return self._ports.compressor.preview(ask, self._writer(ask))
 
     def _writer(self, ask: Ask) -> Target:
@@ -150,7 +150,7 @@ class Compaction:
         return self._ports.planner.target(spec) if spec else ask.target
 
     async def undo(self, publish: Publish) -> bool:
-        """One compression back; False when there was none."""
+        """Undo the last compression; False if the history was not compressed."""
         view = self._conversation.view
         if view is None:
             return False
@@ -165,7 +165,7 @@ class Compaction:
         try:
             await self._saver.save(lambda journal: journal.compressed(session, view))
         finally:
-            # The write is on its way, even where the turn it was done for is over meanwhile.
+            # The write was already queued; the turn that requested it may have ended.
             self._tell(FoldingChanged(view))
         return self._ports.planner.meter(replace(ask, view=view))
 
@@ -200,7 +200,7 @@ class Compaction:
             await self._ports.clock.sleep(decision.seconds)
 
     def _run_of(self, attempt: Attempt, writer: Target, turn: str) -> SummaryRun | None:
-        """What a request cost, as far as it is known now; None where nothing was reported."""
+        """The cost of a request as far as it is known; None if no usage was reported."""
         message = attempt.message()
         if message.usage is None or message.origin is None:
             return None
@@ -243,7 +243,7 @@ class Compaction:
 
 
 def _unpaid() -> None:
-    """No request is on its way."""
+    """Does nothing: no request is running."""
 
 
 async def _keep_run(journal: Journal, *, session: str, run: SummaryRun) -> None:
@@ -251,7 +251,7 @@ async def _keep_run(journal: Journal, *, session: str, run: SummaryRun) -> None:
 
 
 def _keep_silent(*events: AppEvent) -> None:
-    """A summariser's stream is not part of the conversation."""
+    """Discards events: the summary stream is not part of the conversation."""
 
 
 def _nothing() -> None:

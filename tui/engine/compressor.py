@@ -1,4 +1,4 @@
-"""The engine's compressor over the context room: whom to ask for a summary, how much to give, what to make of it."""
+"""Builds the engine's summary requests with the context package: the model to ask, the turns to send, the new view."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from tui.engine.planner import RequestPlanner
 from tui.engine.ports import Ask, PendingCompression, Target
 
 SHARE_FOR_READING = 0.6
-"""Of the summariser's window; the rest is its answer, its thinking and our errors of estimation."""
+"""Share of the summariser's window. The rest is for its answer, its thinking and estimation errors."""
 LEAST_TO_READ = 500
-"""Tokens below which a smaller portion is not worth a request."""
+"""A portion with fewer tokens is not worth a request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Notes:
-    """What a folding was made from."""
+    """What a pending compression was made from."""
 
     made: compress.CompressionPlan
     ask: Ask
@@ -31,13 +31,13 @@ class _Notes:
 
 
 class HistoryCompressor:
-    """Folds finished turns by the context room's rules."""
+    """Compresses finished turns by the rules of the context package."""
 
     def __init__(self, planner: RequestPlanner) -> None:
         self._planner = planner
 
     def fold(self, ask: Ask, writer: Target, instruction: str) -> PendingCompression | None:
-        """What to ask ``writer`` for a summary; None when there is nothing that could be folded."""
+        """The summary request for ``writer``; None if nothing can be compressed."""
         made = self._plan(ask)
         if made is None:
             return None
@@ -46,7 +46,7 @@ class HistoryCompressor:
         return self._folding(_Notes(made=made, ask=ask, writer=writer, instruction=instruction, limit=limit))
 
     def preview(self, ask: Ask, writer: Target) -> CompressionPreview | None:
-        """What folding now would come to; None when there is nothing that could be folded."""
+        """What compressing now would save; None if nothing can be compressed."""
         made = self._plan(ask)
         if made is None:
             return None
@@ -54,18 +54,18 @@ class HistoryCompressor:
         return compress.preview(made, ask.turns, self._planner.meter(ask), name)
 
     def smaller(self, folding: PendingCompression) -> PendingCompression | None:
-        """The same with half as much to read."""
+        """The same compression with half as many turns to read."""
         notes = _notes(folding)
         limit = min(notes.made.folded_tokens, notes.limit or notes.made.folded_tokens) // 2
         return self._folding(replace(notes, limit=limit)) if limit >= LEAST_TO_READ else None
 
     def apply(self, ask: Ask, folding: PendingCompression, answer: Message) -> CompressionView:
-        """The view with the summary in it; raises CompressionError when the summary is useless."""
+        """The view with the summary; raises CompressionError if the summary is unusable."""
         summary = "".join(block.text for block in answer.blocks if isinstance(block, TextBlock))
         return compress.apply(_notes(folding).made, summary, answer.stop, family=ask.target.facts.tokenizer)
 
     def shorten(self, ask: Ask, *, newest_first: bool) -> CompressionView | None:
-        """The view with large tool results cut; None when none is large."""
+        """The view with large tool results cut; None if no result is large."""
         reading = self._planner.meter(ask)
         over = reading.effective - reading.trigger if reading.trigger is not None else 0
         return compress.shorten_results(

@@ -1,4 +1,4 @@
-"""Makes the hops of one long response look like one response: block numbers go on, split blocks are joined."""
+"""Joins the responses of a continued answer: numbers blocks consecutively and merges blocks that were split."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _JOINABLE: tuple[BlockKind, ...] = ("text", "thinking")
 
 
 class Continuation:
-    """Places the events of the present hop behind those of the hops before."""
+    """Renumbers the events of the current response so that they follow those of the earlier responses."""
 
     def __init__(self) -> None:
         self._hop = 0
@@ -32,7 +32,7 @@ class Continuation:
         self._reported: list[Usage] = []
 
     def next(self, assembler: Assembler) -> None:
-        """The present hop is over, another follows."""
+        """Begin the next response."""
         blocks = assembler.blocks()
         last = blocks[-1] if blocks else None
         if isinstance(last, TextBlock | ThinkingBlock) and last.seal is not None:
@@ -43,7 +43,7 @@ class Continuation:
             self._reported.append(assembler.usage)
 
     def placed(self, event: StreamEvent) -> StreamEvent | None:
-        """The event where it belongs; None when it says nothing new."""
+        """The renumbered event; None if it adds nothing."""
         if isinstance(event, ResponseStarted):
             return event if self._hop == 0 else None
         if isinstance(event, UsageReported | ProviderRemark | ResponseFinished):
@@ -60,7 +60,7 @@ class Continuation:
         return placed
 
     def usage(self, last: Usage | None) -> Usage | None:
-        """Of all hops together: the first hop's input, everybody's output."""
+        """Usage of all responses: input of the first, output of all."""
         if not self._reported or last is None:
             return last
         first, outputs = self._reported[0], [*self._reported, last]

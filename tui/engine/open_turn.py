@@ -1,4 +1,4 @@
-"""The conversation a session holds, and the turn that is running in it: what the parts of the engine share."""
+"""The state of a conversation and of its running turn, shared by the parts of the engine."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tui.engine.settings import EngineSettings
 
 @dataclass(slots=True)
 class ConversationState:
-    """What a session is about, between turns."""
+    """The state of a session between turns."""
 
     session: str
     target: Target
@@ -32,14 +32,14 @@ class ConversationState:
     view: CompressionView | None = None
     tools: tuple[ToolSchema, ...] = ()
     remarks: set[str] = field(default_factory=set)
-    """What the user was told about requests, by providers and by us: once is enough."""
+    """Warnings already shown to the user: each is shown once per session."""
 
     habits: RefusedParameters = field(default_factory=RefusedParameters)
-    """What servers showed not to take."""
+    """Parameters that servers refused."""
     _output_limits: dict[Endpoint, int] = field(default_factory=dict)
 
     def repairs(self, target: Target, spec: ModelSpec, settings: EngineSettings) -> Repairs:
-        """What is left out from the start for a model."""
+        """Parameters to omit for a model from the first request on."""
         names = self.habits.refused(*_asked_at(target, spec, settings))
         return Repairs(
             without=tuple(name for name in names if name not in (THINKING, ANSWERS_WITHOUT_THINKING)),
@@ -49,24 +49,24 @@ class ConversationState:
         )
 
     def learn(self, target: Target, spec: ModelSpec, settings: EngineSettings, names: tuple[str, ...]) -> None:
-        """The server took a request only without these: left out from the start from now on."""
+        """Record parameters without which the server accepted a request; they are omitted from now on."""
         self.habits.learn(*_asked_at(target, spec, settings), names)
 
     def learn_output_limit(self, target: Target, tokens: int) -> None:
-        """The server refuses larger output limits for this model."""
+        """Record that the server refuses larger output limits for this model."""
         self._output_limits[_place(target)] = tokens
 
     plan: ThinkingPlan | None = None
-    """The last one that was told."""
+    """The last plan that was published."""
 
     def replanned(self, plan: ThinkingPlan) -> ModelChanged:
-        """Thinking will be controlled like this from now on: what everybody is to be told."""
+        """Record a new thinking plan and return the event to publish."""
         self.plan = plan
         self.remarks.update(plan.warnings)
         return ModelChanged(self.spec, plan, " ".join((plan.summary, *plan.warnings)).strip())
 
     def ask(self, *, draft: str = "") -> Ask:
-        """What the next request would be made from."""
+        """The input of the next request."""
         return Ask(
             session=self.session,
             turns=self.turns,
@@ -81,7 +81,7 @@ class ConversationState:
 
 
 def _asked_at(target: Target, spec: ModelSpec, settings: EngineSettings) -> tuple[Endpoint, str]:
-    """Where a request goes, and what about it the user chose."""
+    """The target of a request and the user's settings for it."""
     thinking = (spec.asked, settings.thinking, settings.effort, settings.thinking_tokens)
     wish = " ".join(map(str, (*thinking, settings.temperature, settings.top_p)))
     return _place(target), wish
@@ -94,7 +94,7 @@ def _place(target: Target) -> Endpoint:
 
 @dataclass(slots=True)
 class OpenTurn:
-    """The running turn. Model and settings are those it began with."""
+    """The running turn. Its model and settings do not change while it runs."""
 
     id: str
     conversation: ConversationState
@@ -108,44 +108,44 @@ class OpenTurn:
     gate: RetryWait
     approvals: PendingApprovals
     stored: Callable[[], None]
-    """To be called when its beginning is in the journal."""
+    """Record that the start of the turn is in the journal."""
     messages: list[Message] = field(default_factory=list)
     round: int = 0
     attempts: int = 0
-    """Attempts of this round so far, whatever became of them."""
+    """Attempts in this round so far, failed ones included."""
     told: int = 0
-    """How many of the messages everybody has heard of."""
+    """How many of the messages have been published."""
     measured: Ask | None = None
-    """What the meter was last read for, with an excerpt of the answer that is arriving; None after a new message."""
+    """The last input of the meter, with an excerpt of the arriving answer; None after a new message."""
     answer: Callable[[], Message] | None = None
-    """The answer that is arriving, as far as it came."""
+    """The arriving answer so far."""
     live: bool = True
-    """False once its end was told: a part that dies slowly has no voice any more."""
+    """False once the end of the turn is published: a task that is slow to stop must publish nothing more."""
 
     _path: tuple[tuple[Turn, ...], int, tuple[Turn, ...]] = ((), -1, ())
 
     def publish(self, *events: AppEvent) -> None:
-        """Tell everybody, while the turn lives."""
+        """Publish events while the turn is live."""
         if self.live:
             self.tell(*events)
 
     def remark(self, sentence: str) -> None:
-        """Something about the request that the user should know; once in a session."""
+        """Publish a warning about the request, once per session."""
         if sentence not in self.conversation.remarks:
             self.conversation.remarks.add(sentence)
             self.publish(Notice(Severity.INFO, sentence))
 
     def turn(self, *, open_: bool) -> Turn:
-        """The turn as it stands."""
+        """The turn in its current state."""
         return Turn(id=self.id, messages=tuple(self.messages), open=open_)
 
     def tools(self) -> tuple[ToolSchema, ...]:
-        """What the model may call."""
+        """The tools the model may call."""
         offered = self.settings.tools and self.target.facts.tools
         return self.conversation.tools if offered else ()
 
     def ask(self, repairs: Repairs | None = None) -> Ask:
-        """What the next request of this turn is made from; repaired as far as is known if nothing else is said."""
+        """The input of this turn's next request. Without ``repairs``, the known repairs for the model apply."""
         conversation = self.conversation
         return replace(
             conversation.ask(),
@@ -158,11 +158,11 @@ class OpenTurn:
         )
 
     def repairs(self) -> Repairs:
-        """What is left out of this turn's requests from the start."""
+        """The known repairs for this turn's requests."""
         return self.conversation.repairs(self.target, self.spec, self.settings)
 
     async def complete(self, message: Message) -> None:
-        """A message stands: kept first, told after."""
+        """Add a complete message: store it first, then publish it."""
         self.messages.append(message)
         self.measured = None
         session, turn_id = self.conversation.session, self.id
@@ -172,7 +172,7 @@ class OpenTurn:
             self.told += 1
 
     def replace(self, message: Message) -> bool:
-        """Put a message in the place of the one with its id; False if there is none."""
+        """Replace the message with the same id; False if there is none."""
         for place, other in enumerate(self.messages):
             if other.id == message.id:
                 self.messages[place] = message
@@ -180,18 +180,18 @@ class OpenTurn:
         return False
 
     async def add_results(self, message_id: str, blocks: tuple[Block, ...]) -> None:
-        """Tool results stand."""
+        """Add tool results."""
         await self.complete(Message(id=message_id, role=Role.TOOL, blocks=blocks))
         self.measure()
 
     def measure(self, excerpt: Message | None = None, arriving: Arriving | None = None) -> None:
-        """Tell the meter's new reading, with the answer that is still coming."""
+        """Publish a new meter reading that includes the arriving answer."""
         ask = self.ask() if excerpt is None else replace(self._ask_with(excerpt), arriving=arriving)
         self.measured = ask
         self.publish(MeterChanged(self.ports.planner.meter(ask)))
 
     def ask_with_answer(self) -> Ask:
-        """What the next request would be made from if the answer that is arriving ended here."""
+        """The input of the next request if the arriving answer ended now."""
         answer = self.answer() if self.answer is not None else None
         return self._ask_with(answer) if answer is not None and answer.blocks else self.ask()
 
@@ -201,7 +201,7 @@ class OpenTurn:
         return replace(ask, turns=(*ask.turns[:-1], turn))
 
     def _turns(self) -> tuple[Turn, ...]:
-        """All turns with this one; the same object until a message is added, so that nothing is counted again."""
+        """All turns including this one. The same object until a message is added, so that nothing is counted twice."""
         before, length, turns = self._path
         if before is not self.conversation.turns or length != len(self.messages):
             turns = (*self.conversation.turns, self.turn(open_=True))

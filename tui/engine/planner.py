@@ -1,4 +1,4 @@
-"""Turns and settings to a request: the catalogue's plan and the context room's selection, put together in one place."""
+"""Builds requests from turns and settings, with the catalogue's plan and the context package's selection."""
 
 from __future__ import annotations
 
@@ -22,12 +22,13 @@ from tui.engine.ports import Ask, Repairs, Target
 from tui.engine.refused_parameters import without_parameter
 
 OPENED = 32_768
-"""Tokens a local server is asked to open. A model's whole window can take more memory than the machine has; whoever
-has it sets ``context.limit``."""
+"""Context tokens a local server is asked to allocate. A model's whole window can take more memory than the machine
+has; users with enough memory set ``context.limit``.
+"""
 
 
 def opened_window(ask: Ask) -> int | None:
-    """The user's limit; on a wire where every request says how much memory to take, a modest one; else unknown."""
+    """The user's limit; a modest default on wires where the request sets the server's context size; otherwise None."""
     if ask.settings.context_limit is not None:
         return ask.settings.context_limit
     if ask.target.facts.wire is not WireName.OLLAMA:
@@ -36,27 +37,27 @@ def opened_window(ask: Ask) -> int | None:
 
 
 DEFAULT_LEVEL = ThinkingLevel.MED
-"""Where nobody says a level."""
+"""Level if none is chosen."""
 
 
 class Scales(Protocol):
-    """Weighs requests in tokens, and learns from what providers report."""
+    """Counts the tokens of requests and learns from the usage that providers report."""
 
     def reading(self, ask: Ask, request: ChatRequest) -> MeterReading:
-        """What a request, and the draft in the ask, would weigh."""
+        """The size of the request, including the draft in the ask."""
         ...
 
     def learn(self, ask: Ask, request: ChatRequest, usage: Usage) -> None:
-        """What it really weighed."""
+        """Record the reported usage of a request."""
         ...
 
     def resume(self, ask: Ask, request: ChatRequest, usage: Usage) -> None:
-        """What it really weighed when this conversation was last open: nothing new is learned from it."""
+        """Record the usage reported when this conversation was last open, without learning from it."""
         ...
 
 
 KEPT_REQUESTS = 3
-"""Requests remembered: the one being typed for, the one running, the one being compressed."""
+"""Cached requests: the one for the draft, the running one and the one being compressed."""
 
 
 def _nowhere(facts: ModelFacts) -> Price | None:
@@ -68,7 +69,7 @@ def _unknown(provider: str, base_url: str) -> str:
 
 
 class RequestPlanner:
-    """The engine's planner over the real catalogue and the real selection."""
+    """The engine's planner over the catalogue and the context package."""
 
     def __init__(
         self,
@@ -77,19 +78,19 @@ class RequestPlanner:
         account: Callable[[str, str], str] = _unknown,
         price_elsewhere: Callable[[ModelFacts], Price | None] = _nowhere,
     ) -> None:
-        """``account`` names the account at (provider, base URL) without saying the key; "" while it is not known.
+        """``account`` names the account at (provider, base URL) without revealing the key; "" while it is unknown.
 
-        ``price_elsewhere`` is asked for prices that the catalogue does not have.
+        ``price_elsewhere`` returns prices that the catalogue does not have.
         """
         self.catalog = catalog
-        """May be replaced by a newer one; it holds from the next request on."""
+        """May be replaced by a newer catalogue; applies from the next request on."""
         self._scales = scales
         self._account = account
         self._price_elsewhere = price_elsewhere
         self._made: deque[tuple[Ask, ChatRequest]] = deque(maxlen=KEPT_REQUESTS)
 
     def target(self, spec: ModelSpec) -> Target:
-        """Where a name leads; raises UnknownModel."""
+        """The target for a model name; raises UnknownModel."""
         provider = self.catalog.provider(spec.provider)
         facts = self.catalog.find(spec.provider, spec.model)
         host = urlsplit(provider.base_url_for(facts.wire)).netloc.rpartition("@")[2].lower()
@@ -97,12 +98,12 @@ class RequestPlanner:
         return Target(provider=provider, facts=facts, origin=origin)
 
     def stamp(self, target: Target) -> Origin:
-        """The origin of what comes from there now; its account is known once its key was looked for."""
+        """The origin of an answer from this target; its account is known once its key was looked up."""
         base_url = target.provider.base_url_for(target.facts.wire)
         return replace(target.origin, account=self._account(target.provider.id, base_url))
 
     def plan(self, ask: Ask) -> ThinkingPlan:
-        """How the thinking will be controlled."""
+        """The thinking plan for the request."""
         made = self._plan(ask, None)
         if not ask.settings.dynamic_budget:
             return made
@@ -110,7 +111,7 @@ class RequestPlanner:
         return self._plan(ask, weight)
 
     def request(self, ask: Ask) -> ChatRequest:
-        """The request itself."""
+        """The request to send."""
         for made, request in self._made:
             if _same_but_for_the_draft(made, ask):
                 return request
@@ -121,35 +122,35 @@ class RequestPlanner:
         return request
 
     def meter(self, ask: Ask) -> MeterReading:
-        """What that request would weigh."""
+        """The size of that request."""
         return self._scales.reading(ask, self.request(ask))
 
     def learn(self, ask: Ask, usage: Usage) -> None:
-        """The provider reported what this request really weighed."""
+        """Record the usage the provider reported for this request."""
         self._scales.learn(ask, self.request(ask), usage)
 
     def resume(self, ask: Ask) -> None:
-        """A stored conversation goes on: its last reported count anchors the meter again."""
+        """Anchor the meter of a stored conversation at its last reported usage."""
         found = as_last_asked(ask)
         if found is not None:
             self._scales.resume(found[0], self.request(found[0]), found[1])
 
     def nearest(self, spec: ModelSpec) -> tuple[str, ...]:
         """Names of models the user may have meant."""
-        from tui.catalog.similar_models import nearest_models  # only wanted where a name was wrong
+        from tui.catalog.similar_models import nearest_models  # only needed for an unknown name
 
         name = f"{spec.provider}/{spec.model}"
         return tuple(found for found in nearest_models(name, self.catalog) if found != name)
 
     def cost(self, target: Target, usage: Usage) -> float | None:
-        """Dollars: the provider's own word, else by the catalogue's prices; None where something is unknown."""
+        """Dollars as reported by the provider, otherwise by the catalogue's prices; None if something is unknown."""
         if usage.cost is not None:
             return usage.cost
         price = target.facts.price or self._price_elsewhere(target.facts)
         return None if price is None else priced(usage, price)
 
     def quiet_plan(self, target: Target) -> ThinkingPlan:
-        """As little thinking as a model can do, for chores such as summaries."""
+        """The least thinking a model supports, for summaries and titles."""
         return plan(target.facts, target.provider, ThinkingLevel.NONE, with_tools=False)
 
     def _plan(self, ask: Ask, context_tokens: int | None) -> ThinkingPlan:
@@ -200,7 +201,7 @@ class RequestPlanner:
         )
         if settings.temperature is None and settings.top_p is None:
             return request
-        from tui.context.dropped_settings import dropped_settings  # most set nothing of this
+        from tui.context.dropped_settings import dropped_settings  # rarely needed: most users set neither
 
         left_out = dropped_settings(request, target.facts.wire, effective_quirks(target.provider, target.facts))
         return replace(request, outgoing=replace(outgoing, warnings=(*outgoing.warnings, *left_out)))
@@ -219,7 +220,7 @@ def _repairs(repairs: Repairs) -> frozenset[Repair]:
 
 
 def _same_but_for_the_draft(one: Ask, other: Ask) -> bool:
-    """Typing changes nothing about the request; big parts are compared by identity, so it costs nothing either."""
+    """Whether only the draft differs. Large parts are compared by identity, so this is cheap for every keystroke."""
     return (
         one.turns is other.turns
         and one.view is other.view
@@ -232,9 +233,9 @@ def _same_but_for_the_draft(one: Ask, other: Ask) -> bool:
 
 
 def as_last_asked(ask: Ask) -> tuple[Ask, Usage] | None:
-    """What this conversation's last counted answer was made from, and its count; None where that is not known."""
+    """The input and usage of this conversation's last counted answer, or None if unknown."""
     if ask.view is not None:
-        return None  # the answer may be older than the summary, and was then asked for without it
+        return None  # the answer may be older than the summary
     origin = ask.target.origin
     for number in range(len(ask.turns) - 1, -1, -1):
         turn = ask.turns[number]

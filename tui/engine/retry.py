@@ -1,7 +1,7 @@
-"""When a failed request is sent again. Pure: a table from (error, what was spent) to a decision.
+"""Decides whether a failed request is sent again: a pure function from error and budget to a decision.
 
-One budget covers everything one answer may cost: HTTP requests, attempts, seconds slept. Nothing else in the
-program retries a request that reached the provider.
+One budget limits the cost of one answer: HTTP requests, attempts, seconds slept. Nothing else in the program
+retries a request that reached the provider.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ SLEEP_PER_STEP_S = 120.0
 FIRST_DELAY_S = 0.5
 LONGEST_DELAY_S = 30.0
 LEAST_OUTPUT = 256
-"""Output tokens below which an answer is not worth asking for: the history is compressed instead."""
+"""With fewer output tokens left, the history is compressed instead of asking for a shorter answer."""
 SILENT_HINT_S = 60.0
-"""A longer wait only happens if the user agrees."""
+"""A longer wait needs the user's consent."""
 LONGEST_HINT_S = 300.0
-"""A longer wait is not offered: the user is told when the limit resets."""
+"""A longer wait is not offered: the error says when the limit resets."""
 LONGEST_CREDIBLE_HINT_S = 7 * 24 * 3600.0
 
 RESUMED = "resumed"
-"""Code of the error for a connection that slept with the computer: worth a retry at once."""
+"""Error code for a connection lost while the computer was suspended: retried at once."""
 
 NOT_TAKEN = "thinking_not_taken"
-"""Code of the error for a server that nobody described and that may not take thinking back at all."""
+"""Error code for an uncatalogued server that may not accept earlier thinking at all."""
 
 MALFORMED_CALL = "malformed_call"
-"""Code of the error for a tool call nobody can read."""
+"""Error code for a tool call that cannot be parsed."""
 
 
 class Repair(StrEnum):
-    """What can be changed about a refused request, each once per step."""
+    """Changes to a refused request; each is tried once per step."""
 
     COMPRESS = "compress"
     WITHOUT_THINKING = "without thinking"
@@ -48,7 +48,7 @@ class Repair(StrEnum):
     WITHOUT_PARAMETER = "without parameter"
     ASK_AGAIN = "ask again"
     NUDGE = "nudge"
-    """The answer was empty, or thinking alone."""
+    """Ask again after an answer that was empty or only thinking."""
 
 
 REPAIRS = {
@@ -62,7 +62,7 @@ REPAIRS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spent:
-    """What one step has used of its budget."""
+    """The part of its budget a step has used."""
 
     requests: int = 0
     failed_before_first: int = 0
@@ -70,15 +70,15 @@ class Spent:
     slept_s: float = 0.0
     repairs: frozenset[Repair] = frozenset()
     refused: frozenset[str] = frozenset()
-    """Parameters that were named and left out; each is worth one more request."""
+    """Parameters that were refused and omitted; each allows one more request."""
 
     @property
     def failures(self) -> int:
-        """Failed attempts that count."""
+        """Counted failures."""
         return self.failed_before_first + self.failed_with_partial
 
     def failed(self, *, partial: bool) -> Spent:
-        """One more attempt failed."""
+        """Add a failed attempt."""
         if partial:
             return replace(self, failed_with_partial=self.failed_with_partial + 1)
         return replace(self, failed_before_first=self.failed_before_first + 1)
@@ -86,7 +86,7 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Send it again after this long."""
+    """Send the request again after ``seconds``."""
 
     seconds: float
     needs_consent: bool = False
@@ -94,14 +94,14 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Mend:
-    """Send it again, changed, at once; not counted as an attempt."""
+    """Change the request and send it again at once; does not count as an attempt."""
 
     repair: Repair
 
 
 @dataclass(frozen=True, slots=True)
 class GiveUp:
-    """No more; ``advice`` adds to the error's own when not empty."""
+    """Stop retrying; ``advice`` is appended to the error's advice unless empty."""
 
     advice: str = ""
 
@@ -110,9 +110,9 @@ Decision = Wait | Mend | GiveUp
 
 
 def decide(error: ProviderError, spent: Spent, *, partial: bool, draw: float, now: float) -> Decision:
-    """What to do after an attempt failed; ``spent`` does not count that failure yet.
+    """Decide what to do after a failed attempt; ``spent`` does not include that failure yet.
 
-    ``partial``: the attempt had shown something. ``draw`` is a random number from 0 to 1, ``now`` the epoch.
+    ``partial``: part of the answer was shown. ``draw`` is a random number from 0 to 1, ``now`` the epoch.
     """
     if spent.requests >= REQUESTS_PER_STEP:
         return GiveUp(_reset_sentence(error, now))
@@ -164,7 +164,7 @@ def _wait(error: ProviderError, spent: Spent, draw: float, now: float) -> Decisi
 
 
 def credible_hint(seconds: float | None) -> float | None:
-    """The server's hint if it can be meant: finite, above zero, at most a week."""
+    """The server's retry hint if it is plausible: finite, above zero, at most a week."""
     if seconds is None or not math.isfinite(seconds) or not 0 < seconds <= LONGEST_CREDIBLE_HINT_S:
         return None
     return seconds

@@ -1,4 +1,4 @@
-"""One thing at a time: the turn or compression that runs, how it is stopped, and the queue behind it."""
+"""Runs the turns and compressions of a session one at a time, cancels them, and holds the queue behind them."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from tui.engine.turn import TurnLoop
 
 LOG = logging.getLogger(__name__)
 CANCEL_WITHIN_S = 0.08
-"""How long a cancelled turn may take to die before its end is told without it."""
+"""Seconds a cancelled turn may take to end before its end is published without it."""
 FAILURES_IN_A_ROW = 3
 """Failed turns at one provider after which another is suggested."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What the user said."""
+    """A prompt from the user."""
 
     blocks: tuple[Block, ...]
 
@@ -46,7 +46,7 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Compress:
-    """The user wants the history folded."""
+    """A request from the user to compress the history."""
 
     instruction: str
 
@@ -74,24 +74,24 @@ class Queue:
         keep: Callable[[tuple[tuple[Block, ...], ...]], None],
         stored: tuple[tuple[Block, ...], ...] = (),
     ) -> None:
-        """``start`` is called when jobs may be taken again, ``keep`` when other prompts are to be stored."""
+        """``start`` is called when jobs may run again, ``keep`` when the stored prompts change."""
         self._publish = publish
         self._start = start
         self._keep = keep
         self._stored = stored
         self._jobs: deque[Job] = deque(map(Prompt, stored))
         self._starting: Prompt | None = None
-        """Taken, but its turn is not stored yet: a crash must not lose it."""
+        """The job was taken but its turn is not stored yet: a crash must not lose it."""
         self._held = bool(stored)
         self._published = QueueChanged(tuple(job.label for job in self._jobs), self._held)
 
     def add(self, job: Job) -> None:
-        """One more at the end."""
+        """Append a job."""
         self._jobs.append(job)
         self.tell()
 
     def next(self) -> Job | None:
-        """Remove the first job; None if there is none, or if the queue is held."""
+        """Remove and return the first job; None if the queue is empty or held."""
         if not self._jobs or self._held:
             return None
         job = self._jobs.popleft()
@@ -99,17 +99,17 @@ class Queue:
         return job
 
     def started(self) -> None:
-        """The turn of the job given out last is stored."""
+        """Record that the turn of the last job taken is stored."""
         self._starting = None
         self._store()
 
     def hold(self) -> None:
-        """Give out nothing until ``resume``."""
+        """Hold the queue until ``resume``."""
         self._held = bool(self._jobs)
         self.tell()
 
     def leave(self) -> None:
-        """Give out no job any more. What is stored stays: it is there when the session is opened again."""
+        """Stop handing out jobs. Stored prompts stay stored and are back when the session is opened again."""
         self._jobs.clear()
         self._held = False
         self._keep = lambda prompts: None
@@ -131,13 +131,13 @@ class Queue:
             self._keep(prompts)
 
     async def resume(self) -> None:
-        """Do the jobs of a held queue."""
+        """Run the jobs of a held queue."""
         self._held = False
         self._start()
         self.tell()
 
     async def take_back(self) -> tuple[Block, ...]:
-        """Remove the last job; what the user wrote, () if nothing is queued."""
+        """Remove the last job and return the user's blocks; () if the queue is empty."""
         if not self._jobs:
             return ()
         job = self._jobs.pop()
@@ -148,7 +148,7 @@ class Queue:
 
 @dataclass(slots=True)
 class _Running:
-    """The job at work."""
+    """The running job."""
 
     turn: TurnLoop | None
     task: asyncio.Task[None] | None = None
@@ -156,7 +156,7 @@ class _Running:
 
 
 class Runner:
-    """Runs jobs in the order they came."""
+    """Runs jobs in the order they were added."""
 
     def __init__(
         self,
@@ -183,13 +183,13 @@ class Runner:
 
     @property
     def busy(self) -> bool:
-        """Something runs."""
+        """Whether a job runs."""
         return self._running is not None
 
     def ask(self, draft: str, *, whole: bool = False) -> Ask:
-        """What the next request would be made from, the running turn and what of its answer came included.
+        """The input of the next request, including the running turn and the answer so far.
 
-        That answer is an excerpt, which is enough to count the request, unless ``whole`` is asked for.
+        That answer is an excerpt, which is enough for counting, unless ``whole`` is set.
         """
         running = self._running
         if running is None or running.turn is None:
@@ -212,7 +212,7 @@ class Runner:
             self._start_next(tasks)
 
     async def cancel(self, tasks: asyncio.TaskGroup) -> None:
-        """Stop what runs, keep what came, hold the queue. Returns at once, even where something is slow to die."""
+        """Cancel the running job, keep what arrived, hold the queue. Does not wait for tasks that are slow to stop."""
         running = self._running
         if running is None or running.ending or running.task is None:
             return
@@ -248,7 +248,7 @@ class Runner:
         running.task = tasks.create_task(self._run(running, job, tasks))
 
     def _look_at_tools(self) -> None:
-        """Tools are switched on and off, and servers come and go. What is equal stays the same object."""
+        """Refresh the tools, which can change at any time. An equal tuple is not replaced: identity marks "unchanged"."""
         tools = self._ports.toolbox.schemas()
         if tools != self._conversation.tools:
             self._conversation.tools = tools
@@ -305,8 +305,8 @@ class Runner:
             self._conversation.turns = (*self._conversation.turns, turn)
             over = TurnFailed(turn, failure) if failure else TurnFinished(turn, cancelled=cancelled)
             if cancelled:
-                self._publish(over)  # first: what was stopped may be long to count
-            # A finished turn counts differently from a running one: its thinking may be stripped now.
+                self._publish(over)  # First, because counting what was stopped may take long.
+            # A finished turn counts differently from a running one: its thinking may be removed now.
             self._publish(MeterChanged(self._ports.planner.meter(self._conversation.ask())))
             if not cancelled:
                 self._publish(over)

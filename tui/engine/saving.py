@@ -1,7 +1,6 @@
-"""Writes to the journal in order. What cannot be written is kept and tried again while the conversation goes on.
+"""Writes to the journal in order. A failed write is kept and retried while the conversation continues.
 
-A worker of its own does the writing, so a cancelled turn never tears a write in half and a slow disk never
-holds up a stream.
+A separate task writes, so that a cancelled turn never leaves half a write and a slow disk never blocks a stream.
 """
 
 from __future__ import annotations
@@ -17,23 +16,23 @@ from tui.engine.ports import Clock, Journal
 
 RETRY_EVERY_S = 5.0
 HOLD_EVERY_S = 30.0
-"""How often the store is told that the session is still open; after four times this it counts as abandoned."""
+"""Interval of the heartbeat to the store; after four missed ones the session counts as abandoned."""
 
 Writing = Callable[[Journal], Awaitable[None]]
 
 
 @dataclass(slots=True, eq=False)
 class _Write:
-    """One thing to be written; a newer one of the same ``replaces`` key takes its place while it waits."""
+    """One pending write; a newer one with the same ``replaces`` key takes its place."""
 
     writing: Writing
     replaces: str | None
     settled: asyncio.Event = field(default_factory=asyncio.Event)
-    """Written, or known not to be for now."""
+    """Set when it is written or has failed for now."""
 
 
 class Saver:
-    """The one way into the journal."""
+    """Writes everything that goes to the journal."""
 
     def __init__(self, journal: Journal, clock: Clock, publish: Callable[[AppEvent], None]) -> None:
         self._journal = journal
@@ -45,17 +44,17 @@ class Saver:
         self._failing: str | None = None
 
     async def save(self, writing: Writing) -> None:
-        """Returns when it is written, or when it is known that it cannot be for now."""
+        """Write and wait; returns when it is written or has failed for now."""
         write = self._post(writing, None)
         if self._failing is None:
             await write.settled.wait()
 
     def save_soon(self, writing: Writing, *, replaces: str) -> asyncio.Event:
-        """Does not wait; of several with one key only the newest need be written. The event is set when it is."""
+        """Queue a write without waiting. Of several with one key only the newest is written. The event is set when it is."""
         return self._post(writing, replaces).settled
 
     async def run(self) -> None:
-        """Write what comes, for ever."""
+        """Write queued entries until cancelled."""
         try:
             while True:
                 await self._work.wait()
@@ -64,19 +63,19 @@ class Saver:
                     if not await self._write_first():
                         await self._clock.sleep(RETRY_EVERY_S)
         finally:
-            # Nobody may wait for a writer that is gone.
+            # The writer has ended: nobody may keep waiting for it.
             self._failing = self._failing or "stopped"
             for write in self._waiting:
                 write.settled.set()
 
     async def hold(self, session: str) -> None:
-        """Keep others from taking the session for abandoned, for ever."""
+        """Send the heartbeat until cancelled, so that no other window takes the session for abandoned."""
         while True:
             await self._clock.sleep(HOLD_EVERY_S)
             self.save_soon(lambda journal: journal.still_open(session), replaces="still open")
 
     async def finish(self) -> None:
-        """Wait until all is written; where writing fails, try once more and leave it."""
+        """Wait until everything is written; after a failure, try once more and stop."""
         if self._failing is not None:
             while self._waiting and await self._write_first():
                 pass
@@ -87,7 +86,7 @@ class Saver:
     def _post(self, writing: Writing, replaces: str | None) -> _Write:
         write = _Write(writing, replaces)
         if replaces is not None:
-            # The first in line may be half written already: it stays.
+            # The first entry may be half written already, so it stays.
             kept = [w for i, w in enumerate(self._waiting) if i == 0 or w.replaces != replaces]
             self._waiting = deque(kept)
         self._waiting.append(write)

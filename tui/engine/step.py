@@ -1,4 +1,4 @@
-"""One answer: requests until one stands, within one budget of requests, attempts and waiting."""
+"""Gets one answer: sends requests until one succeeds, within one budget of requests, attempts and waiting."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from tui.engine.refused_parameters import ANSWERS_WITHOUT_THINKING, THINKING, is
 from tui.engine.retry import NOT_TAKEN, GiveUp, Mend, Repair, Spent, Wait, decide
 
 CHECKPOINT_EVERY_S = 1.0
-"""What a crash may cost of a running stream; the meter moves at the same pace."""
+"""The most of a running stream that a crash can lose; the meter is updated at the same interval."""
 DOUBTED_FROM = 4_000
-"""Estimated tokens below which a difference to the reported input says nothing."""
+"""Below this many estimated tokens, a difference to the reported input means nothing."""
 DOUBTED_BELOW = 0.7
 _BLANK_SENT = "This server requires thinking with every answer: sent a blank where there is none."
 _SENT_WITHOUT = "`{name}` is not supported here: sent without it."
@@ -35,7 +35,7 @@ NUDGE = "Your last reply held no answer. Answer now, in plain text or with a too
 
 
 class Step:
-    """Asks the model until there is an answer, or no sense in asking."""
+    """Sends requests until there is an answer or retrying makes no sense."""
 
     def __init__(self, turn: OpenTurn, compaction: Compaction) -> None:
         self._turn = turn
@@ -50,13 +50,13 @@ class Step:
         self._spent = Spent()
         self._attempt: Attempt | None = None
         self._broken: Message | None = None
-        """Of the answers that broke off, the one that came furthest: kept if no other attempt brings anything."""
+        """The interrupted answer that got furthest: kept if no other attempt brings anything."""
         self._checkpointed = self._clock.monotonic()
         self._checkpoint: asyncio.Event | None = None
         """Set once the last checkpoint was written."""
 
     async def answer(self) -> Message:
-        """The finished message, not yet kept; raises ProviderError when there will be none."""
+        """The finished message, not stored yet; raises ProviderError if there is none."""
         while True:
             ask = self._turn.ask(self._repairs)
             request = self._turn.ports.planner.request(ask)
@@ -80,7 +80,7 @@ class Step:
             await self._go_on(attempt, failure, decision, request)
 
     def partial(self, reason: str) -> Message | None:
-        """The answer so far, for a step that ends early: the last attempt's, else the best one that broke off."""
+        """The answer so far for a step that ends early: of the last attempt, otherwise the best interrupted one."""
         if self._attempt is not None:
             message = self._attempt.message(interrupted=reason)
             if message.blocks or (self._broken is None and message.usage is not None):
@@ -88,7 +88,7 @@ class Step:
         return None if self._broken is None else replace(self._broken, superseded=False)
 
     async def _prefer_longer(self, attempt: Attempt, failure: ProviderError) -> None:
-        """Give up the last attempt if one before it came further; name both failures where the last brought nothing."""
+        """Use an earlier attempt if it got further; name both failures if the last one brought nothing."""
         if self._broken is None:
             return
         last = attempt.message()
@@ -118,7 +118,7 @@ class Step:
         return self._attempt
 
     def _remember(self) -> None:
-        """What the server took only without."""
+        """Record the parameters that the server only accepted without."""
         never = (THINKING,) if self._repairs.without_thinking and self._thinking_not_taken else ()
         if self._repairs.blank_thinking:
             never = (*never, ANSWERS_WITHOUT_THINKING)
@@ -139,7 +139,7 @@ class Step:
         return message
 
     def _compare_input(self, ask: Ask, usage: Usage) -> None:
-        """Some servers cut a long history without a word; what they report as read gives it away."""
+        """Detect a server that silently truncates long input: the input tokens it reports are too few."""
         if usage.input is None:
             return
         expected = self._turn.ports.planner.meter(ask).effective
@@ -166,7 +166,7 @@ class Step:
         self._checkpointed = now
         self._turn.measure(*attempt.arriving(CRASHED))
         if self._checkpoint is not None and not self._checkpoint.is_set():
-            return  # the disk is slow: what came meanwhile is written with the next
+            return  # The last write is still running; the new text is written with the next one.
         attempt.unsaved = False
         session = self._turn.conversation.session
         self._checkpoint = self._turn.saver.save_soon(
@@ -196,21 +196,21 @@ class Step:
             self._spent = replace(self._spent, slept_s=self._spent.slept_s + slept)
 
     async def _void(self, attempt: Attempt, failure: ProviderError) -> None:
-        """What this attempt showed counts no more; it is kept, marked, for whoever wants to look."""
+        """Mark what this attempt showed as superseded; it stays stored for inspection."""
         self._attempt = None
         turn = self._turn
         turn.answer = None
         if attempt.shown:
             turn.publish(AttemptReset(turn.id, turn.round, attempt.place.attempt, failure))
         message = attempt.message(interrupted=failure.message, superseded=True)
-        if message.blocks or message.usage is not None:  # something came, or was paid for
+        if message.blocks or message.usage is not None:  # text arrived, or tokens were paid for
             await turn.complete(message)
             further = self._broken is None or _length(message) >= _length(self._broken)
             if message.blocks and failure.retryable and further:
                 self._broken = message
 
     async def _mend(self, repair: Repair, failure: ProviderError, failed: ChatRequest) -> bool:
-        """Change the next request; False when that cannot be done."""
+        """Change the next request; False if that is not possible."""
         match repair:
             case Repair.COMPRESS:
                 return await self._compaction.relieve(self._turn.ask(self._repairs), self._turn.publish)
@@ -226,7 +226,7 @@ class Step:
             case Repair.SHORTER_OUTPUT:
                 return self._shorten_output(failure, failed)
             case Repair.NUDGE if not self._turn.target.facts.bound:
-                # Thinking that is bound to the system prompt would be void under a changed one.
+                # Thinking that is sealed with the system prompt would be invalid with a changed one.
                 self._repairs = replace(self._repairs, nudge=NUDGE)
             case Repair.NUDGE | Repair.ASK_AGAIN:
                 pass
@@ -236,7 +236,7 @@ class Step:
     def _shorten_output(self, failure: ProviderError, failed: ChatRequest) -> bool:
         room, refused = failure.output_room or 0, failed.plan.max_output or failed.max_output
         if failure.kind is not ErrorKind.CONTEXT_OVERFLOW:
-            self._models_output = room  # the model's own limit, whatever the prompt
+            self._models_output = room  # the model's own limit, independent of the prompt
         was = "output limit" if refused is None else f"output limit of {count(refused, 'token')}"
         sentence = f"The {was} does not fit here: asked again with {count(room, 'token')}."
         return self._send_differently(replace(self._repairs, max_output=room), failed, sentence)
@@ -267,6 +267,6 @@ class Step:
 
 
 def _length(message: Message) -> tuple[int, int]:
-    """Characters of the answer, then of its thinking."""
+    """Characters of the answer and of its thinking, for comparison."""
     said = sum(len(block.text) for block in message.blocks if isinstance(block, TextBlock))
     return said, sum(len(block.text) for block in message.blocks if isinstance(block, ThinkingBlock))

@@ -1,4 +1,4 @@
-"""The engine's own thread and loop: a terminal that stops reading never stops a stream."""
+"""Runs the engine in its own thread and event loop, so that a blocked terminal never blocks a stream."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ T = TypeVar("T")
 
 STOP_WITHIN_S = 2.0
 CLOSE_WITHIN_S = 1.5
-"""What the work in hand gets to end in order; the rest is cut off."""
+"""Seconds the running tasks get to end in order; then they are abandoned."""
 
 
 class EngineThread:
-    """Runs coroutines beside the caller. Nothing else in the program knows of threads."""
+    """Runs coroutines in a second thread."""
 
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -26,7 +26,7 @@ class EngineThread:
         self._thread = threading.Thread(target=self._run, name="engine", daemon=True)
 
     def start(self) -> None:
-        """Start it; returns when it takes calls."""
+        """Start the thread; returns when it accepts calls."""
         self._thread.start()
         self._ready.wait()
 
@@ -38,7 +38,7 @@ class EngineThread:
         return asyncio.run_coroutine_threadsafe(self._known(work), self._loop)
 
     def stop(self) -> bool:
-        """Cancel everything and end; False when something would not die within two seconds."""
+        """Cancel everything and stop; False if a task did not end within two seconds."""
         if self._loop is None or self._stopping is None:
             return True
         if self._thread.is_alive():
@@ -54,7 +54,7 @@ class EngineThread:
         self._loop, self._stopping = asyncio.get_running_loop(), asyncio.Event()
         self._ready.set()
         await self._stopping.wait()
-        # What was called is cancelled, not what it started: a session still needs its own tasks to end in order.
+        # Only the called coroutines are cancelled, not their tasks: a session needs those to end in order.
         for task in self._work:
             task.cancel()
         if self._work:

@@ -1,6 +1,6 @@
-"""Watches one request from beside it: tells of silence, notices that the computer slept, ends what never ends.
+"""Timers of one request: detects silence, suspended computers and requests that never end.
 
-And how long its thinking took, measured once for the screen that shows it run and for the store that keeps it.
+Also measures how long thinking took, once for the screen and for the store.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from tui.engine.retry import RESUMED
 
 STALL_SHOWN_AFTER_S = 15.0
 SLEPT_AFTER_S = 30.0
-"""Wall time that passed without monotonic time: the computer slept, and the connection with it."""
+"""Wall time that passed without monotonic time: the computer was suspended and the connection is lost."""
 TICK_S = 1.0
 
 
 class RequestTimer:
-    """One request's clock."""
+    """The timer of one request."""
 
     def __init__(self, clock: Clock, limit_s: float, stalled: Callable[[float], None]) -> None:
         self._clock = clock
@@ -39,11 +39,11 @@ class RequestTimer:
         self._started = self._heard = clock.monotonic()
 
     def heard(self) -> None:
-        """Something came."""
+        """Record that something arrived."""
         self._heard = self._clock.monotonic()
 
     async def run(self, on_tick: Callable[[], None]) -> None:
-        """Tick until cancelled; raises ProviderError when the request must end."""
+        """Tick until cancelled; raises ProviderError if the request must end."""
         wall, steady = self._clock.now(), self._clock.monotonic()
         while True:
             await self._clock.sleep(TICK_S)
@@ -69,9 +69,9 @@ class RequestTimer:
 
 
 class ThinkingTimer:
-    """How long each stretch of thinking took. The first begins with the request: until something else comes, it thinks.
+    """Measures each block of thinking. The first begins with the request, as a model thinks before it sends anything.
 
-    Whoever feeds it the same events at the same times gets the same figures.
+    The same events at the same times give the same numbers.
     """
 
     def __init__(self, started: float) -> None:
@@ -82,7 +82,7 @@ class ThinkingTimer:
         self._anything = False
 
     def take(self, event: StreamEvent, now: float) -> None:
-        """Something came."""
+        """Process an event."""
         match event:
             case ResponseStarted(restarted=True):
                 self._forget()
@@ -99,7 +99,7 @@ class ThinkingTimer:
                 pass
 
     def of(self, index: int, now: float) -> float | None:
-        """Seconds of one block so far, by its number in the stream; None where it is no thinking."""
+        """Seconds of one block so far, by its number in the stream; None if it is no thinking block."""
         since = self._since.get(index)
         return None if since is None else self._took.get(index, now - since)
 
@@ -108,7 +108,7 @@ class ThinkingTimer:
         return [self._took.get(index, now - since) for index, since in self._since.items()]
 
     def _forget(self) -> None:
-        """The server began anew: what came before is void."""
+        """Reset: the server started the answer again."""
         self._since.clear()
         self._took.clear()
         self._running, self._anything = None, False

@@ -1,4 +1,4 @@
-"""Weighs requests with the context room's meter, and remembers what providers reported."""
+"""Counts requests with the context package's meter and remembers what providers reported."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from tui.engine.planner import opened_window
 from tui.engine.ports import Ask
 
 KEPT_TALLIES = 3
-"""Requests whose count is remembered; as many as the planner remembers requests."""
+"""Number of requests whose count is cached; equal to the planner's cache."""
 BELIEVED = (0.5, 2.0)
-"""A stored count this far from the estimate was made under other settings."""
+"""A stored count that differs this much from the estimate was made with other settings."""
 BELIEVED_KNOWN = (0.75, 1.33)
-"""The same for a model whose way of counting was learned."""
+"""The same for a model whose token counting was calibrated."""
 
 
 class TokenMeter:
@@ -29,14 +29,14 @@ class TokenMeter:
     def __init__(
         self, calibration: Calibration | None = None, keep: Callable[[Calibration], None] | None = None
     ) -> None:
-        """``keep`` gets everything that was learned, so that it survives the program."""
+        """``keep`` receives everything that was learned, to store it."""
         self.calibration = calibration or Calibration()
         self._keep = keep
         self._anchors: dict[tuple[str, str], Anchor] = {}
         self._counted: deque[tuple[ChatRequest, ModelFacts, bool, Tally]] = deque(maxlen=KEPT_TALLIES)
 
     def reading(self, ask: Ask, request: ChatRequest) -> MeterReading:
-        """What a request, and the draft in the ask, would weigh."""
+        """The size of the request, including the draft in the ask."""
         counted, settings = self._tally(ask, request), ask.settings
         if ask.arriving is not None:
             counted = with_arriving(counted, request.outgoing, ask.arriving)
@@ -50,7 +50,7 @@ class TokenMeter:
         )
 
     def learn(self, ask: Ask, request: ChatRequest, usage: Usage) -> None:
-        """Take in the reported count of a request; one that cannot be right says nothing."""
+        """Record the reported usage of a request; implausible values are ignored."""
         counted = self._tally(ask, request)
         guessed = counted.pictures + counted.parts[Part.THINKING_SENT] + counted.parts[Part.TOOLS]
         if usage.input is None or not can_be_right(counted.estimate, usage.input, guessed=guessed):
@@ -62,7 +62,7 @@ class TokenMeter:
             self._keep(self.calibration)
 
     def resume(self, ask: Ask, request: ChatRequest, usage: Usage) -> None:
-        """Anchor a stored conversation at its last reported count, unless that was made under other settings."""
+        """Anchor a stored conversation at its last reported usage, unless that was made with other settings."""
         counted = self._tally(ask, request)
         if usage.input is None or counted.estimate <= 0:
             return

@@ -1,4 +1,4 @@
-"""Runs the tool calls of one answer: checked strictly, a few at a time, results in the order of the calls."""
+"""Runs the tool calls of one answer: checks them, runs a few at a time, returns results in the order of the calls."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ SAME_CALL_STOPS = 5
 
 @dataclass(slots=True)
 class CallHistory:
-    """The calls of a turn, for its limits."""
+    """Counts the calls of a turn for its limits."""
 
     made: int = 0
     last: tuple[str, str] | None = None
     in_a_row: int = 0
     stuck: bool = False
-    """The same call came too often: no more rounds."""
+    """The same call was repeated too often: the turn ends after this round."""
 
     def count(self, call: ToolCallBlock) -> None:
-        """One more call."""
+        """Record a call."""
         self.made += 1
         key = (call.name, call.arguments)
         self.in_a_row = self.in_a_row + 1 if key == self.last else 1
@@ -47,26 +47,26 @@ class CallHistory:
 
 @dataclass(slots=True)
 class _Running:
-    """One call on its way."""
+    """A running call."""
 
     began: float
     waited_s: float = 0.0
-    """The time the user took to answer."""
+    """Seconds spent waiting for the user's answer."""
     agreed: bool = False
     may_have_run: bool = True
-    """Not while its first question stands open."""
+    """False while its first approval is open."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Approver:
-    """Asks about one call; its clock stands still meanwhile."""
+    """Asks for approval of one call; its timeout is paused meanwhile."""
 
     turn: OpenTurn
     running: _Running
     limit: asyncio.Timeout
     limit_s: float | None
     keep: Callable[[], Awaitable[None]]
-    """Stores whether the call may have run."""
+    """Store whether the call may have run."""
 
     async def ask(
         self, call: ToolCallBlock, summary: str, detail: str, patterns: tuple[str, ...], note: str = ""
@@ -100,13 +100,13 @@ class ToolRound:
     done: dict[int, ToolResultBlock] = field(default_factory=dict)
     begun: dict[int, _Running] = field(default_factory=dict)
     message_id: str = ""
-    """Of the message with the results."""
+    """Id of the message with the results."""
 
     def __post_init__(self) -> None:
         self.message_id = self.turn.ports.new_id()
 
     async def run(self, *, cut: bool) -> tuple[ToolResultBlock, ...]:
-        """All results. ``cut``: the answer hit the output limit, so nothing in it may run."""
+        """Run the calls and return all results. ``cut``: the answer hit the output limit, so nothing in it may run."""
         runnable: list[int] = []
         await self._keep()
         for position, call in enumerate(self.calls):
@@ -122,7 +122,7 @@ class ToolRound:
         return self.results()
 
     def results(self) -> tuple[ToolResultBlock, ...]:
-        """What there is, with a word of explanation for every call that has no result."""
+        """The results so far, and an explanation for each call without a result."""
         return tuple(self.done.get(position) or self._without_end(position) for position in range(len(self.calls)))
 
     def _without_end(self, position: int) -> ToolResultBlock:
@@ -131,7 +131,7 @@ class ToolRound:
         return explained if running is None else replace(explained, seconds=self._seconds(running))
 
     def interrupted(self, results: tuple[ToolResultBlock, ...]) -> tuple[ToolFinished, ...]:
-        """The ends of the calls that were begun and have no result of their own, with what stands for it."""
+        """End events for calls that started and have no result of their own."""
         return tuple(
             ToolFinished(self.turn.id, results[position].call_id, results[position], results[position].seconds or 0.0)
             for position in self.begun
@@ -139,7 +139,7 @@ class ToolRound:
         )
 
     async def _keep(self) -> None:
-        """Store what is to be said of each call if the program ends here: before a call may act, not after."""
+        """Store the outcome to report for each call if the program crashes: before a call may act, not after."""
         blocks = tuple(self.done.get(position) or self._if_it_ends(position) for position in range(len(self.calls)))
         turn = self.turn
         message = Message(id=self.message_id, role=Role.TOOL, blocks=blocks)
@@ -157,7 +157,7 @@ class ToolRound:
         return self.turn.ports.clock.monotonic() - running.began - running.waited_s
 
     async def _refusal(self, call: ToolCallBlock) -> str | None:
-        """Why a call may not run; None when it may."""
+        """Why a call may not run; None if it may."""
         history, limit = self.history, self.turn.settings.calls_per_turn
         history.count(call)
         if history.made > limit:
@@ -229,12 +229,12 @@ class ToolRound:
 
 
 def failed(call: ToolCallBlock, why: str) -> ToolResultBlock:
-    """A result that says why there is none."""
+    """A failed result with the reason."""
     return ToolResultBlock(call_id=call.call_id, name=call.name, content=(TextBlock(text=why),), failed=True)
 
 
 def problem_with_arguments(arguments: str) -> str | None:
-    """What is wrong with a call's JSON; None for an object, and for nothing at all (no parameters)."""
+    """What is wrong with the JSON arguments; None for an object or for empty text (no parameters)."""
     if not arguments.strip():
         return None
     try:
