@@ -1,4 +1,4 @@
-"""Where a turn waits for the user's word: before a retry, before a tool call."""
+"""Waiting for the user's answer: before a long retry and before a tool call."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NOBODY_TO_ASK = "no: nobody can be asked in this run"
 
 
 class RetryWait:
-    """The wait before a retry: it can be skipped, and a long one must be agreed to."""
+    """The wait before a retry: it can be skipped, and a long one needs the user's consent."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -22,18 +22,18 @@ class RetryWait:
         self._agreed = False
 
     def skip(self) -> None:
-        """Go on now."""
+        """Continue now."""
         self._agreed = True
         self._skipped.set()
         self._spoken.set()
 
     def answer(self, *, agree: bool) -> None:
-        """The user's word on a long wait."""
+        """The user's answer about a long wait."""
         self._agreed = agree
         self._spoken.set()
 
     async def wait(self, seconds: float, *, needs_consent: bool) -> bool:
-        """Wait; False when the user does not agree to."""
+        """Wait; False if the user does not consent."""
         self._skipped.clear()
         self._spoken.clear()
         self._agreed = False
@@ -65,7 +65,7 @@ class PendingApprovals:
         self._open: dict[str, asyncio.Future[str]] = {}
 
     def answer(self, call_id: str, answer: str) -> bool:
-        """The user's word; False when nobody waits for it any more."""
+        """The user's answer; False if the call no longer waits for one."""
         waiting = self._open.get(call_id)
         if waiting is None or waiting.done():
             return False
@@ -73,13 +73,13 @@ class PendingApprovals:
         return True
 
     def settle(self, call_id: str) -> None:
-        """Nobody needs to answer any more: the call became allowed while it waited."""
+        """Withdraw the question: the call became allowed while it waited."""
         self.answer(call_id, "once")
 
     async def ask(
         self, turn_id: str, call: ToolCallBlock, summary: str, detail: str, patterns: tuple[str, ...], note: str = ""
     ) -> str:
-        """``once``, ``session``, a pattern, or ``no``; where nobody can be asked it is no."""
+        """``once``, ``session``, a pattern, or ``no``; always ``no`` without a user."""
         if not self._interactive:
             return NOBODY_TO_ASK
         if call.call_id in self._open:

@@ -1,6 +1,6 @@
-"""One request: its events go out as they come, its blocks are put together, its end is judged.
+"""One request: publishes its events, assembles its blocks, checks how it ended.
 
-A response that says "send it again with this token" is followed here: all its hops are one attempt.
+A response that must be continued with a token is continued here: all its requests are one attempt.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ from tui.engine.retry import MALFORMED_CALL
 from tui.engine.timers import RequestTimer, ThinkingTimer
 
 CHUNK = 50
-"""Characters that must come again and again."""
+"""Length of the text that must repeat."""
 TIMES = 10
 WINDOW = CHUNK * 5 * TIMES
-"""How far back to look: a longer loop than five chunks is not noticed."""
+"""How far back to search: repeated text longer than five chunks is not detected."""
 
 
 class RepetitionDetector:
-    """Feed it the words of one answer; it answers once whether they go round in circles."""
+    """Detects an answer that repeats itself; reports it once."""
 
     def __init__(self) -> None:
         self._tail = ""
@@ -55,7 +55,7 @@ class RepetitionDetector:
         self._told = False
 
     def repeats(self, text: str) -> bool:
-        """True the first time the last 50 characters have come ten times."""
+        """True the first time the last 50 characters have occurred ten times."""
         if self._told:
             return False
         self._tail = (self._tail + text)[-WINDOW:]
@@ -68,21 +68,21 @@ class RepetitionDetector:
 
 
 PORTION = 16 * 1024
-"""Characters taken in at once; a server may send megabytes in one piece."""
+"""Characters processed at once; a server may send megabytes in one chunk."""
 EXCERPT = 200
-"""Characters that stand in for a block while it is counted."""
+"""Characters of a block that stand in for it while it is counted."""
 LONGEST_CHAIN = 20
-"""Continuation of one long response; more is a server that never ends."""
+"""Most continuations of one response; a server that needs more never ends."""
 
 _NOTHING_SHOWN = (ResponseStarted, UsageReported, ProviderRemark, ResponseFinished)
 
 _CHANNELS = (".gguf", ":latest", ":free", ":nitro", ":floor", ":exacto")
-"""What routers and local servers append to a name without meaning another model."""
+"""Suffixes that routers and local servers append to a name of the same model."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptId:
-    """Which attempt this is."""
+    """Identifies an attempt."""
 
     turn_id: str
     round: int
@@ -104,21 +104,21 @@ def _unpriced(target: Target, usage: Usage) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class AttemptOutput:
-    """Where an attempt speaks, and which remarks of providers were passed on already."""
+    """Publishes for an attempt, and remembers which provider remarks were published already."""
 
     publish: Callable[..., None]
     """Takes any number of events."""
     remarks: set[str] = field(default_factory=set)
     stamp: Callable[[Target], Origin] = _as_known
-    """Asked when an answer is put together, not before: only then it is known with which key it was got."""
+    """Called when an answer is assembled, not before: the key that was used is only known then."""
     pace: Callable[[], Awaitable[None]] = _at_once
-    """Waits until those who follow the answer have taken most of what was published."""
+    """Waits until the followers have taken most of what was published."""
     price: Callable[[Target, Usage], float | None] = _unpriced
-    """What the reported tokens cost."""
+    """The cost of the reported tokens."""
 
 
 class Attempt:
-    """Run it once; then ask it what came."""
+    """Runs one request and holds its result."""
 
     def __init__(
         self,
@@ -132,9 +132,9 @@ class Attempt:
     ) -> None:
         self.place = place
         self.shown = False
-        """Something of the answer has gone out."""
+        """Part of the answer was published."""
         self.unsaved = False
-        """Something came that whoever saves has not taken yet."""
+        """Something arrived that is not in a checkpoint yet."""
         self.stop: Stop | None = None
         self._target = target
         self._request = request
@@ -149,7 +149,7 @@ class Attempt:
         self._family = target.facts.tokenizer
         self._counters: dict[int, TextCounter] = {}
         self._written: dict[int, tuple[int, Block]] = {}
-        """By position: characters that are stored of a block, and the block without them as it is stored."""
+        """By position: the number of stored characters of a block, and its other fields as stored."""
         self._started = clock.monotonic()
         self._thought = ThinkingTimer(self._started)
         self._detector = RepetitionDetector()
@@ -157,9 +157,9 @@ class Attempt:
         self._hops = Continuation()
 
     async def run(self, backend: Backend, on_event: Callable[[], None]) -> ProviderError | None:
-        """Send and read to the end; returns what went wrong, including an answer that is none.
+        """Send the request and read to the end; returns the error, also for an answer that is unusable.
 
-        ``on_event`` is also called while nothing comes, so that the end of a burst is not left lying.
+        ``on_event`` is also called while nothing arrives, so that the end of a burst is saved.
         """
         failure: ProviderError | None = None
         try:
@@ -172,7 +172,7 @@ class Attempt:
         return failure or self._flaw()
 
     def arriving(self, interrupted: str) -> tuple[Message, Arriving]:
-        """An excerpt of what came, and the tokens it stands for. What was counted before is not counted again."""
+        """An excerpt of the answer so far, and the tokens it stands for. Counts only new text."""
         blocks: list[Block] = []
         text, calls = 0, {}
         for index, block in self._assembler.excerpts(EXCERPT).items():
@@ -193,7 +193,7 @@ class Attempt:
         return message, Arriving(message_id=message.id, text=text, calls=calls)
 
     async def store(self, journal: Journal, interrupted: str, session: str) -> None:
-        """Have the journal write what it has not yet. What that costs does not grow with the answer."""
+        """Store what the journal does not have yet. The cost does not grow with the answer."""
         known = self._written
         heads = self._assembler.excerpts(1)
         timed = self._timed(tuple(heads.values()))
@@ -210,11 +210,11 @@ class Attempt:
         stored = await journal.grown(session, self.place.turn_id, message, grown, whole=not known)
         if not stored:
             self._written, self.unsaved = {}, True
-        elif self._written is known:  # the server has not begun anew meanwhile
+        elif self._written is known:  # unless the server started the answer again meanwhile
             self._written = written
 
     def message(self, *, interrupted: str | None = None, superseded: bool = False) -> Message:
-        """What came, as it will be stored."""
+        """The answer so far, as it will be stored."""
         return self._message(self._blocks(), interrupted=interrupted, superseded=superseded)
 
     def _message(
@@ -224,7 +224,7 @@ class Attempt:
         answered = self._assembler.model
         usage = self._hops.usage(self._assembler.usage)
         if usage is not None and usage.thinking == 0 and any(isinstance(b, ThinkingBlock) and b.text for b in blocks):
-            usage = replace(usage, thinking=None)  # a server that does not count thinking, not one that did none
+            usage = replace(usage, thinking=None)  # the server does not count thinking; zero would be wrong
         return Message(
             id=self.place.message_id,
             role=Role.ASSISTANT,
@@ -281,7 +281,7 @@ class Attempt:
         if isinstance(event, UsageReported):
             event = UsageReported(event.usage.without_false_zeros())
         if isinstance(event, BlockStarted) and event.kind == "thinking" and event.form is None:
-            # Wires tell a summary from the full text only where the response says so; elsewhere the model's facts do.
+            # Only some wires say whether thinking is a summary or the full text; otherwise the model's facts do.
             event = replace(event, form=self._target.facts.form)
         self._assembler.feed(event)
         self._thought.take(event, self._clock.monotonic())
@@ -343,7 +343,7 @@ class Attempt:
             self._unpublished.append(Notice(Severity.WARNING, said))
 
     def _flaw(self) -> ProviderError | None:
-        """An answer that ended in order and still is none."""
+        """Detects an answer that ended normally but is unusable."""
         if self.stop is None:
             return None
         if self.stop.finish is Finish.MALFORMED_CALL:
@@ -368,7 +368,7 @@ class Attempt:
 
 
 def with_words(block: Block, words: str) -> Block:
-    """The block with other words; one that has none as it is."""
+    """The block with this text; a block without text is returned as it is."""
     match block:
         case TextBlock() | ThinkingBlock():
             return replace(block, text=words)
@@ -379,7 +379,7 @@ def with_words(block: Block, words: str) -> Block:
 
 
 def _portions(batch: Sequence[StreamEvent]) -> Iterator[list[StreamEvent]]:
-    """A batch with neighbouring deltas merged, in portions that one frame of the screen can draw."""
+    """Yields a batch with neighbouring deltas merged, in portions that one frame of the screen can draw."""
     portion: list[StreamEvent] = []
     size = 0
     for merged in merge_stream(batch):
@@ -408,7 +408,7 @@ def _first(failures: BaseExceptionGroup[ProviderError]) -> ProviderError:
 
 
 def is_same_model(asked: str, answered: str, aliases: tuple[str, ...] = ()) -> bool:
-    """Equal but for the vendor in front and a date or release word behind."""
+    """Equal except for the vendor prefix and a date or release suffix."""
     said = _bare(answered)
     return any(same_model(said, _bare(name)) or same_model(_bare(name), said) for name in (asked, *aliases))
 

@@ -1,4 +1,4 @@
-"""What the engine needs from outside, as Protocols: wiring hands in the real ones, tests hand in fakes."""
+"""What the engine needs from outside, as Protocols. Bootstrap passes the real ones, tests pass fakes."""
 
 from __future__ import annotations
 
@@ -21,106 +21,104 @@ from tui.engine.settings import EngineSettings
 
 
 class Clock(Protocol):
-    """Time as an argument."""
+    """The current time and sleeping, so that tests can use a virtual clock."""
 
     def now(self) -> float:
         """Seconds since the epoch."""
         ...
 
     def monotonic(self) -> float:
-        """Seconds that only go forward."""
+        """Seconds that never go backwards."""
         ...
 
-    async def sleep(self, seconds: float) -> None:
-        """Wait."""
-        ...
+    async def sleep(self, seconds: float) -> None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """A model at a provider, ready to be asked."""
+    """A model at a provider, ready for requests."""
 
     provider: ProviderFacts
     facts: ModelFacts
     origin: Origin
-    """The stamp of answers from here, as far as it is known beforehand."""
+    """The origin of answers from this target, as far as it is known beforehand."""
 
 
 class Backend(Protocol):
-    """A way to models. Everything raised is a ProviderError (or CancelledError)."""
+    """Sends requests to models. Every exception is a ProviderError (or CancelledError)."""
 
     def stream(self, target: Target, request: ChatRequest) -> AsyncIterator[Sequence[StreamEvent]]:
-        """Send one request, once; no retries in here. Events that arrived together are yielded together."""
+        """Send one request once, without retries. Events that arrived together are yielded together."""
         ...
 
     async def count(self, target: Target, request: ChatRequest) -> int | None:
-        """Exact input tokens by the provider's own count; None where it has none."""
+        """The provider's exact count of input tokens; None if it has no counting endpoint."""
         ...
 
 
 class Journal(Protocol):
-    """Where a conversation is kept. A call that returns has been written; a StoreError means it was not."""
+    """Stores conversations. A call that returns has been written; StoreError means it was not."""
 
     async def turn_started(self, session: str, turn: Turn) -> None:
-        """A prompt was accepted."""
+        """Store a new turn with its prompt."""
         ...
 
     async def checkpoint(self, session: str, turn_id: str, message: Message) -> None:
-        """The open message as far as it has come."""
+        """Store the open message as far as it has arrived."""
         ...
 
     async def grown(
         self, session: str, turn_id: str, message: Message, grown: Sequence[Growth], *, whole: bool
     ) -> bool:
-        """What an open message (given without blocks) has gained, at most once a second; ``whole`` is all there is.
+        """Store what an open message (given without blocks) has gained; ``whole`` if that is all of it.
 
-        False when what was there before is not stored, so that all of it must be written.
+        Called at most once a second. False if the earlier part is not stored, so that the caller must write all of it.
         """
         ...
 
     async def message_added(self, session: str, turn_id: str, message: Message) -> None:
-        """A message is complete; the checkpoint of the same id is replaced."""
+        """Store a complete message; replaces the checkpoint with the same id."""
         ...
 
     async def turn_finished(self, session: str, turn: Turn) -> None:
-        """The turn is over."""
+        """Store the end of a turn."""
         ...
 
     async def history_replaced(self, session: str, turns: Sequence[Turn]) -> None:
-        """The active path changed (edit, fork, retry): these turns are it now; others stay as siblings."""
+        """Make these turns the active path (edit, fork, retry); the others stay stored as siblings."""
         ...
 
     async def compressed(self, session: str, view: CompressionView | None) -> None:
-        """Finished turns are looked at through this view from now on; None lifts it."""
+        """Apply this view to finished turns from now on; None removes it."""
         ...
 
     async def summary_run(self, session: str, run: SummaryRun) -> None:
-        """A summary was asked for: what that cost."""
+        """Store a summary request and its cost."""
         ...
 
     async def queued(self, session: str, prompts: Sequence[Sequence[Block]]) -> None:
-        """These prompts wait behind the running turn now."""
+        """Store the prompts that wait behind the running turn."""
         ...
 
     async def still_open(self, session: str) -> None:
-        """The session is still open here: nobody else may take it."""
+        """Heartbeat: the session is still open here, so no other window may take it."""
         ...
 
 
 class Approver(Protocol):
-    """Asks the user; the engine does not know how."""
+    """Asks the user for approval."""
 
     async def ask(
         self, call: ToolCallBlock, summary: str, detail: str, patterns: tuple[str, ...], note: str = ""
     ) -> str:
         """``once``, ``session``, one of ``patterns``, or ``no`` (optionally ``no: reason``).
 
-        ``detail`` holds the model's words, ``note`` what ponder says about them.
+        ``detail`` is the model's text, ``note`` is ponder's comment on it.
         """
         ...
 
     def settle(self, call: ToolCallBlock) -> None:
-        """A call that waits for an answer needs none any more: it is allowed now."""
+        """Withdraw the question about a call that has become allowed."""
         ...
 
 
@@ -132,18 +130,18 @@ class ToolRun:
     approver: Approver
     progress: Callable[[str], None]
     tainted: bool
-    """Untrusted content entered this conversation: network and writes always ask."""
+    """Untrusted content entered this conversation: network access and writes always ask."""
 
 
 class Toolbox(Protocol):
-    """The tools at hand."""
+    """The available tools."""
 
     def schemas(self) -> tuple[ToolSchema, ...]:
-        """Definitions to offer."""
+        """Definitions to send to the model."""
         ...
 
     def run(self, call: ToolCallBlock, run: ToolRun) -> Awaitable[ToolResultBlock]:
-        """Run one call to its end; failures are results marked failed, only cancellation raises."""
+        """Run one call to its end. Failures are results marked as failed; only cancellation raises."""
         ...
 
 
@@ -151,33 +149,32 @@ class NoTools:
     """An empty toolbox."""
 
     def schemas(self) -> tuple[ToolSchema, ...]:
-        """None."""
         return ()
 
     async def run(self, call: ToolCallBlock, run: ToolRun) -> ToolResultBlock:
-        """Never reached by an honest model."""
+        """Never called: no tool was offered."""
         raise AssertionError(f"no tool {call.name}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repairs:
-    """How a request differs from the one a provider refused."""
+    """Changes to a request that a provider refused."""
 
     without: tuple[str, ...] = ()
     """Parameters the provider named as unsupported."""
     without_thinking: bool = False
-    """Send no thinking of earlier turns: its seals were refused."""
+    """Send no thinking of earlier turns: the provider refused its signatures."""
     blank_thinking: bool = False
-    """Send a blank as the thinking of answers that have none: the server refuses answers without."""
+    """Send a blank as the thinking of answers that have none: the server requires thinking."""
     max_output: int | None = None
     """The largest output limit that the server accepts for this request."""
     nudge: str = ""
-    """A sentence added to the system prompt, after an answer without an answer in it."""
+    """A sentence added to the system prompt after an empty answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
-    """Everything the next request is made from."""
+    """The input of the next request."""
 
     session: str
     turns: tuple[Turn, ...]
@@ -187,42 +184,42 @@ class Ask:
     tools: tuple[ToolSchema, ...] = ()
     view: CompressionView | None = None
     draft: str = ""
-    """Words being typed; counted by the meter only."""
+    """The prompt being typed; only counted by the meter."""
     repairs: Repairs = Repairs()
     continuation: str | None = None
     arriving: Arriving | None = None
-    """What the last message stands for, if it is an excerpt of an answer that is still arriving; for the meter only."""
+    """What the last message stands for if it is an excerpt of an arriving answer; only used by the meter."""
 
 
 class Planner(Protocol):
-    """What will be asked, and what it will cost: the catalogue and the context room behind one door. Pure."""
+    """Builds requests and calculates their size and cost from the catalogue and the context package."""
 
     def target(self, spec: ModelSpec) -> Target:
-        """Where a name leads; raises UnknownModel."""
+        """The target for a model name; raises UnknownModel."""
         ...
 
     def stamp(self, target: Target) -> Origin:
-        """The origin of an answer that comes from there now (level filled in by the engine)."""
+        """The origin of an answer from this target now (the engine fills in the level)."""
         ...
 
     def plan(self, ask: Ask) -> ThinkingPlan:
-        """How the thinking will be controlled."""
+        """The thinking plan for the request."""
         ...
 
     def request(self, ask: Ask) -> ChatRequest:
-        """The request itself."""
+        """The request to send."""
         ...
 
     def meter(self, ask: Ask) -> MeterReading:
-        """What that request would weigh."""
+        """The size of that request."""
         ...
 
     def learn(self, ask: Ask, usage: Usage) -> None:
-        """The provider reported what this request really weighed."""
+        """Record the usage the provider reported for this request."""
         ...
 
     def resume(self, ask: Ask) -> None:
-        """A stored conversation goes on: what its last answer reported is known again."""
+        """Anchor the meter of a stored conversation at its last reported usage."""
         ...
 
     def nearest(self, spec: ModelSpec) -> tuple[str, ...]:
@@ -230,49 +227,49 @@ class Planner(Protocol):
         ...
 
     def cost(self, target: Target, usage: Usage) -> float | None:
-        """Dollars; None where the price or the counts are unknown."""
+        """Dollars; None if the price or the counts are unknown."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingCompression:
-    """A compression about to happen: what to ask the summariser, and how many turns it replaces."""
+    """A compression before its summary is written: the request, and how many turns the summary replaces."""
 
     request: ChatRequest
     turns: int
     before: int
-    """Effective tokens now."""
+    """Effective tokens before the compression."""
     plan: object
-    """The compressor's own notes, handed back to it with the summary."""
+    """Private data of the compressor, passed back to it with the summary."""
 
 
 class Compressor(Protocol):
-    """Folds finished turns into summaries. Pure: the engine does the asking."""
+    """Prepares and applies compressions of finished turns; the engine sends the requests."""
 
     def preview(self, ask: Ask, writer: Target) -> CompressionPreview | None:
-        """What folding now would come to; None when there is nothing that could be folded."""
+        """What compressing now would save; None if nothing can be compressed."""
         ...
 
     def fold(self, ask: Ask, writer: Target, instruction: str) -> PendingCompression | None:
-        """What to ask ``writer`` for a summary; None when there is nothing that could be folded."""
+        """The summary request for ``writer``; None if nothing can be compressed."""
         ...
 
     def smaller(self, folding: PendingCompression) -> PendingCompression | None:
-        """The same with less to read, after the summariser overflowed; None when it cannot get smaller."""
+        """A smaller request after the summariser overflowed; None if it cannot be smaller."""
         ...
 
     def apply(self, ask: Ask, folding: PendingCompression, answer: Message) -> CompressionView:
-        """The view with the summary in it; raises PonderError when the summary is useless (empty, cut, not smaller)."""
+        """The view with the summary; raises PonderError if the summary is unusable (empty, cut, not smaller)."""
         ...
 
     def shorten(self, ask: Ask, *, newest_first: bool) -> CompressionView | None:
-        """The view with large tool results cut, as many as needed; None when none is large."""
+        """The view with as many large tool results cut as needed; None if no result is large."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ports:
-    """Everything a session reaches the outside through."""
+    """The session's dependencies."""
 
     backend: Backend
     journal: Journal
@@ -284,8 +281,8 @@ class Ports:
     draw: Callable[[], float]
     """A random number from 0 to 1."""
     interactive: bool = True
-    """Somebody can be asked."""
+    """A user is present to answer questions."""
     conceal: Callable[[str], str] = str
-    """Takes keys out of text that a tool brings in, before the model, the screen or the store sees it."""
+    """Removes keys from tool output before the model, the screen or the store sees it."""
     habits: RefusedParameters = field(default_factory=RefusedParameters)
-    """What servers showed not to take."""
+    """Parameters that servers refused."""

@@ -1,4 +1,4 @@
-"""What would happen next in a conversation: the next request, its weight, what would be folded. Changes nothing."""
+"""Previews of the next request, its size, and what compression would do. Changes nothing."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from tui.engine.ports import Ask, Planner, Target
 from tui.engine.runner import Runner
 
 DRAFT_ID = "draft"
-"""Names the turn and message of words that were not sent yet."""
+"""Id of the turn and message for an unsent draft."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestPreview:
-    """The next request as it would go out now."""
+    """The next request as it would be sent now."""
 
     target: Target
     request: ChatRequest
     meter: MeterReading
     compression: CompressionPreview | None = None
-    """What ``/compress`` would fold and about how much would be left; None when there is nothing to fold."""
+    """What ``/compress`` would compress and about how much would be left; None if nothing can be compressed."""
 
 
 class Previewer:
-    """Looks ahead for one session; coroutines of the engine's loop, as the session's own."""
+    """Previews for one session. Its coroutines run in the engine's loop."""
 
     def __init__(self, planner: Planner, runner: Runner, publish: Callable[[AppEvent], None]) -> None:
         self._planner = planner
@@ -39,30 +39,30 @@ class Previewer:
         self._publish = publish
 
     def tell(self) -> None:
-        """Something changed what the next request weighs: model, settings, history, tools."""
+        """Publish the meter after a change of model, settings, history or tools."""
         self._publish(MeterChanged(self._planner.meter(self._runner.ask(""))))
 
     async def tell_again(self) -> None:
-        """The same, called from outside the engine's loop."""
+        """The same, for callers outside the engine's loop."""
         self.tell()
 
     async def preview(self, draft: str) -> RequestPreview:
-        """What the next request would be, and what it would weigh with the draft in it."""
+        """The next request and its size, with the draft counted by the meter only."""
         return self._seen(self._runner.ask(draft, whole=True))
 
     async def weigh(self, draft: str) -> MeterReading:
-        """The meter with these words in it; cheap enough for every keystroke."""
+        """The meter reading with this draft; cheap enough for every keystroke."""
         return self._planner.meter(self._runner.ask(draft))
 
     async def counted(self, request: ChatRequest, tokens: int) -> None:
-        """The provider counted a request that was previewed: the meter goes by it while that is still the next one."""
+        """Use the provider's count of a previewed request, if that is still the next one."""
         ask = self._runner.ask("", whole=True)
         if self._planner.request(ask) is request:
             self._planner.learn(ask, Usage(input=tokens))
             self.tell()
 
     async def spoken(self, draft: str) -> RequestPreview:
-        """The same as ``preview``, but with the draft as the prompt it would be, unless a turn runs before it."""
+        """Like ``preview``, but with the draft as the prompt, unless a turn runs before it."""
         ask = self._runner.ask("", whole=True)
         if draft.strip() and not self._runner.busy:
             said = Message(id=DRAFT_ID, role=Role.USER, blocks=(TextBlock(text=draft),))

@@ -1,4 +1,4 @@
-"""A request without a parameter its provider named as unsupported; and a memory, so that none is named twice."""
+"""Removes parameters that a provider refused from requests, and remembers them per provider and model."""
 
 from __future__ import annotations
 
@@ -14,46 +14,46 @@ _OURS = frozenset(
         *("max_tokens", "max_completion_tokens", "max_output_tokens"),
     }
 )
-"""Fields the wires add by themselves, and that a server may live without."""
+"""Fields the wires add by themselves; a server may not support them."""
 THINKING_SENT_BACK = frozenset(
     {"reasoning_content", "reasoning", "reasoning_text", "reasoning_details", "reasoning_opaque"}
 )
-"""Fields of messages of the history."""
+"""Fields of earlier messages that contain thinking."""
 THINKING = "thinking sent back"
-"""Stands among names of parameters for all thinking of earlier turns."""
+"""Used among parameter names for all thinking of earlier turns."""
 ANSWERS_WITHOUT_THINKING = "answers without thinking"
-"""Stands among names of parameters for answers of the history that have no thinking."""
+"""Used among parameter names for earlier answers without thinking."""
 FOR_NOW = frozenset({"tools", "tool_choice", "stream", ANSWERS_WITHOUT_THINKING})
-"""What a server may take after its next start: forgotten when the session ends."""
+"""Names a server may accept after its next start: forgotten when the session ends."""
 
 REFUSED_FILE = "refused.json"
-"""Where what was learned is kept, in the cache folder."""
+"""File in the cache folder that stores what was learned."""
 
 Endpoint = tuple[str, str, str]
 """Provider, base URL, model."""
 Refused = Mapping[str, str]
-"""Name → the wish it was refused with; "" where it is refused whatever is wished."""
+"""Name → the thinking setting it was refused with; "" if it is refused with any."""
 
 
 class RefusedParameters:
-    """What servers showed not to take, by place: left out from the start from then on."""
+    """Parameters that servers refused, by endpoint: omitted from the first request on."""
 
     def __init__(
         self,
         read: Callable[[], Mapping[Endpoint, Refused]] = dict,
         keep: Callable[[Endpoint, Refused], None] = lambda place, refused: None,
     ) -> None:
-        """``read`` gives what earlier sessions learned, ``keep`` hears what later ones should know of a place."""
+        """``read`` returns what earlier sessions learned, ``keep`` stores what later ones need for an endpoint."""
         self._read = read
         self._keep = keep
         self._known: dict[Endpoint, dict[str, str]] | None = None
 
     def refused(self, place: Endpoint, wish: str) -> tuple[str, ...]:
-        """Names to leave out there; ``wish`` says how thinking is asked for, which decides over its parameters."""
+        """Names to omit there; ``wish`` describes how thinking is requested, as that decides over its parameters."""
         return tuple(name for name, when in self._at(place).items() if when in ("", wish))
 
     def learn(self, place: Endpoint, wish: str, names: tuple[str, ...]) -> None:
-        """The server took a request only without these."""
+        """Record that the server accepted a request only without these parameters."""
         refused = self._at(place)
         fresh = {name: _scope(name, wish) for name in names if refused.get(name) != _scope(name, wish)}
         if not fresh:
@@ -69,24 +69,24 @@ class RefusedParameters:
 
 
 def _scope(name: str, wish: str) -> str:
-    """A parameter of thinking may be refused for its value alone: another level is another matter."""
+    """A thinking parameter may be refused for its value only, so another level may be accepted."""
     return "" if name == THINKING or name in FOR_NOW or is_ours(name) else wish
 
 
 def is_thinking_sent_back(name: str) -> bool:
-    """Whether a refused field is one of an earlier message, not of the request: ``messages.1.reasoning_content``."""
+    """Whether a refused field belongs to an earlier message, not to the request: ``messages.1.reasoning_content``."""
     first, _, rest = name.replace("[", ".").partition(".")
     leaf = name.rpartition(".")[2]
     return leaf in THINKING_SENT_BACK and ((bool(rest) and first == "messages") or leaf == "reasoning_content")
 
 
 def is_ours(name: str) -> bool:
-    """Whether a refused field is one that the wires add by themselves: nothing the user sets brings it back."""
+    """Whether the wires add a refused field by themselves: no setting of the user brings it back."""
     return name.partition(".")[0] in _OURS
 
 
 def without_parameter(request: ChatRequest, name: str) -> ChatRequest:
-    """The same request if it never held that parameter, or cannot do without."""
+    """The request without the parameter; the same request if it has none or cannot omit it."""
     path = tuple(part for part in name.replace("[", ".").replace("]", "").split(".") if part)
     if not path:
         return request
@@ -105,7 +105,7 @@ def without_parameter(request: ChatRequest, name: str) -> ChatRequest:
 
 
 def _cut(table: Mapping[str, object], path: tuple[str, ...]) -> Mapping[str, object]:
-    """Without the value at the path; where the whole path is not there, without its last name wherever that stands."""
+    """Remove the value at the path; if the path does not exist, remove its last name wherever it occurs."""
     exact = _cut_at(table, path)
     return exact if exact != table else _cut_everywhere(table, path[-1])
 

@@ -248,7 +248,7 @@ class Runner:
         running.task = tasks.create_task(self._run(running, job, tasks))
 
     def _look_at_tools(self) -> None:
-        """Refresh the tools, which can change at any time. An equal tuple is not replaced: identity marks "unchanged"."""
+        """Refresh the tools, which can change at any time. An equal tuple stays the same object for the caches."""
         tools = self._ports.toolbox.schemas()
         if tools != self._conversation.tools:
             self._conversation.tools = tools

@@ -50,7 +50,7 @@ class Saver:
             await write.settled.wait()
 
     def save_soon(self, writing: Writing, *, replaces: str) -> asyncio.Event:
-        """Queue a write without waiting. Of several with one key only the newest is written. The event is set when it is."""
+        """Queue a write without waiting; it replaces a waiting one of its key. The event is set when it is written."""
         return self._post(writing, replaces).settled
 
     async def run(self) -> None:

@@ -1,7 +1,7 @@
-"""The façade of one conversation: all that screens, commands and headless runs may ask of the engine.
+"""The public interface of one conversation, for screens, commands and headless runs.
 
-Everything but ``attach`` and ``view`` is a coroutine of the engine's loop (``EngineThread.call``); ``run`` is the
-session's life.
+All methods but ``attach`` and ``view`` are coroutines of the engine's loop (``EngineThread.call``); the session is
+open while ``run`` runs.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from tui.engine.settings import EngineSettings
 from tui.engine.state import SessionState, SessionView
 
 MOST_WAITING = 64 * 1024
-"""Characters of a stream that may wait for a follower before the stream waits for it."""
+"""Characters that may wait for a follower before the stream is paused."""
 LOOK_EVERY_S = 0.01
 STUCK_AFTER_S = 1.0
-"""A follower that takes nothing for this long is not waited for: its terminal is not being read."""
+"""Seconds after which a follower that takes nothing is no longer waited for: its terminal is not being read."""
 
 
 class Channel:
-    """One session's way out. Any thread may attach; the engine's thread publishes."""
+    """Publishes one session's events. Any thread may attach; only the engine's thread publishes."""
 
     def __init__(self, start: SessionView) -> None:
         self._session = start.session
@@ -48,9 +48,9 @@ class Channel:
         self._bus: Bus[Stamped] = Bus(merge, text_size)
         self._lock = threading.Lock()
         self._attached = False
-        """Somebody follows, or followed: until then notices wait in the snapshot."""
+        """A follower has attached. Until then notices are kept in the snapshot."""
         self._stuck: WeakKeyDictionary[Subscription[Stamped], int] = WeakKeyDictionary()
-        """Followers that are not waited for, until they take something again."""
+        """Followers that are not waited for until they take something again."""
 
     def publish(self, *events: AppEvent) -> None:
         """Give events to all followers."""
@@ -65,7 +65,7 @@ class Channel:
             self._bus.publish(*stamped)
 
     def attach(self) -> tuple[SessionView, Subscription[Stamped]]:
-        """A snapshot, and everything after it."""
+        """A snapshot and a subscription to all later events."""
         with self._lock:
             self._attached = True
             return self._state.view(self._seq), self._bus.subscribe()
@@ -76,10 +76,10 @@ class Channel:
             return self._state.view(self._seq)
 
     async def keep_pace(self, clock: Clock) -> None:
-        """Return once no follower is far behind, except those that have stopped taking events.
+        """Return once no follower is far behind, except those that stopped taking events.
 
-        A server that sends faster than the screen can draw would otherwise fill the memory, and each frame would
-        have more to draw than the one before it.
+        Otherwise a server that sends faster than the screen draws would fill the memory, and each frame would have more
+        to draw than the one before it.
         """
         seen: dict[Subscription[Stamped], tuple[int, float]] = {}
         while late := self._late():
@@ -101,14 +101,14 @@ class Channel:
 
 
 END_WITHIN_S = 1.0
-"""What the running turn gets to be kept when the session closes."""
+"""Seconds the running turn gets to be stored when the session closes."""
 
 __all__ = ["Opening", "RequestPreview", "Session"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opening:
-    """What a session starts from: new, or as it was stored."""
+    """The initial state of a session, new or stored."""
 
     session: str
     spec: ModelSpec
@@ -116,23 +116,23 @@ class Opening:
     turns: tuple[Turn, ...] = ()
     view: CompressionView | None = None
     summaries: tuple[SummaryRun, ...] = ()
-    """What was paid for summaries before."""
+    """Costs of earlier summaries."""
     elsewhere: tuple[Paid, ...] = ()
-    """What was paid on other branches before."""
+    """Costs of other branches."""
     title: str = ""
     queue: tuple[tuple[Block, ...], ...] = ()
     """Prompts that were queued when the program ended: they wait until the user sends them."""
     values: Mapping[str, object] = field(default_factory=dict)
-    """Settings by the user's keys, for those who show them."""
+    """Settings by the user's keys, for display."""
     notices: tuple[Notice, ...] = ()
-    """What the user should hear about how it was opened."""
+    """Notices about opening the session."""
 
 
 class Session:
-    """One conversation, alive while ``run`` runs."""
+    """One open conversation; runs while ``run`` runs."""
 
     def __init__(self, ports: Ports, opening: Opening) -> None:
-        """Raises UnknownModel when the model cannot be found."""
+        """Raises UnknownModel if the model cannot be found."""
         self._ports = ports
         self._conversation = ConversationState(
             session=opening.session,
@@ -168,7 +168,7 @@ class Session:
             )
         )
         self.announce: Callable[[Notice | TitleChanged], None] = self._channel.publish
-        """Tell what happened around the conversation, in no turn of it. From any thread."""
+        """Publish an event that belongs to no turn. From any thread."""
         self.view: Callable[[], SessionView] = self._channel.view
         """A snapshot. From any thread."""
         self._saver = Saver(ports.journal, ports.clock, self._channel.publish)
@@ -182,14 +182,14 @@ class Session:
         pace = partial(self._channel.keep_pace, ports.clock)
         self._runner = Runner(ports, self._conversation, self._saver, self._channel.publish, self.queue, pace)
         self.outlook = Previewer(ports.planner, self._runner, self._channel.publish)
-        """What would happen next."""
+        """Previews of the next request."""
         self._closing = asyncio.Event()
         self._tasks: asyncio.TaskGroup | None = None
 
     async def run(self) -> None:
-        """The session's life: returns after ``close``. Cancelling it ends the running turn as a user would."""
+        """Run the session until ``close``. Cancelling it ends the running turn as the user would."""
         async with asyncio.TaskGroup() as around:
-            # Turns end inside, while the writer still writes; a writer that faults leaves them time to end, too.
+            # Turns end in the inner group, while the writer still runs and can store them, even if the writer fails.
             saving = around.create_task(self._saver.run())
             holding = around.create_task(self._saver.hold(self._conversation.session))
             async with asyncio.TaskGroup() as tasks:
@@ -202,7 +202,7 @@ class Session:
             saving.cancel()
 
     def attach(self) -> tuple[SessionView, Subscription[Stamped]]:
-        """How it stands, and everything that happens from now on. From any thread."""
+        """A snapshot and a subscription to all later events. From any thread."""
         return self._channel.attach()
 
     async def submit(self, blocks: tuple[Block, ...]) -> None:
@@ -212,28 +212,28 @@ class Session:
         self._runner.add(Prompt(blocks), self._group())
 
     async def cancel(self) -> None:
-        """Stop what runs and hold the queue; what came is kept."""
+        """Cancel the running job and hold the queue; the answer so far is kept."""
         await self._runner.cancel(self._group())
 
     async def skip_wait(self) -> None:
-        """Try again now instead of after the countdown."""
+        """Retry now instead of after the countdown."""
         self._runner.gate.skip()
 
     async def consent(self, *, agree: bool) -> None:
-        """The user's word on a long wait before a retry."""
+        """The user's answer about a long wait before a retry."""
         self._runner.gate.answer(agree=agree)
 
     async def answer_approval(self, call_id: str, answer: str) -> bool:
-        """The user's word on a tool call; False when nobody waits for it any more."""
+        """The user's answer about a tool call; False if the call no longer waits for one."""
         return self._runner.approvals.answer(call_id, answer)
 
     async def edit(self, turn_id: str, blocks: tuple[Block, ...]) -> None:
-        """Say something else there; what followed stays stored beside the new path."""
+        """Replace a prompt; the turns after it stay stored as another branch."""
         await self._go_back(turn_id, keep=False)
         await self.submit(blocks)
 
     async def retry(self, turn_id: str, spec: ModelSpec | None = None) -> None:
-        """The same prompt again, to another model or level if one is named."""
+        """Send the same prompt again, to another model or level if given."""
         turn = _turn_of(self._conversation.turns, turn_id)
         prompt = next((message for message in turn.messages if message.role is Role.USER), None)
         if spec is not None:
@@ -241,15 +241,15 @@ class Session:
         await self.edit(turn_id, prompt.blocks if prompt else ())
 
     async def fork(self, turn_id: str) -> None:
-        """Go on from the end of this turn; what followed stays stored beside the new path."""
+        """Continue from the end of this turn; the turns after it stay stored as another branch."""
         await self._go_back(turn_id, keep=True)
 
     async def set_model(
         self, spec: ModelSpec, settings: EngineSettings | None = None, changed: Mapping[str, object] | None = None
     ) -> ThinkingPlan:
-        """Ask another model, or at another level, from the next turn on. Raises UnknownModel before anything changes.
+        """Use another model or level from the next turn on. Raises UnknownModel before anything changes.
 
-        Settings that come with the model change in the same step: no follower sees the one without the other.
+        Settings that belong to the model change in the same step: no follower sees one without the other.
         """
         conversation = self._conversation
         target = self._ports.planner.target(spec)
@@ -265,9 +265,9 @@ class Session:
         return plan
 
     async def assign(self, settings: EngineSettings, changed: Mapping[str, object]) -> ThinkingPlan:
-        """New settings, from the next turn on; ``changed`` are those with new values, by the user's keys.
+        """Apply new settings from the next turn on; ``changed`` has the changed ones by the user's keys.
 
-        The model is looked up again: since the last time, its server may have told its window.
+        The model is looked up again because its server may have reported its context window since.
         """
         conversation = self._conversation
         conversation.settings = settings
@@ -281,19 +281,19 @@ class Session:
         return plan
 
     async def compress_now(self, instruction: str = "") -> None:
-        """Fold finished turns; waits in line while a turn runs."""
+        """Compress finished turns; queued while a turn runs."""
         self._runner.add(Compress(instruction), self._group())
 
     async def uncompress(self) -> bool:
-        """Look at the whole history again; False when it was not folded."""
+        """Undo the compression; False if the history was not compressed."""
         return await self._runner.compaction.undo(self._channel.publish)
 
     async def preview(self, draft: str) -> RequestPreview:
-        """What the next request would be, and what it would weigh with the draft in it."""
+        """The next request and its size, with the draft included."""
         return await self.outlook.preview(draft)
 
     async def close(self) -> None:
-        """End the session; ``run`` returns when all is kept."""
+        """End the session; ``run`` returns when everything is stored."""
         self._closing.set()
 
     async def _end(self, tasks: asyncio.TaskGroup) -> None:
@@ -320,7 +320,7 @@ class Session:
         turns, view = conversation.turns, conversation.view
         fitting = view.fitting({kept.id for kept in turns}) if view is not None else None
         if fitting is not view:
-            # The summary speaks of what has not happened on this path.
+            # The summary describes turns that are not on this path.
             conversation.view = fitting
             await self._saver.save(lambda journal: journal.compressed(conversation.session, fitting))
         await self._saver.save(lambda journal: journal.history_replaced(conversation.session, turns))
@@ -331,7 +331,7 @@ class Session:
 
 
 def queue_keeper(saver: Saver, session: str) -> Callable[[tuple[tuple[Block, ...], ...]], None]:
-    """Stores the prompts that wait."""
+    """A function that stores the queued prompts."""
 
     def keep(prompts: tuple[tuple[Block, ...], ...]) -> None:
         saver.save_soon(lambda journal: journal.queued(session, prompts), replaces="queue")

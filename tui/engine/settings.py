@@ -1,4 +1,4 @@
-"""The settings the engine obeys, as one frozen value; the settings room maps the user's keys to it."""
+"""The settings the engine uses, as one immutable value; the settings package maps the user's keys to it."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from tui.domain.thinking import ModelSpec, ReasoningRules
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineSettings:
-    """What the user wants of requests, context and tools."""
+    """Settings for requests, context and tools."""
 
     # thinking
     rules: ReasoningRules = field(default_factory=ReasoningRules)
     thinking: bool = True
-    """``reasoning.enabled``: False asks for no thinking wherever that is possible."""
+    """``reasoning.enabled``: False asks for no thinking where the model allows that."""
     effort: str | None = None
     thinking_tokens: int | None = None
     """``reasoning.maxTokens``: a budget instead of the level's."""
     overruler: str = ""
-    """Where the setting that goes before the level is from."""
+    """Where the setting that replaces the level comes from."""
     dynamic_budget: bool = False
     dynamic_budget_above: int = 150_000
     summary: str = "auto"
@@ -34,20 +34,20 @@ class EngineSettings:
     # context
     context_limit: int | None = None
     compress: bool = True
-    """Whether compression happens by itself."""
+    """Whether the history is compressed automatically."""
     compress_at: float = 0.85
     keep_turns: int = 3
     reserve: int | None = None
     compression_model: ModelSpec | None = None
-    """Who writes summaries; None is the model at work."""
+    """The model that writes summaries; None is the current model."""
 
     # tools
     tools: bool = True
     parallel_calls: int = 8
     calls_per_turn: int = 50
     call_timeout_s: float = 120.0
-    """Seconds a call may run, the time the user takes to approve it not counted; 0 is without limit."""
+    """Seconds a call may run, not counting the time for approval; 0 is without limit."""
 
     # limits
     attempt_limit_s: float = 3600.0
-    """A single request that lasts longer is given up."""
+    """Seconds after which a single request is aborted."""

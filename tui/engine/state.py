@@ -1,6 +1,6 @@
-"""What a session looks like at this moment, built from nothing but its events; and the snapshot of it.
+"""The current state of a session, built only from its events, and snapshots of it.
 
-A follower that starts from a ``SessionView`` and applies the events after it arrives where this state is.
+A follower that starts from a ``SessionView`` and applies all later events gets the same state.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ from tui.domain.thinking import ModelSpec, ThinkingPlan
 from tui.domain.usage import MeterReading
 
 FOLD_FROM = 2_000
-"""Events of a running answer that are kept before they are folded for the first time."""
+"""Events of a running answer that are kept before they are merged for the first time."""
 
 
 class Phase(StrEnum):
-    """What is going on, in a word."""
+    """What the session is doing."""
 
     IDLE = "idle"
     SENDING = "sending"
@@ -74,14 +74,14 @@ class OpenAnswer:
     round: int
     attempt: int
     events: tuple[StreamEvent, ...] = ()
-    """All it has said, folded: whoever draws it anew feeds these through the path the live ones take."""
+    """Its events so far, merged. A new follower processes them like live events."""
     blocks: tuple[Block, ...] = ()
-    """The same, put together."""
+    """The same content as blocks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionView:
-    """A frozen snapshot; it contains every event up to ``seq``."""
+    """An immutable snapshot that contains every event up to ``seq``."""
 
     session: str
     seq: int
@@ -103,17 +103,17 @@ class SessionView:
     tools_running: tuple[ToolStarted, ...] = ()
     not_saved: str | None = None
     folding: CompressionView | None = None
-    """How finished turns are looked at; None is the whole history."""
+    """The compression applied to finished turns; None is the whole history."""
     summaries: tuple[SummaryRun, ...] = ()
-    """What was paid for summaries on this path."""
+    """Costs of summaries on this path."""
     elsewhere: tuple[Paid, ...] = ()
-    """What was paid on other branches: retried and edited turns."""
+    """Costs of other branches: retried and edited turns."""
     notices: tuple[Notice, ...] = ()
-    """What is to be known of how it was opened."""
+    """Notices about opening the session."""
 
     @property
     def paid(self) -> tuple[Paid, ...]:
-        """Every request of the session that a provider is paid for, those of the open turn included."""
+        """Every paid request of the session, including those of the open turn."""
         turns = self.turns if self.open_turn is None else (*self.turns, self.open_turn)
         return (*self.elsewhere, *paid_in(turns), *self.summaries)
 
@@ -130,7 +130,7 @@ def same_paid(view: SessionView, other: SessionView | None) -> bool:
 
 
 class SessionState:
-    """Applies events; gives views."""
+    """Applies events and provides views."""
 
     def __init__(self, start: SessionView, *, keep_text: bool = True) -> None:
         """Without ``keep_text`` the text of the open answer is not stored: for followers that store it elsewhere."""
@@ -145,11 +145,11 @@ class SessionState:
 
     @property
     def now(self) -> SessionView:
-        """The view without the text of the open answer. Costs nothing, however long that is."""
+        """The view without the text of the open answer, in constant time."""
         return self._view
 
     def view(self, seq: int) -> SessionView:
-        """A snapshot as of event ``seq``. Costs as much as the open answer is long."""
+        """A snapshot as of event ``seq``. Takes time in proportion to the open answer."""
         answer = self._view.answer
         if answer is not None:
             self._events = merge_stream(self._events)
@@ -160,7 +160,7 @@ class SessionState:
         return replace(self._view, seq=seq, answer=answer)
 
     def apply(self, event: AppEvent) -> None:
-        """Take one event in."""
+        """Update the state from one event."""
         match event:
             case Streamed():
                 self._stream(event)
@@ -174,7 +174,7 @@ class SessionState:
                 self._rest(event)
 
     def keep_notice(self, notice: Notice) -> None:
-        """Show it to the first follower: nobody follows yet."""
+        """Keep a notice for the first follower."""
         self._view = replace(self._view, notices=(*self._view.notices, notice))
 
     def _stream(self, event: Streamed) -> None:
@@ -277,7 +277,7 @@ class SessionState:
 
 
 def _with_message(messages: tuple[Message, ...], message: Message) -> tuple[Message, ...]:
-    """Append it, or put it in the place of the one with its id: an answer that broke off may count after all."""
+    """Append it, or replace the message with its id: an interrupted answer may be used after all."""
     if any(other.id == message.id for other in messages):
         return tuple(message if other.id == message.id else other for other in messages)
     return (*messages, message)
@@ -296,6 +296,6 @@ def _phase_of(event: StreamEvent) -> Phase | None:
 
 
 def _as_called(asked: tuple[ApprovalAsked, ...], running: tuple[ToolStarted, ...]) -> tuple[ApprovalAsked, ...]:
-    """Questions in the order of the calls, whichever was ready first; several of one call as they came."""
+    """Approvals in the order of the calls; several of one call in the order they were asked."""
     places = {started.call_id: place for place, started in enumerate(running)}
     return tuple(sorted(asked, key=lambda question: places.get(question.call_id, len(places))))

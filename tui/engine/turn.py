@@ -1,4 +1,4 @@
-"""The turn loop: ask, keep the answer, run its tools, ask again, until there is nothing left to do."""
+"""The turn loop: ask, store the answer, run its tools, ask again, until there is nothing left to do."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from tui.engine.tool_round import NOT_STARTED, CallHistory, ToolRound, failed
 
 PAUSES_PER_TURN = 10
 CUT_ROUNDS_IN_A_ROW = 2
-"""A model whose calls are cut every time will not stop by itself."""
+"""A model whose calls are cut every time does not stop by itself."""
 
 _UNTRUSTED_TOOLS = ("fetch_url", "mcp")
-"""What these bring into a conversation may be written by anybody."""
+"""Tools whose results may be written by anybody."""
 
 _CUT = (Finish.LENGTH, Finish.CONTEXT_FULL)
 _REFUSED = (Finish.FILTER, Finish.REFUSAL)
@@ -45,7 +45,7 @@ class TurnLoop:
         self._announced = False
 
     async def run(self) -> None:
-        """Until there is nothing left to do; raises PonderError when it cannot go on."""
+        """Run the turn to its end; raises PonderError if it cannot continue."""
         turn = self.turn
         session, started = turn.conversation.session, turn.turn(open_=True)
         await turn.saver.save(lambda journal: journal.turn_started(session, started))
@@ -64,7 +64,7 @@ class TurnLoop:
             turn.attempts = 0
 
     async def settle(self, reason: str) -> Turn:
-        """The turn ends here, in whatever state it is: what came is kept and the history made legal."""
+        """End the turn in its current state: keep the partial answer and make the history valid."""
         turn = self.turn
         turn.live = False
         partial = self._step.partial(reason) if self._step is not None else None
