@@ -1,1 +1,1 @@
-"""The command line: one module per command, loaded when it is called for."""
+"""The command line: one module per command, imported when it is called."""

@@ -1,4 +1,4 @@
-"""``ponder auth set|list|remove``: keys kept for providers. A key is never an argument: others can read those."""
+"""``ponder auth set|list|remove``: stored API keys. A key is never an argument, as other users can read those."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ON_THE_COMMAND_LINE = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """One action and, for two of them, a provider."""
+    """Declare the actions and their provider argument."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     save = actions.add_parser("set", help="keep a key: asked for without showing it, or read from a pipe")
     save.add_argument("provider", metavar="PROVIDER")
@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Do it."""
+    """Run the action; returns the exit code."""
     try:
         paths = find_paths(os.environ)
         catalog = _catalog(paths.config_file)
@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _catalog(config_file: Path) -> Catalog:
-    """The user's providers too. Wrong rows are told; wrong settings are somebody else's to complain about."""
+    """The catalogue with the user's providers. Wrong rows are reported; wrong settings do not matter here."""
     tables = read_config(config_file).tables
     catalog, problems = users_catalog(packaged_catalog(), tables, os.environ, file=config_file.name)
     for problem in problems:
@@ -69,7 +69,7 @@ def _catalog(config_file: Path) -> Catalog:
 
 
 def _require_name(name: str, catalog: Catalog) -> None:
-    """What is no provider may be a key in the wrong place, and is not repeated."""
+    """Reject an unknown provider without repeating it: it may be a key in the wrong place."""
     if name not in catalog.providers():
         near = nearest(name, catalog.providers())
         hint = f"Did you mean {', '.join(near)}?" if near else "`ponder models` names them."
@@ -108,7 +108,7 @@ def _list(keys: Keys, catalog: Catalog) -> int:
         if key is not None:
             found = True
             print(f"{provider.id:<14} {key.secret!s:<8} {key.source}")
-    for problem in problems:  # a file that cannot be read is one problem, not one of every provider
+    for problem in problems:  # report an unreadable file once, not for every provider
         tell(f"ponder: {problem}")
     if not found and not problems:
         print("No keys. Set one with `ponder auth set PROVIDER`, or in the environment.")

@@ -1,7 +1,7 @@
-"""What a shell completes beside commands and options: models, providers, profiles, sessions, values of settings.
+"""Dynamic words for shell completion: models, providers, profiles, sessions, setting values.
 
-Files of this machine are read, nothing is asked over a network, and what is wrong in them is passed over: a shell that
-completes has no place to say it.
+Reads only local files, without network access. Errors in them are ignored: a completing shell has no place to show
+them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PLAIN = re.compile(r"[\w.:/@=+,-]+", re.ASCII)
 
 
 def words(kind: str, typed: str) -> list[str]:
-    """The words of a kind that begin as typed. Shells expand what they are given: only plain words go to them."""
+    """Words of a kind with this prefix. Only plain words are returned, because shells expand them."""
     try:
         found = dict.fromkeys(_KINDS[kind](typed))
         return [word for word in found if word.startswith(typed) and PLAIN.fullmatch(word)]
@@ -41,7 +41,7 @@ def _catalog() -> Catalog:
 
 
 def _models(typed: str) -> Iterator[str]:
-    """Names with their provider, bare ones of makers once something is typed, levels once the name is whole."""
+    """Model names with their provider; names alone once something is typed; levels once the name is complete."""
     catalog = _catalog()
     makers = {file.name for file in catalog.makers()}
     for provider in catalog.providers():
@@ -84,7 +84,7 @@ def _settings(typed: str) -> Iterator[str]:
     elif key in MODEL_SETTINGS:
         yield from (f"{key}={name}" for name in _models(value))
     elif key == "ui.theme":
-        from tui.ui.theme.theme_files import read_themes  # Textual's colours come along
+        from tui.ui.theme.theme_files import read_themes  # imports Textual's colours
 
         yield from (f"{key}={name}" for name in ("auto", *read_themes(_paths().themes)[0]))
     elif key in keys():
@@ -92,7 +92,7 @@ def _settings(typed: str) -> Iterator[str]:
 
 
 def _sessions(_: str) -> Iterable[str]:
-    """The ids of the last ones; where nothing was stored yet, nothing is made."""
+    """Ids of the latest sessions; does not create a store."""
     if not may_exist(_paths().database):
         return ()
     import time

@@ -1,6 +1,6 @@
-"""``ponder completions bash|zsh|fish``: shell completions, made from the command line itself and the settings' keys.
+"""``ponder completions bash|zsh|fish``: completion scripts, generated from the command line and the setting keys.
 
-What changes (models, profiles, sessions …) the script asks for when it is wanted: ``ponder completions --words KIND``.
+The script asks for what changes (models, profiles, sessions …) with ``ponder completions --words KIND``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 SHELLS = ("bash", "zsh", "fish")
 FILES = "FILE"
-"""Stands for the shell's own completion of paths."""
+"""Marks the shell's own completion of paths."""
 PATHS = {"FILE", "PATH"}
 ASKED_FOR = {
     "NAME[/LEVEL]": "models",
@@ -22,7 +22,7 @@ ASKED_FOR = {
     "ID": "sessions",
     "KEY=VALUE": "settings",
 }
-"""What stands for a value in the help → the kind of words that complete it."""
+"""Metavar in the help → the kind of words that complete it."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """The script on stdout, or the words it asks for, one a line."""
+    """Print the script, or the requested words, one per line."""
     if args.words is not None:
         from tui.cli.completion_words import words
 
@@ -56,37 +56,37 @@ def run(args: argparse.Namespace) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
-    """A way to say something on the command line."""
+    """An option of the command line."""
 
     names: tuple[str, ...]
     help: str
     values: tuple[str, ...] = ()
-    """What may follow; ``FILES`` alone for a path."""
+    """The accepted values; ``FILES`` alone for a path."""
     takes_value: bool = False
     kind: str = ""
-    """What kind of words follow, where they are asked for."""
+    """The kind of dynamic words for the value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Level:
-    """A parser: its options, the words it takes in place of a value, and the commands below it."""
+    """A parser: its options, its positional words and its subcommands."""
 
     options: tuple[Option, ...] = ()
     words: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
-    """What kinds of words it takes that are asked for."""
+    """Kinds of dynamic words for its positional arguments."""
     below: dict[str, tuple[str, Level]] = field(default_factory=dict)
     """Command to its help and its level."""
 
     def walk(self, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Level]]:
-        """Itself and all below."""
+        """Yield the level and all below it, with their paths."""
         yield path, self
         for name, (_, inner) in self.below.items():
             yield from inner.walk((*path, name))
 
 
 def level(parser: argparse.ArgumentParser, settings: tuple[str, ...]) -> Level:
-    """The tree of a parser; ``settings`` complete what takes KEY=VALUE."""
+    """The tree of a parser; ``settings`` complete KEY=VALUE arguments."""
     options: list[Option] = []
     words: list[str] = []
     kinds: list[str] = []
@@ -129,10 +129,10 @@ def _values(action: argparse.Action, settings: tuple[str, ...]) -> tuple[str, ..
 
 
 def bash(tree: Level) -> str:
-    """A function that looks at the words before the cursor.
+    """A shell function that reads the words before the cursor.
 
-    Bash cuts words at ``=`` and ``:``, which models and settings have in them: they are put together first, and what
-    stands before the last cut is taken off the answers again.
+    Bash splits words at ``=`` and ``:``, which occur in models and settings: the parts are joined first, and the part
+    before the last split is removed from the answers again.
     """
     cases = []
     for path, here in tree.walk():
@@ -185,7 +185,7 @@ def _bash_values(tree: Level) -> Iterator[str]:
             names = "|".join(option.names)
             if option.kind:
                 asked = f'_ponder_offer -W "$(_ponder_words {option.kind})"'
-                # Names of settings do not change: only their values are asked for.
+                # Setting names do not change, so only their values are requested.
                 how = f'case "$whole" in *=*) {asked} ;; *) _ponder_offer {how} ;; esac' if option.values else asked
                 yield f"    {names}) {how}; return ;;"
             else:
@@ -193,7 +193,7 @@ def _bash_values(tree: Level) -> Iterator[str]:
 
 
 def zsh(tree: Level) -> str:
-    """Zsh speaks bash's completion when it is asked to."""
+    """Zsh uses the bash completion through bashcompinit."""
     return f"autoload -U +X bashcompinit && bashcompinit\n{bash(tree)}"
 
 

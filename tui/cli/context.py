@@ -1,4 +1,4 @@
-"""``ponder context``: the meter with its parts, and what of a conversation goes, stays and why."""
+"""``ponder context``: the parts of the meter, and which blocks of a conversation are sent or not, with the reason."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from tui.wires.json_text import dumps
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weighed:
-    """A conversation as the next request would have it."""
+    """A conversation as the next request would contain it."""
 
     session: str | None
     spec: str
@@ -54,7 +54,7 @@ class Weighed:
 
 
 def as_object(weighed: Weighed) -> dict[str, object]:
-    """Everything, with a verdict on every stored block."""
+    """All figures, with a verdict on every stored block."""
     request, reading, target = weighed.preview.request, weighed.preview.meter, weighed.preview.target
     return {
         "session": weighed.session,
@@ -102,7 +102,7 @@ def _blocks(weighed: Weighed) -> Iterator[dict[str, object]]:
 
 
 def as_text(weighed: Weighed) -> str:
-    """The same for reading."""
+    """The same report as text."""
     request, reading = weighed.preview.request, weighed.preview.meter
     lines = [
         f"{weighed.spec} ({weighed.preview.target.facts.wire.value})",
@@ -131,7 +131,7 @@ def _meter_lines(reading: MeterReading) -> Iterator[str]:
 
 
 def _verdict_lines(weighed: Weighed) -> Iterator[str]:
-    """What goes and what stays, by reason."""
+    """What is sent and what is not, by reason."""
     counts: Counter[tuple[bool, str, str]] = Counter()
     tokens: Counter[tuple[bool, str, str]] = Counter()
     for block in _blocks(weighed):
@@ -196,7 +196,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """0 with the reading on stdout; 1 where the store failed; 2 with the reason on stderr."""
+    """Returns 0 with the report on stdout, 1 if the store failed, 2 with an error on stderr."""
     try:
         weighed = _weighed(args)
     except PonderError as problem:
@@ -207,13 +207,13 @@ def run(args: argparse.Namespace) -> int:
 
 
 class _Schemas(NoTools):
-    """The tools of a conversation file: to be counted, never run."""
+    """The tools of a conversation file: counted, never run."""
 
     def __init__(self, schemas: tuple[ToolSchema, ...]) -> None:
         self._schemas = schemas
 
     def schemas(self) -> tuple[ToolSchema, ...]:
-        """Its definitions."""
+        """Their definitions."""
         return self._schemas
 
 
@@ -228,7 +228,7 @@ def _weighed(args: argparse.Namespace) -> Weighed:
         stored = replace(stored, spec=parse_spec(args.model, program.catalog))
     availability = ProviderAvailability(program)
     availability.look_for_keys(stored=False)
-    # Nothing is written: what is opened here keeps to memory, wherever it was read from.
+    # Opened without a journal: nothing is written.
     current = OpenSession(program, InMemorySessions(), interactive=False)
     current.start(first_spec(program, availability.ready()), stored)
     session = current.session
@@ -254,7 +254,7 @@ def _stored(args: argparse.Namespace, program: Program) -> Stored | None:
 
 
 def _from_file(path: Path, program: Program) -> Stored:
-    """The conversation of a file; its system text and tools take the place of the user's."""
+    """The conversation in a file; its system text and tools replace the user's."""
     stamps = Stamps(program.catalog, None)
     conversation = read_conversation(path, stamps.of)
     program.planner.catalog = stamps.catalog
@@ -267,7 +267,7 @@ def _from_file(path: Path, program: Program) -> Stored:
 
 
 def _priced(turn: Turn, program: Program) -> Turn:
-    """Answers in a file have no cost of their own: today's prices hold."""
+    """Answers in a file have no stored cost, so today's prices are used."""
     messages = tuple(
         replace(message, cost=program.planner.cost(program.planner.target(_spec_of(message.origin)), message.usage))
         if message.origin is not None and message.usage is not None and message.cost is None
@@ -282,7 +282,7 @@ def _spec_of(origin: Origin) -> ModelSpec:
 
 
 def _from_store(name: str, program: Program) -> Stored:
-    """A session of the store, only looked at; its own settings stand where /set left them."""
+    """A stored session, opened read-only; its own settings are in the session layer."""
     from tui.app.sqlite_sessions import stored_from
     from tui.store.database import Database
     from tui.store.leases import this_process

@@ -1,4 +1,4 @@
-"""``ponder doctor``: what was found on this machine, for bug reports. Keys are named by where they are, never shown."""
+"""``ponder doctor``: facts about this machine for bug reports. Shows where keys are stored, never the keys."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from tui.domain.printable import printable
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """None are needed."""
+    """Declare no arguments."""
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the report; the exit code is 2 if the program cannot be built."""
+    """Returns 0 with the report on stdout; 2 if it could not be made."""
     try:
         print(printable(_report()))
     except PonderError as problem:

@@ -1,4 +1,4 @@
-"""The keys that what is printed or exported must not hold: the same as in a program that runs."""
+"""The API keys that printed or exported text must not contain: the same as in the running program."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tui.settings.paths import find_paths
 
 
 def known_keys(user: UserCatalog, environment: Mapping[str, str]) -> Redactor:
-    """Knows all keys that could be found, of keyring and configuration too."""
+    """Knows all keys that can be found, including those in the keyring and the configuration."""
     keys = Keys(find_paths(environment).credentials_file, environ=environment)
     learn_configured(keys.redactor, user.catalog.own_providers.values(), user.mcp, environment)
     learn_all_keys(keys, user.catalog.providers().values())

@@ -1,4 +1,4 @@
-"""``ponder``: reads the command line and hands over. Imports nothing heavy before it knows what is wanted."""
+"""``ponder``: parses the command line and calls the command. Imports nothing heavy before the command is known."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 class Command(Protocol):
-    """What a module in ``tui.cli`` offers."""
+    """The interface of a command module in ``tui.cli``."""
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Declare arguments and options."""
         ...
 
     def run(self, args: argparse.Namespace) -> int:
-        """Do it; the return value is the exit code."""
+        """Run the command; returns the exit code."""
         ...
 
 
@@ -50,15 +50,15 @@ COMMANDS = {
     "completions": Entry("tui.cli.completions", "print a completion script for bash, zsh or fish"),
     "wire": Entry("tui.cli.wire", "decode recorded responses, encode conversations"),
 }
-"""Name → module; the order is the order of ``ponder --help``."""
+"""Name → module, in the order of ``ponder --help``."""
 
 PIPE_CLOSED = 141
-"""What a shell reports for a program whose reader went away."""
+"""The exit code shells report for a program whose reader closed the pipe."""
 INTERRUPTED = 130
 
 
 def whole_parser() -> argparse.ArgumentParser:
-    """All commands with all their arguments: what completions are made from."""
+    """The parser with all commands and their arguments; completions are generated from it."""
     return _parser(None, whole=True)
 
 
@@ -79,7 +79,7 @@ def _parser(chosen: str | None, *, whole: bool = False) -> argparse.ArgumentPars
 
 
 def _parser_class() -> type[argparse.ArgumentParser]:
-    """A parser that names the nearest right words for a wrong one; its subparsers are of the same class."""
+    """A parser that suggests similar words for a wrong one; its subparsers have the same class."""
     import argparse
 
     class Parser(argparse.ArgumentParser):
@@ -90,7 +90,7 @@ def _parser_class() -> type[argparse.ArgumentParser]:
         ) -> tuple[argparse.Namespace, list[str]]:
             self._given = args or ()
             found, unknown = super().parse_known_args(args, namespace)
-            if unknown:  # reported by the parser whose options were meant, not by the outermost one
+            if unknown:  # reported by the parser whose options were used, not by the outermost one
                 self.error(f"unrecognized arguments: {' '.join(unknown)}")
             return found, unknown
 
@@ -115,7 +115,7 @@ def _parser_class() -> type[argparse.ArgumentParser]:
             if message:
                 from tui.domain.printable import printable
 
-                # Wrong words are repeated in it, and may be names of files.
+                # The message repeats the wrong words, which may be file names.
                 message = printable(message)
             super().exit(status, message)
 
@@ -131,9 +131,9 @@ def nearest_word(word: str, known: Sequence[str]) -> str:
 
 
 def _only_options(arguments: list[str]) -> argparse.Namespace | None:
-    """What starts the program itself, read without putting all commands together; None leaves it to the whole parser.
+    """Parse a command line that starts the program itself, without building all commands; None needs the full parser.
 
-    That also explains what is wrong, and helps: a start should not pay for it.
+    The full parser also handles errors and help: a normal start should not pay for it.
     """
     if not COMMANDS.keys().isdisjoint(arguments):
         return None
@@ -143,7 +143,7 @@ def _only_options(arguments: list[str]) -> argparse.Namespace | None:
         def error(self, message: str) -> NoReturn:
             raise ValueError(message)
 
-    # It never formats help; told a width, it does not look for the terminal's with every argument either.
+    # Help is never formatted here; with a fixed width argparse does not query the terminal for every argument.
     quick = Quick(prog="ponder", add_help=False, formatter_class=lambda prog: argparse.HelpFormatter(prog, width=80))
     start.add_arguments(quick)
     quick.set_defaults(command=None)
@@ -176,6 +176,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _forget_output() -> None:
-    """Nobody reads any more (``ponder ... | head``): the interpreter must not try to flush to them at its end."""
+    """Redirect the streams when their reader is gone (``ponder ... | head``), so that the interpreter exits cleanly."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

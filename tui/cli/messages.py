@@ -1,4 +1,4 @@
-"""What a command says besides its result: on stderr, with nothing in it that a terminal obeys."""
+"""Messages of commands on stderr, with control characters escaped."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tui.domain.printable import printable
 
 
 def tell(*lines: str) -> None:
-    """Each on a line of its own; empty ones are left out. Names of files and models may stand in them."""
+    """Print each message on its own line, omitting empty ones. They may contain file and model names."""
     for line in filter(None, lines):
-        # A closed stderr is None, and print passes over it.
+        # A closed stderr is None, which print ignores.
         print(printable(line), file=sys.stderr)

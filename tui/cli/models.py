@@ -1,4 +1,4 @@
-"""``ponder models [--refresh [PROVIDER]] [FILTER]``: the models in the catalogue, with what they take and cost."""
+"""``ponder models [--refresh [PROVIDER]] [FILTER]``: the models in the catalogue with their features and prices."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """0 with the list on stdout; 1 where a refresh brought nothing, 2 where nothing fits or the config is wrong."""
+    """Returns 0 with the list on stdout, 1 if a refresh failed, 2 if nothing matches or the config is wrong."""
     refreshed = True
     try:
         user = user_catalog(os.environ)
@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _refresh_of_whom(word: str, words: str, catalog: Catalog) -> tuple[str, str]:
-    """Who is asked, and the filter: ``--refresh claude`` names no provider, so it means the filter."""
+    """The provider to refresh, and the filter: ``--refresh claude`` names no provider, so ``claude`` is the filter."""
     from tui.cli.refresh_lists import WORDS
 
     if word in WORDS:
@@ -80,7 +80,7 @@ def _refresh_of_whom(word: str, words: str, catalog: Catalog) -> tuple[str, str]
 
 
 def _refreshed(catalog: Catalog, asked: str, *, allow_http: bool) -> bool:
-    from tui.cli.refresh_lists import refresh_lists  # it brings the way to providers along
+    from tui.cli.refresh_lists import refresh_lists  # imports the HTTP client
 
     return refresh_lists(catalog, asked, allow_http=allow_http)
 
@@ -108,7 +108,7 @@ def _row(facts: ModelFacts) -> tuple[str, ...]:
 
 
 def thinking_words(facts: ModelFacts) -> str:
-    """The knobs of a model in a few words."""
+    """The thinking controls of a model in a few words."""
     controls = facts.controls
     if not facts.known:
         return "left to the server"

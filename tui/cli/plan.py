@@ -1,4 +1,4 @@
-"""``ponder plan NAME[/LEVEL]``: what would be sent to control a model's thinking, and what that means."""
+"""``ponder plan NAME[/LEVEL]``: the request fields that control a model's thinking, explained."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tui.providers.redacted_request import shown_url
 
 
 class Planned(NamedTuple):
-    """A plan and whom it is for."""
+    """A plan and the model it is for."""
 
     facts: ModelFacts
     plan: ThinkingPlan
@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """0 with the plan on stdout; 2 where the name or a setting is wrong."""
+    """Returns 0 with the plan on stdout; 2 if the name or a setting is wrong."""
     try:
         mine = user_catalog(os.environ).assigned(args.assignments)
         planned = planned_for(args, mine)
@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def planned_for(args: argparse.Namespace, mine: UserCatalog) -> Planned:
-    """The plan the arguments ask for, under this user's catalogue and settings."""
+    """The plan for the arguments, with this user's catalogue and settings."""
     spec = parse_spec(args.name, mine.catalog)
     mine.require_right_rows(spec)
     facts = mine.catalog.find(spec.provider, spec.model)

@@ -1,4 +1,4 @@
-"""``ponder models --refresh``: asks providers which models they have, all at once, and keeps what they say."""
+"""``ponder models --refresh``: asks all providers for their models at the same time and stores the lists."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from tui.settings.paths import find_paths
 EVERYTHING = "all"
 MODELS_DEV = "models.dev"
 WORDS = (EVERYTHING, MODELS_DEV)
-"""What may stand where a provider's name may. Nothing but these fetches models.dev."""
+"""Sources that are accepted in place of a provider. models.dev is only fetched by these names."""
 
 
 def refresh_lists(catalog: Catalog, asked: str, *, allow_http: bool = False) -> bool:
-    """Ask one provider, or ("") those that can be asked; what came of it goes to stderr. True where a list came."""
+    """Refresh one provider, or ("") all that can be asked; prints the outcome on stderr. True if any list arrived."""
     return asyncio.run(_refresh(catalog, asked, Limits(allow_http=allow_http)))
 
 
@@ -65,7 +65,7 @@ async def _models_dev(catalog: Catalog, cache: ListCache) -> Listing | PonderErr
 
 
 def _askable(catalog: Catalog, keys: Keys) -> list[ProviderFacts]:
-    """Those with a list and with a key, or without need of one."""
+    """Providers that have a model list, and a key unless they need none."""
     return [provider for provider in catalog.providers().values() if provider.discovery and _is_open(provider, keys)]
 
 
@@ -79,7 +79,7 @@ def _is_open(provider: ProviderFacts, keys: Keys) -> bool:
 
 
 def _tell(found: Mapping[str, Listing | PonderError], quiet: Iterable[str]) -> None:
-    """One line each; a server of this machine that does not run is no news, unless it was asked for by name."""
+    """One line per provider; a local server that is not running is only mentioned if it was named."""
     for source, answer in found.items():
         if isinstance(answer, Listing):
             count = sum(map(len, answer.rows.values()))
@@ -92,5 +92,5 @@ def _tell(found: Mapping[str, Listing | PonderError], quiet: Iterable[str]) -> N
 
 
 def _answered(answer: Listing | PonderError) -> bool:
-    """A server was there and said something else."""
+    """The server answered with an error."""
     return isinstance(answer, ProviderError) and answer.status is not None

@@ -30,12 +30,12 @@ from tui.store.store_context import StoreContext
 
 Form = Literal["md", "json", "html"]
 SHORT_ID = 8
-"""Characters of an id's end that are shown in lists; they are enough to name a session."""
+"""Final characters of an id shown in lists; enough to identify a session."""
 HEADER = f"  {'ID':{SHORT_ID}}  {'CHANGED':16}  {'TURNS':>4}  {'COST':>13}  TITLE, MODEL"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """One action and what it acts on."""
+    """Declare the actions and their arguments."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     listing = actions.add_parser("list", help="pinned sessions first, then the newest")
     listing.add_argument("--deleted", action="store_true", help="those that were deleted and can be brought back")
@@ -67,7 +67,7 @@ def _add_list_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """0 when it was done, 1 when the store could not, 2 when the command line is wrong."""
+    """Returns 0 on success, 1 if the store failed, 2 if the command line is wrong."""
     paths = find_paths(os.environ)
     database = Database(paths.database)
     conceal = _without_keys() if args.action in ("show", "export") else str
@@ -90,7 +90,7 @@ def _complain(problem: PonderError) -> None:
 
 
 def _without_keys() -> Callable[[str], str]:
-    """Takes out the keys that the program would know. What it takes to know them is loaded here."""
+    """Removes the keys that the program would know. Imports what that needs."""
     from tui.cli.known_keys import known_keys
     from tui.cli.user_catalog import user_catalog
 
@@ -118,7 +118,7 @@ async def _act(library: StoredLibrary, args: argparse.Namespace) -> None:
 
 
 async def _import(library: StoredLibrary, files: Sequence[Path]) -> None:
-    """Each file for itself: a bad one keeps no good one out. The last problem is the command's."""
+    """Import each file on its own: an invalid one does not stop the others. Returns the last problem."""
     problem: PonderError | None = None
     for path in files:
         try:
@@ -148,7 +148,7 @@ async def _export(library: StoredLibrary, args: argparse.Namespace) -> None:
 
 
 def _is_stream(path: Path) -> bool:
-    """Whether it is a pipe or device, such as ``/dev/stdout``, that is written to and never replaced."""
+    """Whether the path is a pipe or device, such as ``/dev/stdout``: written to, never replaced."""
     return path.exists() and not (path.is_file() or path.is_dir())
 
 
@@ -171,7 +171,7 @@ async def _delete(library: StoredLibrary, args: argparse.Namespace) -> None:
 
 
 def _print_rows(rows: Sequence[SessionInfo], *, as_json: bool, none: str) -> None:
-    """Scripts get rows and nothing else; a person sees what the columns are, and that there are none."""
+    """Scripts get only rows; a terminal also gets a header, and a message if there are no rows."""
     if not rows:
         print(none, file=sys.stderr)
     elif not as_json and sys.stdout.isatty():
@@ -202,7 +202,7 @@ def _line(row: SessionInfo) -> str:
 
 
 def _pieces(snippet: str) -> list[str]:
-    """Outside a hit, hit, outside …, each safe to print."""
+    """Parts outside and inside hits, alternating, each safe to print."""
     return [printable(piece, keep_newlines=False) for piece in snippet.replace(END, BEGIN).split(BEGIN)]
 
 
@@ -212,7 +212,7 @@ def _write(pieces: Iterable[str], *, is_json: bool = False) -> None:
         text = piece
         if is_json:
             text = json_escaped(piece)
-        elif on_terminal:  # a file gets it as it came, a terminal nothing to obey
+        elif on_terminal:  # text for a file is unchanged, control characters for a terminal are escaped
             text = printable(piece)
         sys.stdout.write(text.encode("utf-8", "replace").decode())
         last = text[-1:] or last

@@ -1,4 +1,4 @@
-"""``ponder`` itself: the screen, or with ``-p`` one question and its answer."""
+"""``ponder`` without a command: the screen, or with ``-p`` one prompt and its answer."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ WITH_A_PROMPT = {
     "--session": "session",
     "--attach": "attach",
 }
-"""Options that say something about one question and its answer, and nothing about a screen."""
+"""Options that only apply to headless runs."""
 OBJECTS_BETWEEN_COLLECTIONS = 50_000
-"""New objects before Python looks for cycles among them. A start makes many, which all stay: with Python's 700 the
-looking takes a twentieth of the time to the first word."""
+"""Allocation threshold of the garbage collector. Start-up creates many objects that stay; with Python's default of 700,
+collections take a twentieth of the time to the first byte.
+"""
 
 
 def nothing_said() -> argparse.Namespace:
-    """What the parser makes of an empty command line, without the parser: it is a fiftieth of a start."""
+    """The parser's result for an empty command line, without running it: that takes a fiftieth of a start."""
     absent = dict.fromkeys(("command", "prompt", "model", "thinking_budget", "profile", "resume", "session"))
     off = dict.fromkeys(("go_on", "no_tools", "show_thinking", "json", "jsonl"), False)
     given = SimpleNamespace(**absent, **off, assignments=[], allow=[], attach=[])
@@ -65,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Start; everything the user did wrong is a sentence and exit code 2."""
+    """Start the program; user errors are reported in a sentence with exit code 2."""
     gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
     from tui.app.launch_options import LaunchOptions
     from tui.domain.errors import PonderError, StoreError

@@ -1,4 +1,4 @@
-"""``ponder themes``: the themes there are, and what is wrong with those that cannot be used."""
+"""``ponder themes``: the available themes, and errors in those that cannot be used."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """0 with the list on stdout; broken files are told on stderr and change nothing."""
-    from tui.ui.theme.theme_files import read_themes  # Textual's colours come along
+    """Returns 0 with the list on stdout; broken files are reported on stderr."""
+    from tui.ui.theme.theme_files import read_themes  # imports Textual's colours
 
     folder = find_paths(os.environ).themes
     themes, problems = read_themes(folder)

@@ -1,4 +1,4 @@
-"""Catalogue and settings of the user for commands that need no session: packaged rows, config.toml, environment."""
+"""The user's catalogue and settings for commands without a session: packaged rows, config.toml, environment."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tui.settings.user_files import MOST_ENTRIES, list_user_files, may_exist
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserCatalog:
-    """A catalogue, and the settings that were read on the way."""
+    """A catalogue, and the settings that were read for it."""
 
     catalog: Catalog
     values: Mapping[str, object] = field(default_factory=dict)
@@ -30,10 +30,10 @@ class UserCatalog:
     mcp: Mapping[str, object] = field(default_factory=dict)
     """``[mcp]`` of config.toml."""
     problems: tuple[PonderError, ...] = ()
-    """Rows of config.toml that are wrong; they were told, and are not in the catalogue."""
+    """Problems with rows of config.toml; already reported, and the rows are not in the catalogue."""
 
     def layers_for(self, facts: ModelFacts, *, level_said: bool) -> Layers:
-        """What holds for a model: config.toml, what its facts recommend, the command line."""
+        """The settings for a model: config.toml, then the model's recommended values, then the command line."""
         layers = (
             Layers()
             .with_layer(Layer.CONFIG, self.values)
@@ -43,7 +43,7 @@ class UserCatalog:
         return replace(layers, level_at=Layer.COMMAND_LINE) if level_said else layers
 
     def require_right_rows(self, spec: ModelSpec) -> None:
-        """Raise what is wrong with the rows of this very model: what is said of it would not be what the user wrote."""
+        """Raise the problem with this model's row, because any output would not describe what the user wrote."""
         own = (f"providers.{spec.provider}", f"models.{spec.provider}/{spec.model}")
         for problem in self.problems:
             key = problem.key or "" if isinstance(problem, ConfigError) else ""
@@ -51,7 +51,7 @@ class UserCatalog:
                 raise problem
 
     def assigned(self, assignments: Sequence[str]) -> UserCatalog:
-        """The same with ``KEY=VALUE`` words of the command line over it."""
+        """A copy with ``KEY=VALUE`` settings of the command line."""
         if not assignments:
             return self
         values = dict(self.assignments)
@@ -65,7 +65,7 @@ class UserCatalog:
 
 
 def user_catalog(environment: Mapping[str, str]) -> UserCatalog:
-    """What this user has. What is wrong in config.toml is told on stderr and passed over."""
+    """Load the user's catalogue. Errors in config.toml are reported on stderr and skipped."""
     paths = find_paths(environment)
     catalog = _with_lists(packaged_catalog(), paths.cache)
     values: Mapping[str, object] = {}
@@ -88,7 +88,7 @@ def _with_lists(catalog: Catalog, folder: Path) -> Catalog:
     if not _has_lists(folder):
         return catalog
     from tui.providers.models.list_cache import ListCache
-    from tui.providers.models.merge_model_lists import merge_cached_lists  # only for those who refreshed
+    from tui.providers.models.merge_model_lists import merge_cached_lists  # only after a refresh
 
     return merge_cached_lists(catalog, ListCache(folder))
 
@@ -101,5 +101,5 @@ def _has_lists(folder: Path) -> bool:
 
 
 def say(problem: PonderError) -> None:
-    """A problem in one or two lines on stderr."""
+    """Print a problem in one or two lines on stderr."""
     tell(f"ponder: {problem.message}", problem.advice)

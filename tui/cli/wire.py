@@ -1,4 +1,4 @@
-"""``ponder wire decode|encode``: the wires from the command line."""
+"""``ponder wire decode|encode``: decode and encode wire formats from the command line."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import tui.cli.devtools.wire_encode as wire_encode
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Two commands below this one."""
+    """Declare the two subcommands."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     decode = actions.add_parser("decode", help="decode recorded response bodies, one JSON line per file")
     wire_decode.add_arguments(decode)
@@ -18,5 +18,5 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Hand over to the chosen one."""
+    """Run the chosen subcommand."""
     return wire_decode.run(args) if args.action == "decode" else wire_encode.run(args)

@@ -1,1 +1,1 @@
-"""The second consumer of the bus: no screen, clean output."""
+"""Runs one prompt without a screen and writes clean output for scripts."""

@@ -35,14 +35,14 @@ _DELTA_TYPES = {TextDelta: "text", ThinkingDelta: "thinking", ToolArgsDelta: "to
 
 
 class Remembered:
-    """What the result object tells of the events before the end: what was paid for summaries, and warnings."""
+    """Collects what the result object needs from earlier events: costs of summaries, and warnings."""
 
     def __init__(self) -> None:
         self.summaries: list[SummaryRun] = []
         self.warnings: list[str] = []
 
     def take(self, event: AppEvent) -> None:
-        """Remember what an event says."""
+        """Collect from one event."""
         match event:
             case CompressionFinished(runs=runs):
                 self.summaries.extend(runs)
@@ -58,7 +58,7 @@ class Remembered:
 
 
 class JsonWriter:
-    """One object, when all is over."""
+    """Writes one object at the end."""
 
     def __init__(self, out: TextIO, *, session: str, hide_thinking: bool = False) -> None:
         self._out = out
@@ -67,7 +67,7 @@ class JsonWriter:
         self._remembered = Remembered()
 
     def take(self, event: AppEvent) -> None:
-        """The end says it all."""
+        """Collect from one event; nothing is written before the end."""
         self._remembered.take(event)
 
     def end(self, outcome: Outcome) -> None:
@@ -78,12 +78,11 @@ class JsonWriter:
         self.flush()
 
     def flush(self) -> None:
-        """Let it be seen."""
         self._out.flush()
 
 
 class JsonLinesWriter:
-    """A line per event, as it comes."""
+    """Writes one line per event as it arrives."""
 
     def __init__(self, out: TextIO, *, session: str, hide_thinking: bool = False) -> None:
         self._out = out
@@ -93,21 +92,20 @@ class JsonLinesWriter:
         self._remembered = Remembered()
 
     def take(self, event: AppEvent) -> None:
-        """Write an event's line, if it has one."""
+        """Write the event's line, if it has one."""
         self._remembered.take(event)
         line = self._delta(event) if isinstance(event, Streamed) else _line(event)
         if line is not None:
             _write(self._out, line)
 
     def end(self, outcome: Outcome) -> None:
-        """The last line is the result."""
+        """Write the result as the last line."""
         noted = self._remembered
         result = result_object(outcome, session=self._session, summaries=noted.summaries, warnings=noted.warnings)
         _write(self._out, {"type": "result", **result, **({"thinking": ""} if self._hide_thinking else {})})
         self.flush()
 
     def flush(self) -> None:
-        """Let it be seen."""
         self._out.flush()
 
     def _delta(self, streamed: Streamed) -> Line | None:
@@ -181,5 +179,5 @@ def _aside(event: AppEvent) -> Line | None:
 
 
 def _write(out: TextIO, line: Line) -> None:
-    # Half a surrogate pair cannot be written as UTF-8; whatever still holds one is mended here.
+    # Half a surrogate pair cannot be written as UTF-8; any left is replaced here.
     out.write(json_escaped(whole_text([json.dumps(line, ensure_ascii=False)])) + "\n")

@@ -1,4 +1,4 @@
-"""How a headless run ended: the result object and the exit code scripts rely on."""
+"""The result of a headless run: the result object and the exit code for scripts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Exit(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """The end of a turn, as a script sees it."""
+    """The end of a turn."""
 
     exit: Exit
     turn: Turn | None = None
@@ -41,7 +41,7 @@ class Outcome:
 
 
 def outcome_of(end: TurnFinished | TurnFailed, *, saved: bool = True) -> Outcome:
-    """Read the end of a turn. A whole answer that could not be saved is a failure, too."""
+    """The outcome of a finished turn. A complete answer that could not be saved is a failure, too."""
     if isinstance(end, TurnFailed):
         return Outcome(exit=exit_of(end.error), turn=end.turn, error=end.error)
     if end.cancelled:
@@ -54,7 +54,7 @@ def outcome_of(end: TurnFinished | TurnFailed, *, saved: bool = True) -> Outcome
 
 
 def exit_of(error: PonderError) -> Exit:
-    """The exit code for a failure."""
+    """The exit code for an error."""
     match error:
         case UsageError() | UnknownModel() | ConfigError():
             return Exit.USAGE
@@ -67,19 +67,19 @@ def exit_of(error: PonderError) -> Exit:
 
 
 def answers(turn: Turn) -> list[Message]:
-    """The model's messages that count."""
+    """The model's messages, without superseded ones."""
     return [message for message in turn.messages if message.role is Role.ASSISTANT and not message.superseded]
 
 
 def words(message: Message) -> str:
-    """What a message says."""
+    """The text of a message."""
     return "".join(block.text for block in message.blocks if isinstance(block, TextBlock))
 
 
 def result_object(
     outcome: Outcome, *, session: str, summaries: Sequence[SummaryRun] = (), warnings: Sequence[str] = ()
 ) -> dict[str, object]:
-    """The one object of ``--json``, and the last line of ``--jsonl``."""
+    """The object of ``--json``, and the last line of ``--jsonl``."""
     messages = answers(outcome.turn) if outcome.turn else []
     last = messages[-1] if messages else None
     cost = cost_of(paid_in((outcome.turn,)) if outcome.turn else ())
@@ -105,14 +105,14 @@ def result_object(
 
 
 def run_object(run: SummaryRun) -> dict[str, object]:
-    """What folding turns cost: it is in no answer's usage and in no answer's cost."""
+    """The cost of compressing turns; not included in any answer's usage or cost."""
     model = f"{run.origin.provider}/{run.origin.model}"
     usage = usage_object(run.usage)
     return {"model": model, "usage": usage, "cost": run.cost, "failure": run.failure or None}
 
 
 def error_object(error: PonderError) -> dict[str, object]:
-    """An error for scripts."""
+    """An error as a JSON object."""
     described: dict[str, object] = {
         "kind": "usage" if exit_of(error) is Exit.USAGE else "other",
         "message": whole_text([error.message]),
@@ -125,7 +125,7 @@ def error_object(error: PonderError) -> dict[str, object]:
 
 
 def usage_object(usage: Usage | None) -> dict[str, object] | None:
-    """Inclusive totals; null is unknown."""
+    """Totals, including cached and thinking tokens; null is unknown."""
     return None if usage is None else asdict(usage)
 
 

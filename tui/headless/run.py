@@ -1,4 +1,4 @@
-"""One prompt, one answer, no screen: follows a session's bus like any screen does and ends with an exit code."""
+"""Sends one prompt without a screen, follows the session's events and returns an exit code."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from tui.headless.text import TextWriter
 
 LOG = logging.getLogger(__name__)
 FRAME_S = 0.02
-"""At most one write to stdout in this time; the first word goes out at once."""
+"""At most one write to stdout per interval; the first text is written at once."""
 CLOSE_WITHIN_S = 2.0
 SAME_PRESS_S = 0.5
-"""Launchers pass a signal on to the whole group as well: two this close together are one."""
+"""Launchers also send a signal to the whole process group: two this close together count as one."""
 
 
 class Output(StrEnum):
-    """What goes to stdout."""
+    """The output format on stdout."""
 
     TEXT = "text"
     JSON = "json"
@@ -45,22 +45,22 @@ class Output(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeadlessOptions:
-    """What the command line asked for."""
+    """Options from the command line."""
 
     prompt: str
     context: str | None = None
-    """What came on stdin; goes before the prompt."""
+    """Text from stdin; sent before the prompt."""
     attachments: tuple[Block, ...] = ()
     output: Output = Output.TEXT
     show_thinking: bool = False
     hide_thinking: bool = False
-    """It is left out of ``--json`` and ``--jsonl``, too."""
+    """Thinking is omitted from ``--json`` and ``--jsonl``, too."""
     level_said: bool = True
-    """The user chose a thinking level, or a setting that takes its place."""
+    """The user chose a thinking level, or a setting that replaces it."""
 
     @property
     def words(self) -> tuple[type[StreamEvent], ...]:
-        """The events whose words are written as they come."""
+        """The events whose text is written as it arrives."""
         thinking = self.show_thinking or (self.output is Output.JSONL and not self.hide_thinking)
         return (TextDelta, ThinkingDelta) if thinking else (TextDelta,)
 
@@ -71,23 +71,23 @@ class HeadlessOptions:
 
 
 class Writer(Protocol):
-    """A way to write a turn down."""
+    """Writes the events of a turn."""
 
     def take(self, event: AppEvent) -> None:
-        """Something happened."""
+        """Process one event."""
         ...
 
     def end(self, outcome: Outcome) -> None:
-        """It is over."""
+        """Write the end of the run."""
         ...
 
     def flush(self) -> None:
-        """Let it be seen."""
+        """Flush the output streams."""
         ...
 
 
 def piped_text(stream: BinaryIO | None) -> str | None:
-    """All of stdin when something is piped in; None on a terminal, where it is closed, or when there is nothing."""
+    """All text piped to stdin; None if stdin is a terminal, closed or empty."""
     if stream is None or stream.isatty():
         return None
     return stream.read().decode("utf-8", "replace") or None
@@ -101,7 +101,7 @@ def run_headless(
     out: TextIO | None = None,
     err: TextIO | None = None,
 ) -> int:
-    """Ask, write the answer, return the exit code. The engine is started by the caller, and stopped by it."""
+    """Send the prompt, write the answer, return the exit code. The caller starts and stops the engine."""
     stdout, stderr = out or _ready(sys.stdout), err or _ready(sys.stderr)
     view, subscription = session.attach()
     writer = _writer(options, stdout, stderr, view.session)
@@ -114,7 +114,7 @@ def run_headless(
     except BrokenPipeError:
         _abandon(stdout)
         return Exit.CANCELLED
-    except OSError as fault:  # a full disk behind stdout
+    except OSError as fault:  # for example a full disk behind stdout
         _abandon(stdout)
         with contextlib.suppress(OSError):
             stderr.write(f"ponder: the answer cannot be written: {fault.strerror}\n")
@@ -125,9 +125,9 @@ def run_headless(
 
 
 def _ready(stream: TextIO | None) -> TextIO:
-    """A standard stream that takes any text: UTF-8 into files and pipes, what the terminal can show on a terminal.
+    """A standard stream that accepts any text: UTF-8 for files and pipes, the terminal's encoding on a terminal.
 
-    A stream that the caller closed swallows everything.
+    For a stream that the caller closed, output is discarded.
     """
     if stream is None:
         return Path(os.devnull).open("w", encoding="utf-8")
@@ -162,7 +162,7 @@ async def _ask(
     try:
         with _interrupts(engine, session):
             await asyncio.wrap_future(engine.call(session.submit(options.blocks())))
-            # A session that died tells nothing more.
+            # A session that failed publishes nothing more.
             ended.add_done_callback(lambda _: subscription.close())
             outcome = await _follow(subscription, writer, options.words)
     except PonderError as error:
@@ -176,7 +176,7 @@ async def _ask(
 
 
 def _with_fault(outcome: Outcome, fault: BaseException | None) -> Outcome:
-    """A fault of ours that ended the session: what was answered may not be stored."""
+    """Report an internal error that ended the session: the answer may not be stored."""
     if fault is None:
         return outcome
     LOG.error("the session ended by a fault of ours", exc_info=fault)
@@ -190,7 +190,7 @@ async def _follow(subscription: Subscription[Stamped], writer: Writer, words: tu
     begun = not_saved = False
 
     async def frame(seconds: float) -> None:
-        # What comes before the first word, such as the turn's beginning, must not make it wait.
+        # Events before the first text, such as the start of the turn, must not delay it.
         if begun:
             await asyncio.sleep(seconds)
 
@@ -208,7 +208,7 @@ async def _follow(subscription: Subscription[Stamped], writer: Writer, words: tu
 
 @contextlib.contextmanager
 def _interrupts(engine: EngineThread, session: Session) -> Iterator[None]:
-    """Ctrl+C stops the turn and keeps what came; pressed again it ends the program at once."""
+    """Ctrl+C stops the turn and keeps the answer so far; pressed again it exits at once."""
     first: list[float] = []
 
     def stop(number: int, frame: FrameType | None) -> None:
@@ -217,12 +217,12 @@ def _interrupts(engine: EngineThread, session: Session) -> Iterator[None]:
             first.append(now)
             engine.call(session.cancel())
         elif now - first[0] > SAME_PRESS_S:
-            # Whatever still runs had its chance to end in order, and what was saved is saved.
+            # The session had its chance to end in order, and what was saved is saved.
             os._exit(Exit.CANCELLED)
 
     try:
         before = signal.signal(signal.SIGINT, stop)
-    except ValueError:  # only the main thread hears signals
+    except ValueError:  # only the main thread receives signals
         yield
         return
     try:
@@ -232,6 +232,6 @@ def _interrupts(engine: EngineThread, session: Session) -> Iterator[None]:
 
 
 def _abandon(out: TextIO) -> None:
-    """Nobody reads stdout any more: keep the interpreter from writing to it once more at its end."""
+    """Redirect stdout to /dev/null when its reader is gone, so that the interpreter does not fail while exiting."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())

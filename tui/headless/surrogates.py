@@ -1,4 +1,4 @@
-"""Joins characters that a stream cut in two: half a surrogate pair is held back until its other half comes."""
+"""Joins characters that a stream split: half a surrogate pair is held back until the other half arrives."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from tui.domain.assemble import whole_text
 
 
 class SurrogateJoiner:
-    """One block's text, made of whole characters."""
+    """Joins the text of one block."""
 
     def __init__(self) -> None:
         self._held = ""

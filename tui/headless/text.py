@@ -1,4 +1,4 @@
-"""The answer as plain text on stdout; everything else on stderr."""
+"""Writes the answer as plain text to stdout, everything else to stderr."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from tui.headless.outcome import Outcome
 from tui.headless.surrogates import SurrogateJoiner
 
 PARAGRAPH = "\n\n"
-"""Between the words of one message and the next."""
+"""Separates the text of two messages."""
 
 
 class TextWriter:
-    """Writes as the words come. A stream that broke and began anew goes on where its words differ from before."""
+    """Writes text as it arrives. After a retry, text that is already on stdout is not written again."""
 
     def __init__(self, out: TextIO, err: TextIO, *, show_thinking: bool, level_said: bool = True) -> None:
         self._out = out
@@ -41,11 +41,11 @@ class TextWriter:
         self._err_is_screen = err.isatty()
         self._attempt: tuple[int, int] = (0, 0)
         self._said = ""
-        """What this message has on stdout so far."""
+        """The text of this message on stdout so far."""
         self._to_match = ""
-        """What is left of a void attempt's words that the new attempt may repeat."""
+        """The remaining text of the superseded attempt that the new attempt may repeat."""
         self._last = ""
-        """The last character of the answer if it is not ASCII; only kept for a screen."""
+        """The last character of the answer if it is not ASCII; only set for a terminal."""
         self._wrote = False
         self._line_ended = True
         self._thinking_open = False
@@ -53,11 +53,11 @@ class TextWriter:
         self._warned: set[str] = set()
 
     def take(self, event: AppEvent) -> None:
-        """Write what an event says."""
+        """Write one event."""
         match event:
             case RequestStarted(plan=plan):
                 self._joiner = SurrogateJoiner()
-                # That the model has no levels is news only to users who chose one.
+                # Only users who chose a level need to know that the model has none.
                 if self._level_said or plan.state not in (PlanState.UNSUPPORTED, PlanState.UNCONTROLLED):
                     self._warn(plan.warnings)
             case Streamed(event=TextDelta(_, text)):
@@ -76,7 +76,7 @@ class TextWriter:
                 self._tell(event)
 
     def end(self, outcome: Outcome) -> None:
-        """Finish the last line; say what went wrong."""
+        """Finish the last line and report the error."""
         self._end_thinking()
         if not self._line_ended:
             self._out.write("\n")
@@ -85,12 +85,11 @@ class TextWriter:
         self.flush()
 
     def flush(self) -> None:
-        """Let it be seen."""
         self._out.flush()
         self._err.flush()
 
     def _warn(self, warnings: Sequence[str]) -> None:
-        """Say once what the plan does otherwise than it was asked to."""
+        """Report each warning of the plan once."""
         for warning in warnings:
             if warning not in self._warned:
                 self._warned.add(warning)
@@ -109,7 +108,7 @@ class TextWriter:
         self._put(text)
 
     def _unsaid(self, text: str) -> str:
-        """What of a repeated attempt's words is not on stdout yet."""
+        """The part of a repeated attempt's text that is not on stdout yet."""
         if self._to_match.startswith(text):
             self._to_match = self._to_match[len(text) :]
             return ""
@@ -127,7 +126,7 @@ class TextWriter:
         self._line_ended = text.endswith("\n")
 
     def _continued(self, text: str) -> str:
-        """Printable text, as it reads after the last character: a delta may begin with half an emoji."""
+        """Printable text in the context of the last character: a delta may begin in the middle of an emoji."""
         before, self._last = self._last, text[-1:] if text[-1:] > "\x7f" else ""
         return printable(before + text)[len(printable(before)) :]
 
@@ -159,10 +158,10 @@ class TextWriter:
         self._err.write(self._for(f"ponder: {sentence}\n", screen=True))
 
     def _for(self, text: str, *, screen: bool) -> str:
-        """On a screen, text that cannot move the cursor; into a file, text as it is."""
+        """Escapes control characters for a terminal; text for files is unchanged."""
         return printable(text) if screen else text
 
 
 def _ended(sentence: str) -> str:
-    """With its stop, so that another sentence can follow: providers leave it out."""
+    """The sentence with a full stop, so that another can follow; providers often omit it."""
     return sentence if sentence.rstrip()[-1:] in tuple(".!?…:;") else f"{sentence.rstrip()}."

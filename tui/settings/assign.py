@@ -1,4 +1,4 @@
-"""Words to values: what ``/set KEY VALUE``, ``--set KEY=VALUE``, profiles and config.toml go through."""
+"""Parses and checks setting values from ``/set KEY VALUE``, ``--set KEY=VALUE``, profiles and config.toml."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tui.settings.schema import Key, keys
 
 
 def nearest(word: str, known: list[str]) -> tuple[str, ...]:
-    """At most three known words the user may have meant."""
+    """At most three known words similar to this one."""
     from difflib import get_close_matches
 
     lower = {name.lower(): name for name in known}
@@ -22,7 +22,7 @@ def nearest(word: str, known: list[str]) -> tuple[str, ...]:
 
 
 def find_key(name: str) -> Key:
-    """The setting of this name, whatever its case; a wrong name gets the nearest."""
+    """The setting of this name, ignoring case; an unknown name raises ConfigError with similar names."""
     table = keys()
     by_lower = {known.lower(): known for known in table}
     exact = by_lower.get(name.strip().lower())
@@ -32,13 +32,13 @@ def find_key(name: str) -> Key:
 
 
 def parse(name: str, words: str) -> tuple[str, object]:
-    """The key as it is spelled and the value as it is meant."""
+    """The key in its correct spelling and the parsed value."""
     key = find_key(name)
     return key.name, checked(key, _value(key, words.strip()))
 
 
 def checked(key: Key, value: object) -> object:
-    """The value, validated; a wrong one gets what would be right."""
+    """The validated value; raises ConfigError with what the setting accepts."""
     from pydantic import ValidationError
 
     if isinstance(value, bool) and "auto" in key.choices:

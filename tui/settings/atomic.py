@@ -1,4 +1,4 @@
-"""Writing a file so that a crash leaves the old one or the new one, never half of either."""
+"""Writes files atomically: a crash leaves the old content or the new, never part of either."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from tui.settings.user_files import make_private_folder, refuse_irregular
 
 
 def write_atomically(path: Path, text: str | Iterable[str], *, mode: int = 0o600) -> None:
-    """Write beside, sync, rename, sync the folder. Folders made on the way are private.
+    """Write a temporary file, sync, rename, sync the folder. Created folders are private.
 
-    A link stays one, and what it leads to is replaced. What is there and is no regular file raises OSError.
+    A symbolic link stays and its target is replaced. Raises OSError if the path is not a regular file.
     """
-    import tempfile  # brings much along, and a start only reads
+    import tempfile  # slow to import, and not needed at start-up
 
     refuse_irregular(path)
     path = path.resolve() if path.is_symlink() else path

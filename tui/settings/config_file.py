@@ -1,4 +1,4 @@
-"""``config.toml``: the user's file. Only read, never written; what is wrong in it is told, what is right is used."""
+"""``config.toml``: the user's file. Never written; errors in it are reported and the valid rest is used."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tui.settings.schema import is_group, top_names
 from tui.settings.user_files import parse_user_toml, read_user_text
 
 TABLES = ("providers", "models", "mcp", "permissions")
-"""Tables of config.toml that are not settings; their rooms validate them."""
+"""Tables of config.toml that are not settings; the packages that use them validate them."""
 
 _HEADER = lazy_regex(r"\s*\[\[?([^\[\]]+)\]")
 _ENTRY = lazy_regex(r"\s*([\w.\"'-][\w.\"' -]*?)\s*=")
@@ -24,17 +24,17 @@ _ENTRY = lazy_regex(r"\s*([\w.\"'-][\w.\"' -]*?)\s*=")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfigFile:
-    """What the file says, and what is wrong with it."""
+    """The content of the file and its problems."""
 
     values: Mapping[str, object] = field(default_factory=dict)
-    """Dotted settings, validated."""
+    """Settings by dotted key, validated."""
     tables: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
-    """The tables of ``TABLES``, as they stand."""
+    """The tables of ``TABLES``, not validated."""
     problems: tuple[ConfigError, ...] = ()
 
 
 def read_config(path: Path) -> ConfigFile:
-    """Read the file; a missing one is an empty one, a broken one is told and passed over."""
+    """Read the file. A missing file is empty; one that cannot be parsed is reported and ignored."""
     try:
         text = _text(path)
     except ConfigError as problem:
@@ -57,7 +57,7 @@ def _syntax(path: Path, text: str, words: str) -> ConfigError:
     place = re.search(r"\(at line (\d+), column (\d+)\)", words)
     last = text.rstrip("\n").rpartition("\n")[2]
     why = re.sub(r"\s*\(at [^)]*\)", "", words)[:200]
-    # Whatever was never closed is missed at the end.
+    # A bracket or quote that was never closed is reported at the end of the file.
     end = (text.rstrip("\n").count("\n") + 1, len(last) + 1)
     line, column = (int(place[1]), int(place[2])) if place else end
     return ConfigError(f"`{path.name}`, line {line}, column {column}: {why}.", file=str(path), line=line, column=column)
@@ -87,14 +87,14 @@ def _checked(path: Path, text: str, document: Mapping[str, object]) -> ConfigFil
 
 
 def _table_meant(name: str) -> str:
-    """The one of ``TABLES`` that is almost called so; "" where it is a group of settings, or nearer to one."""
+    """The name of ``TABLES`` that is most similar; "" for a group of settings or a name nearer to one."""
     groups = [group for group in top_names() if is_group(group)]
     hits = () if name in groups else nearest(name, [*TABLES, *groups])
     return hits[0] if hits and hits[0] in TABLES else ""
 
 
 def _no_such_table(path: Path, text: str, name: str, content: Mapping[str, object], meant: str) -> ConfigError:
-    """One problem for all that is in it; ``[provider.mine]`` gets ``providers.mine``."""
+    """One problem for the whole table; for ``[provider.mine]`` the hint is ``providers.mine``."""
     inner = next((key for key, value in content.items() if isinstance(value, dict)), "")
     key, hint = (f"{name}.{inner}", f"{meant}.{_quoted(inner)}") if inner else (name, meant)
     said = f"{name}.{_quoted(inner)}" if inner else name
@@ -103,12 +103,12 @@ def _no_such_table(path: Path, text: str, name: str, content: Mapping[str, objec
 
 
 def _quoted(key: str) -> str:
-    """A key as TOML takes it."""
+    """The key as valid TOML."""
     return key if re.fullmatch(r"[\w-]+", key) else f'"{key}"'
 
 
 def located(path: Path, problem: PonderError) -> PonderError:
-    """What is wrong with one of the ``TABLES``, with the place it is at."""
+    """A problem with one of the ``TABLES``, with its line and column."""
     if not isinstance(problem, ConfigError) or problem.key is None or problem.line is not None:
         return problem
     try:
@@ -120,7 +120,7 @@ def located(path: Path, problem: PonderError) -> PonderError:
 
 
 def _placed(path: Path, text: str, key: str, problem: ConfigError) -> ConfigError:
-    """The same problem, with the place it is at."""
+    """The problem with its line and column."""
     place = _place(text, key)
     line, column = place if place is not None else (None, None)
     where = f", line {line}, column {column}" if place is not None else ""
@@ -131,7 +131,7 @@ def _placed(path: Path, text: str, key: str, problem: ConfigError) -> ConfigErro
 
 
 def _place(text: str, key: str) -> tuple[int, int] | None:
-    """Line and column of a key: where it is set, or the table or line it must be inside of."""
+    """Line and column of a key: where it is set, or the table or line it belongs to."""
     around: tuple[int, int] | None = None
     section = ""
     for number, row in enumerate(text.splitlines(), 1):
@@ -152,5 +152,5 @@ def _place(text: str, key: str) -> tuple[int, int] | None:
 
 
 def _bare(name: str) -> str:
-    """A TOML key as it is meant: without blanks and quotes."""
+    """A TOML key without spaces and quotes."""
     return re.sub(r"[\s\"']", "", name)

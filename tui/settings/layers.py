@@ -1,4 +1,4 @@
-"""Settings in layers: each value knows which layer set it, and the topmost layer wins."""
+"""Settings in layers: each value records the layer that set it, and the topmost layer wins."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tui.domain.fast_dataclass import dataclass
 from tui.settings.schema import Settings, keys, validated
 
 IN_PLACE_OF_LEVELS = ("reasoning.maxTokens", "reasoning.effort")
-"""Settings that go before a thinking level, the first before the second."""
+"""Settings that replace a thinking level; the first has precedence."""
 
 
 class Layer(IntEnum):
@@ -18,7 +18,7 @@ class Layer(IntEnum):
 
     DEFAULT = 0
     SAVED = 1
-    """What the screen's own commands keep in state.toml."""
+    """Values that the screen's own commands save in state.toml."""
     CONFIG = 2
     MODEL = 3
     PROFILE = 4
@@ -27,7 +27,7 @@ class Layer(IntEnum):
 
     @property
     def title(self) -> str:
-        """The word shown to the user."""
+        """The name shown to the user."""
         return {
             Layer.DEFAULT: "default",
             Layer.SAVED: "saved",
@@ -41,15 +41,15 @@ class Layer(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provenance:
-    """A value and where it is from."""
+    """A value and the layer it comes from."""
 
     key: str
     value: object
     layer: Layer
     source: str
-    """The layer in words, with the profile's or model's name where there is one."""
+    """The layer's name, followed by the profile's or model's name if it has one."""
     overruled: tuple[Layer, ...] = ()
-    """Lower layers (but the default) that say something else."""
+    """Lower layers except the default that have a different value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,25 +58,25 @@ class Layers:
 
     values: Mapping[Layer, Mapping[str, object]] = field(default_factory=dict)
     names: Mapping[Layer, str] = field(default_factory=dict)
-    """What a layer is called beyond its kind: the profile's name, the model."""
+    """Names for layers: of the profile, of the model."""
     level_at: Layer = Layer.DEFAULT
-    """The layer that said the thinking level."""
+    """The layer that set the thinking level."""
 
     def with_layer(self, layer: Layer, values: Mapping[str, object], name: str = "") -> Layers:
-        """The same stack with this layer's content replaced."""
+        """A copy with this layer's content replaced."""
         return replace(self, values={**self.values, layer: dict(values)}, names={**self.names, layer: name})
 
     def with_value(self, layer: Layer, key: str, value: object) -> Layers:
-        """The same stack with one value set."""
+        """A copy with one value set."""
         return self.with_layer(layer, {**self.values.get(layer, {}), key: value}, self.names.get(layer, ""))
 
     def without(self, layer: Layer, key: str) -> Layers:
-        """The same stack with one value gone from a layer."""
+        """A copy with one value removed from a layer."""
         kept = {name: value for name, value in self.values.get(layer, {}).items() if name != key}
         return self.with_layer(layer, kept, self.names.get(layer, ""))
 
     def provenance(self, key: str) -> Provenance:
-        """The value in force, and who said so."""
+        """The effective value and the layer that set it."""
         saying = [layer for layer in sorted(self.values, reverse=True) if key in self.values[layer]]
         if not saying:
             return Provenance(key=key, value=keys()[key].default, layer=Layer.DEFAULT, source=Layer.DEFAULT.title)
@@ -91,31 +91,31 @@ class Layers:
         )
 
     def value(self, key: str) -> object:
-        """The value in force."""
+        """The effective value."""
         return self.provenance(key).value
 
     def for_plan(self, key: str) -> object:
-        """The value in force for the thinking plan: what goes in place of levels yields to a level said higher."""
+        """The effective value for the thinking plan; None if ``yields``."""
         return None if self.yields(key) else self.value(key)
 
     def yields(self, key: str) -> bool:
-        """Whether a setting in place of levels counts for nothing, because a level was said higher."""
+        """Whether a setting in place of levels has no effect because a higher layer sets a level."""
         return key in IN_PLACE_OF_LEVELS and self.provenance(key).layer < self.level_at
 
     @property
     def level_said(self) -> bool:
-        """Whether the user chose a thinking level, or a setting that takes its place."""
+        """Whether the user chose a thinking level or a setting that replaces it."""
         return self.level_at is not Layer.DEFAULT or bool(self.overruler())
 
     def overruler(self) -> str:
-        """Who said the setting that goes before the thinking level; "" where none does."""
+        """The source of the setting that replaces the thinking level; "" if none does."""
         if self.value("reasoning.enabled") is False:
             return self.provenance("reasoning.enabled").source
         said = [key for key in IN_PLACE_OF_LEVELS if self.for_plan(key) is not None]
         return self.provenance(said[0]).source if said else ""
 
     def settings(self) -> Settings:
-        """Everything in force, as one typed value."""
+        """All effective values."""
         merged: dict[str, object] = {}
         for layer in sorted(self.values):
             merged.update(self.values[layer])

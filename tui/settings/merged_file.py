@@ -1,4 +1,4 @@
-"""Small files that several windows change: each change is merged into what the file holds, in a thread of its own."""
+"""Small files that several windows change. A background thread merges each change into the current content."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Content = dict[str, object]
 Change = Callable[[Content], None]
 
 LOCK_WITHIN_S = 2.0
-"""After this the file is changed without the lock: whoever holds it is stopped or hangs, and a write is atomic."""
+"""After this time the file is changed without the lock: its holder hangs, and each write is atomic."""
 LOCK_RETRY_S = 0.02
 CLOSE_WITHIN_S = 3.0
 LARGEST_FILE = 64_000_000
@@ -39,10 +39,10 @@ def locked(path: Path) -> Iterator[None]:
             except (BlockingIOError, PermissionError):
                 pause.wait(LOCK_RETRY_S)
             except OSError:
-                break  # a file system without locks
+                break  # the file system does not support locks
         yield
     finally:
-        os.close(handle)  # ends the lock
+        os.close(handle)  # releases the lock
 
 
 if sys.platform == "win32":
@@ -61,9 +61,9 @@ else:
 
 
 class MergedFile:
-    """Changes are made to the content that the file has at that moment, so that windows do not overwrite each other.
+    """Applies changes to the current content of the file, so that windows do not overwrite each other.
 
-    ``change`` returns at once: reading, writing and syncing happen in a thread that starts with the first change.
+    ``change`` returns at once: a thread that starts with the first change reads, writes and syncs.
     """
 
     def __init__(self, path: Path | None, parse: Callable[[str], Content], format_: Callable[[Content], str]) -> None:
@@ -77,7 +77,7 @@ class MergedFile:
         self._writer: threading.Thread | None = None
 
     def read(self) -> Content:
-        """The content; whatever cannot be read or parsed counts as empty."""
+        """The content; a file that cannot be read or parsed counts as empty."""
         try:
             text = read_user_text(self._path, LARGEST_FILE) if self._path is not None else None
             return self._parse(text) if text is not None else {}
@@ -85,7 +85,7 @@ class MergedFile:
             return {}
 
     def change(self, key: str, change: Change, *, after_s: float = 0.0) -> None:
-        """Merge a change into the file, in ``after_s`` seconds at the latest; it replaces an earlier one of its key."""
+        """Merge a change into the file within ``after_s`` seconds; it replaces an earlier change of the same key."""
         if self._path is None:
             return
         with self._due:
@@ -98,7 +98,7 @@ class MergedFile:
             self._due.notify()
 
     def close(self) -> None:
-        """Write what is left."""
+        """Write pending changes."""
         with self._due:
             self._closed = True
             self._due.notify()
@@ -109,7 +109,7 @@ class MergedFile:
             self._merge()
 
     def _write_changes(self, patience_s: float) -> None:
-        """Write until nothing is left to write."""
+        """Write until no change is pending."""
         while True:
             with self._due:
                 self._due.wait_for(lambda: self._urgent or self._closed, timeout=patience_s)

@@ -1,4 +1,4 @@
-"""Where the program keeps what it keeps. The only place that knows."""
+"""The program's folders and files."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class Paths:
 
     @property
     def config_file(self) -> Path:
-        """The user's settings; only ever read."""
+        """The user's settings; never written."""
         return self.config / "config.toml"
 
     @property
     def state_file(self) -> Path:
-        """Settings of the screen that the program keeps."""
+        """Screen settings that the program saves."""
         return self.state / "state.toml"
 
     @property
@@ -35,12 +35,12 @@ class Paths:
 
     @property
     def credentials_file(self) -> Path:
-        """Keys kept without a keyring."""
+        """API keys on systems without a keyring."""
         return self.config / "credentials.toml"
 
     @property
     def permissions_file(self) -> Path:
-        """What the user allowed for always."""
+        """Permissions the user granted permanently."""
         return self.config / "permissions.toml"
 
     @property
@@ -60,17 +60,17 @@ class Paths:
 
     @property
     def log_file(self) -> Path:
-        """What went wrong, for bug reports."""
+        """The error log, for bug reports."""
         return self.state / "ponder.log"
 
 
 def find_paths(environment: Mapping[str, str]) -> Paths:
-    """``PONDER_HOME`` puts everything into one folder; otherwise the platform's own places."""
+    """``PONDER_HOME`` puts everything into one folder; otherwise the platform's standard folders are used."""
     home = environment.get("PONDER_HOME")
     if home:
         root = with_home(Path(home))
         return Paths(config=root / "config", data=root / "data", state=root / "state", cache=root / "cache")
-    import platformdirs  # 2 ms; not needed with PONDER_HOME
+    import platformdirs  # import takes 2 ms; not needed with PONDER_HOME
 
     places = platformdirs.PlatformDirs("ponder", appauthor=False)
     return Paths(

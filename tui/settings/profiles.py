@@ -1,4 +1,4 @@
-"""Profiles: a model, a level and the settings that go with them, as readable TOML. Shipped ones can be shadowed."""
+"""Profiles: a model, a level and settings in a TOML file. A user's profile replaces a shipped one of the same name."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ if TYPE_CHECKING:
 
 NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
 SECTIONS = ("reasoning", "generation", "context", "tools")
-"""What a profile may hold; looks and network belong to the user, not to a model."""
+"""Sections a profile may contain; ui and network settings do not depend on the model."""
 MOST_PROFILES = 1_000
-"""More are not listed; each can still be loaded by its name."""
+"""The most that are listed; others can still be loaded by name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """One profile, validated."""
+    """A validated profile."""
 
     name: str
     model: str | None = None
     """As typed after /model: provider/model/level."""
     description: str = ""
     values: Mapping[str, object] = field(default_factory=dict)
-    """Dotted settings."""
+    """Settings by dotted key."""
     shipped: bool = False
 
 
 def profile_names(folder: Path) -> tuple[str, ...]:
-    """The user's and the shipped ones."""
+    """Names of the user's and the shipped profiles."""
     try:
         own = {path.stem for path in list_user_files(folder, ".toml", MOST_PROFILES)}
     except OSError:
@@ -58,7 +58,7 @@ def _examples() -> Traversable:
 
 
 def load_profile(folder: Path, name: str) -> Profile:
-    """Read and validate the whole of it before anything is changed."""
+    """Read and validate the whole profile before anything is changed."""
     _check_name(name)
     path = folder / f"{name}.toml"
     try:
@@ -75,7 +75,7 @@ def load_profile(folder: Path, name: str) -> Profile:
 
 
 def parse_profile(name: str, text: str, *, shipped: bool) -> Profile:
-    """A profile from its TOML."""
+    """Parse a profile's TOML."""
     try:
         document = parse_user_toml(text)
     except tomllib.TOMLDecodeError as error:
@@ -93,7 +93,7 @@ def parse_profile(name: str, text: str, *, shipped: bool) -> Profile:
 
 
 def profile_toml(profile: Profile) -> str:
-    """The profile as its file."""
+    """The profile as TOML."""
     import tomli_w
 
     document: dict[str, object] = {}
@@ -111,7 +111,7 @@ def profile_toml(profile: Profile) -> str:
 
 
 def save_profile(folder: Path, profile: Profile) -> Path:
-    """Write it whole; an older one of that name is replaced."""
+    """Save the profile; replaces an older one of the same name."""
     _check_name(profile.name)
     path = folder / f"{profile.name}.toml"
     try:
@@ -122,7 +122,7 @@ def save_profile(folder: Path, profile: Profile) -> Path:
 
 
 def delete_profile(folder: Path, name: str) -> None:
-    """Remove a profile of the user's."""
+    """Delete a user's profile."""
     _check_name(name)
     path = folder / f"{name}.toml"
     if not may_exist(path):

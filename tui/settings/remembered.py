@@ -1,4 +1,4 @@
-"""``state.toml``: settings of the screen that the program itself keeps. Below config.toml; never written by hand."""
+"""``state.toml``: screen settings that the program saves itself. config.toml has precedence."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ HEAD = "# Written by ponder. What config.toml says wins.\n"
 
 
 def is_remembered(key: str) -> bool:
-    """Whether a change of this setting is kept for the next start."""
+    """Whether a change of this setting is saved for the next start."""
     return key.startswith("ui.")
 
 
 class RememberedSettings:
-    """The file, and the values this window read from it at the start."""
+    """The file, and its values when this window started."""
 
     def __init__(self, path: Path | None) -> None:
         self._file = MergedFile(path, _parse, _format)
         self.values: Mapping[str, object] = self._file.read()
 
     def keep(self, key: str, value: object) -> None:
-        """Keep a value for the next start."""
+        """Save a value for the next start."""
 
         def change(content: Content) -> None:
             content[key] = value
@@ -35,7 +35,7 @@ class RememberedSettings:
         self._file.change(key, change)
 
     def forget(self, key: str) -> None:
-        """Keep no value of this setting."""
+        """Remove the saved value of this setting."""
 
         def change(content: Content) -> None:
             content.pop(key, None)
@@ -43,12 +43,12 @@ class RememberedSettings:
         self._file.change(key, change)
 
     def close(self) -> None:
-        """Write what is left."""
+        """Write pending changes."""
         self._file.close()
 
 
 def _parse(text: str) -> Content:
-    """Dotted keys; what another version wrote and this one does not know is left out."""
+    """Parse to dotted keys; settings unknown to this version are ignored."""
     found: Content = {}
     for key, value in flat(parse_user_toml(text)).items():
         if key in keys() and is_remembered(key):

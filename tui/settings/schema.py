@@ -1,7 +1,7 @@
-"""Every setting: its key as the user types it, its type, default and help. One table for /set, config, docs, screen.
+"""All settings: key, type, default and help. Used by /set, config.toml, the docs and the screen.
 
-Keys are camelCase because they are the user's words. The docstring under a field is its help text. The sections are
-plain values; pydantic, which validates what the user wrote, is loaded when there is something to validate.
+Keys are camelCase because users type them. The docstring under a field is its help text. The sections are plain
+dataclasses; pydantic validates user input and is only loaded for that.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Between:
-    """Bounds of a number, both included unless said; pydantic reads them as it reads ``annotated_types.Interval``."""
+    """Bounds of a number, inclusive unless ``above``; pydantic reads them like ``annotated_types.Interval``."""
 
     __is_annotated_types_grouped_metadata__: ClassVar[Literal[True]] = True
 
@@ -26,7 +26,7 @@ class Between:
         self._least = least
         self._most = most
         self._above = above
-        """The number is more than ``least``."""
+        """The number must be greater than ``least``."""
 
     def __iter__(self) -> Iterator[object]:
         from annotated_types import Ge, Gt, Le
@@ -42,7 +42,7 @@ Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 
 
 class Section:
-    """A group of settings; unknown keys are the user's mistakes and are told."""
+    """A group of settings; unknown keys are reported as the user's errors."""
 
     __slots__ = ()
     __pydantic_config__: ClassVar[Mapping[str, object]] = {"extra": "forbid", "use_attribute_docstrings": True}
@@ -172,30 +172,30 @@ class Settings(Section):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Key:
-    """One setting, for people and for parsing. What only questions about it need is worked out when it is asked for."""
+    """One setting. Properties that are rarely needed are computed on access."""
 
     name: str
     default: object
 
     @property
     def help(self) -> str:
-        """What it is for."""
+        """The help text."""
         return _helps(self._group).get(self._leaf, "")
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """What it may be, where that is a short list."""
+        """The accepted values if they are a short list."""
         return _choices(self._plain)
 
     @property
     def kind(self) -> str:
-        """A word for what it takes: a number, text, true or false, one of a few."""
+        """What the setting accepts, in words: a number, text, true or false, one of a few."""
         choices = self.choices
         return f"one of {', '.join(choices)}" if choices else _kind(self._plain)
 
     @property
     def adapter(self) -> TypeAdapter[object]:
-        """Validates a value of it."""
+        """Validates a value."""
         return _adapter(self._group, self._leaf)
 
     @property
@@ -208,14 +208,14 @@ class Key:
 
     @property
     def _plain(self) -> object:
-        """Its type without the bounds."""
+        """The type without its bounds."""
         declared = _types(self._group)[self._leaf]
         return get_args(declared)[0] if get_origin(declared) is Annotated else declared
 
 
 @cache
 def keys() -> Mapping[str, Key]:
-    """Every setting by its dotted name, in the order of the sections."""
+    """All settings by dotted name, in the order of the sections."""
     found: dict[str, Key] = {}
     for top in fields(Settings):
         if isinstance(top.default, Section):
@@ -228,12 +228,12 @@ def keys() -> Mapping[str, Key]:
 
 
 def top_names() -> tuple[str, ...]:
-    """What may stand at the top of a file: groups, and settings of no group."""
+    """Names at the top level of a file: groups, and settings without a group."""
     return tuple(field.name for field in fields(Settings))
 
 
 def is_group(name: str) -> bool:
-    """Whether settings are grouped under this name."""
+    """Whether this name is a group of settings."""
     return isinstance(getattr(Settings(), name, None), Section)
 
 

@@ -1,7 +1,7 @@
-"""The one way to read files that a user, or another program, may have put anything in the place of.
+"""Safe reading of files that users or other programs may have replaced with something else.
 
-Only regular files are read, up to a limit, and opening never waits: a pipe or a device in the place of
-``config.toml`` would otherwise hold up the start for ever. Links are followed, because people link their settings.
+Only regular files are read, up to a size limit, and opening never blocks: a pipe or a device at the path of
+``config.toml`` would otherwise block the start for ever. Symbolic links are followed: users link their settings.
 Every failure is an OSError whose ``strerror`` fits into "cannot be read: …".
 """
 
@@ -20,18 +20,18 @@ MEGABYTE = 1_000_000
 LONGEST_LOG = 1_000_000
 LARGEST_INTEGER_BITS = 1_024
 MOST_ENTRIES = 10_000
-"""Entries of a folder that are looked at."""
+"""The most entries of a folder that are read."""
 
 
 class UnusableFile(OSError):
-    """What is there is not a file that can be used."""
+    """The path is not a regular file."""
 
     def __init__(self, path: Path, why: str) -> None:
         super().__init__(0, why, str(path))
 
 
 def with_home(path: Path) -> Path:
-    """``~`` and ``~user`` replaced; a user nobody knows is a name like any other, as in a shell."""
+    """``~`` and ``~user`` replaced; an unknown user name is left as it is, as in a shell."""
     try:
         return path.expanduser()
     except RuntimeError:
@@ -39,9 +39,9 @@ def with_home(path: Path) -> Path:
 
 
 def read_user_file(path: Path, limit: int = MEGABYTE) -> bytes | None:
-    """All of a regular file; None where there is nothing. Raises OSError."""
+    """The content of a regular file; None if it does not exist. Raises OSError."""
     try:
-        _refuse_irregular(path, path.stat())  # opening a device can already do something
+        _refuse_irregular(path, path.stat())  # opening some devices has side effects
         handle = os.open(path, os.O_RDONLY | NO_WAITING)
     except (FileNotFoundError, NotADirectoryError):
         if path.is_symlink():
@@ -53,7 +53,7 @@ def read_user_file(path: Path, limit: int = MEGABYTE) -> bytes | None:
         if status.st_size > limit:
             raise UnusableFile(path, f"it is larger than {_size(limit)}")
         content = file.read(limit + 1)
-    if content is None:  # it would have waited
+    if content is None:  # reading would have blocked
         raise UnusableFile(path, "it has no end")
     if len(content) > limit:
         raise UnusableFile(path, f"it is larger than {_size(limit)}")
@@ -61,26 +61,26 @@ def read_user_file(path: Path, limit: int = MEGABYTE) -> bytes | None:
 
 
 def read_user_text(path: Path, limit: int = MEGABYTE) -> str | None:
-    """The same as UTF-8 text, without a byte order mark."""
+    """The content as UTF-8 text, without a byte order mark."""
     content = read_user_file(path, limit)
     if content is None:
         return None
     try:
-        # As a file opened for text: "\r\n" is one line end.
+        # Same as text mode: "\r\n" is one line end.
         return content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:
         raise UnusableFile(path, f"it is not UTF-8 text (byte {error.start})") from None
 
 
 def parse_user_toml(text: str) -> dict[str, object]:
-    """A TOML document. Everything that is wrong with it is a TOMLDecodeError."""
+    """Parse a TOML document. Every error is a TOMLDecodeError."""
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError:
         raise
     except RecursionError:
         raise tomllib.TOMLDecodeError("it is nested too deeply") from None
-    except ValueError:  # Python reads no decimal number of more digits than this
+    except ValueError:  # Python's limit for digits of a decimal number
         start = m.start() if (m := re.search(r"\d[\d_]{4299}", text)) else 0
         line, column = text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start)
         raise tomllib.TOMLDecodeError(f"A number has too many digits (at line {line}, column {column})") from None
@@ -88,7 +88,7 @@ def parse_user_toml(text: str) -> dict[str, object]:
 
 
 def _printable_numbers(value: object) -> object:
-    """Integers beyond every float, which hexadecimal digits can say and no message could quote, are infinite."""
+    """Replace integers too large for a float (possible in hexadecimal) by infinity: no message could quote them."""
     if isinstance(value, dict):
         return {key: _printable_numbers(inner) for key, inner in value.items()}
     if isinstance(value, list):
@@ -97,9 +97,9 @@ def _printable_numbers(value: object) -> object:
 
 
 def list_user_files(folder: Path, suffix: str, most: int) -> tuple[Path, ...]:
-    """Files of a folder by name, at most so many; () where there is no folder. Raises OSError.
+    """Names of files in a folder, up to a limit; () if the folder does not exist. Raises OSError.
 
-    Hidden ones are left out: editors put locks and copies beside a file (Emacs a link to nowhere).
+    Hidden files are omitted: editors put locks and copies beside a file (Emacs a dangling link).
     """
     try:
         with os.scandir(folder) as entries:
@@ -113,7 +113,7 @@ def list_user_files(folder: Path, suffix: str, most: int) -> tuple[Path, ...]:
 
 
 def may_exist(path: Path) -> bool:
-    """False only where there is certainly nothing; a folder that cannot be looked into may hold it."""
+    """False only if the path certainly does not exist; in an unreadable folder it may."""
     try:
         path.lstat()
     except (FileNotFoundError, NotADirectoryError):
@@ -124,9 +124,9 @@ def may_exist(path: Path) -> bool:
 
 
 def open_log_file(path: Path) -> int:
-    """A descriptor that appends to a private regular file, made if need be. Raises OSError."""
+    """A descriptor that appends to a private regular file, created if needed. Raises OSError."""
     make_private_folder(path.parent, tighten=True)
-    # Not through a link: it could lead to anything, and this file is written to.
+    # Do not follow a link: it could point anywhere, and this file is written to.
     no_link = getattr(os, "O_NOFOLLOW", 0)
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | NO_WAITING | no_link, 0o600)
     try:
@@ -138,7 +138,7 @@ def open_log_file(path: Path) -> int:
 
 
 def put_long_log_aside(path: Path) -> None:
-    """Rename a log that has become long to ``.log.1``, over the one before. Raises OSError."""
+    """Rename a log that has become long to ``.log.1``, replacing the previous one. Raises OSError."""
     try:
         status = path.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -148,9 +148,9 @@ def put_long_log_aside(path: Path) -> None:
 
 
 def make_private_folder(folder: Path, *, tighten: bool = False) -> None:
-    """Make a folder and those above it that are missing, all of them for their owner only. Raises OSError.
+    """Create a folder and its missing parents, readable only for the owner. Raises OSError.
 
-    With ``tighten`` one that is there and ours is closed to others, too.
+    With ``tighten``, an existing folder of the user is made private, too.
     """
     if folder.is_dir():
         if tighten and os.name == "posix":
@@ -164,7 +164,7 @@ def make_private_folder(folder: Path, *, tighten: bool = False) -> None:
 
 
 def refuse_irregular(path: Path) -> None:
-    """Raises OSError where there is something that is not a regular file."""
+    """Raises OSError if the path exists and is not a regular file."""
     try:
         _refuse_irregular(path, path.stat())
     except (FileNotFoundError, NotADirectoryError):

@@ -1,1 +1,1 @@
-"""Commands for bug reports and tests: recorded responses decoded, requests encoded."""
+"""Commands for bug reports and tests: decode recorded responses, encode requests."""

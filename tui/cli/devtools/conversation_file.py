@@ -1,4 +1,4 @@
-"""ConversationFile files: a conversation as JSON, with recorded response bodies as the assistant's turns.
+"""Conversation files: a conversation as JSON, with recorded response bodies as the assistant's turns.
 
     {"system"?, "tools"?: [{"name", "description", "parameters"}],
      "turns": [{"user": TEXT or [{"text"} | {"image": PATH}]}
@@ -30,7 +30,7 @@ from tui.wires.registry import wire_named
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedResponse:
-    """Where a recorded response came from, as the file says it."""
+    """The source of a recorded response, as stated in the file."""
 
     wire: WireName
     provider: str
@@ -38,12 +38,12 @@ class RecordedResponse:
 
 
 PlaceLookup = Callable[[RecordedResponse], tuple[Origin, Quirks]]
-"""The stamp of such a response, and how its server differs."""
+"""The origin of such a response, and its server's quirks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationFile:
-    """A conversation file, read."""
+    """A parsed conversation file."""
 
     system: str
     tools: tuple[ToolSchema, ...]
@@ -51,7 +51,7 @@ class ConversationFile:
 
 
 def read_conversation(path: Path, lookup: PlaceLookup) -> ConversationFile:
-    """Read a conversation file; what is wrong with it is a UsageError that says where."""
+    """Read a conversation file; errors are a UsageError with the place."""
     root = _object(_read(path), f"`{path}`")
     reader = _Reader(path.parent, lookup)
     turns = root.get("turns")
@@ -88,14 +88,14 @@ def _tool(entry: Json) -> ToolSchema:
 
 @dataclass(slots=True)
 class _Reader:
-    """Entries in, turns out: a user entry begins a turn, the rest belongs to it."""
+    """Builds turns from entries: a user entry begins a turn, other entries belong to it."""
 
     folder: Path
     lookup: PlaceLookup
     turns: list[list[Message]] = field(default_factory=list)
 
     def take(self, entry: Json, number: int) -> None:
-        """One entry of the list."""
+        """Add one entry of the list."""
         if "user" in entry:
             self.turns.append([Message(id=f"m{number}", role=Role.USER, blocks=self._user(entry["user"], number))])
             return
@@ -153,7 +153,7 @@ class _Reader:
 
 
 def decoded(body: bytes, message_id: str, origin: Origin, quirks: Quirks) -> Message:
-    """A recorded body as the assistant's message; one that broke off is an interrupted message."""
+    """A recorded body as an assistant message; a truncated body is an interrupted message."""
     wire = wire_named(origin.wire)
     reader = BodyReader(wire, wire.decoder(quirks))
     assembler = Assembler()

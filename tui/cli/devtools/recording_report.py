@@ -1,4 +1,4 @@
-"""One recorded response in figures: what a body said, counted and hashed so that two readers can be compared."""
+"""Statistics of a recorded response: counts and hashes, to compare two readers."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from tui.wires.read import text
 from tui.wires.wire import Reply, Wire
 
 CHUNK = 64 * 1024
-"""Bytes fed at a time; any other number gives the same report."""
+"""Bytes fed at a time; the report does not depend on it."""
 Report = dict[str, object]
 
 
 class Recording:
-    """A body decoded to its end: the events, and what went wrong if something did."""
+    """A decoded body: its events, and the error if there was one."""
 
     def __init__(self, events: Sequence[StreamEvent], fault: ProviderError | None, *, complete: bool) -> None:
         self.events = events
@@ -43,7 +43,7 @@ class Recording:
 def decoded(
     wire: Wire, quirks: Quirks, body: bytes, *, status: int = 200, content_type: str | None = None
 ) -> Recording:
-    """Read one body as it would be read from the network."""
+    """Decode one body as if it came from the network."""
     if status >= 400:
         headers = {"content-type": content_type} if content_type else {}
         return Recording((), wire.refusal(Reply(status=status, headers=headers, body=body)), complete=False)
@@ -61,12 +61,12 @@ def decoded(
 
 
 def as_recorded(quirks: Quirks) -> Quirks:
-    """Quirks for counting: tags that stand in the text are text, and the last reading of usage is all of it."""
+    """Quirks for counting: tags in the text are text, and the last usage report is complete."""
     return replace(quirks, think_tags="never", usage_merged=False)
 
 
 def report(wire: WireName, recording: Recording) -> Report:
-    """The figures of one recording."""
+    """The statistics of one recording."""
     tally = _Tally(recording.events)
     calls = tally.calls()
     stop, fault = tally.assembled.stop, recording.fault
@@ -84,7 +84,7 @@ def report(wire: WireName, recording: Recording) -> Report:
 
 
 class _Tally:
-    """The events of one response, gathered block by block in the order the blocks opened."""
+    """The events of one response, grouped by block in the order the blocks began."""
 
     def __init__(self, events: Iterable[StreamEvent]) -> None:
         self.assembled = Assembler()
@@ -117,18 +117,18 @@ class _Tally:
             self._call_ids[index] = call_id
 
     def words(self, kind: str) -> str:
-        """What all blocks of a kind said, end to end."""
+        """The joined text of all blocks of a kind."""
         return "".join(whole_text(pieces) for index, pieces in self._pieces.items() if self._kinds[index] == kind)
 
     def calls(self) -> list[tuple[str | None, ToolCallBlock]]:
-        """Every tool call with the id it was announced with."""
+        """Every tool call with its announced id."""
         indices = [index for index, kind in self._kinds.items() if kind == "tool_call"]
         blocks = [block for block in self.assembled.blocks() if isinstance(block, ToolCallBlock)]
         return [(self._call_ids.get(index), block) for index, block in zip(indices, blocks, strict=False)]
 
 
 def _own_id(wire: WireName, block: ToolCallBlock, announced: str | None) -> str | None:
-    """The id the provider gave; Gemini may give none, and then the one we work with is of our making."""
+    """The id from the provider; Gemini may send none, and then the decoder made one."""
     if wire is WireName.GEMINI:
         return block.seal.id if block.seal else None
     return announced
@@ -199,7 +199,7 @@ def _json(raw: str | None) -> object:
 
 
 def _signed_details(raw: object) -> int:
-    """Chat servers seal a block with the list of its reasoning details."""
+    """Chat servers seal a block with its list of reasoning details."""
     return sum(bool(text(detail, "signature")) for detail in raw) if isinstance(raw, list) else 0
 
 
@@ -215,10 +215,10 @@ def event_line(event: StreamEvent) -> Report:
 
 
 def fault_line(fault: ProviderError) -> Report:
-    """A fault as a JSON object beside events."""
+    """An error as a JSON object among events."""
     return {"event": "Fault", **(_error(fault) or {})}
 
 
 def unexpected(error: Exception) -> ProviderError:
-    """A fault of ours while decoding, told like one of the server's."""
+    """An internal error while decoding, reported like a server's error."""
     return ProviderError(ErrorKind.OTHER, f"This could not be decoded: {type(error).__name__}")

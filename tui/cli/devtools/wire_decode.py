@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """0 when every file could be read, whatever is in it; 2 otherwise."""
+    """Returns 0 if every file could be read, whatever its content; 2 otherwise."""
     quirks = _quirks_of(args.provider)
     unreadable = False
     for file in args.files:
@@ -76,10 +76,10 @@ def _lines(args: argparse.Namespace, quirks: Quirks, body: bytes) -> Iterator[Re
 
 
 def _quirks_of(provider: str | None) -> Quirks:
-    """That provider's oddities. One we do not know may have none, and may be a typing error: it is told."""
+    """The provider's quirks. An unknown provider may be a typing error, so it is reported."""
     if provider is None:
         return Quirks()
-    from tui.cli.user_catalog import user_catalog  # reads files: only where a provider is named
+    from tui.cli.user_catalog import user_catalog  # reads files, so only if a provider is named
 
     try:
         return user_catalog(os.environ).catalog.provider(provider).quirks

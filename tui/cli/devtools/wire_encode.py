@@ -1,4 +1,4 @@
-"""``ponder wire encode``: the request that a conversation file would become, keys masked."""
+"""``ponder wire encode``: the request for a conversation file, with keys masked."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ OF_THE_TRANSPORT = ("user-agent", "accept")
 """Headers that are the same for every request."""
 
 SPELLING_ON = {WireName.OPENAI_CHAT: "openai-chat", WireName.OPENAI_RESPONSES: "openai-responses"}
-"""How thinking is asked for on a wire that is not the model's usual one; only OpenAI's two have that."""
+"""Thinking control for wires that are not the model's usual one; only OpenAI's two have one."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -61,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """0 with the request on stdout, 2 with the reason on stderr."""
+    """Returns 0 with the request on stdout, 2 with an error on stderr."""
     try:
         print(json_escaped(encoded_request(args)))
     except PonderError as error:
@@ -107,10 +107,10 @@ def encoded_request(args: argparse.Namespace) -> str:
 
 @dataclass(slots=True)
 class Stamps:
-    """Where recorded responses came from, as the catalogue knows it.
+    """Sources of recorded responses, by the catalogue.
 
-    A recording may come from a place that has no row. It then is a place of its own, unless the user names the
-    provider to continue at: then that is taken at its word, because nothing else is known of the place.
+    A recording may come from an uncatalogued server, which is then a separate provider. If the user names the provider
+    to continue at, the recording counts as that provider's.
     """
 
     catalog: Catalog
@@ -118,7 +118,7 @@ class Stamps:
     remarks: list[str] = field(default_factory=list)
 
     def of(self, place: RecordedResponse) -> tuple[Origin, Quirks]:
-        """The stamp of a response, and how its server differs."""
+        """The origin of a response, and its server's quirks."""
         provider = self._provider(place)
         facts = facts_on(self.catalog.find(provider.id, place.model), place.wire)
         return stamp(provider, facts), effective_quirks(provider, facts)
@@ -143,14 +143,14 @@ class Stamps:
 
 
 def facts_on(facts: ModelFacts, wire: WireName) -> ModelFacts:
-    """The facts of a model that was spoken to on another wire than ours would be."""
+    """The facts of a model used on another wire than the catalogue's."""
     if facts.wire is wire:
         return facts
     return replace(facts, wire=wire, spelling=SPELLING_ON.get(wire, facts.spelling))
 
 
 def stamp(provider: ProviderFacts, facts: ModelFacts) -> Origin:
-    """What answers from there carry."""
+    """What responses from this provider carry."""
     host = urlsplit(provider.base_url_for(facts.wire)).netloc.rpartition("@")[2].lower()
     return Origin(provider=provider.id, wire=facts.wire, host=host, model=facts.id, family=facts.family)
 
@@ -185,7 +185,7 @@ def _answers(turns: Sequence[Turn]) -> Iterable[Message]:
 
 
 def _on_the_recorded_wire(facts: ModelFacts, turns: Sequence[Turn]) -> ModelFacts:
-    """A conversation goes on where it was: on the wire of its last answer, if that came from the same model."""
+    """Continue on the wire of the last answer if that came from the same model."""
     last = next((message.origin for message in _answers(turns)), None)
     if last is None or (last.provider, last.model) != (facts.provider, facts.id):
         return facts
@@ -193,7 +193,7 @@ def _on_the_recorded_wire(facts: ModelFacts, turns: Sequence[Turn]) -> ModelFact
 
 
 def _field_for(turns: Sequence[Turn]) -> str:
-    """Where a server nobody has described gets its thinking back: details if they are sealed, else the usual field."""
+    """The field for earlier thinking on an unknown server: details if they are sealed, otherwise the usual field."""
     thoughts = (block for message in _answers(turns) for block in message.blocks if isinstance(block, ThinkingBlock))
     details = (loads(block.seal.raw) for block in thoughts if block.seal is not None and block.seal.raw)
     entries = (entry for array in details for entry in children({"details": array}, "details"))
@@ -202,7 +202,7 @@ def _field_for(turns: Sequence[Turn]) -> str:
 
 
 def _request(conversation: ConversationFile, goal: Goal, settings: EngineSettings, name: str) -> ChatRequest:
-    """The request as the engine makes it; ``name`` stands for the session."""
+    """The request as the engine builds it; ``name`` is used as the session."""
     place = replace(goal.provider, wire=goal.facts.wire, quirks=goal.quirks, wire_quirks={})
     facts = replace(goal.facts, quirks={})
     ask = Ask(
@@ -217,7 +217,7 @@ def _request(conversation: ConversationFile, goal: Goal, settings: EngineSetting
 
 
 def _unanswering(turns: Sequence[Turn]) -> Iterable[str]:
-    """Results that no call asked for cannot be sent."""
+    """Reject results that belong to no call."""
     called: set[str] = set()
     for message in (message for turn in turns for message in turn.messages):
         for block in message.blocks:
@@ -228,13 +228,13 @@ def _unanswering(turns: Sequence[Turn]) -> Iterable[str]:
 
 
 def _headers(provider: ProviderFacts, spelled: Encoded) -> dict[str, str]:
-    """All but the key's and those that are the same for every request."""
+    """The headers without the key and those that are the same for every request."""
     headers = public_headers(provider, spelled)
     return {name: value for name, value in headers.items() if name not in OF_THE_TRANSPORT}
 
 
 def _as_asked(provider: ProviderFacts) -> ProviderFacts:
-    """The provider as this user asks it: a key that it does not need only goes where there is one."""
+    """The provider with this user's settings: an optional key is only sent if there is one."""
     return replace(provider, auth=AuthStyle.NONE) if provider.key_optional and not _has_key(provider) else provider
 
 
