@@ -1,1 +1,1 @@
-"""One module per wire format; bytes and values, no sockets."""
+"""Encoders and decoders of the provider APIs, one folder per wire format. No code here opens a socket."""

@@ -1,8 +1,8 @@
-"""JSON in and out for wires: fast on the usual, tolerant where servers are odd, strict where it matters.
+"""JSON parsing and writing for all wires: fast for usual input, tolerant of common server mistakes.
 
-orjson does the work. It refuses lone surrogates (half an emoji split over two deltas), bad UTF-8 and raw control
-characters, so what it refuses is tried again with the standard library, within limits on depth and digits.
-Of a key that stands twice in an object, the last one counts.
+orjson does the work. It rejects lone surrogates (half an emoji split over two deltas), invalid UTF-8 and raw control
+characters. Such input is parsed again with the standard library, within limits on depth and digits. If a key occurs
+twice in an object, the last value counts.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.lazy_regex import lazy_regex
 
 MAX_DEPTH = 512
-"""Deeper nesting is an attack or a bug, and would exhaust the interpreter's stack."""
+"""Deepest nesting accepted; deeper input would exhaust the interpreter's stack."""
 MAX_DIGITS = 400
-"""Longer numbers are never meant; parsing them is quadratic."""
+"""Longest integer accepted; parsing longer ones takes quadratic time."""
 BRACKETS_AND_STRINGS = lazy_regex(r'[{\[]|[}\]]|"(?:[^"\\]|\\.)*+"?', re.DOTALL)
 
 
 class NotJSON(ProviderError):
-    """Bytes that should be JSON and are not."""
+    """The server sent bytes that are not valid JSON."""
 
     def __init__(self, why: str) -> None:
         super().__init__(ErrorKind.BAD_FRAME, f"The server sent something that is not JSON: {why}", retryable=True)
 
 
 def loads(data: bytes | str) -> object:
-    """Parse JSON; any fault is ``NotJSON``. A string may hold a lone surrogate afterwards."""
+    """Parse JSON; raises NotJSON. Strings in the result may contain lone surrogates."""
     if len(data) > 2 * MAX_DEPTH:
         _check_depth(data)
     try:
@@ -43,7 +43,7 @@ def loads(data: bytes | str) -> object:
 
 
 def dumps(value: object) -> str:
-    """Compact JSON text, characters as they are; a lone surrogate, which no encoding takes, becomes U+FFFD."""
+    """Return compact JSON text without escaping of non-ASCII characters; a lone surrogate becomes U+FFFD."""
     try:
         return orjson.dumps(value).decode()
     except (orjson.JSONEncodeError, UnicodeError):
@@ -66,12 +66,12 @@ def _dumps_slowly(value: object) -> str:
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     except RecursionError:
         raise NotJSON("nested too deeply") from None
-    _check_depth(text)  # how deep Python itself goes differs from version to version
+    _check_depth(text)  # the depth at which Python itself gives up differs between versions
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _check_depth(data: bytes | str) -> None:
-    """Count brackets, and only where there are many look which of them are nested."""
+    """Raise NotJSON for deep nesting. Few brackets cannot nest deeply, so the slow scan runs for many only."""
     text = data.decode("latin-1") if isinstance(data, bytes) else data
     if text.count("[") + text.count("{") <= MAX_DEPTH:
         return
@@ -104,11 +104,11 @@ def _float(digits: str) -> float:
 
 
 _TOLERANT = json.JSONDecoder(strict=False, parse_constant=_refuse_constant, parse_int=_integer, parse_float=_float)
-"""Not strict: raw control characters in strings are let through, as small servers write them."""
+"""Accepts raw control characters in strings, because small servers send them."""
 
 
 def merge_fields(body: dict[str, object], fields: Mapping[str, object]) -> None:
-    """Lay ``fields`` over ``body``: objects are merged key by key, everything else replaces."""
+    """Merge ``fields`` into ``body``: objects key by key; other values replace the present ones."""
     for key, value in fields.items():
         before = body.get(key)
         if isinstance(value, Mapping):

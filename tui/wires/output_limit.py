@@ -1,4 +1,4 @@
-"""How many output tokens a server would accept, read from its refusal of a larger limit."""
+"""Reads the accepted output limit from a server's error about a larger one."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import re
 from tui.domain.lazy_regex import lazy_regex
 
 _WORDS = 4_000
-"""Characters of a message that are looked at."""
+"""Characters of a message that are examined."""
 _N = r"`?(\d{1,9})`?"
 _TOO_MUCH_TOGETHER = tuple(
     lazy_regex(pattern, re.I)
     for pattern in (
-        # Each names the window and the input, in this or the other order.
+        # Each contains the window and the input, in either order.
         r"context length is (?P<window>\d{1,9}) tokens and your request has (?P<input>\d{1,9}) input",
         r"passed (?P<input>\d{1,9}) input tokens[^.]{0,80}\.[^.]{0,80}context length is (?:only )?(?P<window>\d{1,9})",
         r"exceed context limit: (?P<input>\d{1,9}) \+ \d{1,9} > (?P<window>\d{1,9})",
@@ -40,9 +40,9 @@ _EXCLUSIVE = lazy_regex(rf"{_LIMIT}[^.]{{0,120}}\(inclusive\) to (\d{{1,9}}) \(e
 
 
 def output_room(message: str) -> int | None:
-    """The largest output limit that would have been accepted; None where the message is about something else.
+    """Return the largest output limit the server would accept; None if the message is about something else.
 
-    It is 0 or less where the prompt alone fills the window.
+    The result is 0 or less if the prompt alone fills the window.
     """
     words = message[:_WORDS]
     for pattern in _TOO_MUCH_TOGETHER:

@@ -1,4 +1,4 @@
-"""The five wires by name; only the one asked for is imported."""
+"""Finds a wire by name and imports it on first use."""
 
 from __future__ import annotations
 
@@ -18,6 +18,6 @@ HOMES = {
 
 
 def wire_named(name: WireName | str) -> Wire:
-    """The wire of that name; a name that is none is a ValueError."""
+    """Return the wire with this name; raises ValueError for an unknown name."""
     module, value = HOMES[WireName(name)]
     return cast(Wire, getattr(importlib.import_module(module), value))

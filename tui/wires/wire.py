@@ -1,4 +1,4 @@
-"""The seam between formats and the rest: what a wire is, what it takes, what it gives. No sockets here."""
+"""The interface of a wire: encoding of requests and decoding of responses in one provider format."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ Frame = tuple[str, bytes]
 """One unit of a stream: the event name ("" where the framing has none) and its data."""
 
 Framing = Literal["sse", "ndjson"]
-"""What the wire streams; Gemini may also answer with a JSON array, any wire with one whole JSON body."""
+"""The framing of a wire's streams. Gemini may also send a JSON array, and any wire one whole JSON body."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Encoded:
-    """A request as it goes on the wire, but for host and key."""
+    """A request in a provider's format, without host and key."""
 
     path: str
-    """Joined to the provider's base URL; may carry a query."""
+    """Appended to the provider's base URL; may contain a query."""
     body: Mapping[str, object]
     headers: Mapping[str, str] = field(default_factory=dict)
     method: str = "POST"
@@ -33,7 +33,7 @@ class Encoded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """An HTTP answer that is not a stream: what a refusal is read from. The body may be cut at a cap."""
+    """An HTTP error response. The body may be cut off at a size limit."""
 
     status: int
     headers: Mapping[str, str]
@@ -42,55 +42,55 @@ class Reply:
 
 
 class Decoder(Protocol):
-    """Fresh state for one response. Every fault is a ProviderError, whatever the bytes."""
+    """Decodes one response. Invalid input of any kind raises ProviderError."""
 
     complete: bool
-    """The wire's own end marker was seen."""
+    """Whether the format's own end marker was seen."""
     usage_raw: Mapping[str, object] | None
-    """The usage object as on the wire, last reading; for inspection only."""
+    """The latest usage object as received; for inspection only."""
 
     def feed(self, frame: Frame) -> Sequence[StreamEvent]:
-        """Events of one frame.
+        """Return the events of one frame.
 
-        Raises ProviderError for an error the server reports in-band. A frame that is not JSON is remembered and
-        passed over; ``finish`` raises for it unless the stream's own end came after all.
+        Raises ProviderError for an error that the server reports inside the stream. A frame that is not JSON is
+        skipped; ``finish`` raises for it unless the end marker came later.
         """
         ...
 
     def feed_whole(self, body: bytes) -> Sequence[StreamEvent]:
-        """Events of a whole, unstreamed JSON body, up to and including ResponseFinished."""
+        """Return the events of a JSON body that was not streamed, including ResponseFinished."""
         ...
 
     def finish(self) -> Sequence[StreamEvent]:
-        """End of bytes: the closing events.
+        """Return the closing events at the end of the body.
 
-        Raises ProviderError(TRUNCATED) where no end was seen. ResponseFinished comes exactly once, here or when
-        the end marker came; UsageReported never comes after it.
+        Raises ProviderError(TRUNCATED) if no end was seen. ResponseFinished comes exactly once, here or with the end
+        marker; UsageReported never comes after it.
         """
         ...
 
 
 class Wire(Protocol):
-    """One wire format; a module-level value per format."""
+    """A wire format. Each format has one module-level instance."""
 
     @property
     def name(self) -> WireName:
-        """Its name."""
+        """The wire's name."""
         ...
 
     @property
     def framing(self) -> Framing:
-        """How its streams are framed."""
+        """The framing of its streams."""
         ...
 
     def encode(self, request: ChatRequest, quirks: Quirks) -> Encoded:
-        """Spell a request. Pure; filters nothing."""
+        """Encode a request; nothing is omitted."""
         ...
 
     def decoder(self, quirks: Quirks) -> Decoder:
-        """A decoder for one response."""
+        """Return a decoder for one response."""
         ...
 
     def refusal(self, reply: Reply) -> ProviderError:
-        """What an HTTP error (or a body that is no answer) means."""
+        """Return the error for an HTTP error response."""
         ...

@@ -1,4 +1,4 @@
-"""Blocks of an Anthropic message: what is said when one opens, and what is known only when it closes."""
+"""Events for the content blocks of a streamed Anthropic message: start, deltas and stop."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ KIND_OF_DELTA: dict[str, BlockKind] = {
     "signature_delta": "thinking",
     "input_json_delta": "tool_call",
 }
-"""What to open for a delta whose block never started; other deltas are not known and passed over."""
+"""The kind of block to open for a delta whose ``content_block_start`` is missing; other deltas are ignored."""
 
 
 Making = Callable[[int, str], StreamEvent]
@@ -45,12 +45,12 @@ CARRIERS: dict[BlockKind, tuple[str, Making | None]] = {
     "tool_call": ("partial_json", ToolArgsDelta),
     "opaque": ("partial_json", None),
 }
-"""The delta field that carries the text of such a block, and the event it becomes; items kept raw grow in silence."""
+"""Per block kind: the delta field with its text, and the event made from it. Opaque blocks give no delta events."""
 
 
 @dataclass(slots=True)
 class OpenBlock:
-    """An open block: its number here, and what is only known to be complete when it stops."""
+    """A block between its start and its stop, with the parts that are only complete at the stop."""
 
     index: int
     kind: BlockKind
@@ -58,26 +58,26 @@ class OpenBlock:
     carrier: str
     delta: Making | None
     json_pieces: list[str] | None
-    """Arguments so far; None where the block has none."""
+    """Pieces of the JSON arguments so far; None if this kind has no arguments."""
     signature: str = ""
     citations: list[object] = field(default_factory=list)
     extra: dict[str, str] = field(default_factory=dict)
-    """Text that deltas we do not know add to an item kept raw."""
+    """String fields of unknown deltas, added to the raw item of an opaque block."""
 
 
 def open_block(index: int, kind: BlockKind, raw: Json) -> OpenBlock:
-    """A fresh one."""
+    """Return a new block of this kind."""
     carrier, delta = CARRIERS.get(kind, ("", None))
     return OpenBlock(index, kind, raw, carrier, delta, [] if kind in ("tool_call", "opaque") else None)
 
 
 def opening(block: OpenBlock) -> list[StreamEvent]:
-    """What its start says, text that came with it included."""
+    """Return the events of the block's start, including text that the start event already contains."""
     return OPENERS.get(text(block.raw, "type"), _open_opaque)(block)
 
 
 def taking(block: OpenBlock, delta: Json) -> list[StreamEvent]:
-    """What one delta says, of whatever kind."""
+    """Return the events of one delta of any type."""
     if piece := text(delta, block.carrier):
         if block.json_pieces is not None:
             block.json_pieces.append(piece)
@@ -96,7 +96,7 @@ def taking(block: OpenBlock, delta: Json) -> list[StreamEvent]:
 
 
 def closing(block: OpenBlock, *, empty_signatures: bool) -> list[StreamEvent]:
-    """Its end, and its seal where that had to wait; nothing for a tool call whose arguments do not parse."""
+    """Return the events of the block's stop; none for a tool call whose arguments are not valid JSON."""
     index = block.index
     if block.kind == "tool_call":
         return _close_call(block)
@@ -155,7 +155,7 @@ def _open_call(block: OpenBlock) -> list[StreamEvent]:
     ]
     caller = child(block.raw, "caller")
     if caller and caller.get("type") != "direct":
-        # A call made by server-run code belongs to that code and must say so when it goes back.
+        # A call made by server-run code must be sent back with its "caller" field.
         events.append(BlockSealed(block.index, Seal(raw=dumps({"caller": caller}))))
     return events
 
@@ -178,7 +178,7 @@ OPENERS: dict[str, Callable[[OpenBlock], list[StreamEvent]]] = {
 
 
 def _opaque_item(block: OpenBlock) -> str:
-    """The item as it would have come whole, from its start and its deltas."""
+    """Return the complete item as JSON, assembled from its start and its deltas."""
     item = dict(block.raw)
     for key, piece in block.extra.items():
         before = item.get(key)

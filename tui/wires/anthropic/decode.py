@@ -1,7 +1,4 @@
-"""The Anthropic Messages wire, the way back: stream events and whole bodies to ours, refusals to errors.
-
-The way out is spelled in ``anthropic_encode``.
-"""
+"""Decoding of Anthropic Messages responses: streamed events, whole bodies and HTTP errors."""
 
 from __future__ import annotations
 
@@ -37,8 +34,6 @@ from tui.wires.wire import Encoded, Frame, Framing, Reply
 
 NOTHING: tuple[StreamEvent, ...] = ()
 
-# decoder state
-
 FINISHES = {
     "end_turn": Finish.STOP,
     "stop_sequence": Finish.STOP,
@@ -49,7 +44,7 @@ FINISHES = {
     "model_context_window_exceeded": Finish.CONTEXT_FULL,
 }
 CUT_SHORT = frozenset({Finish.LENGTH, Finish.CONTEXT_FULL})
-"""Ends after which a tool call that does not parse was cut, not merely misspelt."""
+"""Stop reasons that mean an unparsable tool call was cut off, not merely malformed."""
 
 STATUS_OF_TYPE = {
     "invalid_request_error": 400,
@@ -63,11 +58,11 @@ STATUS_OF_TYPE = {
     "timeout_error": 504,
     "overloaded_error": 529,
 }
-"""An error inside a stream has a type only; it means what the same type means as an HTTP answer."""
+"""The HTTP status of each error type: an error inside a stream has a type and no status."""
 
 
 class AnthropicDecoder:
-    """One response. Blocks are numbered in the order they open, whatever the server's own numbers."""
+    """Decodes one response. Blocks are numbered in the order they open; the server's indexes may repeat."""
 
     def __init__(self, quirks: Quirks) -> None:
         self.complete = False
@@ -79,16 +74,16 @@ class AnthropicDecoder:
         self._started = False
         self._called_tools = False
         self._cut_calls: list[int] = []
-        """Stopped tool calls whose arguments do not parse: whether they were cut, the stop reason tells."""
+        """Stopped tool calls with invalid arguments; the stop reason decides later whether they were cut off."""
         self._stop = Stop(Finish.OTHER)
         self._remarks: set[str] = set()
         self._bad_frame: NotJSON | None = None
 
     def feed(self, frame: Frame) -> Sequence[StreamEvent]:
-        """Events of one frame.
+        """Return the events of one frame.
 
-        Nearly every frame is a piece of an open block, and only such a one has all of this; so it is tried first,
-        with nothing between the JSON and the event. The decode benchmark watches this path.
+        Fast path: nearly every frame is a delta of an open block, and only such a frame has all the keys read here.
+        Any other frame raises and is decoded below. The decode benchmark measures this path.
         """
         try:
             event = loads_plain(frame[1])
@@ -105,7 +100,7 @@ class AnthropicDecoder:
         return NOTHING if block.delta is None else (block.delta(block.index, piece),)
 
     def _on_odd_frame(self, frame: Frame) -> Sequence[StreamEvent]:
-        """What the fast reader refuses or might follow too deep, read with more care."""
+        """Decode a frame that orjson rejects, or that is long enough to be nested too deeply."""
         try:
             return self._on_event(loads(frame[1]))
         except NotJSON as fault:
@@ -122,7 +117,7 @@ class AnthropicDecoder:
         return self._on_error(event) if isinstance(event.get("error"), dict | str) else NOTHING
 
     def feed_whole(self, body: bytes) -> Sequence[StreamEvent]:
-        """Events of an unstreamed message."""
+        """Return the events of a message that was not streamed."""
         message = loads(body)
         if not isinstance(message, dict):
             raise ProviderError(ErrorKind.NOT_A_STREAM, "The server's answer is not a message")
@@ -133,14 +128,14 @@ class AnthropicDecoder:
         return [*self._on_message_start({"message": message}), *self._on_message_stop({})]
 
     def finish(self) -> Sequence[StreamEvent]:
-        """End of bytes; the message must have stopped before."""
+        """Handle the end of the body; raises ProviderError if no ``message_stop`` came."""
         if self.complete:
             return NOTHING
         if self._bad_frame is not None:
             raise self._bad_frame
         raise ProviderError(ErrorKind.TRUNCATED, "The stream ended before the message did")
 
-    # one per event
+    # Handlers, one per event type.
 
     def _on_message_start(self, event: Json) -> Sequence[StreamEvent]:
         message = child(event, "message")
@@ -155,7 +150,7 @@ class AnthropicDecoder:
         ]
         events += self._remarks_of(message)
         events += self._usage_of(message)
-        # An unstreamed message has its blocks here; a stream has them too where server-run code made a call.
+        # A message that was not streamed has its blocks here. So has a stream in which server-run code made a call.
         for block in children(message, "content"):
             events += self._on_block_start({"index": -1, "content_block": block})
             events += self._on_block_stop({"index": -1})
@@ -173,7 +168,7 @@ class AnthropicDecoder:
         return events
 
     def _on_block_delta(self, event: Json) -> Sequence[StreamEvent]:
-        """A delta that is no plain piece: seals, citations, and blocks whose start never came."""
+        """Handle what the fast path does not: signatures, citations, and deltas of blocks that were never started."""
         position = event.get("index")
         delta = child(event, "delta")
         if not isinstance(position, int):
@@ -217,7 +212,7 @@ class AnthropicDecoder:
     def _on_error(self, event: Json) -> Sequence[StreamEvent]:
         raise _said_inside(event)
 
-    # parts of events
+    # Parts of events.
 
     def _open_block(self, position: int, kind: BlockKind, raw: Json) -> OpenBlock:
         block = self._open[position] = open_block(self._next_index, kind, raw)
@@ -240,7 +235,7 @@ class AnthropicDecoder:
         return (UsageReported(_usage(self._usage)),)
 
     def _remarks_of(self, event: Json) -> Sequence[StreamEvent]:
-        """What the server did to our request; a later list repeats the former."""
+        """Return a remark for each change the server made to the request; later lists repeat earlier entries."""
         said: list[StreamEvent] = []
         for change in children(event, "input_transformations"):
             code = text(change, "type") or "input_transformation"
@@ -261,7 +256,7 @@ def _stop(said: Json) -> Stop | None:
 
 
 def _usage(raw: Json) -> Usage:
-    """Inclusive totals; Anthropic counts what the cache gave or took beside ``input_tokens``."""
+    """Return inclusive totals: Anthropic's ``input_tokens`` does not include cache reads and writes."""
     uncached = whole(raw, "input_tokens")
     cache_read = whole(raw, "cache_read_input_tokens")
     cache_write = whole(raw, "cache_creation_input_tokens")
@@ -278,8 +273,6 @@ def _usage(raw: Json) -> Usage:
     )
 
 
-# dispatch
-
 HANDLERS: dict[str, Callable[[AnthropicDecoder, Json], Sequence[StreamEvent]]] = {
     "message_start": AnthropicDecoder._on_message_start,
     "content_block_delta": AnthropicDecoder._on_block_delta,
@@ -289,8 +282,6 @@ HANDLERS: dict[str, Callable[[AnthropicDecoder, Json], Sequence[StreamEvent]]] =
     "message_stop": AnthropicDecoder._on_message_stop,
     "error": AnthropicDecoder._on_error,
 }
-
-# refusal
 
 
 def _said_inside(event: Json) -> ProviderError:
@@ -306,7 +297,7 @@ def _said_inside(event: Json) -> ProviderError:
 
 
 def refusal(reply: Reply) -> ProviderError:
-    """What an HTTP error says; the request's id stands in the body too."""
+    """Return the error for an HTTP error response; its request id may be in the body only."""
     fault = refused(reply)
     if fault.request_id is None:
         try:
@@ -314,9 +305,6 @@ def refusal(reply: Reply) -> ProviderError:
         except NotJSON:
             return fault
     return fault
-
-
-# the exported value
 
 
 class _AnthropicMessages:

@@ -1,4 +1,4 @@
-"""The Anthropic Messages wire, the way out: a request as the API takes it. Nothing is decided here, only spelled."""
+"""Encoding of requests for the Anthropic Messages API. What is sent was decided before; this only writes it."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from tui.wires.wire import Encoded
 
 PATH = "/v1/messages"
 MAX_TOKENS_UNKNOWN = 8192
-"""Sent when nobody knows the model's limit: the field is mandatory, and every model takes this much."""
+"""Sent if the model's limit is unknown: the field is mandatory, and every model accepts this value."""
 CONTINUES = "(conversation continues)"
-"""The API wants the user to speak first."""
+"""Text of a first user message, added because the API rejects a conversation that starts with the assistant."""
 BETA = "anthropic-beta"
 
 Item = dict[str, object]
 
 
 def encode(request: ChatRequest, quirks: Quirks) -> Encoded:
-    """Path, headers and body."""
+    """Return path, headers and body of the request."""
     body: dict[str, object] = {
         "model": request.model,
         "max_tokens": _max_tokens(request),
@@ -46,7 +46,7 @@ def encode(request: ChatRequest, quirks: Quirks) -> Encoded:
 
 
 def _max_tokens(request: ChatRequest) -> int:
-    """The plan's own limit first: its budget was made to fit below it."""
+    """Return the output limit. The plan's own comes first, because its thinking budget was chosen to fit below it."""
     for limit in (request.plan.max_output, request.max_output):
         if limit is not None:
             return limit
@@ -76,11 +76,8 @@ def _tool(tool: ToolSchema) -> Item:
     return {"name": tool.name, "description": tool.description, "input_schema": {"type": "object", **tool.parameters}}
 
 
-# messages
-
-
 class CallIds:
-    """Tool call ids as the API takes them: other characters replaced, cut to length, each used once."""
+    """Makes tool call ids that the API accepts: invalid characters replaced, shortened, unique."""
 
     LONGEST = 64
     _REFUSED = lazy_regex(r"[^A-Za-z0-9_-]")
@@ -90,7 +87,7 @@ class CallIds:
         self._unanswered: dict[str, list[str]] = {}
 
     def of_call(self, call_id: str) -> str:
-        """A call's id on the wire."""
+        """Return a new id for a call."""
         spelled = self._spelled(call_id)
         number = 2
         while spelled in self._used:
@@ -102,7 +99,7 @@ class CallIds:
         return spelled
 
     def of_result(self, call_id: str) -> str:
-        """The id of the call that this result answers."""
+        """Return the id of the oldest call without a result that had this id."""
         waiting = self._unanswered.get(call_id)
         return waiting.pop(0) if waiting else self._spelled(call_id)
 
@@ -111,7 +108,7 @@ class CallIds:
 
 
 def _messages(outgoing: tuple[OutgoingMessage, ...]) -> list[Item]:
-    """Roles alternate and the user is first; calls end what the assistant says, results open what the user says."""
+    """Return messages in the required order: user first, roles alternating, results first and calls last in each."""
     ids = CallIds()
     spoken: list[tuple[str, list[Item]]] = []
     for message in outgoing:
@@ -129,12 +126,12 @@ def _messages(outgoing: tuple[OutgoingMessage, ...]) -> list[Item]:
 
 
 def _place(item: Item) -> int:
-    """Anything between a call and its result is refused, on either side; all else keeps its order."""
+    """Sort key: the API rejects anything between a call and its result. All other items keep their order."""
     return {"tool_result": -1, "tool_use": 1}.get(str(item.get("type")), 0)
 
 
 def _items(block: Block, ids: CallIds) -> Iterator[Item]:
-    """A block as the API spells it; blank text, which it refuses, is not said."""
+    """Yield the items of a block. Blank text is omitted, because the API rejects it."""
     match block:
         case TextBlock():
             if block.text.strip():
@@ -163,7 +160,7 @@ def _text(block: TextBlock) -> Item:
 
 
 def _citation(citation: Json) -> Item:
-    """As it came, but for the one field the API says and does not take."""
+    """Return the citation as received without ``file_id``, which the API sends but rejects."""
     return {key: value for key, value in citation.items() if key != "file_id"}
 
 
@@ -191,7 +188,7 @@ def _call(block: ToolCallBlock, ids: CallIds) -> Item:
 
 
 def _result(block: ToolResultBlock, ids: CallIds) -> Item:
-    """What a failed call says is text only: the API refuses pictures beside ``is_error``."""
+    """Return a tool result. Images of a failed call are replaced: the API rejects them together with ``is_error``."""
     content: list[Item] = []
     for part in block.content:
         if isinstance(part, ImageBlock):
@@ -211,12 +208,12 @@ def _image(block: ImageBlock) -> Item:
 
 
 def _opaque(raw: str) -> Iterator[Item]:
-    """The item as it came; one that was cut off before it said what it is cannot go back."""
+    """Yield the item as received; an item that was cut off before its type came is omitted."""
     item = _json(raw)
     if isinstance(item, dict) and text(item, "type"):
         content = item.get("content")
         if isinstance(content, dict):
-            content.pop("abort_reason", None)  # said of a fetched page, refused when it goes back
+            content.pop("abort_reason", None)  # the API sends it for a fetched page and rejects it in requests
         yield item
 
 

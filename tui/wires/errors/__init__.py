@@ -1,1 +1,1 @@
-"""Provider errors: shape, kind, wording, retry delay."""
+"""Reading of provider errors: JSON shape, kind, message, retry delay."""

@@ -1,4 +1,4 @@
-"""The JSON shapes errors come in, at every provider, made one; and what an HTML page has to say."""
+"""Reading of error bodies: the JSON shapes of all providers, and the title of an HTML page."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _TITLE = lazy_regex(rb"<(title|h1)[^>]{0,200}>([^<]{1,400})", re.I)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorParts:
-    """What an error body says; ``body`` is the JSON it was read from, for retry hints inside."""
+    """The fields of an error body; ``body`` is the JSON it was read from, which may contain retry hints."""
 
     message: str
     code: str | None = None
@@ -24,7 +24,7 @@ class ErrorParts:
 
 
 def error_parts(value: object) -> ErrorParts | None:
-    """Read an error out of decoded JSON, whichever shape it has; None where there is none."""
+    """Return the error in decoded JSON of any known shape, or None if it contains no error."""
     if isinstance(value, list) and value:
         value = value[0]
     if not isinstance(value, dict):
@@ -38,7 +38,7 @@ def error_parts(value: object) -> ErrorParts | None:
 
 
 def read_error(body: bytes) -> ErrorParts | None:
-    """The same from bytes, which may be no JSON, or SSE with an error in it."""
+    """Return the error in a body, which may be JSON or one server-sent event; None for anything else."""
     stripped = body.strip()
     if stripped.startswith((b"data:", b"event:")):
         stripped = stripped[stripped.find(b"data:") + 5 :].split(b"\n", 1)[0]
@@ -49,7 +49,7 @@ def read_error(body: bytes) -> ErrorParts | None:
 
 
 def page_title(body: bytes) -> str | None:
-    """The title of an HTML page; "" for a page without one, None for what is no page."""
+    """Return the title of an HTML page, "" if it has no title, or None if the body is not HTML."""
     head = body[:16_384]
     opening = head.lstrip()[:512].lower()
     if not (opening.startswith((b"<!doctype", b"<html")) or b"<html" in opening or b"<head" in opening):
@@ -81,7 +81,7 @@ def _from_object(error: dict[str, object], around: dict[str, object]) -> ErrorPa
 def _without_error_key(value: dict[str, object]) -> ErrorParts | None:
     detail = value.get("detail")
     if isinstance(detail, dict) and (inner := error_parts(detail)) is not None:
-        return inner  # FastAPI wraps whatever was raised
+        return inner  # FastAPI puts the error it raised into "detail"
     if isinstance(detail, str):
         return ErrorParts(message=detail, code=_word(value.get("code")), type=_word(value.get("type")), body=value)
     if isinstance(detail, list) and detail:

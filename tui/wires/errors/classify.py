@@ -1,8 +1,7 @@
-"""What a provider's error means: one kind, whether trying again can help, and a sentence of advice.
+"""Classifies a provider's error: its kind, whether a retry can help, and a sentence of advice.
 
-Decided by code and type where they are unmistakable, by status where it is, and only then by what the text says;
-phrases that mean a rate limit are looked for before those that mean a full context window, because
-"too many tokens" is said for both.
+An unambiguous code or type decides first, then an unambiguous status, then the text of the message. Phrases for a
+rate limit are searched before phrases for a full context window, because "too many tokens" is used for both.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ from tui.wires.wire import Reply
 CAP = 500
 """Longest error text shown, in characters."""
 READ_AT_MOST = 8000
-"""Only the head of a text is looked at, so that a huge one costs nothing."""
+"""Characters of a text that are examined, so that a huge one costs little."""
 
 _ESCAPES = lazy_regex(r"\x1b\[[0-?]{0,32}[ -/]{0,8}[@-~]|\x1b\][^\x07\x1b]{0,512}(?:\x07|\x1b\\)?|\x1b.")
 _CONTROLS = lazy_regex(
@@ -66,14 +65,14 @@ _IN_A_URL = lazy_regex(r"(://[^\s:/@]{1,256}):[^\s:/@]{1,256}@")
 
 
 def printable_error(text: str) -> str:
-    """One line, at most ``CAP`` characters."""
+    """Return the text on one line, without control characters and keys, at most ``CAP`` characters long."""
     text = _ESCAPES.sub("", text[:READ_AT_MOST])
     text = without_secrets(_SPACES.sub(" ", _CONTROLS.sub(" ", text)).strip())
     return text if len(text) <= CAP else text[: CAP - 1] + "…"
 
 
 def without_secrets(text: str) -> str:
-    """``text`` with everything that looks like a key replaced by stars."""
+    """Return ``text`` with everything that looks like a key replaced by stars."""
     text = _SECRETS.sub(_starred, text)
     text = _IN_A_URL.sub(r"\1:***@", text)
     return _AFTER_A_WORD.sub(lambda found: found[1] + _masked(found[2]), text)
@@ -84,12 +83,12 @@ def _starred(found: re.Match[str]) -> str:
 
 
 def _masked(word: str) -> str:
-    """A word the provider has masked itself says nothing more than it means to."""
+    """Replace a word by stars, unless the provider has masked it already."""
     return word if "**" in word else "***"
 
 
 SET_A_KEY = "`ponder auth set NAME`"
-"""Where the provider is known, its name is put in."""
+"""``NAME`` is replaced by the provider's id where it is known."""
 ADVICE = {
     ErrorKind.AUTH: f"The key was refused: {SET_A_KEY} sets another.",
     ErrorKind.NO_KEY: f"Set a key with {SET_A_KEY}.",
@@ -114,10 +113,10 @@ ADVICE = {
     ErrorKind.NOT_A_STREAM: "Something between here and the provider answered: check the base URL, proxy and network.",
     ErrorKind.BAD_FRAME: "The server sent something unreadable: try again.",
 }
-"""What to do, by kind; shown under the message."""
+"""What the user can do, by kind; shown below the message."""
 
 NEVER_AGAIN = frozenset({400, 401, 402, 403, 404, 405, 413, 422})
-"""Statuses that say the same to the same request, whatever the text."""
+"""Statuses that are not retried, whatever the text says: the same request would fail again."""
 
 _KIND_OF_STATUS = {
     401: ErrorKind.AUTH,
@@ -141,7 +140,7 @@ _LAST_RESORT = {
 _MAY_BE_ABOUT_OUTPUT = frozenset(
     {ErrorKind.CONTEXT_OVERFLOW, ErrorKind.INVALID_REQUEST, ErrorKind.UNSUPPORTED, ErrorKind.TOO_LARGE}
 )
-"""Kinds that a refused output limit is classified as."""
+"""Kinds that an error about the output limit may be classified as."""
 _REQUEST_IDS = ("x-request-id", "request-id", "x-generation-id", "x-oneapi-request-id", "cf-ray")
 _NO_HEADERS: Mapping[str, str] = {}
 _TEXT_RULES: tuple[tuple[re.Pattern[str], ErrorKind], ...] = (
@@ -170,12 +169,12 @@ def provider_error(  # noqa: PLR0913 - each is an independent fact of a refusal,
     retry_after_s: float | None = None,
     request_id: str | None = None,
 ) -> ProviderError:
-    """The error for what a provider said; ``status`` is None for one reported inside a stream."""
+    """Return the error for a provider's message; ``status`` is None if it was reported inside a stream."""
     status = _status(status, code)
     kind = error_kind(status=status, message=message, code=code, type_=type_)
     room = None
     if kind in _MAY_BE_ABOUT_OUTPUT:
-        from tui.wires.output_limit import output_room  # only wanted for refusals
+        from tui.wires.output_limit import output_room  # needed for errors only
 
         room = output_room(message)
     if kind is ErrorKind.UNSUPPORTED:
@@ -199,7 +198,7 @@ def provider_error(  # noqa: PLR0913 - each is an independent fact of a refusal,
 
 
 def reported_error(parts: ErrorParts) -> ProviderError:
-    """The error for one reported inside a stream."""
+    """Return the error for one that was reported inside a stream."""
     hint = retry_hint(_NO_HEADERS, parts.body, parts.message)
     return provider_error(
         status=None,
@@ -212,7 +211,7 @@ def reported_error(parts: ErrorParts) -> ProviderError:
 
 
 def refused(reply: Reply) -> ProviderError:
-    """What an HTTP answer that is no stream means: JSON in any of its shapes, a page, plain words, or nothing."""
+    """Return the error for an HTTP error response: JSON of any shape, an HTML page, plain text, or an empty body."""
     parts = read_error(reply.body)
     if parts is None:
         title = page_title(reply.body)
@@ -252,7 +251,7 @@ def _page(reply: Reply, title: str) -> ProviderError:
 
 
 def _per_day_quota(body: object) -> bool:
-    """Google names the quota that ran out; one counted by the day is not worth waiting for."""
+    """Whether the exceeded Google quota is counted per day, so that waiting does not help."""
     if isinstance(body, list):
         body = body[0] if body else None
     for detail in children(child(body, "error"), "details"):
@@ -264,7 +263,7 @@ def _per_day_quota(body: object) -> bool:
 
 
 def error_kind(*, status: int | None, message: str, code: str | None = None, type_: str | None = None) -> ErrorKind:
-    """How it failed."""
+    """Return the kind of error. See the module's docstring for the order of the rules."""
     words = message[:8000]
     by_code = _by_code(code, type_)
     if by_code is not None and not _says_less(by_code, status):
@@ -276,7 +275,7 @@ def error_kind(*, status: int | None, message: str, code: str | None = None, typ
 
 
 def _status(status: int | None, code: str | None) -> int | None:
-    """In-band errors often carry the status they would have had as their code."""
+    """Return the HTTP status; errors inside a stream often have it as their code."""
     if status is not None and status >= 300:
         return status
     return int(code) if code and code.isascii() and code.isdigit() and 400 <= int(code[:6]) <= 599 else None
@@ -300,7 +299,7 @@ _VAGUE = frozenset(
         ErrorKind.TOO_LARGE,
     }
 )
-"""Kinds whose codes are said for more exact ones too, so the text is asked before the code is believed."""
+"""Kinds whose codes providers also use for more specific errors, so the text is examined before the code counts."""
 
 
 def _says_less(kind: ErrorKind, status: int | None) -> bool:
@@ -315,7 +314,7 @@ def _by_text(status: int | None, words: str) -> ErrorKind | None:
 
 
 def _plausible(kind: ErrorKind, status: int | None) -> bool:
-    """Whether a status leaves room for what the text says."""
+    """Whether a kind found in the text is possible with this status."""
     if status is None or status in (400, 422):
         return True
     if status >= 500:

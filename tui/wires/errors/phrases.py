@@ -1,6 +1,6 @@
-"""The words providers use for each kind of error: codes, and phrases found in messages.
+"""Error codes and message phrases of the providers, by kind of error.
 
-Patterns are plain alternations without nested repetition, so that they stay linear on hostile text.
+The patterns are plain alternations without nested repetition, so that they take linear time on hostile text.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from tui.domain.lazy_regex import lazy_regex
 _K = ErrorKind
 
 KIND_OF_CODE = {
-    # OpenAI and those who copy it
+    # OpenAI and compatible servers
     "insufficient_quota": _K.BILLING,
     "billing_hard_limit_reached": _K.BILLING,
     "billing_not_active": _K.BILLING,
@@ -248,7 +248,7 @@ _NOT_A_NAME = frozenset(
 
 
 def refused_parameter(message: str) -> str | None:
-    """The parameter a message complains about, as the message spells it; None where it names none."""
+    """Return the parameter that a message rejects, as spelled in the message, or None if it names none."""
     for phrase, name in _SPOKEN:
         if phrase.search(message):
             return name

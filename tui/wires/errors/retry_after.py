@@ -1,6 +1,6 @@
-"""How long a server asks us to wait, wherever it says so; the first place that makes sense wins.
+"""Reads how long a server asks the client to wait, from headers, body or message; the first plausible value counts.
 
-Dates are measured against the response's own ``Date`` header, never against our clock: clocks are wrong.
+Dates are compared with the response's own ``Date`` header, because the local clock may be wrong.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tui.domain.lazy_regex import lazy_regex
 from tui.wires.read import child, children, text
 
 LONGEST_BELIEVED_S = 7 * 24 * 3600.0
-"""Anything longer is a bug of the server's and is ignored."""
+"""Longer delays are taken for server bugs and ignored."""
 
 _UNIT_S = {"d": 86400.0, "h": 3600.0, "m": 60.0, "min": 60.0, "s": 1.0, "sec": 1.0, "ms": 0.001, "us": 1e-6, "µs": 1e-6}
 _PIECE = lazy_regex(
@@ -33,7 +33,7 @@ _ANTHROPIC_BUCKETS = ("requests", "tokens", "input-tokens", "output-tokens")
 def retry_hint(
     headers: Mapping[str, str], body: object = None, text: str = "", *, status: int | None = None
 ) -> float | None:
-    """Seconds the server asks for; None where it says nothing believable. Header names in lower case."""
+    """Return the delay in seconds, or None if there is no plausible one. Header names must be in lower case."""
     for seconds in (
         _scaled(headers.get("retry-after-ms"), 0.001),
         _retry_after(headers),
@@ -47,7 +47,7 @@ def retry_hint(
 
 
 def duration_s(words: str) -> float | None:
-    """``34.07s``, ``900ms``, ``6m0s``, ``1h2m``, ``2 minutes``; None where there is none."""
+    """Parse ``34.07s``, ``900ms``, ``6m0s``, ``1h2m`` or ``2 minutes`` into seconds; None if there is no duration."""
     pieces = _PIECE.findall(words[:64])
     return sum(float(count) * _UNIT_S[unit.lower()] for count, unit in pieces) if pieces else None
 
@@ -67,7 +67,7 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def _http_date(value: str | None) -> datetime | None:
-    from email.utils import parsedate_to_datetime  # only who is told to wait pays for all of the mail package
+    from email.utils import parsedate_to_datetime  # imports the email package, so it is loaded only when needed
 
     try:
         moment = parsedate_to_datetime(value or "")
@@ -100,7 +100,7 @@ def _asked_in_words(message: str) -> float | None:
 
 
 def _emptied_bucket(headers: Mapping[str, str]) -> float | None:
-    """The longest wait among the buckets that are really empty."""
+    """Return the longest reset time among the rate limits with nothing remaining."""
     waits = [
         _reset(headers.get(name, "").strip(), headers) or 0.0
         for name in _RESETS
@@ -114,7 +114,7 @@ def _emptied_bucket(headers: Mapping[str, str]) -> float | None:
 
 
 def _reset(value: str, headers: Mapping[str, str]) -> float | None:
-    """Go durations, or a bare number: milliseconds or seconds since 1970, else seconds to go."""
+    """Parse a Go duration or a number: milliseconds since 1970, seconds since 1970, or remaining seconds, by size."""
     if not _NUMBER.match(value):
         return duration_s(value)
     count = float(value)

@@ -1,1 +1,1 @@
-"""Bytes of a response body to frames."""
+"""Framers, which split the bytes of a response body into frames."""

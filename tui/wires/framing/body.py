@@ -1,7 +1,7 @@
-"""A response body of whatever framing, driven through a decoder: the one reader that backends and commands share.
+"""Reads a response body in any framing and passes its frames to a decoder.
 
-What a body is, is decided by its first bytes; the content type only tips the scale, because servers get it wrong.
-The charset is never looked at: all of this is UTF-8.
+The first bytes decide the framing. The content type only breaks ties, because servers often send a wrong one.
+The charset is ignored: all these formats are UTF-8.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ DONE = b"[DONE]"
 
 
 def unseparated_events(unterminated: bytes) -> list[Frame]:
-    """The events of a stream whose blank lines were forgotten; none where it was one event, or a part of one."""
+    """Return the events of an SSE stream without blank lines between them; none if it is at most one event."""
     frames: list[Frame] = []
     name = ""
     if b"\ndata:" not in unterminated:
@@ -35,12 +35,12 @@ def unseparated_events(unterminated: bytes) -> list[Frame]:
             frames.append((name, value.strip()))
             name = ""
     whole = [frame for frame in frames if _is_json(frame[1])]
-    # One line is what a cut stream ends with; and only the last one may be cut.
+    # A stream that was cut off ends with a single data line, so one line is not enough. Only the last may be cut.
     return whole if len(frames) > 1 and len(whole) >= len(frames) - 1 and whole == frames[: len(whole)] else []
 
 
 def bare_lines(body: bytes) -> list[Frame]:
-    """The chunks of a body that is one JSON object per line; none where it is anything else."""
+    """Return the frames of a body with one JSON object per line; none for any other body."""
     lines = [line.strip() for line in body.splitlines() if line.strip()]
     return [("", line) for line in lines] if len(lines) > 1 and all(map(_is_json, lines)) else []
 
@@ -58,18 +58,18 @@ SSE_FIELD = lazy_regex(rb"(?:data|event|id|retry)?:|error: ?\{|(?:data|event|id|
 SSE_FIELD_CUT = lazy_regex(rb"d|da|dat|data|e|ev|eve|even|event|i|id|r|re|ret|retr|retry")
 TITLE = lazy_regex(rb"<title[^>]{0,200}>(.{0,400}?)</title", re.IGNORECASE | re.DOTALL)
 PAGE_CAP = 64 * 1024
-"""Bytes of a page that are kept to find out what it says."""
+"""Bytes of an HTML page that are kept to find its title."""
 SHOWN = 200
-"""Characters shown of a page that is no answer."""
+"""Characters of an unexpected page that are shown."""
 
 Framer = SseFramer | NdjsonFramer | JsonArrayFramer
 
 
 class BodyReader:
-    """``feed`` chunks cut anywhere, then ``finish`` once.
+    """Decodes a body. Call ``feed`` with chunks split anywhere, then ``finish`` once.
 
-    Events that came before a fault are never lost: ``feed`` returns them and keeps the fault in ``fault``; the next
-    ``feed``, or ``finish``, raises it. Every fault is a ProviderError.
+    Events before a fault are not lost: ``feed`` returns them and stores the fault in ``fault``; the next call of
+    ``feed`` or ``finish`` raises it. Every fault is a ProviderError.
     """
 
     def __init__(self, wire: Wire, decoder: Decoder, content_type: str | None = None) -> None:
@@ -82,10 +82,10 @@ class BodyReader:
         self._feed: Callable[[bytes], list[StreamEvent]] = self._sniff
         self._finish: Callable[[], list[StreamEvent]] = self._finish_frames
         self.fault: ProviderError | None = None
-        """What broke the body after the events returned last."""
+        """The error that follows the events returned last."""
 
     def feed(self, chunk: bytes) -> Sequence[StreamEvent]:
-        """Events of the next bytes."""
+        """Return the events of the next chunk."""
         if self.fault is not None:
             raise self.fault
         try:
@@ -100,7 +100,7 @@ class BodyReader:
         return self._decode(frames)
 
     def finish(self) -> list[StreamEvent]:
-        """End of bytes: the closing events. A body that does not end as its wire ends raises."""
+        """Return the closing events; raises ProviderError if the body ended early."""
         if self.fault is not None:
             raise self.fault
         events = self._finish()
@@ -109,7 +109,7 @@ class BodyReader:
         return events
 
     def _sniff(self, chunk: bytes) -> list[StreamEvent]:
-        """Wait for the first byte that says something; blank lines before it are keep-alives."""
+        """Wait for the first byte that is not white space: servers send blank lines to keep the connection open."""
         self._hold(chunk)
         body = self._body()
         if BOM.startswith(body):
@@ -169,7 +169,7 @@ class BodyReader:
         return events
 
     def _probe_lines(self, chunk: bytes) -> list[StreamEvent]:
-        """A wire of lines may still answer with one JSON body over many lines: the first line tells."""
+        """Choose between NDJSON and one JSON body over several lines: the first line is valid JSON only in NDJSON."""
         self._hold(chunk)
         if b"\n" not in chunk:
             return []
@@ -217,7 +217,7 @@ class BodyReader:
 
 
 def no_answer(page: bytes) -> ProviderError:
-    """The error for a page of a proxy, a gateway, a captive portal: its title, or how it begins."""
+    """Return the error for the page of a proxy, gateway or captive portal, with its title or its first characters."""
     page = page[:PAGE_CAP]
     titled = TITLE.search(page)
     from html import unescape
@@ -229,7 +229,7 @@ def no_answer(page: bytes) -> ProviderError:
 
 
 def _said_between_events(framer: SseFramer) -> list[Frame]:
-    """JSON with an error in it, plain between the events or as a last event without its end: servers fail that way."""
+    """Return an error that a failing server wrote as plain JSON between events or as an unterminated last event."""
     last = framer.unterminated
     if last.startswith(b"error:"):
         return [("error", last[6:].strip())]

@@ -1,4 +1,4 @@
-"""A JSON array that arrives piece by piece (Gemini without ``alt=sse``): bytes to one frame per object in it."""
+"""Splits a streamed JSON array (Gemini without ``alt=sse``) into one frame per object."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from tui.wires.wire import Frame
 STRUCTURE = lazy_regex(rb'["{}\[\]]')
 IN_STRING = lazy_regex(rb'["\\]')
 ELEMENT_DEPTH = 2
-"""The array itself is depth 1, an object in it opens depth 2."""
+"""Depth of the array's objects; the array itself has depth 1."""
 
 
 class JsonArrayFramer:
-    """Feed it chunks cut anywhere; it finds where objects end, without parsing. What is no object is passed over."""
+    """Finds the ends of objects without parsing them. Chunks may be split anywhere; other elements are ignored."""
 
     def __init__(self, *, event_cap: int = EVENT_CAP, stream_cap: int = STREAM_CAP) -> None:
         self._event_cap = event_cap
@@ -26,7 +26,7 @@ class JsonArrayFramer:
         self._tail_size = 0
 
     def feed(self, chunk: bytes) -> list[Frame]:
-        """Frames that became complete with this chunk."""
+        """Return the frames that this chunk completes."""
         self._seen += len(chunk)
         if self._seen > self._stream_cap:
             raise too_large("an answer", self._stream_cap)
@@ -54,12 +54,12 @@ class JsonArrayFramer:
         return frames
 
     def finish(self) -> list[Frame]:
-        """End of bytes: an object that never closed is no frame."""
+        """Return no frames: an object that was not closed is dropped."""
         return []
 
     @property
     def unterminated(self) -> bytes:
-        """The object that never closed."""
+        """The bytes of an object that is not closed yet."""
         return b"".join(self._tail)
 
     def _element(self, end: bytes) -> bytes:

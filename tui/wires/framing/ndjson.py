@@ -1,4 +1,4 @@
-"""One JSON value per line: bytes to frames, incrementally, in linear time."""
+"""Splits a stream with one JSON value per line into frames, incrementally and in linear time."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from tui.wires.wire import Frame
 
 
 class NdjsonFramer:
-    """Feed it chunks cut anywhere; every line that is not blank is a frame."""
+    """Returns every line that is not blank as a frame. Chunks may be split anywhere."""
 
     def __init__(self, *, event_cap: int = EVENT_CAP, stream_cap: int = STREAM_CAP) -> None:
         self._event_cap = event_cap
@@ -17,7 +17,7 @@ class NdjsonFramer:
         self._tail_size = 0
 
     def feed(self, chunk: bytes) -> list[Frame]:
-        """Frames that became complete with this chunk."""
+        """Return the frames that this chunk completes."""
         self._seen += len(chunk)
         if self._seen > self._stream_cap:
             raise too_large("an answer", self._stream_cap)
@@ -34,7 +34,7 @@ class NdjsonFramer:
         return [("", line) for line in region.split(b"\n") if line and not line.isspace()]
 
     def finish(self) -> list[Frame]:
-        """End of bytes: a last line without a newline counts if it could be whole."""
+        """Return a last line without newline as a frame, if it ends like a complete object."""
         line = self.unterminated.strip()
         if not line.endswith(b"}"):
             return []
@@ -43,7 +43,7 @@ class NdjsonFramer:
 
     @property
     def unterminated(self) -> bytes:
-        """What came after the last line end."""
+        """The bytes after the last newline."""
         return b"".join(self._tail)
 
     def _keep(self, rest: bytes) -> None:

@@ -1,6 +1,6 @@
-"""Server-sent events: bytes to frames, incrementally, in linear time, by the WHATWG rules.
+"""Splits server-sent events into frames by the WHATWG rules, incrementally and in linear time.
 
-Retrying and last-event ids are not kept: no model server resumes a stream.
+The ``retry`` and ``id`` fields are ignored: no model server resumes a stream.
 """
 
 from __future__ import annotations
@@ -11,30 +11,30 @@ from tui.domain.errors import ErrorKind, ProviderError
 from tui.wires.wire import Frame
 
 EVENT_CAP = 16 * 1024 * 1024
-"""Bytes of one event (or line, or array element); more is an attack or a bug."""
+"""Largest event, line or array element in bytes; a larger one is an attack or a bug."""
 STREAM_CAP = 64 * 1024 * 1024
-"""Bytes of one response body, after decompression."""
+"""Largest response body in bytes, after decompression."""
 STRAY_CAP = 64 * 1024
-"""Bytes kept of what stands between events without being one."""
+"""Bytes kept of text between events that is not an event."""
 KNOWN_NAMES_CAP = 256
-"""Event names remembered for the fast path; a server that makes up more only loses speed."""
+"""Event names stored for the fast path. With more names, decoding is slower but correct."""
 ONE_EVENT = 16 * 1024
-"""Bytes of a chunk that is looked at as a single event first; larger ones hold many."""
+"""Largest chunk in bytes that is tried as a single event first; larger chunks usually contain several."""
 BOM = b"\xef\xbb\xbf"
 
 
 def too_large(what: str, cap: int) -> ProviderError:
-    """The error for more bytes than any model says."""
+    """Return the error for input above a size limit."""
     return ProviderError(
         ErrorKind.TOO_LARGE, f"The server sent {what} of more than {cap // (1024 * 1024)} MB; the rest was not read."
     )
 
 
 class SseFramer:
-    """Feed it chunks cut anywhere; it gives whole events as frames.
+    """Returns complete events as frames. Chunks may be split anywhere.
 
-    Only CR, LF and CRLF end a line; a block without a data field is no event; an event that was never ended by a
-    blank line is none either, but ``unterminated`` shows it for error detection.
+    Only CR, LF and CRLF end a line. A block without a data field is not an event. Neither is an event without its
+    blank line, but ``unterminated`` returns it for error detection.
     """
 
     def __init__(self, *, event_cap: int = EVENT_CAP, stream_cap: int = STREAM_CAP) -> None:
@@ -47,13 +47,13 @@ class SseFramer:
         self._tail: list[bytes] = []
         self._tail_size = 0
         self._between = False
-        """Nothing of an event, of a line end or of a byte order mark is waiting for its rest."""
+        """Whether the next byte starts an event: no partial event, line end or byte order mark is held."""
         self._names: dict[bytes, str] = {}
         self.stray = b""
-        """Blocks that look like plain JSON between the events: some servers say their errors so."""
+        """Blocks of plain JSON between the events: some servers report errors this way."""
 
     def feed(self, chunk: bytes) -> list[Frame]:
-        """Frames that became complete with this chunk."""
+        """Return the frames that this chunk completes."""
         size = len(chunk)
         self._seen += size
         if self._seen > self._stream_cap:
@@ -65,7 +65,7 @@ class SseFramer:
         return frames
 
     def _one(self, chunk: bytes) -> Frame | None:
-        """The frame, where the chunk is exactly one usual event, as most chunks of a slow stream are."""
+        """Fast path: return the frame of a chunk that is exactly one usual event (most chunks of a slow stream)."""
         name = ""
         if chunk[:6] == b"data: ":
             data = chunk[6:]
@@ -100,12 +100,12 @@ class SseFramer:
         return frames
 
     def finish(self) -> list[Frame]:
-        """End of bytes: an event without its blank line is discarded, so there is never one more."""
+        """Return no frames: an event without its blank line is discarded."""
         return []
 
     @property
     def unterminated(self) -> bytes:
-        """What came after the last complete event."""
+        """The bytes after the last complete event."""
         return b"".join(self._tail) + (self._start or b"")
 
     def _without_bom(self, chunk: bytes) -> bytes:
@@ -117,12 +117,12 @@ class SseFramer:
         return start.removeprefix(BOM)
 
     def _with_newlines(self, chunk: bytes) -> bytes:
-        """Every line end as LF; a CR at the end of a chunk ends its line at once, an LF after it is swallowed."""
+        """Replace line ends by LF. A CR at the end of a chunk ends its line; an LF right after it is dropped."""
         self._after_cr = chunk.endswith(b"\r")
         return chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
 
     def _feed_lines(self, chunk: bytes) -> list[Frame]:
-        """A chunk whose lines all end with LF."""
+        """Return the frames of a chunk whose lines all end with LF."""
         if self._held_newline and chunk:
             self._held_newline = False
             chunk = b"\n" + chunk
@@ -135,7 +135,7 @@ class SseFramer:
         return self._frames(region)
 
     def _region(self, chunk: bytes) -> bytes:
-        """What was kept and the chunk: from the end of the last event to the end of another."""
+        """Return the held bytes and the chunk: a whole number of events."""
         if not self._tail:
             return chunk
         region = b"".join((*self._tail, chunk))
@@ -154,7 +154,7 @@ class SseFramer:
                 raise too_large("one event", self._event_cap)
 
     def _crlf_frames(self, region: bytes) -> list[Frame]:
-        """Events between empty lines that end with CRLF, as Gemini sends them; anything else goes the long way."""
+        """Fast path for CRLF streams of plain data events, as Gemini sends them; others take the general path."""
         lines = region.split(b"\n")
         *data, last = lines[::2]
         count = len(data)
@@ -182,9 +182,9 @@ class SseFramer:
         return self._irregular(region)
 
     def _regular(self, lines: list[bytes]) -> list[Frame] | None:
-        """The frames, where every event is a data line, or every event is an event line and a data line.
+        """Fast path: return the frames if all events are one data line, or all are an event line and a data line.
 
-        No line is looked at twice and nothing runs for each line but one comprehension: this is where the time goes.
+        Most decoding time is spent here, so each line is visited once, in one comprehension. None for other streams.
         """
         names = self._names
         if lines[0][:6] == b"data: ":
@@ -202,7 +202,7 @@ class SseFramer:
         return frames if len(frames) == len(data) else None
 
     def _irregular(self, region: bytes) -> list[Frame]:
-        """Event by event; each usual one is still taken in one step, whatever stands between them."""
+        """Return the frames of a mixed stream, one event at a time; usual events still take one step each."""
         frames: list[Frame] = []
         names = self._names
         for block in region.split(b"\n\n"):
@@ -220,7 +220,7 @@ class SseFramer:
         return frames
 
     def _unusual(self, block: bytes) -> Frame | None:
-        """Any block, line by line."""
+        """Parse any block line by line."""
         name = ""
         data: list[bytes] = []
         error = b""
@@ -242,7 +242,7 @@ class SseFramer:
         return name, b"\n".join(data)
 
     def _learn(self, heads: Iterable[bytes]) -> None:
-        """Plain event lines become known to the fast path."""
+        """Store event lines for the fast path."""
         for head in heads:
             if head.startswith(b"event:") and len(self._names) < KNOWN_NAMES_CAP:
                 self._names[head] = head[6:].removeprefix(b" ").decode("utf-8", "replace")

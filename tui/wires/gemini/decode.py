@@ -1,7 +1,7 @@
-"""The Gemini generateContent wire, the way back: response chunks to events, refusals to errors.
+"""Decoding of Gemini generateContent responses: chunks, whole bodies and HTTP errors.
 
-The way out is spelled in ``gemini_encode``. There is no end marker: a finish reason is the end, unless more content
-follows it (code run by the server does that), so the response is finished at the end of the bytes.
+The format has no end marker. A finish reason is the end unless more content follows it, which happens when the server
+runs code. The response is therefore finished at the end of the body.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ from tui.wires.wire import Encoded, Frame, Framing, Reply
 STEP = re.compile(r"\.([^.\[\]]+)|\[(\d{1,6})\]|\[\s*'([^']*)'\s*\]|\[\s*\"([^\"]*)\"\s*\]")
 MAX_STEPS = 64
 MAX_ITEMS = 10_000
-"""A list longer than this in a tool call is a bug; an index past it would make us fill memory with nothing."""
+"""Longest list in a tool call. Without a limit, one huge index would fill the memory with empty elements."""
 VALUES = ("stringValue", "numberValue", "boolValue", "nullValue")
 
 Step = str | int
 
 
 def put_pieces(arguments: dict[str, object], call: Json) -> None:
-    """Put the pieces of one ``functionCall`` into the arguments so far; strings grow, other values are set."""
+    """Add the ``partialArgs`` of a ``functionCall`` to the arguments: strings are appended, other values set."""
     for piece in children(call, "partialArgs"):
         steps = _steps(text(piece, "jsonPath"))
         name = next((name for name in VALUES if name in piece), None)
@@ -61,7 +61,7 @@ def put_pieces(arguments: dict[str, object], call: Json) -> None:
 
 
 def _steps(path: str) -> list[Step]:
-    """``$.a[0].b`` as its steps; empty where it is no such path."""
+    """Split a path such as ``$.a[0].b`` into its steps; empty if it is not such a path."""
     steps: list[Step] = []
     position = 1 if path.startswith("$") else 0
     while position < len(path) and len(steps) < MAX_STEPS:
@@ -127,7 +127,7 @@ FINISHES = {
 
 
 def usage_of(raw: Json) -> Usage:
-    """Inclusive totals; Google counts thinking beside the answer and tool prompts beside the prompt."""
+    """Return inclusive totals: Google counts thinking and tool prompts apart from answer and prompt."""
     prompt = whole(raw, "promptTokenCount")
     tool_prompt = whole(raw, "toolUsePromptTokenCount")
     answer = whole(raw, "candidatesTokenCount")
@@ -145,14 +145,12 @@ def usage_of(raw: Json) -> Usage:
 
 NOTHING: tuple[StreamEvent, ...] = ()
 
-# decoder state
-
 MODIFIERS = frozenset({"thought", "thoughtSignature", "videoMetadata", "partMetadata"})
-"""Part fields that say something about the part; the one other field is what the part is."""
+"""Fields that describe a part; the one remaining field is its content."""
 
 
 class GeminiDecoder:
-    """One response: parts become blocks in order; only the last one can be open."""
+    """Decodes one response. Parts become blocks in order; only the last block can be open."""
 
     def __init__(self, *, usage_merged: bool = True) -> None:
         self.complete = False
@@ -164,12 +162,12 @@ class GeminiDecoder:
         self._response_id = ""
         self._next_index = 0
         self._open_index: int | None = None
-        """Index of the text or thinking block that the next part may go on with."""
+        """Index of the text or thinking block that the next part may continue."""
         self._open_thinks = False
         self._ordinary = 0
-        """Fields of a part that goes on with the open block: 1 for text, 2 for thinking, 0 where nothing may yet."""
+        """Number of fields of a part that continues the open block: 1 for text, 2 for thinking, 0 for no open block."""
         self._open_call: int | None = None
-        """Index of the call whose arguments are still coming in pieces."""
+        """Index of the call whose arguments are still arriving in pieces."""
         self._arguments: dict[str, object] = {}
         self._call_ids: set[str] = set()
         self._last_label = ""
@@ -177,10 +175,10 @@ class GeminiDecoder:
         self._bad_frame: NotJSON | None = None
 
     def feed(self, frame: Frame) -> Sequence[StreamEvent]:
-        """Events of one frame: a chunk, or a list of them.
+        """Return the events of one frame: a chunk, or a list of chunks.
 
-        Nearly every chunk goes on with the open text or thinking and else says only usage; so that is tried first,
-        with nothing between the JSON and the event. The decode benchmark watches this path.
+        Fast path: nearly every chunk continues the open text or thinking and otherwise has usage only. Any other
+        chunk is decoded by ``_feed_any``. The decode benchmark measures this path.
         """
         try:
             chunk = loads_plain(frame[1])
@@ -209,7 +207,7 @@ class GeminiDecoder:
         return self._on_chunk(chunk) if isinstance(chunk, dict) else self._on_list(chunk)
 
     def feed_whole(self, body: bytes) -> Sequence[StreamEvent]:
-        """Events of an unstreamed response, or of a list of chunks in one piece."""
+        """Return the events of a response that was not streamed, or of a whole list of chunks."""
         answer = loads(body)
         if not isinstance(answer, dict | list):
             raise ProviderError(ErrorKind.NOT_A_STREAM, "The server's answer is not a response")
@@ -220,7 +218,7 @@ class GeminiDecoder:
         return events
 
     def finish(self) -> Sequence[StreamEvent]:
-        """End of bytes; a finish reason must have come."""
+        """Return the closing events; raises ProviderError if no finish reason came."""
         if not self.complete:
             raise self._bad_frame or ProviderError(ErrorKind.TRUNCATED, "The stream ended before the answer did")
         events = self._close_text()
@@ -231,7 +229,7 @@ class GeminiDecoder:
         events.append(ResponseFinished(stop))
         return events
 
-    # one per event
+    # Handlers, one per part of a chunk.
 
     def _on_list(self, chunks: object) -> Sequence[StreamEvent]:
         events: list[StreamEvent] = []
@@ -301,7 +299,7 @@ class GeminiDecoder:
             events += self._close_text()
 
     def _on_bare_signature(self, signature: str, events: list[StreamEvent], *, thinks: bool) -> None:
-        """A signature on a part without words stays on a block of its own."""
+        """Add an empty block for a signature that came on an empty part."""
         events += self._close_text()
         kind = "thinking" if thinks else "text"
         index = self._new_index()
@@ -332,7 +330,7 @@ class GeminiDecoder:
         self._last_label = label or self._last_label
 
     def _on_call(self, call: Json, signature: str | None, events: list[StreamEvent]) -> None:
-        """A whole call, the start of one, or (without a name) the next piece of the one that is open."""
+        """Handle a complete call, the start of a call, or (without a name) the next piece of the open call."""
         name = text(call, "name")
         index = self._open_call
         if index is None or name:
@@ -369,7 +367,7 @@ class GeminiDecoder:
         events.append(BlockFinished(index))
 
     def _on_usage(self, usage: dict[str, object]) -> None:
-        """Readings are cumulative; one that lacks a count, or has 0, does not take the former back."""
+        """Merge a usage object. Counts are cumulative; a missing or zero count does not replace an earlier one."""
         if not self._usage_merged:
             self._usage.clear()
         values = usage.values()
@@ -383,7 +381,7 @@ class GeminiDecoder:
         finish = FINISHES.get(reason.upper(), Finish.OTHER)
         detail = maybe_text(candidate, "continuationToken") if finish is Finish.CONTINUATION else None
         self._stop = Stop(finish, reason, detail or maybe_text(candidate, "finishMessage"))
-        # Code to be run by the server is answered in the same response, so a stop on it is one in between.
+        # The result of server-run code comes in the same response, so a stop right after the code is not the end.
         self._ordinary = 0
         self.complete = not (finish is Finish.STOP and self._last_label == "executableCode")
 
@@ -392,7 +390,7 @@ class GeminiDecoder:
             self._stop = Stop(Finish.REFUSAL, reason, maybe_text(feedback, "blockReasonMessage"))
             self.complete = True
 
-    # parts of events
+    # Parts of events.
 
     def _new_index(self) -> int:
         index = self._next_index
@@ -429,15 +427,9 @@ def _is_picture(part: Json, label: str) -> bool:
     return text(part, label, "mimeType").startswith("image/") and part.get("thought") is not True
 
 
-# refusal
-
-
 def refusal(reply: Reply) -> ProviderError:
-    """What an HTTP error says; the object may stand in a list."""
+    """Return the error for an HTTP error response."""
     return refused(reply)
-
-
-# the exported value
 
 
 class _GeminiGenerate:

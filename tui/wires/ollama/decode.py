@@ -1,7 +1,4 @@
-"""Ollama's own wire, /api/chat, the way back: lines or one whole object to events, refusals to errors.
-
-The way out is spelled in ``ollama_encode``.
-"""
+"""Decoding of responses of Ollama's native API, /api/chat: lines, whole bodies and HTTP errors."""
 
 from __future__ import annotations
 
@@ -39,14 +36,12 @@ from tui.wires.wire import Encoded, Frame, Framing, Reply
 
 NOTHING: tuple[StreamEvent, ...] = ()
 
-# decoder state
-
 FINISHES = {"stop": Finish.STOP, "length": Finish.LENGTH, "load": Finish.OTHER, "unload": Finish.OTHER}
-"""``load`` and ``unload`` end an answer that was none: the model was only put into memory, or out of it."""
+"""Finish by ``done_reason``. ``load`` and ``unload`` end a response without text: the model was only loaded."""
 
 
 class OllamaDecoder:
-    """One response: a block lasts as long as its field keeps coming."""
+    """Decodes one response: a block ends when another field of the message is sent."""
 
     def __init__(self, quirks: Quirks) -> None:
         self.complete = False
@@ -54,16 +49,16 @@ class OllamaDecoder:
         self._started = False
         self._open: BlockKind | None = None
         self._at = -1
-        """Index of the newest block."""
+        """Index of the latest block."""
         self._called_tools = False
         self._bad_frame: NotJSON | None = None
 
     def feed(self, frame: Frame) -> Sequence[StreamEvent]:
-        """Events of one line."""
+        """Return the events of one line."""
         line: Any = None
         try:
             line = orjson.loads(frame[1])
-            # Nearly every line is one more piece of the open block, so little stands between the JSON and the event.
+            # Fast path: nearly every line is one more piece of the open block.
             message = line["message"]
             if line["done"] is False and "error" not in line:
                 if self._open == "text":
@@ -77,11 +72,11 @@ class OllamaDecoder:
         except orjson.JSONDecodeError:
             return self._on_odd_frame(frame)
         except (LookupError, TypeError):
-            pass  # looked at again, with more care
+            pass  # not a usual line: decoded below
         return self._on_line(line) if isinstance(line, dict) and not self.complete else NOTHING
 
     def _on_odd_frame(self, frame: Frame) -> Sequence[StreamEvent]:
-        """What the fast reader refuses, read tolerantly; no JSON at all is remembered."""
+        """Decode a line that orjson rejects; a line that is not JSON is stored for ``finish``."""
         try:
             line = loads(frame[1])
         except NotJSON as fault:
@@ -90,7 +85,7 @@ class OllamaDecoder:
         return self._on_line(line) if isinstance(line, dict) and not self.complete else NOTHING
 
     def feed_whole(self, body: bytes) -> Sequence[StreamEvent]:
-        """Events of an unstreamed answer: one line, so to speak."""
+        """Return the events of a response that was not streamed: it has the form of a single line."""
         line = loads(body)
         if isinstance(line, dict) and line.get("error"):
             self._on_error(line)
@@ -102,14 +97,14 @@ class OllamaDecoder:
         return events
 
     def finish(self) -> Sequence[StreamEvent]:
-        """End of bytes; the line marked done must have come before."""
+        """Handle the end of the body; raises ProviderError if no line was marked as done."""
         if self.complete:
             return NOTHING
         if self._bad_frame is not None:
             raise self._bad_frame
         raise ProviderError(ErrorKind.TRUNCATED, "The stream ended before the answer was done")
 
-    # one per field
+    # Handlers, one per field of a line.
 
     def _on_line(self, line: Json) -> Sequence[StreamEvent]:
         if line.get("error"):
@@ -140,7 +135,7 @@ class OllamaDecoder:
         return events
 
     def _on_call(self, call: Json) -> Sequence[StreamEvent]:
-        """Calls come whole; without an id the assembler gives them one."""
+        """Handle a tool call, which is never split; the assembler adds an id if there is none."""
         events = self._close()
         function = child(call, "function")
         self._at += 1
@@ -174,10 +169,10 @@ class OllamaDecoder:
             raise reported_error(parts)
         raise ProviderError(ErrorKind.SERVER, "The server reported an error without saying which")
 
-    # parts of lines
+    # Parts of lines.
 
     def _turn_to(self, kind: BlockKind) -> list[StreamEvent]:
-        """Open a block of that kind, unless it is the open one."""
+        """Open a block of this kind, unless one is open."""
         if self._open == kind:
             return []
         events = self._close()
@@ -195,7 +190,7 @@ class OllamaDecoder:
 
 
 def _usage(line: Json) -> Usage:
-    """``prompt_eval_count`` holds what the cache gave, too; it is left out where all of the prompt was cached."""
+    """Return the usage. ``prompt_eval_count`` includes cached tokens; it is missing if the whole prompt was cached."""
     sent, output = whole(line, "prompt_eval_count"), whole(line, "eval_count")
     return Usage(
         input=sent,
@@ -205,35 +200,30 @@ def _usage(line: Json) -> Usage:
     )
 
 
-# refusal
-
-
 class OllamaChat:
-    """POST /api/chat."""
+    """The wire of Ollama's /api/chat."""
 
     @property
     def name(self) -> WireName:
-        """Its name."""
+        """The wire's name."""
         return WireName.OLLAMA
 
     @property
     def framing(self) -> Framing:
-        """A JSON object per line."""
+        """The framing of its streams."""
         return "ndjson"
 
     def encode(self, request: ChatRequest, quirks: Quirks) -> Encoded:
-        """Spell a request."""
+        """Encode a request."""
         return encode(request, quirks)
 
     def decoder(self, quirks: Quirks) -> OllamaDecoder:
-        """A decoder for one response."""
+        """Return a decoder for one response."""
         return OllamaDecoder(quirks)
 
     def refusal(self, reply: Reply) -> ProviderError:
-        """What an HTTP error means."""
+        """Return the error for an HTTP error response."""
         return refused(reply)
 
-
-# the exported value
 
 OLLAMA = OllamaChat()

@@ -1,4 +1,4 @@
-"""The Ollama wire, the way out: a request for /api/chat. Filters nothing, decides nothing."""
+"""Encoding of requests for Ollama's /api/chat. What is sent was decided before; this only writes it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Spelled = dict[str, object]
 
 
 def encode(request: ChatRequest, quirks: Quirks) -> Encoded:
-    """The request's path, body and headers."""
+    """Return path, body and headers of the request."""
     messages: list[Spelled] = [{"role": "system", "content": request.system}] if request.system else []
     for message in request.outgoing.messages:
         messages += _messages(message)
@@ -76,7 +76,7 @@ def _messages(message: OutgoingMessage) -> list[Spelled]:
 
 
 def _assistant(message: OutgoingMessage) -> Spelled:
-    """One message with three fields: the server has no order among them."""
+    """Return one message with content, thinking and calls; the format does not keep their order."""
     spelled: Spelled = {
         "role": "assistant",
         "content": "".join(block.text for block in message.blocks if isinstance(block, TextBlock)),
@@ -90,7 +90,7 @@ def _assistant(message: OutgoingMessage) -> Spelled:
 
 
 def _call(block: ToolCallBlock) -> Spelled:
-    """Arguments are an object here; what is none cannot be told. Results follow their calls in order, without ids."""
+    """Return a call. Arguments must be an object; others are sent as {}. Calls have no ids: results follow in order."""
     try:
         arguments = loads(block.arguments) if block.arguments.strip() else {}
     except NotJSON:

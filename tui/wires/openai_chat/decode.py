@@ -1,7 +1,4 @@
-"""The Chat Completions wire, the way back, with all its dialects: what differs between servers is in the quirks.
-
-The way out is spelled in ``chat_encode``.
-"""
+"""Decoding of Chat Completions responses. Differences between servers are described by the quirks."""
 
 from __future__ import annotations
 
@@ -58,11 +55,11 @@ FAILURES = {
     "abort": ErrorKind.SERVER,
     "insufficient_system_resource": ErrorKind.OVERLOADED,
 }
-"""Reasons that mean the answer failed on the way (OpenRouter, Mistral, Z.ai, DeepSeek, vLLM)."""
+"""Finish reasons of a response that failed (OpenRouter, Mistral, Z.ai, DeepSeek, vLLM)."""
 
 
 def failed_finish(reason: str, choice: Json) -> ProviderError | None:
-    """The error a finish reason stands for; None for a real end."""
+    """Return the error that a finish reason means, or None for a normal end."""
     kind = FAILURES.get(reason.lower())
     if kind is None:
         return None
@@ -77,7 +74,7 @@ def failed_finish(reason: str, choice: Json) -> ProviderError | None:
 
 
 def chat_stop(raw: str | None, native: str | None, *, called: bool, refused: bool) -> Stop:
-    """Our word for the end. Servers say ``stop`` for answers with calls or a refusal in them, so those count first."""
+    """Return the stop. Many servers send ``stop`` after tool calls or a refusal, so those decide first."""
     finish = FINISHES.get(raw.lower(), Finish.OTHER) if raw is not None else Finish.STOP
     if finish is Finish.STOP:
         finish = Finish.TOOL_USE if called else Finish.REFUSAL if refused else finish
@@ -95,7 +92,7 @@ THINKING = (("completion_tokens_details", "reasoning_tokens"), ("reasoning_token
 
 
 def usage_in(chunk: Json, choices: Sequence[Json]) -> Json | None:
-    """The usage object of a chunk: its own, a choice's (Moonshot), or Groq's; None without one."""
+    """Return the usage object of a chunk, which may be in a choice (Moonshot) or in ``x_groq``; None without one."""
     usage = chunk.get("usage")
     if isinstance(usage, dict) and usage:
         return usage
@@ -106,10 +103,10 @@ def usage_in(chunk: Json, choices: Sequence[Json]) -> Json | None:
 
 
 def inclusive_usage(usage: Json) -> Usage:
-    """Totals that include their parts.
+    """Return totals that include their parts.
 
-    Thinking is inside ``completion_tokens`` by the rules of the inventor; where the numbers say it cannot be
-    (more thinking than completion, or a total that only fits with both) it stands beside and is added.
+    By OpenAI's definition ``completion_tokens`` includes thinking. If the numbers contradict that (more thinking than
+    completion, or a total that fits only the sum of both), the thinking is added.
     """
     prompt, completion = whole(usage, "prompt_tokens"), whole(usage, "completion_tokens")
     total = whole(usage, "total_tokens")
@@ -140,7 +137,7 @@ def _beside(thinking: int, completion: int, prompt: int | None, total: int | Non
 
 
 def _first(usage: Json, paths: Sequence[tuple[str, ...]]) -> int | None:
-    """The first reading that says something; a zero counts unless another place knows more."""
+    """Return the first count that is not zero among these paths, else 0 if one is zero, else None."""
     readings = [count for path in paths if (count := whole(usage, *path)) is not None]
     return next((count for count in readings if count), readings[0] if readings else None)
 
@@ -150,37 +147,35 @@ def _cost(usage: Json) -> float | None:
     return cost if cost is not None else number(usage, "cost", "total_cost")
 
 
-# decoder state
-
 NOTHING: tuple[StreamEvent, ...] = ()
 
 
 class ChatDecoder:
-    """One response: choice 0, whatever the dialect."""
+    """Decodes choice 0 of one response."""
 
     def __init__(self, quirks: Quirks) -> None:
         self.complete = False
         self.usage_raw: Mapping[str, object] | None = None
         self._message = ChatMessage(quirks)
         self._running = False
-        """From the first chunk to the end."""
+        """True from the first chunk to the end."""
         self._finish_raw: str | None = None
         self._detail: str | None = None
         self._ended = False
         self._whole = False
-        """The body is one JSON object: its message counts, not the delta some servers put beside it."""
+        """The body is one JSON object: its ``message`` is read, not the ``delta`` that some servers add."""
         self._bad_frame: NotJSON | None = None
         self._failure: ProviderError | None = None
-        """The finish reason was a failure; raised with the next frame, so that its own frame's words are not lost."""
+        """The finish reason was a failure; raised with the next frame, so that this frame's events are not lost."""
 
     def feed(self, frame: Frame) -> Sequence[StreamEvent]:
-        """Events of one frame."""
+        """Return the events of one frame."""
         data = frame[1]
         try:
             chunk: Any = orjson.loads(data) if len(data) < MAX_DEPTH else loads(data)
         except (orjson.JSONDecodeError, NotJSON):
             return self._on_odd_frame(frame)
-        # Nearly every frame is one more piece of the open block, so little stands between the JSON and the event.
+        # Fast path: nearly every frame is one more piece of the open block.
         try:
             choices = chunk["choices"]
             choice = choices[0]
@@ -198,7 +193,7 @@ class ChatDecoder:
         return (event,) if event is not None else self._on_chunk(chunk, frame[0])
 
     def feed_whole(self, body: bytes) -> Sequence[StreamEvent]:
-        """Events of a whole, unstreamed body."""
+        """Return the events of a response that was not streamed."""
         value = loads(body)
         if isinstance(value, list) and len(value) == 1:
             value = value[0]
@@ -214,7 +209,7 @@ class ChatDecoder:
         return events
 
     def finish(self) -> Sequence[StreamEvent]:
-        """End of bytes."""
+        """Return the closing events; raises ProviderError if the response failed or was cut off."""
         if self._ended:
             return NOTHING
         if fault := self._failure or self._bad_frame:
@@ -225,7 +220,7 @@ class ChatDecoder:
         return self._end()
 
     def _on_odd_frame(self, frame: Frame) -> Sequence[StreamEvent]:
-        """The end marker, JSON that orjson is too strict for, or no JSON at all."""
+        """Handle ``[DONE]``, JSON that orjson rejects, and data that is not JSON."""
         data = frame[1].strip()
         if data == b"[DONE]":
             self.complete = True
@@ -257,7 +252,7 @@ class ChatDecoder:
             self._running = True
             events.append(ResponseStarted(text(chunk, "model") or None, text(chunk, "id") or None))
         if failure is not None and usage is not None:
-            # OpenRouter bills the answer in the chunk that says it failed; the failure is raised with the next frame.
+            # OpenRouter sends the usage in the chunk with the error; the error is raised with the next frame.
             self._failure, self.usage_raw = failure, usage
             return [*events, UsageReported(inclusive_usage(usage))]
         for choice in choices:
@@ -290,7 +285,7 @@ class ChatDecoder:
         if isinstance(delta, dict) and not (self._whole and isinstance(message, dict)):
             self._message.take(delta, events)
         elif isinstance(message, dict) and not self._message.begun:
-            # A stream may end with the whole message again; it only counts where nothing came before it.
+            # Some streams repeat the whole message at the end; it is used only if no delta came before.
             self._message.take(message, events, whole=True)
         if child(choice, "error") and (failure := self._error(choice, "")) is not None:
             raise failure
@@ -307,7 +302,7 @@ class ChatDecoder:
             self._detail = text(choice, "native_finish_reason") or None
 
     def _end(self) -> Sequence[StreamEvent]:
-        """Everything that waited for the end: held-back text, the seal, the calls, the stop."""
+        """Return the events held until the end: text, the seal, the calls and the stop."""
         self._ended, self._running = True, False
         events: list[StreamEvent] = []
         message = self._message
@@ -318,32 +313,29 @@ class ChatDecoder:
         return events
 
 
-# refusal and the exported value
-
-
 class ChatWire:
-    """Chat Completions, inventor's and everybody else's."""
+    """The wire of Chat Completions, for OpenAI and compatible servers."""
 
     @property
     def name(self) -> WireName:
-        """Its name."""
+        """The wire's name."""
         return WireName.OPENAI_CHAT
 
     @property
     def framing(self) -> Framing:
-        """How its streams are framed."""
+        """The framing of its streams."""
         return "sse"
 
     def encode(self, request: ChatRequest, quirks: Quirks) -> Encoded:
-        """Spell a request."""
+        """Encode a request."""
         return encode(request, quirks)
 
     def decoder(self, quirks: Quirks) -> ChatDecoder:
-        """A decoder for one response."""
+        """Return a decoder for one response."""
         return ChatDecoder(quirks)
 
     def refusal(self, reply: Reply) -> ProviderError:
-        """What an HTTP error means."""
+        """Return the error for an HTTP error response."""
         return refused(reply)
 
 

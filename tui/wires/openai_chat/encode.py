@@ -1,6 +1,6 @@
-"""The Chat Completions wire, the way out: a request spelled as a body, in the dialect the quirks describe.
+"""Encoding of requests for Chat Completions, in the dialect that the quirks describe.
 
-What goes back and what stays was decided before (``context.outgoing``); here is only where and how it is written.
+What is sent and what is not was decided before (``context.outgoing``); this module only writes it.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ IMAGE_NOTE = "[image omitted: this model takes no images in tool results]"
 PICTURE_MADE = "[image]"
 FAILED_PREFIX = "Error: "
 PLAIN_FIELDS = ("reasoning_content", "reasoning", "reasoning_text")
-"""Ways of sending thinking back that are a string in a field of that name."""
+"""Values of ``thinking_back`` that name a string field of the message."""
 
 
 def encode(request: ChatRequest, quirks: Quirks) -> Encoded:
-    """Spell a request."""
+    """Return path, body and headers of the request."""
     body: dict[str, object] = {"model": request.model, "messages": _messages(request, quirks)}
     if request.tools:
         body["tools"] = [_tool(schema) for schema in request.tools]
@@ -74,7 +74,7 @@ def _messages(request: ChatRequest, quirks: Quirks) -> list[dict[str, object]]:
 
 
 def _spelled(message: OutgoingMessage, quirks: Quirks) -> list[dict[str, object]]:
-    """One of ours as one or more of theirs; nothing for one with nothing in it."""
+    """Return the message in the API's form: tool results are messages of their own. Empty messages are omitted."""
     results = [_result(block, quirks) for block in message.blocks if isinstance(block, ToolResultBlock)]
     if message.role is Role.ASSISTANT:
         spelled = _assistant(message.blocks, quirks)
@@ -84,7 +84,7 @@ def _spelled(message: OutgoingMessage, quirks: Quirks) -> list[dict[str, object]
 
 
 def _content(blocks: Sequence[TextBlock | ImageBlock]) -> str | list[dict[str, object]]:
-    """A plain string where it can be one: some models mirror the structure they are given."""
+    """Return a plain string if there are no images: some models imitate the structure of the input."""
     texts = [block.text for block in blocks if isinstance(block, TextBlock) and block.text]
     if not any(isinstance(block, ImageBlock) for block in blocks):
         return "\n\n".join(texts)
@@ -104,7 +104,7 @@ def _result(block: ToolResultBlock, quirks: Quirks) -> dict[str, object]:
         content = tuple(TextBlock(text=IMAGE_NOTE) if isinstance(part, ImageBlock) else part for part in content)
     spelled = _content(content)
     if block.failed:
-        # The format has no flag for it, so the words must say it.
+        # The format has no field for a failed call, so the text says it.
         if isinstance(spelled, list):
             spelled = [{"type": "text", "text": FAILED_PREFIX.rstrip()}, *spelled]
         elif not spelled.lower().startswith("error"):
@@ -134,7 +134,7 @@ def _assistant(blocks: Sequence[Block], quirks: Quirks) -> dict[str, object] | N
 
 
 def _state_of_message(blocks: Sequence[Block]) -> dict[str, object]:
-    """Opaque fields of the message itself; one of its blocks keeps them."""
+    """Return the opaque fields of the message itself, which are stored with one of its blocks."""
     for block in blocks:
         raw = block.seal.raw if isinstance(block, TextBlock | ToolCallBlock) and block.seal is not None else None
         state = _json(raw) if raw else None
@@ -144,7 +144,7 @@ def _state_of_message(blocks: Sequence[Block]) -> dict[str, object]:
 
 
 def _field_it_came_in(thoughts: Sequence[ThinkingBlock]) -> str:
-    """How a server that nobody described spells thinking: details where it sealed them, else its field, else not."""
+    """Return ``thinking_back`` for an unknown server: details if it signed them, else the field it used, else none."""
     if any(block.seal is not None and details_of(block.seal.raw) for block in thoughts):
         return "reasoning_details"
     return next((block.wire_field for block in thoughts if block.wire_field in PLAIN_FIELDS), None) or "none"
@@ -168,12 +168,12 @@ def _content_with_thinking(
 
 
 def _came_in_tags(thoughts: Sequence[ThinkingBlock], quirks: Quirks) -> bool:
-    """A server that would give details but gave tags (MiniMax, not asked to split) wants its tags back."""
+    """Whether to send tags back: MiniMax sends tags instead of details unless asked to separate them."""
     return quirks.thinking_back == "reasoning_details" and all(block.wire_field == "think_tags" for block in thoughts)
 
 
 def _thinking_fields(thoughts: Sequence[ThinkingBlock], quirks: Quirks) -> dict[str, object]:
-    """The fields that carry thinking beside the content."""
+    """Return the message fields with thinking, for servers that do not take it in the content."""
     if quirks.thinking_back == "reasoning_details":
         return {} if _came_in_tags(thoughts, quirks) else _details(thoughts)
     if quirks.thinking_back not in PLAIN_FIELDS:
@@ -189,7 +189,7 @@ def _thinking_fields(thoughts: Sequence[ThinkingBlock], quirks: Quirks) -> dict[
 
 
 def _details(thoughts: Sequence[ThinkingBlock]) -> dict[str, object]:
-    """The merged array as it came, with the plain string where the server sent one; the string alone without array."""
+    """Return the merged array, and the plain string if the server sent one; only the string without an array."""
     details = [entry for block in thoughts if block.seal for entry in details_of(block.seal.raw)]
     thought = _joined(block for block in thoughts if block.wire_field == "reasoning" or not details)
     fields: dict[str, object] = {"reasoning": thought} if thought else {}
@@ -203,7 +203,7 @@ def _joined(thoughts: Iterable[ThinkingBlock]) -> str:
 
 
 def _call(block: ToolCallBlock, quirks: Quirks) -> dict[str, object]:
-    # Several servers parse the arguments of old calls and refuse the request when they are no object.
+    # Several servers parse the arguments of earlier calls and reject the request if they are not an object.
     arguments = block.arguments if isinstance(_json(block.arguments), dict) else "{}"
     call: dict[str, object] = {
         "id": tool_id(block.call_id, quirks.tool_id),
@@ -224,7 +224,7 @@ def _json(text: str) -> object:
 
 
 def tool_id(call_id: str, form: str) -> str:
-    """An id as the server takes it: as it is where it may be, else hashed, never cut, so that it stays unique."""
+    """Return an id that the server accepts. An invalid id is hashed, not shortened, so that it stays unique."""
     if form == "nine_alnum" and not NINE_ALNUM.fullmatch(call_id):
         number = int.from_bytes(hashlib.sha256(call_id.encode("utf-8", "replace")).digest()[:16])
         digits = []

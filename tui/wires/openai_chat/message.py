@@ -1,6 +1,6 @@
-"""The message that a Chat Completions answer puts together from deltas, whatever the dialect: its fields to events.
+"""Events for the message of a Chat Completions response, in any dialect.
 
-What chunks, choices, errors and ends mean is the decoder's business, in ``openai_chat``.
+``decode`` handles chunks, choices, errors and the end of the stream.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tui.wires.read import Json, child, children, text
 
 
 class OpenBlock:
-    """Opens, continues and closes blocks; the format itself only says deltas."""
+    """Opens, continues and closes blocks, because the format itself has deltas only."""
 
     def __init__(self) -> None:
         self._blocks = 0
@@ -65,7 +65,7 @@ class OpenBlock:
         events.append(TextDelta(self._at, piece))
 
     def _picture(self, url: str, events: list[StreamEvent]) -> None:
-        """A whole image, inline or by address."""
+        """Add an image, given as a data URL or as an address."""
         self._close(events)
         head, found, data = url.partition(";base64,")
         inline = bool(found) and head.startswith("data:")
@@ -81,19 +81,19 @@ class OpenBlock:
 
 
 RARE = frozenset({"function_call", "reasoning_opaque", "refusal", "images", *SEALED_KEYS})
-"""Delta fields the fast path does not read."""
+"""Delta fields that the fast path does not read."""
 SHAPES_KEPT = 64
-"""Shapes of deltas remembered for the fast path; a server that makes up more only loses speed."""
+"""Delta shapes stored for the fast path. With more shapes, decoding is slower but correct."""
 SEALED_EARLY = 64
-"""Blocks up to which thinking is sealed as soon as it is over; beyond, once at the end, or time would be quadratic."""
+"""Up to this many blocks, thinking is sealed when it ends; beyond, once at the end, which avoids quadratic time."""
 
 
 Shape = tuple[tuple[str, ...], bool, bool, tuple[str, ...]]
-"""Of a delta: its thinking fields, whether it has details, whether it has calls, and its rare fields."""
+"""Of a delta: its thinking fields, whether it has details, whether it has calls, its rare fields."""
 
 
 class ChatMessage(OpenBlock):
-    """One message being said."""
+    """The message of one response while it is received."""
 
     def __init__(self, quirks: Quirks) -> None:
         super().__init__()
@@ -107,25 +107,25 @@ class ChatMessage(OpenBlock):
         self._opaque = ""
         self._sealed: Seal | None = None
         self._state: dict[str, object] = {}
-        """Opaque fields of the message itself (Google's compatible endpoint signs it)."""
+        """Opaque fields of the message itself (Google's compatible endpoint signs the message)."""
         self._details = ReasoningDetails()
         self._calls = ToolCalls(self._next_block)
         self._shapes: dict[tuple[str, ...], Shape] = {}
 
     @property
     def called(self) -> bool:
-        """It calls tools."""
+        """Whether the message has tool calls."""
         return bool(self._calls)
 
     @property
     def begun(self) -> bool:
-        """Something was said."""
+        """Whether the message has a block."""
         return self._blocks > 0
 
     def next_piece(self, delta: Json) -> StreamEvent | None:
-        """The delta's one event, where it only continues what is open; None leaves it to the thorough way.
+        """Fast path: return the event of a delta that only continues the open block; None for any other delta.
 
-        The decode benchmark watches this path.
+        The decode benchmark measures this path.
         """
         content = delta.get("content")
         known = self._wire_field
@@ -140,7 +140,7 @@ class ChatMessage(OpenBlock):
         return None
 
     def _next_among_more(self, delta: Json, content: object) -> StreamEvent | None:
-        """The same where a delta has other fields too, most of them null."""
+        """Fast path for deltas with more fields, most of them null."""
         thoughts, detailed, calling, rare = self._shapes.get(tuple(delta)) or self._shape_of(delta)
         if rare and any(map(delta.get, rare)):
             return None
@@ -159,7 +159,7 @@ class ChatMessage(OpenBlock):
         return TextDelta(self._at, content) if usual else None  # type: ignore[arg-type]  # usual says it is a str
 
     def _shape_of(self, delta: Json) -> Shape:
-        """Which fields a delta has: looked at once, because nearly all deltas of a stream have the same."""
+        """Return which fields a delta has, stored by its keys: nearly all deltas of a stream have the same keys."""
         thoughts = tuple(field for field in self._fields if field in delta)
         shape = (thoughts, "reasoning_details" in delta, "tool_calls" in delta, tuple(RARE.intersection(delta)))
         if len(self._shapes) < SHAPES_KEPT:
@@ -167,7 +167,7 @@ class ChatMessage(OpenBlock):
         return shape
 
     def take(self, delta: Json, events: list[StreamEvent], *, whole: bool = False) -> None:
-        """What one delta, or a ``whole`` message, says."""
+        """Add the events of one delta, or of a ``whole`` message."""
         details = delta.get("reasoning_details") if self._read_details else None
         form = ThinkingForm.SUMMARY if any(map(is_summary, children(delta, "reasoning_details"))) else None
         fresh = self._details.add(details)
@@ -200,7 +200,7 @@ class ChatMessage(OpenBlock):
         return False
 
     def _on_structured(self) -> None:
-        """Thinking has a field of its own: tags in the text only repeat it, and text without a tag is the answer."""
+        """Note that thinking comes in its own field: thinking in tags is then a repetition, and the text the answer."""
         self._structured = True
         self._tags.forced = False
 
@@ -224,7 +224,7 @@ class ChatMessage(OpenBlock):
             self._picture(text(image, "image_url", "url"), events)
 
     def _on_content_list(self, chunks: list[object], events: list[StreamEvent]) -> None:
-        """Mistral's parts. References and whatever else is not text stay out of the text."""
+        """Handle Mistral's content parts. References and other parts without text are ignored."""
         for chunk in chunks:
             kind = text(chunk, "type")
             if kind == "text":
@@ -257,7 +257,7 @@ class ChatMessage(OpenBlock):
             self._tagged = False
 
     def end_blocks(self, events: list[StreamEvent]) -> None:
-        """What waited for the end: held-back text and the seal."""
+        """Add the events held until the end: text and the seal."""
         self._flush_tags(events)
         if self._first_thinking is None and self._seal() is not None:
             self._open_thinking("reasoning_text" if self._opaque else "reasoning_details", events)
@@ -267,13 +267,13 @@ class ChatMessage(OpenBlock):
             events.append(BlockSealed(self._last_text, Seal(raw=dumps({OF_MESSAGE: self._state}))))
 
     def end_calls(self, events: list[StreamEvent], *, cut: bool) -> None:
-        """The end of its calls; where the output limit ``cut`` the answer, the last one has none."""
+        """Finish the calls; if the output limit ``cut`` the response, the last call stays unfinished."""
         if self._state and self._last_text is None and self._calls:
             self._calls.seal_message(self._state, events)
         self._calls.finish(events, cut=cut)
 
     def _close(self, events: list[StreamEvent]) -> None:
-        """A thinking block is sealed as soon as it is over, so that an answer cut later still can go back."""
+        """Close the open block. Thinking is sealed now, so that it can be sent back even if the response is cut off."""
         if self._open == "thinking" and self._blocks <= SEALED_EARLY:
             self._seal_thinking(events)
         super()._close(events)
@@ -285,7 +285,7 @@ class ChatMessage(OpenBlock):
             events.append(BlockSealed(self._first_thinking, seal))
 
     def _seal(self) -> Seal | None:
-        """One thinking block carries the whole state of the response: it goes back as one."""
+        """Return the opaque state of the whole response; the first thinking block carries it."""
         if not (self._details or self._opaque or self._signature):
             return None
         return Seal(

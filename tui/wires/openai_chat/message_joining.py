@@ -1,4 +1,4 @@
-"""Two neighbouring messages of one role as a single message, for servers that insist on alternating roles."""
+"""Joins neighbouring messages of one role, for servers that require alternating roles."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ Message = dict[str, object]
 
 
 def join(messages: list[Message], more: list[Message]) -> None:
-    """Append ``more``; the last message and the first of ``more`` become one if they have the same role."""
+    """Append ``more``; joins the last message and the first of ``more`` if they have the same role."""
     if messages and more and messages[-1]["role"] == more[0]["role"]:
         messages[-1] = _joined(messages[-1], more[0])
         more = more[1:]
@@ -23,7 +23,7 @@ def _joined(last: Message, message: Message) -> Message:
 
 
 def _both(first: object, second: object, between: str) -> object:
-    """Strings into a string, parts into parts. Thinking chunks come first, as one: servers refuse several."""
+    """Join strings, or lists of parts. Thinking becomes one part at the front, because servers reject several."""
     if not first or not second:
         return first or second
     if isinstance(first, str) and isinstance(second, str):

@@ -1,4 +1,4 @@
-"""``reasoning_details``: the array OpenRouter, the Vercel gateway and MiniMax stream in pieces and want back whole."""
+"""Merges ``reasoning_details``, which OpenRouter, Vercel's gateway and MiniMax stream in pieces and want back whole."""
 
 from __future__ import annotations
 
@@ -6,32 +6,32 @@ from tui.wires.json_text import NotJSON, dumps, loads
 from tui.wires.read import Json
 
 TEXT_OF_TYPE = {"reasoning.text": "text", "reasoning.summary": "summary"}
-"""Types that stream in pieces, and the field that does."""
+"""Entry types that are streamed in pieces, and the field with the text."""
 REPEATING_FORMATS = frozenset({"MiniMax-response-v1"})
-"""Formats whose pieces may repeat all before them: the vendor's own sample says so, its servers mostly do not."""
+"""Formats whose pieces may repeat the text before them: the vendor's sample does, its servers mostly do not."""
 
 
 class ReasoningDetails:
-    """Pieces in, the merged array out.
+    """Merges the pieces of one response into an array.
 
-    A piece continues the entry before it when type, index and id agree and that entry is not signed yet: a
-    signature covers a whole thinking block, so words after it begin another. Everything else is kept as it came.
+    A piece continues the previous entry if type, index and id agree and that entry is not signed: a signature covers
+    a whole thinking block, so text after it starts another. Other entries are kept as received.
     """
 
     def __init__(self) -> None:
         self._entries: list[dict[str, object]] = []
         self._pieces: list[list[str]] = []
         self._so_far: str | None = None
-        """Text of the open entry, kept only while a server may be repeating itself (MiniMax)."""
+        """Text of the open entry, kept only while the server may be repeating it (MiniMax)."""
         self._usual: dict[str, object] | None = None
-        """The last piece, its text emptied."""
+        """The previous piece with empty text."""
         self._usual_field = "text"
 
     def __bool__(self) -> bool:
         return bool(self._entries)
 
     def add(self, details: object) -> str:
-        """Take the details of one delta; the readable text that is new in them."""
+        """Add the details of one delta and return the new readable text in them."""
         if details.__class__ is not list:
             return ""
         if len(details) == 1 and (detail := details[0]).__class__ is dict:
@@ -42,7 +42,7 @@ class ReasoningDetails:
         field = self._usual_field
         piece = detail.get(field)
         if self._usual is not None and piece.__class__ is str:
-            # Nearly every piece differs from the one before in its text alone.
+            # Fast path: nearly every piece differs from the previous one in its text only.
             detail[field] = ""
             if detail == self._usual:
                 self._pieces[-1].append(piece)
@@ -62,7 +62,7 @@ class ReasoningDetails:
         return self._add_text(detail, piece if piece.__class__ is str else "")
 
     def merged(self) -> list[dict[str, object]]:
-        """The array as it goes back."""
+        """Return the array to send back."""
         for entry, pieces in zip(self._entries, self._pieces, strict=True):
             field = TEXT_OF_TYPE.get(str(entry.get("type")))
             if field is not None and pieces:
@@ -70,17 +70,17 @@ class ReasoningDetails:
         return self._entries
 
     def raw(self) -> str:
-        """The same as JSON text, for a seal."""
+        """Return the array as JSON text."""
         return dumps(self.merged())
 
     def _add_text(self, rest: dict[str, object], piece: str) -> str:
-        """A piece's words, and the rest of it: its text field is empty by now."""
+        """Add a piece: its text, and ``rest``, its other fields with the text field empty."""
         if not self._continues(rest, piece):
             self._open(rest, piece)
         else:
             entry = self._entries[-1]
             for key, state in rest.items():
-                # Whatever came first stays, but for what was still missing: the signature comes last.
+                # The first value of a field counts; a field may also come later, as the signature does.
                 if state and not entry.get(key):
                     entry[key] = state
             piece = self._unrepeated(piece)
@@ -97,7 +97,7 @@ class ReasoningDetails:
         return all(last.get(key) is None or rest.get(key) is None or last[key] == rest[key] for key in ("index", "id"))
 
     def _unrepeated(self, piece: str) -> str:
-        """What is new in a piece that may repeat everything before it."""
+        """Return the new text of a piece that may repeat the text before it."""
         if self._so_far is None:
             return piece
         if piece.startswith(self._so_far):
@@ -115,12 +115,12 @@ class ReasoningDetails:
 
 
 def is_summary(detail: Json) -> bool:
-    """Whether the words of a detail sum the thinking up rather than being it."""
+    """Whether the text of a detail is a summary of the thinking."""
     return detail.get("type") == "reasoning.summary"
 
 
 def details_of(raw: str | None) -> list[object]:
-    """The array in a seal; empty where there is none."""
+    """Return the array in a seal's raw text, or an empty list."""
     if not raw:
         return []
     try:

@@ -1,7 +1,7 @@
-"""Thinking written into the answer between tags: an incremental splitter, for servers without a reasoning parser.
+"""Separates thinking between tags from the answer, incrementally, for servers without a reasoning parser.
 
-Nothing is trimmed but white space before a tag that opens the answer. What may still become a tag is held back;
-that is never more than one tag's length.
+Only white space before a tag at the start of the answer is removed. Text that may be the start of a tag is held back,
+never more than the length of one tag.
 """
 
 from __future__ import annotations
@@ -17,45 +17,45 @@ TAGS = {
     "◁think▷": "◁/think▷",
     "<|channel>thought": "<channel|>",
 }
-"""Opening tags and what closes them (WIRE formats of several model families)."""
+"""Opening and closing tags of several model families."""
 FENCE = "```"
 LONGEST_LEAD = 256
-"""White space held back before the first word; an answer of nothing but blanks must not be kept for ever."""
+"""Most white space held back before the first word, so that an answer of white space is not held forever."""
 
 _OPENERS = tuple(TAGS)
 _OPENER_OR_FENCE = (*TAGS, FENCE)
 _FIND_OPENER_OR_FENCE = re.compile("|".join(re.escape(mark) for mark in _OPENER_OR_FENCE))
 _CLOSERS = tuple(TAGS.values())
 LONGEST_MARK = max(map(len, (*_OPENERS, *_CLOSERS))) - 1
-"""Characters of a mark that may have to be held back."""
+"""Most characters of a tag that can be held back."""
 _FIND_CLOSER = re.compile("|".join(re.escape(mark) for mark in _CLOSERS))
 
 
 class Piece(NamedTuple):
-    """Some text, and whether it is thinking."""
+    """A piece of text, and whether it is thinking."""
 
     thinking: bool
     text: str
 
 
 class ThinkTags:
-    """One answer's text, in order. ``done`` means no tag can matter any more: the rest is text as it is."""
+    """Splits the text of one answer. ``done`` means that no more tags are searched: the rest is text."""
 
     def __init__(self, mode: str) -> None:
         self.done = mode == "never"
         self._always = mode == "always"
         self.forced = mode == "forced_open"
-        """The prompt has opened the block: text without a tag is thinking. Read until the first word decides."""
+        """The prompt contains the opening tag, so text without one is thinking. Read until the first word decides."""
         self._undecided = mode in ("auto", "forced_open")
         self._closer: str | None = None
         self._thinking = False
         self._fenced = False
         self._held = ""
         self._read = 0
-        """How much of ``_held`` is said already; cut off once per feed, so that many tags cost no more than few."""
+        """Characters of ``_held`` already returned; they are removed once per feed, so that many tags stay cheap."""
 
     def feed(self, text: str) -> list[Piece]:
-        """What is certain so far."""
+        """Add text and return the pieces that are certain."""
         if self.done:
             return [Piece(thinking=False, text=text)] if text else []
         self._held += text
@@ -68,14 +68,14 @@ class ThinkTags:
         return pieces
 
     def finish(self) -> list[Piece]:
-        """The end of the text: what was held back is no tag. An unclosed tag means all of it was thinking."""
+        """Return the held text, which was not a tag. It is thinking if a tag is still open."""
         held, self._held = self._held, ""
         thinking = self._thinking or (self._undecided and self.forced)
         self.done = True
         return [Piece(thinking=thinking, text=held)] if held else []
 
     def _decide(self) -> bool:
-        """Whether the answer opens with a tag, as far as its first characters tell."""
+        """Check the first characters for an opening tag; False if more text is needed."""
         lead = self._held.lstrip()
         blanks = len(self._held) - len(lead)
         opener = next((tag for tag in _OPENERS if lead.startswith(tag)), None)
@@ -92,7 +92,7 @@ class ThinkTags:
         return True
 
     def _step(self, pieces: list[Piece]) -> bool:
-        """Take one stretch up to the next mark; False when more text is needed."""
+        """Process the text up to the next tag; False if more text is needed."""
         if self.done:
             self._say(pieces, len(self._held))
             return False
@@ -138,12 +138,12 @@ class ThinkTags:
             self._read = end
 
     def _say_what_is_certain(self, pieces: list[Piece], marks: tuple[str, ...]) -> None:
-        """All but the longest end that may be the beginning of a mark."""
+        """Return all text except an end that may be the start of a tag."""
         self._say(pieces, len(self._held) - _beginning_at_end(self._held[self._read :][-LONGEST_MARK:], marks))
 
 
 def _beginning_at_end(text: str, marks: tuple[str, ...]) -> int:
-    """Length of the longest end of ``text`` that is a beginning of one of ``marks``."""
+    """Return the length of the longest end of ``text`` that is the start of one of ``marks``."""
     for length in range(len(text), 0, -1):
         if any(mark.startswith(text[-length:]) for mark in marks):
             return length

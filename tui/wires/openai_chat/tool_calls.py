@@ -1,4 +1,4 @@
-"""Tool calls of Chat Completions, put together from deltas: by index, else id, else position."""
+"""Assembles the tool calls of Chat Completions from deltas, matched by index, else id, else position."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from tui.wires.json_text import NotJSON, dumps, loads
 from tui.wires.read import Json, child, text
 
 SEALED_KEYS = frozenset({"extra_content", "thought_signature"})
-"""Fields of a tool call that are opaque state and go back with it (Gemini's compatible endpoint)."""
+"""Opaque fields of a tool call that are sent back with it (Google's compatible endpoint)."""
 OF_MESSAGE = "message"
-"""Key in a block's state for the same fields of the message around it."""
+"""Key in a block's state for the opaque fields of its message."""
 ASKED_AT_MOST = 64
-"""Times a call's arguments are parsed to tell a new call from the same one; more would be quadratic."""
+"""Most times a call's arguments are parsed to check whether it is complete; without a limit, time is quadratic."""
 NO_ID = ("", "null")
-"""Ids that are none; Mistral once spelled it out."""
+"""Values that mean no id; Mistral once sent "null"."""
 
 
 @dataclass(slots=True)
 class _Call:
-    """A call being put together."""
+    """A call while its pieces arrive."""
 
     block: int
     name: str
     call_id: str
     pieces: list[str] = field(default_factory=list)
     asked: int = 0
-    """How often it was asked whether it is whole."""
+    """How often ``is_whole`` was called."""
 
     def is_whole(self) -> bool:
-        """Whether its arguments are an object already; a server that makes us ask again and again is not believed."""
+        """Whether the arguments are a complete object; always False after ``ASKED_AT_MOST`` checks."""
         self.asked += 1
         if self.asked > ASKED_AT_MOST:
             return False
@@ -43,7 +43,7 @@ class _Call:
 
 
 class ToolCalls:
-    """All calls of one response; ``open_block`` hands out block numbers."""
+    """The calls of one response; ``open_block`` returns the next block index."""
 
     def __init__(self, open_block: Callable[[], int]) -> None:
         self._open_block = open_block
@@ -56,13 +56,13 @@ class ToolCalls:
         return bool(self._calls)
 
     def on_deltas(self, deltas: list[object], events: list[StreamEvent]) -> None:
-        """The ``tool_calls`` of one delta."""
+        """Add the ``tool_calls`` of one delta."""
         for position, delta in enumerate(deltas):
             if isinstance(delta, dict):
                 self._on_delta(delta, position, len(deltas), events)
 
     def next_piece(self, deltas: object) -> ToolArgsDelta | None:
-        """The one event of deltas that only continue one known call; None leaves them to ``on_deltas``."""
+        """Fast path: return the event of deltas that only continue one known call; None for others."""
         if not isinstance(deltas, list) or len(deltas) != 1 or not isinstance(deltas[0], dict):
             return None
         delta = deltas[0]
@@ -79,13 +79,13 @@ class ToolCalls:
         return ToolArgsDelta(call.block, arguments)
 
     def on_whole(self, calls: list[object], events: list[StreamEvent]) -> None:
-        """The ``tool_calls`` of a whole message: each is a call of its own."""
+        """Add the ``tool_calls`` of a whole message: each is a separate call."""
         for entry in calls:
             if isinstance(entry, dict):
                 self._add(self._start(_function(entry), _id(entry), events), entry, events)
 
     def finish(self, events: list[StreamEvent], *, cut: bool) -> None:
-        """The end; where the output limit cut the answer, the last call is the one that was cut."""
+        """Finish the calls; if the output limit ``cut`` the response, all but the last."""
         events.extend(BlockFinished(call.block) for call in self._calls[: -1 if cut else None])
 
     def _on_delta(self, delta: Json, position: int, of: int, events: list[StreamEvent]) -> None:
@@ -105,7 +105,7 @@ class ToolCalls:
         if index.__class__ is int:
             call = self._by_index.get(index)
             if call is not None and call_id and call.call_id not in NO_ID and call_id != call.call_id and name:
-                # Some servers number every parallel call 0. A new id and name on a finished call is a new call.
+                # Some servers give all parallel calls index 0: a new id and name after a complete call is a new call.
                 return self._by_id.get(call_id) or (None if call.is_whole() else call)
             return call
         if call_id:
@@ -127,7 +127,7 @@ class ToolCalls:
         return call
 
     def _identify(self, call: _Call, name: str, call_id: str, events: list[StreamEvent]) -> None:
-        """A name or id that came late, in pieces, or again."""
+        """Handle a name or id that comes late, in pieces or repeatedly."""
         if call_id and not call.call_id:
             call.call_id = call_id
             self._by_id[call_id] = call
@@ -152,7 +152,7 @@ class ToolCalls:
             events.append(BlockSealed(call.block, Seal(raw=dumps(state))))
 
     def seal_message(self, state: dict[str, object], events: list[StreamEvent]) -> None:
-        """Keep a message's own state with its first call."""
+        """Store the message's opaque fields with its first call."""
         block = self._calls[0].block
         events.append(BlockSealed(block, Seal(raw=dumps({**self._states.get(block, {}), OF_MESSAGE: state}))))
 

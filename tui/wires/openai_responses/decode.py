@@ -1,6 +1,6 @@
-"""The OpenAI Responses wire, the way back: stream events and whole responses to ours, refusals to errors.
+"""Decoding of OpenAI Responses: streamed events, whole bodies and HTTP errors.
 
-The way out is spelled in ``responses_encode``; what an output item turns into stands in ``responses_items``.
+``output`` and ``items`` turn the output items into events.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ ENDINGS = frozenset({"completed", "incomplete", "failed", "cancelled"})
 
 
 def inclusive_usage(raw: Json) -> Usage:
-    """Inclusive totals. Where more came from the cache than was sent, the server counts the two apart (xAI)."""
+    """Return inclusive totals. If more tokens were cached than sent, the server counts them separately (xAI)."""
     sent, output = whole(raw, "input_tokens"), whole(raw, "output_tokens")
     cached = whole(raw, "input_tokens_details", "cached_tokens")
     total = whole(raw, "total_tokens")
@@ -62,7 +62,7 @@ def inclusive_usage(raw: Json) -> Usage:
 
 
 def ending(response: Json, status: str, items: Collection[Item]) -> Stop:
-    """Why it ended; a status that is no ending, in an event that is one, means it was completed."""
+    """Return the stop. An unknown status in a final event counts as completed."""
     status = status if status in ENDINGS else "completed"
     reason = text(response, "incomplete_details", "reason")
     if reason or status == "incomplete":
@@ -77,11 +77,9 @@ def ending(response: Json, status: str, items: Collection[Item]) -> Stop:
 
 NOTHING: tuple[StreamEvent, ...] = ()
 
-# decoder state
-
 
 class ResponsesDecoder:
-    """One response."""
+    """Decodes one response."""
 
     def __init__(self, quirks: Quirks) -> None:
         self.complete = False
@@ -89,20 +87,20 @@ class ResponsesDecoder:
         self._output = ResponseOutput()
         self._bad_frame: NotJSON | None = None
         self._held: ProviderError | None = None
-        """An ``error`` event waits for the ``response.failed`` that usually follows and says the same."""
+        """The error of an ``error`` event, held until the ``response.failed`` that usually follows."""
 
     def feed(self, frame: Frame) -> Sequence[StreamEvent]:
-        """Events of one frame."""
+        """Return the events of one frame."""
         event: Any = None
         try:
             event = orjson.loads(frame[1])
-            # Nearly every frame is one more piece of the open part, so little stands between the JSON and the event.
+            # Fast path: nearly every frame is one more piece of the open part.
             if (piece := self._output.next_piece(event)) is not None:
                 return (piece,)
         except orjson.JSONDecodeError:
             return self._on_odd_frame(frame)
         except (LookupError, TypeError):
-            pass  # looked at again, with more care
+            pass  # not a usual frame: decoded below
         return self._on_event(event) if isinstance(event, dict) else NOTHING
 
     def _on_event(self, event: Json) -> Sequence[StreamEvent]:
@@ -118,7 +116,7 @@ class ResponsesDecoder:
         return self._on_unknown(event) if handler is None else handler(self, event)
 
     def _on_odd_frame(self, frame: Frame) -> Sequence[StreamEvent]:
-        """What the fast reader refuses, read tolerantly; no JSON at all is remembered."""
+        """Decode a frame that orjson rejects; a frame that is not JSON is stored for ``finish``."""
         try:
             event = loads(frame[1])
         except NotJSON as fault:
@@ -128,7 +126,7 @@ class ResponsesDecoder:
         return self._on_event(event) if isinstance(event, dict) else NOTHING
 
     def feed_whole(self, body: bytes) -> Sequence[StreamEvent]:
-        """Events of an unstreamed response."""
+        """Return the events of a response that was not streamed."""
         response = loads(body)
         parts = error_parts(response)
         if parts is not None and not text(response, "status"):
@@ -140,7 +138,7 @@ class ResponsesDecoder:
         return self._on_end({"response": response})
 
     def finish(self) -> Sequence[StreamEvent]:
-        """End of bytes; the response must have ended before."""
+        """Handle the end of the body; raises ProviderError if no final event came."""
         if self.complete:
             return NOTHING
         fault = self._held or self._bad_frame
@@ -148,7 +146,7 @@ class ResponsesDecoder:
             raise fault
         raise ProviderError(ErrorKind.TRUNCATED, "The stream ended before the response did")
 
-    # one per event
+    # Handlers, one per event type.
 
     def _on_started(self, event: Json) -> Sequence[StreamEvent]:
         response = child(event, "response")
@@ -187,15 +185,13 @@ class ResponsesDecoder:
         return NOTHING
 
     def _on_unknown(self, event: Json) -> Sequence[StreamEvent]:
-        """Not for us, unless it is an error in another shape, or a response sent whole as one event."""
+        """Ignore an unknown event, unless it is an error in another shape or a whole response in one event."""
         if isinstance(event.get("error"), dict | str) and event["error"] and "response" not in event:
             return self._on_error(event)
         if event.get("object") == "response" and "output" in event:
             return self._on_end({"response": event})
         return NOTHING
 
-
-# dispatch
 
 HANDLERS: dict[str, Callable[[ResponsesDecoder, Json], Sequence[StreamEvent]]] = {
     "response.created": ResponsesDecoder._on_started,
@@ -210,35 +206,31 @@ HANDLERS: dict[str, Callable[[ResponsesDecoder, Json], Sequence[StreamEvent]]] =
     "response.error": ResponsesDecoder._on_error,
 }
 
-# refusal
-
 
 class OpenAIResponses:
-    """POST /responses."""
+    """The wire of OpenAI's /responses."""
 
     @property
     def name(self) -> WireName:
-        """Its name."""
+        """The wire's name."""
         return WireName.OPENAI_RESPONSES
 
     @property
     def framing(self) -> Framing:
-        """Events as SSE."""
+        """The framing of its streams."""
         return "sse"
 
     def encode(self, request: ChatRequest, quirks: Quirks) -> Encoded:
-        """Spell a request."""
+        """Encode a request."""
         return encode(request, quirks)
 
     def decoder(self, quirks: Quirks) -> ResponsesDecoder:
-        """A decoder for one response."""
+        """Return a decoder for one response."""
         return ResponsesDecoder(quirks)
 
     def refusal(self, reply: Reply) -> ProviderError:
-        """What an HTTP error means."""
+        """Return the error for an HTTP error response."""
         return refused(reply)
 
-
-# the exported value
 
 RESPONSES = OpenAIResponses()

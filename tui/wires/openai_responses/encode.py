@@ -1,4 +1,4 @@
-"""The OpenAI Responses wire, the way out: a request in its words. Filters nothing, decides nothing."""
+"""Encoding of requests for OpenAI Responses. What is sent was decided before; this module only writes it."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from tui.wires.json_text import NotJSON, loads
 from tui.wires.wire import Encoded
 
 LEAST_OUTPUT = 16
-"""Smaller limits are refused."""
+"""The API rejects smaller output limits."""
 LONGEST_ID = 64
-"""Longer item ids are refused (GitHub Copilot gives some); without an id the item is accepted."""
+"""The API rejects longer item ids (GitHub Copilot sends some) and accepts the item without its id."""
 NOTHING_SEALED = (PlanState.UNSUPPORTED,)
-"""Plans under which there is no reasoning to have sealed; models that cannot think refuse to be asked for it."""
+"""Plans without reasoning: models that cannot think reject a request for encrypted reasoning."""
 Item = dict[str, object]
 
 
 def encode(request: ChatRequest, quirks: Quirks) -> Encoded:
-    """The request's path, body and headers."""
+    """Return path, body and headers of the request."""
     body: dict[str, object] = {
         "model": request.model,
         "input": _input(request, quirks),
@@ -169,10 +169,10 @@ def _item(block: Block, quirks: Quirks) -> Item | None:
 
 
 def _reasoning(block: ThinkingBlock, quirks: Quirks) -> Item | None:
-    """As it came, without what servers send but refuse: ``status``, nulls, empty ``content`` or encryption."""
+    """Return the item as received, without fields that servers send but reject, such as ``status`` and nulls."""
     seal = block.seal
     if seal is None:
-        return None  # this wire has no place for thinking that is not its own
+        return None  # the API has no field for the thinking of other providers
     item = _without_nulls(_raw(seal.raw))
     if not item:
         item = {"type": "reasoning", "id": seal.id, "summary": [], "encrypted_content": seal.encrypted}
@@ -199,9 +199,9 @@ def _call(block: ToolCallBlock, quirks: Quirks) -> Item:
 
 
 def _message(block: TextBlock, identity: str | None) -> Item:
-    """With its id it is the model's own message; without, only its words and its phase can be told.
+    """Return the complete message if its id is known, else only its text and phase.
 
-    By the letter a message's type may be left out, but servers that copy the format know messages by it alone.
+    The specification allows a message without ``type``, but compatible servers require it.
     """
     extra = _raw(block.seal.raw) if block.seal else {}
     if identity is None:
@@ -219,7 +219,7 @@ def _output_part(block: TextBlock) -> Item:
 
 
 def _id(seal: Seal | None, quirks: Quirks) -> str | None:
-    """An item's own id, where it may go back."""
+    """Return the item's id, if it may be sent back."""
     if seal is None or not quirks.item_ids or not seal.id or len(seal.id) > LONGEST_ID:
         return None
     return seal.id

@@ -1,4 +1,4 @@
-"""One output item of a Responses stream: what it has said so far, and what its finished form adds or contradicts."""
+"""Output items of a Responses stream: their text so far, and what the finished item adds or contradicts."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ MODELLED_OF_MESSAGE = frozenset({"type", "id", "role", "content"})
 
 
 class Contradiction(Exception):
-    """The finished item is not what its deltas said, nor more of it: it replaces them."""
+    """The finished item does not start with the text of its deltas, so it replaces them."""
 
 
-def rest(said: str, told: str) -> str:
-    """What is still missing of ``told``; nothing where the finished form has no text at all."""
-    if not told:
+def rest(streamed: str, final: str) -> str:
+    """Return what ``final`` adds to ``streamed``; "" if ``final`` is empty. Raises Contradiction."""
+    if not final:
         return ""
-    if not told.startswith(said):
+    if not final.startswith(streamed):
         raise Contradiction
-    return told[len(said) :]
+    return final[len(streamed) :]
 
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """Where most deltas go until something else happens: those of this kind, for this place."""
+    """The open part and how to make events for it: the fast path compares each delta with it."""
 
     kind: str
     at: object
@@ -57,7 +57,7 @@ NOT_WRITING = Writing("", None, "", None, lambda _: None, TextDelta, -1)
 
 
 class Item:
-    """An item not modelled here: kept whole and in place (server-run tools, compaction, what is yet to come)."""
+    """An item of any other type, kept whole (server-run tools, compaction, future types)."""
 
     kind: BlockKind = "opaque"
 
@@ -68,14 +68,14 @@ class Item:
         self.index: int | None = None
 
     def start(self, item: Json) -> list[StreamEvent]:
-        """Events of ``output_item.added``."""
+        """Return the events of ``output_item.added``."""
         if self.index is not None:
             return []
         self.index = self._new_index()
         return [BlockStarted(self.index, self.kind, name=self.name)]
 
     def settle(self, item: Json) -> list[StreamEvent]:
-        """Events of the finished item. Raises Contradiction."""
+        """Return the events of the finished item. Raises Contradiction."""
         events = self.start(item)
         assert self.index is not None
         self.done = item
@@ -83,7 +83,7 @@ class Item:
 
 
 class ReasoningItem(Item):
-    """One thinking block: summary parts, then parts of the reasoning itself."""
+    """A thinking block: parts of the summary, then parts of the reasoning itself."""
 
     kind: BlockKind = "thinking"
 
@@ -95,14 +95,14 @@ class ReasoningItem(Item):
         self.encrypted: str | None = None
 
     def start(self, item: Json) -> list[StreamEvent]:
-        """The block opens at once, because hidden thinking may say nothing for minutes."""
+        """Open the block at once, because hidden thinking may send no text for minutes."""
         if self.index is not None:
             return []
         self.index = self._new_index()
         return [BlockStarted(self.index, "thinking", form=ThinkingForm.SUMMARY)]
 
     def add(self, key: tuple[str, object], piece: str) -> Sequence[StreamEvent]:
-        """Events of a delta."""
+        """Return the events of a delta."""
         if key == self.current_key and self.current is not None and self.index is not None:
             self.current.append(piece)
             return (ThinkingDelta(self.index, piece),)
@@ -120,7 +120,7 @@ class ReasoningItem(Item):
         return events
 
     def settle(self, item: Json) -> list[StreamEvent]:
-        """The missing rest of the text, and the seal: the whole item, which must go back as it is."""
+        """Return the rest of the text, and the seal: the whole item, which must be sent back unchanged."""
         told = [
             ((field, position), words)
             for field in ("summary", "content")
@@ -152,7 +152,7 @@ class ReasoningItem(Item):
         return events
 
     def seal(self, item: Json) -> Seal:
-        """The item as it must go back."""
+        """Return the seal that contains the whole item."""
         self.encrypted = maybe_text(item, "encrypted_content") or None
         return Seal(id=maybe_text(item, "id"), encrypted=self.encrypted, raw=dumps(item))
 
@@ -164,7 +164,7 @@ class ReasoningItem(Item):
 
 
 class MessageItem(Item):
-    """Words of the model: one block per content part, all with the message's seal."""
+    """A message: one block per content part, each with the message's seal."""
 
     kind: BlockKind = "text"
 
@@ -174,11 +174,11 @@ class MessageItem(Item):
         self.refused = False
 
     def start(self, item: Json) -> list[StreamEvent]:
-        """A message opens no block of its own; its parts do."""
+        """Return no events: the parts open the blocks."""
         return []
 
     def part(self, position: object, kind: BlockKind) -> tuple[MessagePart, list[StreamEvent]]:
-        """The part at a position, and its opening where it is new."""
+        """Return the part at a position, and its start event if it is new."""
         part = self.parts.get(position)
         if part is not None:
             return part, []
@@ -187,7 +187,7 @@ class MessageItem(Item):
         return part, [BlockStarted(part.index, kind)]
 
     def settle(self, item: Json) -> list[StreamEvent]:
-        """The missing rest of each part, and the seals."""
+        """Return the rest of each part, and the seals."""
         events: list[StreamEvent] = []
         unmatched = dict(self.parts)
         added = False
@@ -223,9 +223,9 @@ class MessageItem(Item):
 
 
 def _place_of(told: str, position: int, parts: Mapping[object, MessagePart]) -> object:
-    """Under which index the part was streamed that a finished item has at ``position``; None for a new one.
+    """Return the index under which the finished item's part at ``position`` was streamed; None for a new part.
 
-    Some gateways count differently in the two, so words decide before the index.
+    Some gateways number the parts differently in the two, so the text decides before the index.
     """
     streamed = parts.get(position)
     if streamed is None or not streamed.pieces:
@@ -237,7 +237,7 @@ def _place_of(told: str, position: int, parts: Mapping[object, MessagePart]) -> 
 
 
 class MessagePart:
-    """A content part being written."""
+    """A content part while it is streamed."""
 
     __slots__ = ("index", "kind", "pieces")
 
@@ -247,7 +247,7 @@ class MessagePart:
         self.pieces: list[str] = []
 
     def complete(self, told: str) -> list[StreamEvent]:
-        """What is missing of the whole text. Raises Contradiction."""
+        """Return the rest of the text. Raises Contradiction."""
         missing = rest("".join(self.pieces), told)
         if not missing:
             return []
@@ -256,7 +256,7 @@ class MessagePart:
 
 
 class CallItem(Item):
-    """A function call; without its finished item it must not be run."""
+    """A function call. It must not be run before its finished item came."""
 
     kind: BlockKind = "tool_call"
 
@@ -266,7 +266,7 @@ class CallItem(Item):
         self._named: tuple[str | None, str | None] = (None, None)
 
     def start(self, item: Json) -> list[StreamEvent]:
-        """Open it under its name and id, as far as they are known."""
+        """Open the call with its name and id, if known."""
         if self.index is not None:
             return []
         self.index = self._new_index()
@@ -274,7 +274,7 @@ class CallItem(Item):
         return [BlockStarted(self.index, "tool_call", name=self._named[0], call_id=self._named[1])]
 
     def add(self, piece: str) -> list[StreamEvent]:
-        """Events of a delta of its arguments."""
+        """Return the events of a piece of its arguments."""
         events = self.start({})
         assert self.index is not None
         self.pieces.append(piece)
@@ -282,12 +282,12 @@ class CallItem(Item):
         return events
 
     def complete(self, told: str) -> list[StreamEvent]:
-        """What is missing of the whole arguments. Raises Contradiction."""
+        """Return the rest of the arguments. Raises Contradiction."""
         missing = rest("".join(self.pieces), told)
         return self.add(missing) if missing else []
 
     def settle(self, item: Json) -> list[StreamEvent]:
-        """The missing rest of the arguments, name, id and seal."""
+        """Return the rest of the arguments, name, id and seal."""
         events = [*self.start(item), *self.complete(self._arguments(item))]
         assert self.index is not None
         self.done = item
@@ -302,7 +302,7 @@ class CallItem(Item):
 
     @property
     def runnable(self) -> bool:
-        """Whether the call is whole."""
+        """Whether the call is complete."""
         return self.done is not None and text(self.done, "status") != "incomplete"
 
     def _arguments(self, item: Json) -> str:
@@ -315,11 +315,11 @@ class CallItem(Item):
 
 
 class CustomCallItem(CallItem):
-    """A call with free text for arguments. None is ever declared here, so it is shown but stays unfinished: not run."""
+    """A call with free text as arguments. No such tool is ever declared, so the call is shown but not run."""
 
     @property
     def runnable(self) -> bool:
-        """Never: nothing here can answer it."""
+        """Always False: no tool can answer it."""
         return False
 
     def _arguments(self, item: Json) -> str:
@@ -338,12 +338,12 @@ ITEMS: dict[str, type[Item]] = {
 
 
 def new_item(name: str, new_index: NewIndex) -> Item:
-    """Fresh state for an item of that type."""
+    """Return the state for a new item of this type."""
     return ITEMS.get(name, Item)(name or "unknown", new_index)
 
 
 def placed(items: Mapping[int, Item], output: Sequence[Json]) -> list[tuple[int, Json]]:
-    """Each item of the final list with its place in the stream: by order, else by id, else it is new."""
+    """Return each final item with its ``output_index``, found by order, else by id, else a new one."""
     seen = sorted(items)
     names = [items[position].name for position in seen]
     if names == [text(raw, "type") or "unknown" for raw in output]:

@@ -1,6 +1,6 @@
-"""The output of a Responses answer while it is written: which item and part an event is about, and what it says.
+"""Events for the output of a Responses stream: finds the item and part of each event.
 
-What the response as a whole does (start, end, failure) is the decoder's business, in ``openai_responses``.
+``decode`` handles the response itself: start, end and failure.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ TEXT_DELTA = "response.output_text.delta"
 
 
 class ResponseOutput:
-    """Items, kept by ``output_index``, because ids change from event to event at some servers."""
+    """The output items of one response by ``output_index``: the ids change between events at some servers."""
 
     def __init__(self) -> None:
         self.named: tuple[str | None, str | None] | None = None
-        """Model and response id, once told."""
+        """Model and response id, once known."""
         self._items: dict[int, Item] = {}
         self._writing = NOT_WRITING
         self._next_index = 0
 
     def next_piece(self, event: Any) -> StreamEvent | None:
-        """The one event of one more piece of the open part; None, or a LookupError, for all else."""
+        """Fast path: return the event of a delta of the open part; None or LookupError for any other event."""
         open_ = self._writing
         if event["type"] == open_.kind and event["output_index"] == open_.at and event[open_.sub_name] == open_.sub:
             piece = event["delta"]
@@ -57,16 +57,16 @@ class ResponseOutput:
         return None
 
     def stop_writing(self) -> None:
-        """No piece continues anything any more."""
+        """Leave the fast path: no part is open."""
         self._writing = NOT_WRITING
 
     @property
     def items(self) -> Collection[Item]:
-        """All of them."""
+        """All output items."""
         return self._items.values()
 
     def on_words(self, event: Json, kind: str) -> Sequence[StreamEvent]:
-        """A piece of text or refusal."""
+        """Handle a delta of text or refusal."""
         item = self._item(event, "message")
         piece = text(event, "delta")
         if not isinstance(item, MessageItem) or item.done is not None or not piece:
@@ -85,7 +85,7 @@ class ResponseOutput:
         return part, events
 
     def on_part_added(self, event: Json) -> Sequence[StreamEvent]:
-        """A part of a message begins."""
+        """Handle the start of a message part."""
         kind = text(event, "part", "type")
         if kind not in ("output_text", "refusal"):
             return NOTHING
@@ -93,18 +93,18 @@ class ResponseOutput:
         return self._part(item, event, kind)[1] if isinstance(item, MessageItem) and item.done is None else NOTHING
 
     def on_text_done(self, event: Json) -> Sequence[StreamEvent]:
-        """All of a part again."""
+        """Handle the whole text of a part, sent again at its end."""
         item = self._item(event, "message")
         told = text(event, "text") or text(event, "refusal")
         if not isinstance(item, MessageItem) or item.done is not None or not told:
             return NOTHING
         part, events = self._part(item, event, "refusal" if "refusal" in event else "text")
-        with contextlib.suppress(Contradiction):  # the finished item will say so again, and with it all is told anew
+        with contextlib.suppress(Contradiction):  # the finished item has the same text and replaces all
             events += part.complete(told)
         return events
 
     def on_thinking(self, event: Json, field: str, sub_name: str) -> Sequence[StreamEvent]:
-        """A piece of a summary or of the thinking itself."""
+        """Handle a delta of a summary or of the reasoning itself."""
         item = self._item(event, "reasoning")
         piece = text(event, "delta")
         if not isinstance(item, ReasoningItem) or item.done is not None or not piece:
@@ -118,7 +118,7 @@ class ResponseOutput:
         return events
 
     def on_arguments_delta(self, event: Json) -> Sequence[StreamEvent]:
-        """A piece of a call's arguments."""
+        """Handle a delta of a call's arguments."""
         item = self._item(event, "function_call")
         piece = text(event, "delta")
         if not isinstance(item, CallItem) or item.done is not None or not piece:
@@ -131,29 +131,29 @@ class ResponseOutput:
         return events
 
     def on_arguments_done(self, event: Json) -> Sequence[StreamEvent]:
-        """All of them again."""
+        """Handle the whole arguments, sent again at their end."""
         item = self._item(event, "function_call")
         if not isinstance(item, CallItem) or item.done is not None:
             return NOTHING
         try:
             return item.complete(text(event, "arguments"))
         except Contradiction:
-            return NOTHING  # as for text
+            return NOTHING  # as in on_text_done
 
     def on_input_delta(self, event: Json) -> Sequence[StreamEvent]:
-        """A piece of a custom call's input."""
+        """Handle a delta of a custom call's input."""
         item = self._item(event, "custom_tool_call")
         piece = text(event, "delta")
         return item.add(piece) if isinstance(item, CustomCallItem) and item.done is None and piece else NOTHING
 
     def on_item_added(self, event: Json) -> Sequence[StreamEvent]:
-        """An item begins."""
+        """Handle the start of an item."""
         raw = child(event, "item")
         item = self._item(event, text(raw, "type"))
         return item.start(raw) if item is not None else NOTHING
 
     def on_item_done(self, event: Json) -> Sequence[StreamEvent]:
-        """An item as it is in the end."""
+        """Handle a finished item."""
         raw = child(event, "item")
         if not raw:
             return NOTHING
@@ -169,7 +169,7 @@ class ResponseOutput:
         return index
 
     def _item(self, event: Json, name: str) -> Item | None:
-        """The item an event is about, made where none was announced; None where the event is about another kind."""
+        """Return the item of an event, new if it was not announced; None if its type differs from ``name``."""
         position = event.get("output_index")
         if not isinstance(position, int):
             position = max(self._items, default=-1) + (not self._items)
@@ -186,7 +186,7 @@ class ResponseOutput:
             return self._tell_anew()
 
     def _tell_anew(self) -> Sequence[StreamEvent]:
-        """What was said before is void; finished items are said again as they are, others when they finish."""
+        """Restart the response: finished items are sent again now, the others when they finish."""
         events: list[StreamEvent] = [ResponseStarted(*(self.named or (None, None)), restarted=True)]
         finished = {position: item.done for position, item in self._items.items() if item.done is not None}
         self._items.clear()
@@ -197,7 +197,7 @@ class ResponseOutput:
         return events
 
     def final_items(self, output: Sequence[Json], *, whole_response: bool) -> list[StreamEvent]:
-        """The final list: items the stream left out, and encrypted thinking that comes nowhere else (Azure)."""
+        """Return the events of the final list: items that were not streamed, and encrypted reasoning (Azure)."""
         events: list[StreamEvent] = []
         for position, raw in placed(self._items, output):
             item = self._items.get(position)
@@ -210,8 +210,6 @@ class ResponseOutput:
                 events.append(BlockSealed(item.index, item.seal(raw)))
         return events
 
-
-# dispatch
 
 OUTPUT_HANDLERS: Mapping[str, Callable[[ResponseOutput, Json], Sequence[StreamEvent]]] = {
     TEXT_DELTA: lambda output, event: output.on_words(event, "text"),
@@ -229,4 +227,4 @@ OUTPUT_HANDLERS: Mapping[str, Callable[[ResponseOutput, Json], Sequence[StreamEv
     "response.output_text.done": ResponseOutput.on_text_done,
     "response.refusal.done": ResponseOutput.on_text_done,
 }
-"""Event name → what it says about the output."""
+"""Handlers by event type."""
