@@ -25,6 +25,26 @@ ENDED = 10.0
 CODE = 128 + signal.SIGTERM
 ASKED = b"\x1b[c"
 LEFT_SCREEN = b"\x1b[?1049l"
+SIGNALLED_AT = """
+import dataclasses, importlib.abc, os, signal, sys
+
+place = os.environ["PLACE"]
+
+class Finder(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, *rest):
+        if name == place:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+def named(self, owner, name):
+    if owner.__name__ == place:
+        os.kill(os.getpid(), signal.SIGTERM)
+
+sys.meta_path.insert(0, Finder())
+dataclasses.Field.__set_name__ = named
+from tui.cli.main import main
+sys.exit(main())
+"""
+"""The program, which gets its signal while a module is looked for or a class is made."""
 
 
 def left_for_the_shell(terminal: Terminal) -> bytes:
@@ -63,6 +83,26 @@ def test_a_signal_while_the_program_starts(tmp_path: Path, more: float) -> None:
         assert terminal.is_clean
         assert terminal.modes() == terminal.modes_before
         assert is_late or left_for_the_shell(terminal) == b""
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "tui.bootstrap.program",
+        "orjson",
+        "uuid",  # looked for by orjson's native code, which does not survive an exception
+        "ConversationState",  # Python 3.11 makes a RuntimeError of any exception here
+        "tui.app.open_session",
+        "tui.ui.app",
+        "TextAreaTheme",
+    ],
+)
+def test_a_signal_at_any_step_of_the_start_is_its_exit_code(tmp_path: Path, place: str) -> None:
+    command = [sys.executable, "-c", SIGNALLED_AT, "-m", "demo/fast"]
+    with Terminal(command, environment(tmp_path, PLACE=place)) as terminal:
+        assert terminal.exit_code() == CODE, terminal.text()
+        assert "Traceback" not in terminal.text()
+        assert as_before(terminal)
 
 
 def test_what_the_terminal_answers_to_a_start_that_fails_is_not_left_at_the_prompt(tmp_path: Path) -> None:

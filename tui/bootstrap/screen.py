@@ -46,6 +46,7 @@ def run_screen(environment: Mapping[str, str], options: LaunchOptions, *, resume
             question.ask()
             from tui.bootstrap.program import build_program
 
+            shutdown.check()
             program = build_program(environment, options)
             shutdown.last = program.engine.stop
             with StdioRedirect(program.paths.log_file) as redirect:
@@ -88,15 +89,19 @@ def _run(
     program.engine.start()
     program.engine.call(program.toolbox.ready())
     current = OpenSession(program, storage, interactive=True)
+    shutdown, redirect = terminal
     try:
+        shutdown.check()
         stored = asyncio.run(_stored(program, storage, resume, latest=latest))
         spec = first_spec(program, availability.ready())
         current.chosen_by_default = spec == DEMO and not named_model(program)
         current.start(spec, stored)
+        shutdown.check()
         app = _app(program, AppServices(current, availability, storage), question)
-        app.departure, app.stray = terminal
-        # An exception while the terminal is set up would leave it half set up: a signal waits until the screen stands.
-        terminal[0].attend(lambda code: None)
+        app.departure, app.stray = shutdown, redirect
+        shutdown.check()
+        # Until the screen can leave in order, a terminal that goes away has a moment, too.
+        shutdown.attend(lambda code: None)
         code = app.run()
         return (code if code is not None else app.return_code or 0), app.stopped_by
     finally:

@@ -73,15 +73,21 @@ class Shutdown:
         if self._code is not None:  # a signal came before
             leave(self._code)
 
+    def check(self) -> None:
+        """Between two steps of the start: end it if a signal came."""
+        if self._code is not None:
+            raise SystemExit(self._code)
+
     def _signalled(self, number: int, frame: FrameType | None) -> None:
         # Handlers interrupt each other between any two steps; a counter is the one thing that cannot be parted.
         asked_before = next(self._signals) > 0
         self._begin(128 + number)
         if asked_before:
             self._force()
-        if self._leave is None:
-            raise SystemExit(128 + number)
-        self._leave(128 + number)
+        # While the program starts this raises nothing: the code it interrupts may be the making of a class, where
+        # Python turns any exception into another, or native code that crashes on one. `check` raises where it is safe.
+        if self._leave is not None:
+            self._leave(128 + number)
 
     def _watch(self) -> None:
         """Wait, without cost, until the terminal is gone or leaving has begun; then see to its end."""
