@@ -1,9 +1,9 @@
-"""Growing markdown, cut into pieces that never change again, so that a stream only re-reads its open end.
+"""Splits growing markdown into chunks that never change again, so that streaming re-parses only the open end.
 
-A piece ends at a blank line outside a fence, unless the next line continues a list item by its indent. What goes on
-for longer than a frame may take to read is cut as well: prose and lists at a line or a blank (which at worst shows as
-a line break), code and tables into parts that know what they go on with. Where is decided by the text alone, never by
-how it came.
+A chunk ends at a blank line outside a fence, unless the next line continues a list item by its indent. Blocks too long
+to parse within one frame are split too: prose and lists at a line end or a blank (which at worst shows as a line
+break), code and tables into parts that know their context. Boundaries depend only on the text, never on how it was
+divided into deltas.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from tui.domain.fast_dataclass import dataclass
 from tui.ui.markdown.formulas import MOST_LINES, display_closer
 
 SOFT_LIMIT = 4_000
-"""Characters after which an unbroken piece is cut: what one frame may have to read again."""
+"""Characters after which an unbroken chunk is cut: the most that one frame may have to parse again."""
 CODE_LINES = 32
-"""Lines of code that are one part."""
+"""Lines of code in one part."""
 TABLE_LINES, TABLE_SIZE = 64, 16_000
-"""Rows, and characters, of a table that are one part."""
+"""Rows, and characters, of a table in one part."""
 
 FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})[ \t]*([^`\n]*)$")
 CONTINUATION = re.compile(r"^(?: {2,}|\t)\S")
@@ -27,30 +27,30 @@ LIST_ITEM = re.compile(r"^ {0,3}(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)")
 NO_ROW = re.compile(
     r"^(?: {4}| {0,3}(?:\t|>|(?:#{1,6}|[-*+]|\d{1,9}[.)])(?:[ \t]|$)|([-*_])(?:[ \t]*\1){2,}[ \t]*$|`{3}|~{3}))"
 )
-"""Lines that end a table without a blank one before them."""
+"""Lines that end a table without a blank line before them."""
 MAY_BE_SPECIAL = frozenset(" \t`~-*+0123456789$\\")
-"""First characters of lines that are more than words."""
+"""First characters of lines that may be markup."""
 
 
 @dataclass(slots=True)
 class Chunk:
-    """A stretch of source that is laid out by itself."""
+    """A range of source that is laid out by itself."""
 
     source: str
     fence: str | None = None
     """The info string of a fenced code block; None for everything else."""
     head: str = ""
-    """Of a table: its first two lines."""
+    """The first two lines of a table."""
     part: int = 0
-    """How many parts of the same code or table come before this one."""
+    """The number of earlier parts of the same code block or table."""
     glued: bool = False
-    """It begins in the midst of a line of code."""
+    """It begins within a line of code."""
     tight: bool = False
-    """No blank line stands before the next piece: it was cut only for its length."""
+    """No blank line comes before the next chunk: it was cut only for its length."""
 
 
 class Splitter:
-    """Takes text as it comes; gives finished pieces once and the open end at any time."""
+    """Takes text as it arrives; gives each finished chunk once, and the open end at any time."""
 
     def __init__(self) -> None:
         self._pending = ""
@@ -67,20 +67,21 @@ class Splitter:
         self._finished: list[Chunk] = []
 
     def feed(self, text: str) -> list[Chunk]:
-        """Take text in; the pieces that are now final."""
+        """Add text; returns the chunks that are now final."""
         if "\n" not in text:
             self._pending += text
         else:
             *whole, self._pending = (self._pending + text).split("\n")
             for line in whole:
                 self._take(line)
+        # A line that never ends would be parsed again as a whole with every delta.
         if len(self._pending) > SOFT_LIMIT:
             self._pending = self._cut(self._pending)
         finished, self._finished = self._finished, []
         return finished
 
     def open_end(self) -> Chunk | None:
-        """What is not final yet, as it would be laid out now."""
+        """The text that is not final yet, as it would be laid out now."""
         if self._fence is not None:
             body = "\n".join([*self._lines, self._pending] if self._pending else self._lines)
             return Chunk(body, self._fence[2].strip(), part=self._part, glued=self._glued)
@@ -89,11 +90,11 @@ class Splitter:
 
     @property
     def open_lines(self) -> tuple[list[str], str]:
-        """The whole lines of the open end (not to be changed) and the unfinished one."""
+        """The whole lines of the open end (do not change the list) and the unfinished one."""
         return self._lines, self._pending
 
     def finish(self) -> list[Chunk]:
-        """No more comes: everything left is final."""
+        """End of text: returns the remaining chunks."""
         if self._pending:
             line, self._pending = self._pending, ""
             self._take(line)
@@ -118,7 +119,7 @@ class Splitter:
             self._take_words(line)
 
     def _take_display(self, line: str) -> bool:
-        """A line of a display: nothing in it ends the piece. False where it cannot be one."""
+        """Add a line of a display formula, which no blank line ends. False if it cannot be one."""
         self._display_lines += 1
         if self._size > SOFT_LIMIT or self._display_lines >= MOST_LINES or FENCE.match(line):
             self._display = ""
@@ -137,6 +138,7 @@ class Splitter:
             self._lines.append("")
 
     def _take_words(self, line: str) -> None:
+        # Fast path: most lines start with a letter, and then none of these patterns can match.
         if line[0] in MAY_BE_SPECIAL:
             fence = FENCE.match(line)
             if self._blank and self._list and not CONTINUATION.match(line):
@@ -151,6 +153,7 @@ class Splitter:
             is_item, display = False, ""
             if self._blank and self._list:
                 self._close()
+        # A list is cut only before an item: a cut within one would lose its marker and indent.
         if self._size > SOFT_LIMIT and (not self._list or is_item):
             self._close(tight=True)
         if not self._lines:
@@ -170,6 +173,7 @@ class Splitter:
             self._close()
             self._take_words(line)
         else:
+            # Later parts carry the head along, so that they are parsed as rows of the same table.
             if self._size > TABLE_SIZE or len(self._lines) >= TABLE_LINES:
                 head, part = self._table, self._part
                 self._close(tight=True)
@@ -180,6 +184,7 @@ class Splitter:
     def _take_code(self, line: str) -> None:
         assert self._fence is not None
         mark = self._fence[1]
+        # The rest of a cut line is not a line start, so it cannot close the fence.
         begins = bool(self._lines) or not self._glued
         if begins and mark[0] in line and not line.startswith("    "):
             stripped = line.strip()
@@ -192,7 +197,7 @@ class Splitter:
         self._size += len(line) + 1
 
     def _cut_code(self, *, within: bool = False) -> None:
-        """The lines so far are a part; the next begins within the same line, or with the next."""
+        """End a part; the next one begins within the same line, or with the next line."""
         assert self._fence is not None
         source = "\n".join(self._lines)
         self._finished.append(Chunk(source, self._fence[2].strip(), part=self._part, glued=self._glued, tight=True))
@@ -201,10 +206,12 @@ class Splitter:
 
     def _close_fence(self) -> None:
         self._cut_code()
+        # The last part is followed by other blocks, which need a blank line.
         self._finished[-1].tight = False
         self._fence, self._part = None, 0
 
     def _close(self, *, tight: bool = False) -> None:
+        # Blank lines collected in case the list went on.
         while self._lines and not self._lines[-1]:
             self._lines.pop()
         if self._lines:
@@ -213,7 +220,7 @@ class Splitter:
         self._table, self._part, self._display = "", 0, ""
 
     def _cut(self, line: str) -> str:
-        """A line without end: cut it at a blank near the limit, or anywhere; what is left of it."""
+        """Cut an overlong line at a blank near the limit, or anywhere; returns the rest."""
         at = 0
         if self._fence is not None and self._lines:
             self._cut_code()
@@ -223,6 +230,7 @@ class Splitter:
                 self._cut_code(within=True)
                 at += SOFT_LIMIT
                 continue
+            # Not before half the limit: short chunks would make the number of chunks, and so the cost, grow.
             cut = line.rfind(" ", at + SOFT_LIMIT // 2, at + SOFT_LIMIT)
             cut = cut if cut > 0 else at + SOFT_LIMIT
             self._lines.append(line[at:cut])

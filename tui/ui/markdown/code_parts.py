@@ -1,4 +1,4 @@
-"""Code blocks in parts: each is highlighted where the one above it ended, the open one line by line as it comes."""
+"""Code blocks in parts: each is highlighted from the lexer state at its start, the open one line by line."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tui.ui.markdown.layout import code_head, code_lines
 from tui.ui.markdown.runs import Line
 
 FRESH_PARTS = 8
-"""Parts of a code block that are read one after the other; then reading begins anew, so that jumping stays cheap."""
+"""Consecutive parts highlighted with carried state; after that the state is reset, so that jumping stays cheap."""
 
 
 @dataclass(slots=True)
 class _Open:
-    """The open part: lines laid out so far, how many source lines they are, where the lexer stands."""
+    """The open part: lines laid out so far, their count in the source, and the lexer state."""
 
     lines: list[Line] = field(default_factory=list)
     done: int = 0
@@ -25,7 +25,7 @@ class _Open:
 
 
 class CodeParts:
-    """Lines of the pieces that are code."""
+    """Lines of the chunks that are code."""
 
     def __init__(self, pieces: Sequence[Chunk], *, labels: bool) -> None:
         self._pieces = pieces
@@ -34,19 +34,19 @@ class CodeParts:
         self._lexed: tuple[int, list[Line]] = (-1, [])
         self._open = _Open()
         self.sideways: int | None = None
-        """The column that lines begin with where they are cut; None wraps them."""
+        """The first visible column where lines are cut; None wraps them."""
 
     def restart(self) -> None:
-        """Another part is open now, or the width is another."""
+        """Forget the open part after the part or the width changed."""
         self._open = _Open()
 
     def lines(self, place: int, width: int) -> list[Line]:
-        """A part that is whole."""
+        """The lines of a finished part."""
         lines = self._lex(place, self._begin(place, self._pieces[place].part))
         return [*self._label(self._pieces[place], width), *code_lines(lines, width, self.sideways)]
 
     def open_lines(self, piece: Chunk, whole: Sequence[str], unfinished: str, width: int) -> list[Line]:
-        """The open part; ``whole`` are its lines so far, always the same ones and perhaps more."""
+        """The lines of the open part; ``whole`` is its source so far, which only grows between calls."""
         info = piece.fence or ""
         known = self._open
         if known.place is None:
@@ -70,7 +70,7 @@ class CodeParts:
         return self._lexed[1]
 
     def _begin(self, place: int, part: int) -> LexerState:
-        """Where the lexer stands above a part."""
+        """The lexer state above a part."""
         first = place - part % FRESH_PARTS
         known = next((before for before in range(place, first, -1) if before - 1 in self._ends), first)
         state = self._ends[known - 1] if known > first else START

@@ -1,4 +1,4 @@
-"""Lines of code that are longer than the screen: broken between tokens, under a mark and an indent of their own."""
+"""Wraps long code lines between tokens, with a mark and an indent, or cuts them."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from tui.ui.markdown.runs import WRAP_ROLE, Line, Run, line_width, plain, split_
 
 WRAP_MARK = "↪ "
 LEFT, RIGHT = Run("‹", "code-cut"), Run("›", "code-cut")
-"""Stand where a line that is cut goes on."""
+"""Marks where a cut line continues."""
 SMALLEST = 4
-"""Columns that a row has for its text, however narrow the screen is."""
+"""Least columns for a row's text, however narrow the screen is."""
 LONGEST_CLUSTER = 20
 """Characters that may take as little as one column."""
 AFTER_BLANK = re.compile(r"\s(?=\S)")
@@ -25,8 +25,8 @@ STRING = "syntax-string"
 def wrap_code(line: Line, room: int) -> list[Line]:
     """The rows of a line: the first of at most ``room`` columns, the others with a mark before them.
 
-    A row breaks after a blank, else after a sign that separates, else at the edge of a token; within a token only
-    where the token is longer than a row.
+    A row breaks after a blank, else after punctuation, else at the edge of a token; within a token only if the
+    token is longer than a row.
     """
     text = plain(line)
     starts = [0, *accumulate(len(run.text) for run in line)]
@@ -50,7 +50,7 @@ def wrap_code(line: Line, room: int) -> list[Line]:
 
 
 def cut_code(line: Line, first: int, room: int) -> Line:
-    """The columns of a line from ``first`` on, at most ``room``, with a mark at each end where it goes on."""
+    """The columns of a line from ``first`` on, at most ``room``, with a mark at each cut end."""
     if first <= 0 and line_width(line) <= room:
         return line
     text = plain(line)
@@ -69,9 +69,9 @@ def cut_code(line: Line, first: int, room: int) -> Line:
 
 def _edge(text: str, at: int, limit: int, line: Line, starts: list[int], rest: int) -> int:
     if text[limit] == " " and text[limit - 1] != " ":
-        return limit + 1  # one blank stands in the margin
+        return limit + 1  # one blank falls into the margin
     if text[limit - 1] == " " and text[at:limit].strip():
-        return limit  # in the midst of blanks, or behind the last of them
+        return limit  # within blanks, or after the last of them
     place = bisect_right(starts, limit - 1) - 1
     begin, end = starts[place], starts[place + 1]
     if line[place].role == STRING and at < begin and limit < end <= begin + rest and text[at:begin].strip():
@@ -88,7 +88,7 @@ def _edge(text: str, at: int, limit: int, line: Line, starts: list[int], rest: i
 
 
 def _last(pattern: re.Pattern[str], text: str, at: int, limit: int) -> int:
-    """The end of the last match that ends at ``limit`` or before it; ``at`` without one."""
+    """The end of the last match at or before ``limit``; ``at`` if there is none."""
     return max((found.end() for found in pattern.finditer(text, at, limit + 1) if found.end() <= limit), default=at)
 
 

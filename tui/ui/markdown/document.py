@@ -1,8 +1,8 @@
-"""One text that may still be growing, as lines.
+"""The lines of one text that may still be growing.
 
-It is cut into pieces that are read and laid out one by one, when they are looked at; only the open end is read again.
-Inside a fence even that is not needed: lines of code are highlighted once as they come, and once more together when
-their part is whole.
+The text is split into chunks that are parsed and laid out when they are first looked at; only the open end is parsed
+again. In a fence even that is avoided: code lines are highlighted once as they arrive, and once more together when
+their part is complete.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from tui.ui.markdown.tables import lay_table
 from tui.ui.markdown.tokens import Table
 
 EAGER = 4_000
-"""Characters of a text that is laid out as a whole: nothing about it is ever guessed."""
+"""Texts up to this many characters are laid out as a whole, so that no height is ever guessed."""
 UNSURE_END = re.compile(
     "\r\\Z|[^\x00-\x7f](?:[\u0300-\u036f\u180b-\u180f\u200c\ufe00-\ufe0f\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]|\u200d[^\x00-\x7f]?)*\\Z"
 )
-"""The end of a delta that the next one may belong to: half a line end, or half an emoji made of several."""
+"""The end of a delta that the next one may complete: half a line end, or part of an emoji sequence."""
 LONGEST_CLUSTER = 40
 BACKTICKS = re.compile("`{3,}")
 
 
 def guessed_height(piece: Chunk, width: int) -> int:
-    """About how many lines a piece takes, with the blank one above it."""
+    """Approximate lines of a chunk, with the blank line above it."""
     rows = piece.source.count("\n") + 1
     size = len(piece.source)
     if piece.fence is not None:
@@ -48,13 +48,13 @@ def guessed_height(piece: Chunk, width: int) -> int:
 
 
 def count_in_piece(wanted: SearchTerms, piece: Chunk) -> int:
-    """How often it occurs in a piece, told without laying it out."""
+    """How often the terms occur in a chunk, counted without layout."""
     is_code = piece.fence is not None
     return len(wanted.spans(piece.source)) if is_code else count_in_markdown(wanted, piece.source)
 
 
 class Document:
-    """Markdown text with its lines at one width at a time; ``bare`` is without labels and blank lines."""
+    """Markdown text with its lines at one width at a time; ``bare`` omits labels and blank lines."""
 
     def __init__(self, text: str = "", *, closed: bool = False, bare: bool = False) -> None:
         self._splitter = Splitter()
@@ -70,7 +70,7 @@ class Document:
         self._hint: tuple[int, list[Line]] = (-1, [])
         self._bare = bare
         self.sideways: int | None = None
-        """The column that lines of code begin with where they are cut; None wraps them."""
+        """The first visible column where lines of code are cut; None wraps them."""
         self._closed = False
         self._held = ""
         if text:
@@ -81,7 +81,7 @@ class Document:
     # Text
 
     def append(self, text: str) -> None:
-        """More text; made printable here, so nothing foreign reaches the terminal."""
+        """Add text; control characters are made visible here, so that none reach the terminal."""
         text = self._held + text
         self._held = ""
         unsure = UNSURE_END.search(text, max(0, len(text) - LONGEST_CLUSTER))
@@ -91,7 +91,7 @@ class Document:
         self._tail = None
 
     def close(self) -> None:
-        """No more comes."""
+        """End of text."""
         if self._closed:
             return
         self._closed = True
@@ -118,7 +118,7 @@ class Document:
         return self._stretches.all() + self._open_lines()
 
     def height(self, width: int) -> int:
-        """How many lines there are at this width; what was never looked at is guessed."""
+        """The number of lines at this width; unseen parts are guessed."""
         if width != self._width or self.sideways != self._code.sideways:
             self._width, self._code.sideways = width, self.sideways
             self._table, self._tail, self._last_tail = None, None, []
@@ -130,33 +130,33 @@ class Document:
         return self._stretches.total + len(self._open_lines())
 
     def line(self, number: int) -> Line:
-        """One line, at the width last asked for."""
+        """One line, at the width of the last ``height`` or ``lines`` call."""
         finished = self._stretches.total
         return self._stretches.line(number) if number < finished else self._open_lines()[number - finished]
 
     def reach(self, first: int, last: int) -> int:
-        """Make the lines from ``first`` to ``last`` true; by how many lines ``first`` stands lower now."""
+        """Lay out lines ``first`` to ``last``; returns by how many lines ``first`` moved down."""
         return self._stretches.reach(first, last)
 
     def reach_end(self, count: int) -> None:
-        """Make the last lines true."""
+        """Lay out the last lines."""
         self._stretches.reach_end(count - len(self._open_lines()))
 
     @property
     def is_known(self) -> bool:
-        """Whether no line of it is guessed."""
+        """Whether no height is guessed."""
         return self._stretches.is_known
 
     def mark(self, number: int) -> Mark:
-        """Where a line is, whatever the width."""
+        """The position of a line, independent of the width."""
         return self._stretches.mark(number)
 
     def line_at(self, mark: Mark) -> int:
-        """The line of a mark now."""
+        """The line at a mark."""
         return self._stretches.line_at(mark)
 
     def find(self, wanted: SearchTerms, number: int) -> Found:
-        """The occurrence with this number, or the nearest before it that can be pointed at."""
+        """The occurrence with this number, or the nearest one before it that can be located."""
         for place, piece in enumerate(self._pieces):
             count = count_in_piece(wanted, piece)
             if number >= count:
@@ -170,7 +170,7 @@ class Document:
         found = occurrences(wanted, self._open_lines())
         return found[min(number, len(found) - 1)].moved(self._stretches.total) if found else Found(0)
 
-    # Pieces
+    # Chunks
 
     def _add(self, pieces: list[Chunk]) -> None:
         if not pieces:
@@ -190,7 +190,7 @@ class Document:
         self._code.restart()
 
     def _ready_table(self, piece: Chunk, place: int) -> list[Line] | None:
-        """A table that was drawn as it came needs no second reading."""
+        """Reuse the lines of a table that was laid out as it arrived."""
         table = self._table
         if table is None or (table.head, table.part) != (piece.head, piece.part):
             return None
@@ -243,7 +243,7 @@ class Document:
 
 
 def _laid_by(document: weakref.ref[Document]) -> Callable[[int], list[Line]]:
-    """How a document lays out a piece, without a cycle that would keep it until the next full collection."""
+    """A layout function that refers to the document weakly: a cycle would keep it until the next full collection."""
 
     def lay_piece(place: int) -> list[Line]:
         owner = document()
@@ -253,19 +253,19 @@ def _laid_by(document: weakref.ref[Document]) -> Callable[[int], list[Line]]:
 
 
 def reused(before: Sequence[Line], lines: list[Line]) -> list[Line]:
-    """Lines that are as they were stay the very same objects, so that nobody paints them again."""
+    """Return equal old lines as the same objects, so that the painter's identity check finds them unchanged."""
     return [old if old == new else new for old, new in zip(before, lines, strict=False)] + lines[len(before) :]
 
 
 def fenced(text: str, language: str) -> str:
-    """Any text as a code block, whatever is in it."""
+    """Any text as a code block, with a fence long enough for its content."""
     longest = max((len(found) for found in BACKTICKS.findall(text)), default=0)
     mark = "`" * max(3, longest + 1)
     return f"{mark}{language}\n{text}\n{mark}"
 
 
 def lay_markdown(text: str, width: int) -> Sequence[Line]:
-    """Lines of a text that is complete."""
+    """The lines of a complete text."""
     return Document(text, closed=True).lines(width)
 
 

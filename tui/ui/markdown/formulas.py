@@ -1,9 +1,9 @@
-r"""LaTeX in markdown: formulas are taken out before escapes and emphasis can change them.
+r"""LaTeX in markdown: formulas are extracted before escapes and emphasis can change them.
 
 ``\(…\)``, ``\[…\]``, ``$…$``, ``$$…$$`` and ``\begin{…}…\end{…}`` become tokens of their own, ``math_inline`` and
-``math_block``, whose content is the source with its delimiters. A dollar sign is a delimiter only where what follows
-reads as a formula: prices, shell variables and the ends of regular expressions are text. While an answer streams, a
-formula that is not closed yet is one already (``GROWING`` in the parser's environment).
+``math_block``, whose content is the source with its delimiters. A dollar sign is a delimiter only if the following text
+reads as a formula: prices, shell variables and ends of regular expressions are text. While an answer streams, an
+unclosed formula already counts as one (``GROWING`` in the parser's environment).
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 GROWING = "growing"
-"""Key of the parser's environment: the source parsed so far when more of it may come, else absent."""
+"""Key of the parser's environment: the source parsed so far if more may follow, else absent."""
 HIDDEN_BAR = "\ufdd0"
-"""Stands for a ``|`` inside a formula while cells are separated. No text holds it: it is not a character."""
+"""Replaces ``|`` inside a formula while cells are separated. It is a noncharacter, so no text contains it."""
 MOST_LINES = 64
-"""Lines of one display."""
+"""Most lines of one display formula."""
 MOST_OPEN = 300
-"""Characters after a dollar sign that may still become a formula while they stream."""
+"""Characters after a dollar sign that may still become a formula while the text streams."""
 
 DISPLAY = re.compile(r"[ \t]*(?:(?P<dollars>\$\$)|(?P<bracket>\\\[)|\\begin\{(?P<name>[A-Za-z]+\*?)\})")
-"""The beginning of a line that opens a display."""
+"""The beginning of a line that opens a display formula."""
 AFTER_DISPLAY = re.compile(r"[ \t]*(?:[.,;:]|\(\d+\))*[ \t]*")
 FENCE = re.compile(r"[ \t]*(?:`{3}|~{3})")
 BRACKETED = {
@@ -36,12 +36,12 @@ BRACKETED = {
     "\\[": re.compile(r"\\\[(?:[^\\]|\\[^\]]){0,4000}?\\\]"),
 }
 NUMBER_OR_BOX = re.compile(r"[\s\d]*|[xX]")
-"""What ``\\[…\\]`` holds where brackets are meant: a reference, a box of a task list."""
+r"""Content of ``\[…\]`` that means brackets: a reference, or the box of a task list."""
 DOUBLE = re.compile(r"\$\$(?!\$)((?:[^$\\]|\\.){1,4000}?)\$\$(?!\$)", re.DOTALL)
 SINGLE = re.compile(r"\$((?:[^$\\`]|\\[^`]){1,1000}?)\$(?!\$)", re.DOTALL)
 LATEX = re.compile(r"\\[A-Za-z]{2}|[\^_]\{|\\[,;!{}|]")
 SIGN = re.compile(r"\\[A-Za-z,;!{}|]|[\^_=<>{}]")
-"""What numbers with units, prices and sentences do not hold."""
+"""Characters that occur in formulas, but not in numbers with units, prices and sentences."""
 COMMAND = re.compile(r"\\[A-Za-z]+\*?(?:\{[^{}]*\})?|\\.")
 PROSE = re.compile(
     r"\b(?:and|or|to|the|for|per|from|is|are|was|were|of|on|at|by|but|not|with|than|then|you|vs|about)\b"
@@ -49,16 +49,16 @@ PROSE = re.compile(
 )
 VARIABLE = re.compile(r"[A-Z]{2,}_[A-Z0-9_]+")
 SUFFIX = re.compile(r"(?:th|st|nd|rd|s|d|D)(?![A-Za-z0-9])")
-"""What is written against a formula: the *n*th."""
+"""Letters that may directly follow a formula: the *n*th."""
 NOT_BEFORE = frozenset("+*?)]}^\\$_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
-"""Before a dollar sign that opens nothing: another word, the end of a regular expression."""
+"""Characters before a dollar sign that opens nothing: another word, the end of a regular expression."""
 NOT_AFTER = frozenset("({_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
-"""After a dollar sign that closes nothing: the next variable or price."""
+"""Characters after a dollar sign that closes nothing: the next variable or price."""
 PATH = re.compile(r"""[("'\[<*_]*(?:[A-Za-z]:|\\\\[\w.$-]+)\\""")
-"""The beginning of a word that is a path of Windows."""
+"""The beginning of a Windows path."""
 BEGINS = re.compile(r"[$\\]")
 KEPT_ESCAPES = (",", ";")
-"""Escapes that stay as written outside formulas too: markdown never needs them, LaTeX spacing and `find -exec` do."""
+"""Escapes kept as written outside formulas too: markdown never needs them, LaTeX spacing and `find -exec` do."""
 
 
 def add_formulas(parser: MarkdownIt) -> None:
@@ -68,7 +68,7 @@ def add_formulas(parser: MarkdownIt) -> None:
 
 
 def formula_end(text: str, at: int, *, growing: bool = False) -> int:
-    """Where the formula ends that begins here, or 0; ``growing`` counts one that is not closed yet."""
+    """The end of the formula that begins here, or 0; ``growing`` accepts an unclosed one."""
     if text[at] == "\\":
         return _bracketed_end(text, at, growing=growing)
     if text[at] != "$" or (at and text[at - 1] in NOT_BEFORE and not _is_after_emphasis(text, at)):
@@ -88,7 +88,7 @@ def formula_end(text: str, at: int, *, growing: bool = False) -> int:
 
 
 def _is_after_emphasis(text: str, at: int) -> bool:
-    """Whether the stars before a formula open emphasis, and do not end a regular expression."""
+    """Whether the stars before a formula open emphasis rather than end a regular expression."""
     begin = at
     while begin and text[begin - 1] == "*":
         begin -= 1
@@ -156,7 +156,7 @@ def _inline(state: StateInline, silent: bool) -> bool:  # noqa: FBT001 - as mark
 
 
 def _path_mark_end(text: str, at: int) -> int:
-    """Where the backslashes end that separate the names of a path here; 0 if this is no path."""
+    """The end of the backslashes that separate names of a Windows path here; 0 if this is no path."""
     begin = max(text.rfind(" ", 0, at), text.rfind("\n", 0, at)) + 1
     found = PATH.match(text, begin)
     if found is None or (found.end() <= at and text[at + 1 : at + 2] == "\n"):
@@ -172,7 +172,7 @@ def _is_open(state: StateInline) -> bool:
 
 
 def display_closer(line: str) -> str:
-    """What closes the display that this line opens; "" if it opens none, or closes it itself."""
+    """The closing delimiter of the display that this line opens; "" if it opens none, or also closes it."""
     found = DISPLAY.match(line)
     if found is None:
         return ""
@@ -202,7 +202,7 @@ def _block(state: StateBlock, start: int, end: int, silent: bool) -> bool:  # no
 
 
 def _last_line(state: StateBlock, start: int, end: int, opened: re.Match[str]) -> int:
-    """The line below a display; 0 if it is none."""
+    """The line below a display formula; 0 if it is none."""
     closer = _closer(opened)
     paragraph = 0
     for line in range(start, min(end, start + MOST_LINES)):
@@ -222,13 +222,13 @@ def _last_line(state: StateBlock, start: int, end: int, opened: re.Match[str]) -
     else:
         if state.env.get(GROWING) and end >= state.lineMax and start + MOST_LINES >= end:
             return end
-    # Never closed: the answer broke off, or it is no formula.
+    # Never closed: the answer was cut off, or it is no formula.
     last = paragraph or min(end, start + MOST_LINES)
     return last if LATEX.search(state.src, opened.end(), state.eMarks[last - 1]) else 0
 
 
 def hide_bars(source: str, *, growing: bool) -> str:
-    """The source with every ``|`` of a formula in a line replaced, so that it does not end a table's cell."""
+    """Replace every ``|`` inside a formula, so that it does not end a table cell."""
     if "|" not in source or not BEGINS.search(source):
         return source
     lines = source.split("\n")

@@ -1,4 +1,4 @@
-"""Where words stand in lines that are laid out."""
+"""Locates search terms in laid-out lines."""
 
 from __future__ import annotations
 
@@ -10,43 +10,43 @@ from tui.domain.search_terms import SearchTerms
 from tui.ui.markdown.runs import Line, plain, width_of, wrapped_after
 
 BEFORE_TEXT = " ▎┊"
-"""What stands before the text of a line: indents, bars of quotes and thinking."""
+"""Characters that precede the text of a line: indents, bars of quotes and thinking."""
 
 
 class Found(NamedTuple):
-    """An occurrence in lines: from a column of one line to a column of this or a later one."""
+    """An occurrence: from a column of one line to a column of this or a later one."""
 
     line: int
     column: int | None = None
-    """None where the words cannot be pointed at: markup hides them."""
+    """None if the occurrence cannot be located: markup hides it."""
     last: int = 0
     end: int = 0
 
     def moved(self, lines: int, columns: int = 0) -> Found:
-        """The same farther down and to the right."""
+        """The occurrence moved down and to the right."""
         column = None if self.column is None else self.column + columns
         return Found(self.line + lines, column, self.last + lines, self.end + columns)
 
 
 def without_marks(source: str) -> str:
-    """Markdown without the marks that may stand within a phrase or a word."""
+    """Markdown without the marks that may occur within a phrase or a word."""
     return source.replace("*", "").replace("`", "").replace("~~", "")
 
 
 def is_in_markdown(wanted: SearchTerms, source: str) -> bool:
-    """Whether it occurs in what the source shows."""
+    """Whether the terms occur in the rendered text of the source."""
     return wanted.is_in(source) or wanted.is_in(without_marks(source))
 
 
 def count_in_markdown(wanted: SearchTerms, source: str) -> int:
-    """How often it occurs in what the source shows, told without laying it out."""
+    """How often the terms occur in the rendered text of the source, counted without layout."""
     if not any(mark in source for mark in "*`~"):
         return len(wanted.spans(source))
     return sum(max(len(wanted.spans(part)), len(wanted.spans(without_marks(part)))) for part in source.split("\n\n"))
 
 
 def occurrences(wanted: SearchTerms, lines: Sequence[Line]) -> list[Found]:
-    """Every occurrence, also those that are broken over lines."""
+    """Every occurrence, including those broken over lines."""
     texts = [plain(line) for line in lines]
     flat = ""
     starts: list[int] = []

@@ -1,4 +1,4 @@
-"""A table that is still arriving: every row is read once, however many have come before it."""
+"""A table that is still arriving: every row is parsed once, so the cost per row does not grow."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from tui.ui.markdown.tables import TableLayout
 from tui.ui.markdown.tokens import Table, parse
 
 PLAIN_ROW = re.compile(r"[^\\`*_\[\]<>&!~$]*")
-"""A row in which nothing but the bars means anything."""
+"""A row without markup other than bars."""
 
 
 class GrowingTable:
-    """The rows below one head; None instead of lines where it turns out to be something else."""
+    """The rows of one table; gives None instead of lines if the text is no table after all."""
 
     def __init__(self, head: str, part: int, width: int, wanted: Sequence[int]) -> None:
         self.head = head
@@ -32,7 +32,7 @@ class GrowingTable:
             self._layout = TableLayout(nodes[0].align, width, wanted, headless=part > 0)
 
     def lines(self, whole: Sequence[str], unfinished: str, links: dict[str, object]) -> list[Line] | None:
-        """The table's lines; ``whole`` are its rows so far, always the same ones and perhaps more."""
+        """The table's lines; ``whole`` is its rows so far, which only grow between calls."""
         if self._layout is None or self._broken:
             return None
         for source in whole[self._read :]:
@@ -59,7 +59,7 @@ class GrowingTable:
 
 
 def read_table(piece: Chunk, links: dict[str, object]) -> Table | None:
-    """A table, or the next part of one; None where its head turns out to be something else."""
+    """A table or a later part of one; None if its head is no table head."""
     rows = piece.source.split("\n") if piece.part else piece.source.split("\n")[2:]
     head = parse(piece.head)
     if len(head) != 1 or not isinstance(head[0], Table):
@@ -74,7 +74,7 @@ def read_table(piece: Chunk, links: dict[str, object]) -> Table | None:
 
 
 def plain_row(source: str, columns: int) -> tuple[Line, ...]:
-    """The cells of a row without any markup."""
+    """The cells of a row without markup."""
     cells = source.strip().split("|")
     if cells and not cells[0]:
         cells.pop(0)

@@ -1,7 +1,8 @@
-"""Code in colours: an allow-list of languages, never a guess, and nothing that can run away.
+"""Highlights code in an allow-list of languages, with limits on time.
 
-Guessing a lexer is quadratic on a long line of digits; so is many a lexer on one endless line. Unlabelled code,
-unknown labels, lines past ``MAX_LINE`` and blocks past ``MAX_BLOCK`` are drawn plain.
+The language is never guessed: guessing a lexer is quadratic on a long line of digits, and so are many lexers on one
+endless line. Unlabelled code, unknown labels, lines longer than ``MAX_LINE`` and blocks longer than ``MAX_BLOCK`` are
+drawn plain.
 """
 
 from __future__ import annotations
@@ -38,15 +39,15 @@ ROLES = (
 COMMENT, STRING = "syntax-comment", "syntax-string"
 
 Spelled = tuple[str, str]
-"""A role and the characters in it."""
+"""A role and its characters."""
 
 
 class LexerState(NamedTuple):
-    """Where the lexer stands between two stretches."""
+    """The lexer's state between two parts."""
 
     stack: tuple[str, ...] = ("root",)
     in_comment: bool = False
-    """Inside a comment over many lines, which most lexers only know whole."""
+    """Inside a multi-line comment, which most lexers only recognise as a whole."""
 
 
 START = LexerState()
@@ -54,15 +55,15 @@ START = LexerState()
 
 @lru_cache(maxsize=512)
 def role_of(token: _TokenType) -> str:
-    """What a theme calls this kind of token."""
+    """The theme role of a token type."""
     name = str(token).removeprefix("Token.")
     return next((role for start, role in ROLES if name.startswith(start)), "code")
 
 
 def lex(lexer: RegexLexer, text: str, place: LexerState, comment: tuple[str, str]) -> tuple[list[Spelled], LexerState]:
-    """The roles of a stretch that ends with a line, and where the lexer stands behind it.
+    """The roles of a text that ends with a line, and the lexer state after it.
 
-    ``comment`` is what begins and ends a comment over many lines; empty where the lexer itself knows being inside.
+    ``comment`` is the pair that begins and ends a multi-line comment; empty if the lexer has a state for it.
     """
     opens, closes = comment
     found: list[Spelled] = []
@@ -88,7 +89,7 @@ def lex(lexer: RegexLexer, text: str, place: LexerState, comment: tuple[str, str
 
 
 def _at(spelled: list[Spelled], position: int) -> tuple[str, int]:
-    """What stands at a position, and how far into it that is."""
+    """The role at a position, and the offset into its text."""
     for role, value in spelled:
         if position < len(value):
             return role, position
@@ -97,7 +98,7 @@ def _at(spelled: list[Spelled], position: int) -> tuple[str, int]:
 
 
 def _spelled(lexer: RegexLexer, text: str, stack: list[str]) -> Iterator[Spelled]:
-    """Walk the lexer's own tables; ``stack`` is left as it is at the end, which the lexer itself tells nobody."""
+    """Run the lexer's tables and leave the final state in ``stack``, which the lexer itself does not report."""
     tables = lexer._tokens  # type: ignore[attr-defined]  # made by its metaclass; nothing else tells the state at the end
     at = 0
     while at < len(text):
@@ -130,7 +131,7 @@ def _acted(lexer: RegexLexer, action: object, match: Match[str]) -> Iterator[Spe
 
 
 def _step(stack: list[str], following: object) -> None:
-    """What a rule does to the stack: names, ``#pop``, ``#push``, or how many to take away."""
+    """Apply a rule's transition to the stack: state names, ``#pop``, ``#push``, or a number of states to pop."""
     if isinstance(following, int):
         del stack[max(1, len(stack) - abs(following)) :]
         return
@@ -182,13 +183,13 @@ LANGUAGES = {
     "proto": "protobuf",
     "ps1": "powershell",
 }
-"""What a fence may call itself, and the lexer that reads it."""
+"""Fence labels and their lexers."""
 
 SLASH_STAR = frozenset(
     {"c", "cpp", "csharp", "css", "dart", "go", "java", "javascript", "kotlin", "php", "scss", "swift", "tsx"}
     | {"typescript"}
 )
-"""Lexers that know long comments only as a whole; others find their way when they begin within one."""
+"""Lexers that recognise long comments only as a whole; the others resynchronise when they start within one."""
 
 COMMENTS = {**dict.fromkeys(SLASH_STAR, ("/*", "*/")), "html": ("<!--", "-->")}
 
@@ -209,19 +210,19 @@ def language_of(info: str) -> str:
 
 
 def highlight(lines: Sequence[str], info: str) -> list[Line]:
-    """One line of runs for every line of code."""
+    """One line of runs per line of code."""
     return highlight_from(lines, info, START)[0]
 
 
 def highlight_from(lines: Sequence[str], info: str, place: LexerState) -> tuple[list[Line], LexerState]:
-    """The same for a stretch in the midst of code, and where the next one goes on."""
+    """Highlight a part of a code block; returns its lines and the state for the next part."""
     lexer = _lexer(language_of(info))
     if lexer is None or sum(map(len, lines)) > MAX_BLOCK or any(len(line) > MAX_LINE for line in lines):
         return [[Run(line, "code")] if line else [] for line in lines], START
     text = "\n".join(lines) + "\n"
     if _is_walked(lexer):
         spelled, place = lex(lexer, text, place, COMMENTS.get(LANGUAGES[language_of(info).lower()], ("", "")))
-    else:  # it does more than its tables say: each stretch is read as if code began with it
+    else:  # it overrides more than its tables: each part is highlighted as if the code began there
         spelled = [(role_of(token), value) for _, token, value in lexer.get_tokens_unprocessed(text)]
     return _rows(spelled, len(lines)), place
 
@@ -233,7 +234,7 @@ def _is_walked(lexer: Lexer) -> TypeGuard[RegexLexer]:
 
 
 def _rows(spelled: Sequence[Spelled], count: int) -> list[Line]:
-    """Rows of runs; blanks take the colour of what is before them, and neighbours of one colour are one run."""
+    """Rows of runs; blanks take the role before them, and neighbours with one role become one run."""
     rows: list[Line] = []
     roles: list[str] = []
     texts: list[str] = []

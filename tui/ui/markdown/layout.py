@@ -1,4 +1,4 @@
-"""Blocks to lines at a width."""
+"""Lays out blocks at a width."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ BULLETS = "•◦▪"
 def lay(
     nodes: Sequence[Node], width: int, *, depth: int = 0, tight: bool = False, sideways: int | None = None
 ) -> list[Line]:
-    """Lines for blocks below each other, a blank line between them unless ``tight``.
+    """Lines of consecutive blocks, with a blank line between them unless ``tight``.
 
-    ``sideways`` is the column that code begins with where its lines are cut instead of wrapped.
+    ``sideways`` is the first visible column of code whose lines are cut instead of wrapped.
     """
     lines: list[Line] = []
     for number, node in enumerate(nodes):
@@ -65,7 +65,7 @@ def _recoloured(line: Line, role: str) -> Line:
 
 
 def _with_targets(lines: list[Line], width: int) -> list[Line]:
-    """Links whose words are not their address get it behind them, once, muted."""
+    """Add the address after each link whose text is not its address, once, muted."""
     found: list[Line] = []
     for number, line in enumerate(lines):
         line_after = lines[number + 1] if number + 1 < len(lines) else []
@@ -91,7 +91,7 @@ def code_head(info: str, width: int) -> Line:
 
 
 def code_lines(lines: Sequence[Line], width: int, sideways: int | None = None) -> list[Line]:
-    """Highlighted lines, indented; those too long are wrapped, or cut to begin with the column ``sideways``."""
+    """Indented lines; long ones are wrapped, or cut to start at column ``sideways``."""
     room = max(4, width - 4)
     if sideways is not None:
         return [[*CODE_INDENT, *cut_code(line, sideways, room)] for line in lines]
@@ -125,7 +125,7 @@ def _list(node: Bullets, width: int, depth: int, sideways: int | None) -> list[L
 
 
 def _task(blocks: tuple[Node, ...]) -> tuple[str, tuple[Node, ...]] | None:
-    """``[ ]`` and ``[x]`` items: their box as the mark, and the rest."""
+    """The box of a ``[ ]`` or ``[x]`` item and the rest of the item; None for other items."""
     if not blocks or not isinstance(blocks[0], Words) or not blocks[0].runs:
         return None
     first = blocks[0].runs[0]

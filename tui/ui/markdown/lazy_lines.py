@@ -1,7 +1,7 @@
-"""Parts below each other, of which only those that are looked at are laid out; the others have a guessed height.
+"""Parts below each other that are laid out only when visible; the others have a guessed height.
 
-Whoever shows lines asks for them with ``reach`` first and is told how far what it shows has moved by guesses above it
-that were wrong. What was laid out once keeps its true height even when its lines are let go.
+Callers request lines with ``reach`` first, which returns how far the visible lines moved because of wrong guesses above
+them. A part that was laid out once keeps its true height even after its lines are dropped.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from tui.ui.markdown.runs import Line
 
 
 class HeightIndex:
-    """A Fenwick tree over heights."""
+    """A Fenwick tree over heights: finding a line and changing a height take logarithmic time."""
 
     def __init__(self, heights: Iterable[int] = ()) -> None:
         self._heights = array("q")
@@ -25,11 +25,10 @@ class HeightIndex:
 
     @property
     def total(self) -> int:
-        """All heights together."""
         return self.start_of(len(self._heights))
 
     def reset(self, heights: Iterable[int]) -> None:
-        """Begin anew with these heights, in linear time."""
+        """Replace all heights, in linear time."""
         self._heights = array("q", heights)
         tree = array("q", [0])
         tree.extend(self._heights)
@@ -40,14 +39,14 @@ class HeightIndex:
         self._tree = tree
 
     def append(self, height: int) -> None:
-        """One more, below the others."""
+        """Add one height at the end."""
         self._heights.append(height)
         position = len(self._heights)
         # The node covers its lowest set bit's worth of entries: itself and the nodes just before it.
         self._tree.append(self._range(position))
 
     def extend(self, heights: Sequence[int]) -> None:
-        """More below the others; many at once in linear time."""
+        """Add heights at the end; many at once take linear time."""
         if len(heights) * 8 > len(self._heights):
             self.reset(self._heights + array("q", heights))
             return
@@ -59,16 +58,16 @@ class HeightIndex:
         return self._heights[position - 1] + self.start_of(position - 1) - self.start_of(first)
 
     def pop(self) -> None:
-        """Take the last one away."""
+        """Remove the last height."""
         self._heights.pop()
         self._tree.pop()
 
     def height_of(self, number: int) -> int:
-        """The height of thing ``number``."""
+        """The height of an entry."""
         return self._heights[number]
 
     def set_height(self, number: int, height: int) -> int:
-        """Change a height; the difference."""
+        """Change a height; returns the difference."""
         change = height - self._heights[number]
         if change:
             self._heights[number] = height
@@ -79,7 +78,7 @@ class HeightIndex:
         return change
 
     def start_of(self, number: int) -> int:
-        """The line on which thing ``number`` starts."""
+        """The first line of an entry."""
         total = 0
         while number > 0:
             total += self._tree[number]
@@ -87,7 +86,7 @@ class HeightIndex:
         return total
 
     def find(self, line: int) -> tuple[int, int]:
-        """The thing a line falls into, and the line's place in it; past the end it is the last thing."""
+        """The entry that contains a line, and the offset in it; past the end it is the last entry."""
         if not self._heights:
             return 0, 0
         position = 0
@@ -106,55 +105,54 @@ class HeightIndex:
 
 
 KEPT = 400
-"""Parts that keep their lines; the farthest are laid out again when they are seen again."""
+"""Parts that keep their lines; the farthest are laid out again when they become visible."""
 BLANK: Line = []
 NOTHING: list[Line] = []
 
 Mark = tuple[int, float]
-"""A place that outlives a change of width: a part, and how much of it lies above."""
+"""A position that survives a change of width: a part, and the share of it above the position."""
 
 
 class LazyLines:
-    """Lines of parts; ``lay`` makes those of one of them."""
+    """Lines of parts; ``lay`` lays out one part."""
 
     def __init__(self, lay: Callable[[int], list[Line]]) -> None:
         self._lay = lay
         self._heights = HeightIndex()
         self._lines: dict[int, list[Line]] = {}
         self._true = bytearray()
-        """For each part 1 where its height is not guessed."""
+        """For each part 1 if its height is not guessed."""
         self._near: tuple[int, int, list[Line]] = (0, 0, NOTHING)
 
     @property
     def total(self) -> int:
-        """Lines in all, as far as is known."""
+        """The number of lines, including guesses."""
         return self._heights.total
 
     @property
     def is_known(self) -> bool:
-        """Whether nothing is guessed."""
+        """Whether no height is guessed."""
         return 0 not in self._true
 
     def reset(self, guesses: Iterable[int]) -> None:
-        """Other parts, or another width."""
+        """Replace the parts, or their width."""
         self._heights.reset(guesses)
         self._lines = {}
         self._true = bytearray(len(self._heights))
         self._near = (0, 0, NOTHING)
 
     def extend(self, guesses: Sequence[int]) -> None:
-        """More parts at the end."""
+        """Add parts at the end."""
         self._heights.extend(guesses)
         self._true.extend(bytes(len(guesses)))
 
     def put(self, lines: list[Line]) -> None:
-        """One more part, laid out already."""
+        """Add a part that is already laid out."""
         self._heights.append(len(lines))
         self._true.append(1)
         self._keep(len(self._heights) - 1, lines)
 
     def line(self, number: int) -> Line:
-        """One line."""
         start, end, lines = self._near
         if not start <= number < end:
             place, inside = self._heights.find(number)
@@ -175,13 +173,13 @@ class LazyLines:
         return lines
 
     def start_of(self, place: int) -> int:
-        """The line a part begins on."""
+        """The first line of a part."""
         return self._heights.start_of(place)
 
     def reach(self, first: int, last: int) -> int:
-        """Lay out what the lines from ``first`` up to ``last`` belong to; by how many lines ``first`` stands lower now.
+        """Lay out the parts of lines ``first`` to ``last``; returns by how many lines ``first`` moved down.
 
-        What lies across ``first`` is held by its lower end, where it meets what has been seen.
+        A part across ``first`` keeps its lower end in place, because the lines below it have been seen.
         """
         moved = 0
         if not len(self._heights):
@@ -200,7 +198,7 @@ class LazyLines:
         return moved
 
     def reach_end(self, count: int) -> None:
-        """Lay out what the last ``count`` lines belong to."""
+        """Lay out the parts of the last ``count`` lines."""
         place = len(self._heights) - 1
         while place >= 0 and count > 0:
             if not self._true[place]:
@@ -209,18 +207,17 @@ class LazyLines:
             place -= 1
 
     def all(self) -> list[Line]:
-        """Every line."""
         return [line for place in range(len(self._heights)) for line in self.part(place)]
 
     def mark(self, number: int) -> Mark:
-        """Where a line is, whatever the width."""
+        """The position of a line, independent of the width."""
         if not len(self._heights):
             return 0, 0.0
         place, inside = self._heights.find(number)
         return place, inside / max(1, self._heights.height_of(place))
 
     def line_at(self, mark: Mark) -> int:
-        """The line of a mark now."""
+        """The line at a mark."""
         place, share = mark
         if place >= len(self._heights):
             return max(0, self.total - 1)

@@ -1,7 +1,7 @@
-"""The pieces of a long text, kept small.
+"""Stores the chunks of a long text compactly.
 
-A megabyte of short paragraphs is fifteen thousand pieces, and as objects they take three times what their words take.
-All but the last few stand together in one string with the places where they end.
+A megabyte of short paragraphs is fifteen thousand chunks; as objects they take three times the memory of their text.
+All but the last few are kept in joined strings with the offsets of their ends.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tui.domain.fast_dataclass import dataclass
 from tui.ui.markdown.chunks import Chunk
 
 TOGETHER = 256
-"""Pieces in one string."""
+"""Chunks in one string."""
 
 
 @dataclass(slots=True)
@@ -23,7 +23,7 @@ class _Pack:
     words: str
     ends: array[int]
     special: dict[int, Chunk]
-    """Those that are more than words, as they are."""
+    """Chunks with attributes besides their text."""
 
     def piece(self, number: int) -> Chunk:
         known = self.special.get(number)
@@ -37,7 +37,7 @@ def _packed(pieces: Sequence[Chunk]) -> _Pack:
 
 
 class Pieces(Sequence[Chunk]):
-    """Pieces in order; more come only at the end. What is taken out is not to be changed."""
+    """A read-only sequence of chunks that can be extended."""
 
     def __init__(self) -> None:
         self._packs: list[_Pack] = []
@@ -47,7 +47,7 @@ class Pieces(Sequence[Chunk]):
         return len(self._packs) * TOGETHER + len(self._last)
 
     def extend(self, pieces: Iterable[Chunk]) -> None:
-        """More of them."""
+        """Add chunks at the end."""
         self._last.extend(pieces)
         while len(self._last) >= 2 * TOGETHER:
             self._packs.append(_packed(self._last[:TOGETHER]))

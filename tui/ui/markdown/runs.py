@@ -1,7 +1,7 @@
-"""Styled text before it has a colour: runs, lines, and how they wrap.
+"""Styled text without colours: runs, lines, and wrapping.
 
-A run names a *role* ("code", "heading" …); the theme turns roles into colours when a line is drawn, so a theme
-change costs no layout and a layout needs no theme.
+A run names a *role* ("code", "heading" …); the theme maps roles to colours when a line is drawn, so a theme change
+needs no layout and layout needs no theme.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tui.ui.graphemes import clusters, is_unsure
 
 
 class Look(IntFlag):
-    """Attributes on top of a role's colour."""
+    """Attributes added to a role's colour."""
 
     PLAIN = 0
     BOLD = 1
@@ -26,7 +26,7 @@ class Look(IntFlag):
 
 
 class Run(NamedTuple):
-    """Text in one role and look, perhaps a link."""
+    """Text in one role and look, optionally a link."""
 
     text: str
     role: str = "text"
@@ -37,21 +37,19 @@ class Run(NamedTuple):
 Line = list[Run]
 
 WRAP_ROLE = "code-wrap"
-"""The role of everything before the text of a row that goes on with the line above; copying leaves it out."""
+"""The role of everything before the text of a continuation row; copying leaves it out."""
 LONG_ROW = 2_000
-"""Characters from which a row is cut line by line: ten times as fast, and only rows like these take long."""
+"""Rows from this many characters on are cut line by line, which is ten times as fast; shorter ones take little time."""
 MOST_BEFORE = 12
-"""Runs that may stand before the text of a row: bars of quotes, indents of lists."""
+"""Runs that may precede the text of a row: bars of quotes, indents of lists."""
 BLANKS = re.compile(" +")
 
 
 def width_of(text: str) -> int:
-    """Columns the text takes."""
     return len(text) if text.isascii() else cell_len(text)
 
 
 def line_width(line: Line) -> int:
-    """Columns the line takes."""
     return sum(width_of(run.text) for run in line)
 
 
@@ -61,7 +59,7 @@ def plain(line: Line) -> str:
 
 
 def wrapped_after(line: Line) -> int:
-    """How many characters stand before the text of a row that goes on with the line above; 0 for any other row."""
+    """The number of characters before the text of a continuation row; 0 for any other row."""
     at = 0
     for run in line[:MOST_BEFORE]:
         at += len(run.text)
@@ -73,7 +71,7 @@ def wrapped_after(line: Line) -> int:
 
 
 def split_at(text: str, columns: int) -> int:
-    """How many characters fit into this many columns; at least one, so that layout always goes on."""
+    """The number of characters that fit into the columns, at least one, so that layout always advances."""
     if text.isascii():
         return max(1, columns)
     used = 0
@@ -97,16 +95,16 @@ def _clusters_within(text: str, columns: int) -> int:
 
 
 def wrap(runs: Line, width: int, first: Line | None = None, rest: Line | None = None) -> list[Line]:
-    """Break runs into lines of at most ``width`` columns, at blanks where there are any.
+    """Break runs into lines of at most ``width`` columns, at blanks where possible.
 
-    ``first`` stands before the first line and ``rest`` before the others (a list marker and its indent). A newline in
-    a run breaks the line.
+    ``first`` precedes the first line and ``rest`` the others (a list marker and its indent). A newline in a run
+    breaks the line.
     """
     return _Wrapper(max(1, width), first or [], rest if rest is not None else (first or [])).wrap(runs)
 
 
 class _Wrapper:
-    """The state of one wrapping: lines done, the open line, the word being gathered."""
+    """The state of one wrapping: finished lines, the open line, the current word."""
 
     def __init__(self, width: int, first: Line, rest: Line) -> None:
         self._width = width
@@ -119,7 +117,6 @@ class _Wrapper:
         self._word_width = 0
 
     def wrap(self, runs: Line) -> list[Line]:
-        """All lines."""
         for run in runs:
             self._take(run)
         self._place_word()
@@ -142,7 +139,7 @@ class _Wrapper:
                     self._word_width += width_of(piece)
 
     def _take_long(self, run: Run, row: str) -> str:
-        """Cut a long row of plain characters line by line instead of word by word; what is left of it."""
+        """Cut a long row of plain characters line by line instead of word by word; returns the rest."""
         row = BLANKS.sub(" ", row)
         at = 0
         if self._word or row.startswith(" "):
@@ -211,7 +208,7 @@ class _Wrapper:
 
 
 def _pieces(row: str) -> list[str]:
-    """Words, and a single " " for every stretch of blanks."""
+    """Words, and a single " " for every run of blanks."""
     if " " not in row:
         return [row] if row else []
     words = row.split(" ")
@@ -225,7 +222,7 @@ def _pieces(row: str) -> list[str]:
 
 
 def _breakable(word: str) -> list[str]:
-    """Wide characters may be parted from each other, clusters never; everything else stays together."""
+    """Split between wide characters, never within a cluster; other text is not split."""
     if word.isascii():
         return [word]
     found: list[str] = []
@@ -240,7 +237,7 @@ def _breakable(word: str) -> list[str]:
 
 
 def _joined(line: Line) -> Line:
-    """Neighbours of one style become one run."""
+    """Merge neighbouring runs of one style."""
     if len(line) < 2:
         return line
     found: Line = []

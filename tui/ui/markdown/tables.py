@@ -1,4 +1,4 @@
-"""Tables as wide as their content asks for, and no wider than the screen."""
+"""Lays out tables as wide as their content, at most as wide as the screen."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def lay_table(
 
 
 def natural_widths(rows: Sequence[Sequence[Line]]) -> list[int]:
-    """What the columns ask for."""
+    """The widths of the columns without wrapping."""
     wanted: list[int] = []
     for row in rows:
         wanted = _wider(wanted, row)
@@ -31,9 +31,9 @@ def natural_widths(rows: Sequence[Sequence[Line]]) -> list[int]:
 
 
 class TableLayout:
-    """A table that may still grow: rows are laid out once, as long as no later row changes the columns' widths.
+    """A table that may still grow: rows are laid out again only if a later row changes the column widths.
 
-    A part of a longer table has no head of its own and columns at least as wide as those it goes on with.
+    A later part of a long table has no head, and columns at least as wide as those of the first part.
     """
 
     def __init__(self, align: Sequence[str], width: int, wanted: Sequence[int] = (), *, headless: bool = False) -> None:
@@ -47,7 +47,7 @@ class TableLayout:
         self._lines: list[Line] = []
 
     def lines(self, rows: Sequence[Sequence[Line]], last: Sequence[Line] | None = None) -> list[Line]:
-        """All lines. ``rows`` are those of the last call and perhaps more; ``last`` is a row not whole yet."""
+        """All lines. ``rows`` only grows between calls; ``last`` is an incomplete row."""
         for row in rows[self._measured :]:
             self._wanted = _wider(self._wanted, row)
         self._measured = len(rows)
@@ -70,14 +70,14 @@ class TableLayout:
 
 
 def _wider(wanted: Sequence[int], row: Sequence[Line]) -> list[int]:
-    """The columns' natural widths with one more row."""
+    """The natural widths including one more row."""
     own = [max(MIN_COLUMN, line_width(cell)) for cell in row]
     shared = min(len(own), len(wanted))
     return [*map(max, wanted[:shared], own[:shared]), *wanted[shared:], *own[shared:]]
 
 
 def _fitting(wanted: list[int], width: int) -> list[int]:
-    """Natural widths if they fit; else the widest columns give way first."""
+    """The natural widths if they fit; else the widest columns shrink first."""
     columns = len(wanted)
     room = max(columns * MIN_COLUMN, width - 2 * (columns - 1))
     if sum(wanted) <= room:

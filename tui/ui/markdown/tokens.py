@@ -1,4 +1,4 @@
-"""One piece of markdown to blocks: a small tree of our own, made with markdown-it."""
+"""Parses one chunk of markdown into a small tree, with markdown-it."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ class Code:
 
 @dataclass(frozen=True, slots=True)
 class Formula:
-    """LaTeX on lines of its own, as written, with its delimiters."""
+    """A display formula as written, with its delimiters."""
 
     source: str
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A line across."""
+    """A horizontal rule."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """Blocks behind a bar."""
+    """Quoted blocks, drawn with a bar."""
 
     blocks: tuple[Node, ...]
 
@@ -74,7 +74,7 @@ Node = Words | Code | Formula | Rule | Quote | Bullets | Table
 
 @cache
 def _parser() -> MarkdownIt:
-    # The first screen shows no markdown; loading this takes as long as a tenth of the start.
+    # Imported late: the first screen shows no markdown, and this import takes a tenth of the start-up time.
     from markdown_it import MarkdownIt
 
     parser = MarkdownIt("commonmark", {"html": False, "linkify": False}).enable(["table", "strikethrough"])
@@ -83,9 +83,9 @@ def _parser() -> MarkdownIt:
 
 
 def parse(source: str, links: dict[str, object] | None = None, *, growing: bool = False) -> tuple[Node, ...]:
-    """The blocks of a piece. ``links`` carries reference definitions from piece to piece.
+    """The blocks of a chunk. ``links`` carries reference definitions from chunk to chunk.
 
-    ``growing`` says that more may follow: a formula at the end need not be closed yet.
+    ``growing`` means that more may follow: a formula at the end need not be closed yet.
     """
     environment: dict[str, object] = {} if links is None else {"references": links}
     shown = hide_bars(source, growing=growing)
@@ -98,7 +98,7 @@ def parse(source: str, links: dict[str, object] | None = None, *, growing: bool 
 
 
 class _Cursor:
-    """Tokens, one after the other."""
+    """Iterates over tokens."""
 
     def __init__(self, tokens: Sequence[Token]) -> None:
         self._tokens = tokens
