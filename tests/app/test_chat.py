@@ -132,7 +132,7 @@ async def test_what_was_learned_of_a_model_is_kept_over_restarts(tmp_path: Path)
     async with house(tmp_path) as h:
         for prompt in ("Hello", "Show me a table", "Why?"):
             await h.say(prompt)
-        h.program.calibration.keep()
+        h.program.calibration.save()
         learned = h.program.planner._scales.calibration
     async with house(tmp_path) as h:
         assert h.program.planner._scales.calibration == learned

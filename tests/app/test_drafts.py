@@ -98,10 +98,10 @@ async def test_prompts_models_and_drafts_are_remembered_over_restarts(tmp_path: 
 def test_what_is_remembered_is_bounded(tmp_path: Path) -> None:
     state = UserState(tmp_path / "memory.json")
     for number in range(MOST_PROMPTS + 50):
-        state.asked(f"prompt {number}")
-        state.used(f"demo/m{number}")
-        state.drafted(f"s{number}", "words")
-    state.asked("x" * 1_000_000)
+        state.add_prompt(f"prompt {number}")
+        state.add_recent(f"demo/m{number}")
+        state.save_draft(f"s{number}", "words")
+    state.add_prompt("x" * 1_000_000)
     state.close()
     again = UserState(tmp_path / "memory.json")
     assert (len(again.prompts), len(again.recent)) == (MOST_PROMPTS, MOST_RECENT)
@@ -122,7 +122,7 @@ def test_an_odd_file_is_no_memory_and_is_replaced(tmp_path: Path, content: bytes
     state = UserState(path)
     assert (state.recent, state.draft("s1")) == ([], "")
     assert state.prompts in ([], ["a"])
-    state.used("demo/fast")
+    state.add_recent("demo/fast")
     state.close()
     assert UserState(path).recent == ["demo/fast"]
 
@@ -135,17 +135,17 @@ def test_the_draft_of_an_earlier_version_is_the_newest_prompt(tmp_path: Path) ->
 def test_a_memory_that_cannot_be_written_is_passed_over(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     state = UserState(tmp_path / "file" / "memory.json")
-    state.asked("x")
+    state.add_prompt("x")
     state.close()
     assert state.prompts == ["x"]
 
 
 def test_windows_merge_what_they_changed(tmp_path: Path) -> None:
     first, second = (UserState(tmp_path / "memory.json") for _ in range(2))
-    first.mark("demo/a", favourite=True)
+    first.set_favourite("demo/a", favourite=True)
     first.close()
-    second.mark("demo/b", favourite=True)
-    second.asked("from the second")
+    second.set_favourite("demo/b", favourite=True)
+    second.add_prompt("from the second")
     second.close()
     third = UserState(tmp_path / "memory.json")
     assert (third.favourites, third.prompts) == (["demo/a", "demo/b"], ["from the second"])
@@ -155,7 +155,7 @@ def test_processes_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
     writer = (
         "import sys; from pathlib import Path; from tui.app.user_state import UserState\n"
         "for number in range(10):\n"
-        "    state = UserState(Path(sys.argv[1])); state.asked(f'{sys.argv[2]}-{number}'); state.close()"
+        "    state = UserState(Path(sys.argv[1])); state.add_prompt(f'{sys.argv[2]}-{number}'); state.close()"
     )
     running = [
         subprocess.Popen([sys.executable, "-c", writer, str(tmp_path / "memory.json"), name], cwd=ROOT)
@@ -169,6 +169,6 @@ def test_a_lock_that_is_never_released_does_not_stop_a_write(tmp_path: Path, mon
     monkeypatch.setattr(merged_file, "LOCK_WITHIN_S", 0.1)
     with merged_file.locked(tmp_path / "memory.json"):
         state = UserState(tmp_path / "memory.json")
-        state.asked("x")
+        state.add_prompt("x")
         state.close()
     assert UserState(tmp_path / "memory.json").prompts == ["x"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tui.app.diagnostics import proxy_words
+from tui.app.diagnostics import describe_proxy
 
 AWAY = "https://api.example.com/v1"
 HERE = "http://127.0.0.1:11434"
@@ -28,4 +28,4 @@ CASES = {
 
 @pytest.mark.parametrize(("environment", "url", "words"), CASES.values(), ids=CASES)
 def test_the_proxy_in_force_is_named_and_its_password_is_not(environment: dict[str, str], url: str, words: str) -> None:
-    assert proxy_words(url, environment) == words
+    assert describe_proxy(url, environment) == words

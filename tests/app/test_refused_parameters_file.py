@@ -58,7 +58,7 @@ def test_a_file_with_anything_wrong_costs_one_refusal_and_is_replaced(content: s
 
 def test_the_file_is_told_with_the_way_to_forget_it(tmp_path: Path) -> None:
     file = RefusedParametersFile(tmp_path, lambda: 1000.0)
-    assert file.told() == "no server has refused anything"
+    assert file.summary() == "no server has refused anything"
     file.keep(HERE, {"store": "", "stream_options": ""})
     path = tmp_path / REFUSED_FILE
-    assert file.told() == f"left out for m at mine (store, stream_options); delete {path} to forget it"
+    assert file.summary() == f"left out for m at mine (store, stream_options); delete {path} to forget it"

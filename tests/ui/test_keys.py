@@ -100,10 +100,10 @@ async def test_the_footer_follows_the_focus_and_is_never_cut() -> None:
         await until(pilot, lambda: "* favourite  esc back" in screen_text(app).splitlines()[-1])
 
 
-@pytest.mark.parametrize("place", list(CommandScope))
-def test_the_footer_has_few_keys(place: CommandScope) -> None:
+@pytest.mark.parametrize("scope", list(CommandScope))
+def test_the_footer_has_few_keys(scope: CommandScope) -> None:
     keymap = read_keymap(registry(), "").keys
-    assert 0 < len(footer_keys(registry(), keymap, place)[:MOST]) <= MOST
+    assert 0 < len(footer_keys(registry(), keymap, scope)[:MOST]) <= MOST
 
 
 async def test_what_the_users_file_changes_is_changed() -> None:

@@ -24,11 +24,11 @@ class CalibrationFile:
         except (OSError, ValueError, RecursionError):
             return Calibration()
 
-    def heard(self, calibration: Calibration) -> None:
+    def update(self, calibration: Calibration) -> None:
         """Something was learned."""
         self._learned = calibration
 
-    def keep(self) -> None:
+    def save(self) -> None:
         """Write it."""
         if self._learned is not None:
             from tui.settings.atomic import write_atomically  # the start only reads

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from tui.engine.preview import RequestPreview
 
 
-class NextRequest:
-    """The read-only half of ``ChatService``."""
+class ChatService:
+    """Sends prompts, stops and repeats turns, previews the next request, and opens sessions."""
 
     def __init__(self, current: OpenSession) -> None:
         self._current = current
@@ -68,14 +68,14 @@ class NextRequest:
 
     def last_exchange(self) -> ExchangeInfo | None:
         """What was said last."""
-        heard = self._current.program.backend.last
-        if heard is None:
+        exchange = self._current.program.backend.last
+        if exchange is None:
             return None
         from tui.app.format_events import format_events
 
-        events = format_events(list(heard.events))
-        request = on_the_wire(heard.target, heard.request, self._current.program.keys.redactor)
-        return ExchangeInfo(request=request, events=events, seconds=heard.seconds)
+        events = format_events(list(exchange.events))
+        request = on_the_wire(exchange.target, exchange.request, self._current.program.keys.redactor)
+        return ExchangeInfo(request=request, events=events, seconds=exchange.seconds)
 
     async def count_exactly(self) -> int | None:
         """Input tokens by the provider's own count."""
@@ -91,15 +91,11 @@ class NextRequest:
         """The meter with these words in it."""
         return await self._current.call(self._current.session.outlook.weigh(draft))
 
-
-class ChatService(NextRequest):
-    """Sends prompts, stops and repeats turns, and opens sessions."""
-
     async def submit(self, blocks: tuple[Block, ...]) -> None:
         """Send a prompt."""
         state = self._current.program.user_state
-        state.asked("\n".join(block.text for block in blocks if isinstance(block, TextBlock)))
-        state.used(str(self._current.spec))
+        state.add_prompt("\n".join(block.text for block in blocks if isinstance(block, TextBlock)))
+        state.add_recent(str(self._current.spec))
         await self._current.call(self._current.session.submit(blocks))
 
     async def cancel(self) -> None:
@@ -129,7 +125,7 @@ class ChatService(NextRequest):
     async def retry(self, turn_id: str, name: str = "") -> None:
         """Ask again, of another model or level if ``name`` says so."""
         spec = self._named(name) if name else None
-        await self._mind_level(name)
+        await self._choose_level(name)
         with self._current.changed_to(spec or self._current.spec):
             await self._current.call(self._current.session.retry(turn_id, spec))
 
@@ -158,7 +154,7 @@ class ChatService(NextRequest):
             view=view.folding,
             summaries=view.summaries,
             elsewhere=view.elsewhere,
-            settings=current.kept_settings(),
+            settings=current.session_settings(),
         )
         await current.close()
         try:
@@ -172,7 +168,7 @@ class ChatService(NextRequest):
         """The same prompt to another model, in a fork that becomes the open session; the session that was open."""
         current = self._current
         spec = self._named(name)
-        await self._mind_level(name)
+        await self._choose_level(name)
         view = current.session.view()
         turn = next((turn for turn in view.turns if turn.id == turn_id), None)
         if turn is None:
@@ -180,7 +176,7 @@ class ChatService(NextRequest):
         prompt = next((message.blocks for message in turn.messages if message.role is Role.USER), ())
         before = current.session_id
         forked = await current.storage.fork(before, turn_id, keep=False)
-        stored = replace(await current.storage.load(forked), spec=spec, settings=current.kept_settings())
+        stored = replace(await current.storage.load(forked), spec=spec, settings=current.session_settings())
         await current.close()
         current.start(spec, stored)
         await self.submit(prompt)
@@ -208,10 +204,10 @@ class ChatService(NextRequest):
         await self._current.close()
         self._current.start(self._current.spec, stored)
 
-    async def _mind_level(self, name: str) -> None:
+    async def _choose_level(self, name: str) -> None:
         """A level said now goes before what was set in place of levels till now."""
         if split_asked(f"model/{name}")[1] is not None:
-            await self._current.level_said()
+            await self._current.choose_level()
 
     def _named(self, name: str) -> ModelSpec:
         asked = parse_asked(name)

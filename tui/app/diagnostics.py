@@ -13,7 +13,7 @@ from tui.providers.http.address import Address, checked, proxy_for, proxy_name
 PROXY_ENDINGS = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")
 
 
-def way_to(url: str, environment: Mapping[str, str]) -> tuple[Address, SplitResult | None] | None:
+def route_to(url: str, environment: Mapping[str, str]) -> tuple[Address, SplitResult | None] | None:
     """The place and the proxy before it; None where the URL is no place requests can go to."""
     try:
         address = checked(url)
@@ -22,13 +22,13 @@ def way_to(url: str, environment: Mapping[str, str]) -> tuple[Address, SplitResu
     return address, proxy_for(address, environment)
 
 
-def proxy_words(url: str, environment: Mapping[str, str]) -> str:
+def describe_proxy(url: str, environment: Mapping[str, str]) -> str:
     """Which proxy is in force for a URL, or why none is; never with its user and password."""
-    way = way_to(url, environment)
+    route = route_to(url, environment)
     named = [name for name in environment if name.upper() in PROXY_ENDINGS and environment[name]]
-    if way is None or not named:
+    if route is None or not named:
         return "none"
-    address, proxy = way
+    address, proxy = route
     if proxy is not None:
         return f"{proxy_name(proxy)}, for {address.name} ({_variable(proxy, named, environment)})"
     if address.loopback:
@@ -56,10 +56,10 @@ async def reachability(providers: Sequence[ProviderFacts], environment: Mapping[
 
 async def _reach(url: str, environment: Mapping[str, str]) -> str:
 
-    way = way_to(url, environment)
-    if way is None:
+    route = route_to(url, environment)
+    if route is None:
         return "has no address"
-    address, proxy = way
+    address, proxy = route
     through = " through the proxy" if proxy is not None else ""
     host, port = address.host, address.port
     if proxy is not None:

@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 
 LONGEST = 300
 """Characters shown of an event; a whole image or signature helps nobody."""
-PIECES = (TextDelta, ThinkingDelta, ToolArgsDelta)
+DELTAS = (TextDelta, ThinkingDelta, ToolArgsDelta)
 NAME = 20
-Heard = tuple[float, StreamEvent]
+TimedEvent = tuple[float, StreamEvent]
 
 
-def format_events(heard: Iterable[Heard]) -> tuple[str, ...]:
+def format_events(events: Iterable[TimedEvent]) -> tuple[str, ...]:
     """When it came, what it was, what was in it."""
     lines: list[str] = []
-    for _, group in groupby(enumerate(heard), _run):
+    for _, group in groupby(enumerate(events), _run):
         run = [event for _, event in group]
         first, event = run[0]
-        if isinstance(event, PIECES):
-            text = "".join(piece.text for _, piece in run if isinstance(piece, PIECES))
+        if isinstance(event, DELTAS):
+            text = "".join(piece.text for _, piece in run if isinstance(piece, DELTAS))
             count = f" × {len(run)}" if len(run) > 1 else ""
             lines.append(_line(first, _name(event) + count, repr(text), run[-1][0]))
         else:
@@ -35,9 +35,9 @@ def format_events(heard: Iterable[Heard]) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def _run(numbered: tuple[int, Heard]) -> tuple[object, ...]:
+def _run(numbered: tuple[int, TimedEvent]) -> tuple[object, ...]:
     number, (_, event) = numbered
-    return (type(event), event.index) if isinstance(event, PIECES) else (number,)
+    return (type(event), event.index) if isinstance(event, DELTAS) else (number,)
 
 
 def _name(event: StreamEvent) -> str:

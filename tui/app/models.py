@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from tui.app.open_session import OpenSession, leave_line
+from tui.app.open_session import OpenSession, add_notice
 from tui.app.provider_availability import ProviderAvailability
 from tui.catalog.catalog import Catalog
 from tui.catalog.facts import Lifecycle, ModelFacts, ProviderFacts
@@ -126,21 +126,21 @@ def level_rows(asked: Asked, in_force: ThinkingPlan, planned: Planned) -> list[L
     plans = sorted(_distinct(planned), key=lambda one: one[0].rank)
     rows = [_level_row(level, made) for level, made in plans]
     current = replace(_level_row(asked, in_force), current=True)
-    same = [place for place, (_, made) in enumerate(plans) if made.fields == in_force.fields]
-    same = same or [place for place, row in enumerate(rows) if row.label == current.label]
+    same = [position for position, (_, made) in enumerate(plans) if made.fields == in_force.fields]
+    same = same or [position for position, row in enumerate(rows) if row.label == current.label]
     if same:
         rows[same[0]] = current
     else:
-        rows.insert(_place(in_force, [made for _, made in plans]), current)
+        rows.insert(_position(in_force, [made for _, made in plans]), current)
     return rows
 
 
-def _place(in_force: ThinkingPlan, plans: Sequence[ThinkingPlan]) -> int:
+def _position(in_force: ThinkingPlan, plans: Sequence[ThinkingPlan]) -> int:
     """Among budgets by size, else behind all levels."""
     sent = in_force.sent
     if not isinstance(sent, int):
         return len(plans)
-    larger = (place for place, made in enumerate(plans) if isinstance(made.sent, int) and made.sent > sent)
+    larger = (position for position, made in enumerate(plans) if isinstance(made.sent, int) and made.sent > sent)
     return next(larger, len(plans))
 
 
@@ -179,7 +179,7 @@ class ModelService:
         if asked is not None:
             return await self.set_level(asked)
         said = await self._use_model(name)
-        leave_line(self._current.session, said)
+        add_notice(self._current.session, said)
         return said
 
     async def _use_model(self, name: str) -> str:
@@ -194,7 +194,7 @@ class ModelService:
     async def set_level(self, asked: Asked) -> str:
         """Another level or budget."""
         said = await self._use_level(asked)
-        leave_line(self._current.session, said)
+        add_notice(self._current.session, said)
         return said
 
     async def _use_level(self, asked: Asked) -> str:
@@ -203,12 +203,12 @@ class ModelService:
     async def step_level(self, step: int, *, wrap: bool) -> str:
         """The next level the model takes; never above high."""
         rows = self.levels()
-        place = next(place for place, row in enumerate(rows) if row.current)
-        following = (place + step) % len(rows) if wrap else max(0, min(place + step, len(rows) - 1))
+        position = next(position for position, row in enumerate(rows) if row.current)
+        following = (position + step) % len(rows) if wrap else max(0, min(position + step, len(rows) - 1))
         level = rows[following].asked
         is_level = self._planned_at(self._current.facts, level).level == rows[following].label
-        if following == place and is_level:
-            return f"Thinking stays at {rows[place].label}: {rows[place].native}."
+        if following == position and is_level:
+            return f"Thinking stays at {rows[position].label}: {rows[position].native}."
         return await self._use_level(level)
 
     async def step_model(self, step: int) -> str:
@@ -217,9 +217,9 @@ class ModelService:
         if len(recent) < 2:
             return "No other model was used yet."
         now = str(self._current.spec)
-        place = recent.index(now) if now in recent else 0
+        position = recent.index(now) if now in recent else 0
         order = list(recent)
-        said = await self._use_model(recent[(place + step) % len(recent)])
+        said = await self._use_model(recent[(position + step) % len(recent)])
         self._current.program.user_state.recent = order
         return said
 
@@ -262,7 +262,7 @@ class ModelService:
         state = self._current.program.user_state
         name = f"{spec.provider}/{spec.model}"
         now = name not in state.favourites
-        state.mark(name, favourite=now)
+        state.set_favourite(name, favourite=now)
         return now
 
     async def refresh_models(self) -> int:

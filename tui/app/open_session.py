@@ -30,7 +30,7 @@ T = TypeVar("T")
 DEMO = ModelSpec(provider="demo", model="demo")
 """Who answers when nothing was found and nobody was asked for."""
 CLOSE_WITHIN_S = 2.0
-OF_THE_CONVERSATION = ("reasoning", "generation", "context", "tools")
+SESSION_SECTIONS = ("reasoning", "generation", "context", "tools")
 """Settings that are kept with a session. How things look and how long the network is waited for is the user's, not the
 conversation's: what is set there holds until the program ends."""
 
@@ -47,7 +47,7 @@ class OpenSession:
         """Nobody asked for this model; it was what there was."""
         self._interactive = interactive
         self._started = False
-        self._told: set[str] = set()
+        self._shown_notices: set[str] = set()
         program.backend.choices = self._key_choices
         storage.listen(self)
         self._session: Session | None = None
@@ -80,12 +80,13 @@ class OpenSession:
     def start(self, spec: ModelSpec, stored: Stored | None = None) -> None:
         """Open a new session, or a stored one. A headless run gives it life by itself."""
         if stored is not None and not self._started:
-            stored = commanded(self.program, stored)
+            stored = apply_command_line(self.program, stored)
         self._started = True
         self.spec = stored.spec if stored is not None and stored.spec is not None else spec
         layers = self.layers.with_layer(Layer.MODEL, self.facts.recommended, self.facts.id)
-        said, lost = self._remembered(stored.settings if stored is not None else {})
-        of_the_run = {name: value for name, value in layers.values.get(Layer.SESSION, {}).items() if not _kept(name)}
+        said, lost = self._restored_settings(stored.settings if stored is not None else {})
+        session_values = layers.values.get(Layer.SESSION, {})
+        of_the_run = {name: value for name, value in session_values.items() if not _belongs_to_session(name)}
         self.layers = layers.with_layer(Layer.SESSION, {**of_the_run, **said})
         self._find_level(stored)
         self.session_id = stored.id if stored is not None else new_id()
@@ -100,22 +101,22 @@ class OpenSession:
             title=stored.title if stored is not None else "",
             queue=stored.queue if stored is not None else (),
             values={name: self.layers.value(name) for name in keys()},
-            notices=self._untold(stored.notice if stored is not None else "", lost),
+            notices=self._new_notices(stored.notice if stored is not None else "", lost),
         )
         journal = self.storage.journal(self.session_id, str(self.spec))
         self._session = Session(self.program.ports(journal, interactive=self._interactive), opening)
-        for notice in self._untold():  # said by the storage meanwhile
+        for notice in self._new_notices():  # said by the storage meanwhile
             self._session.announce(notice)
         if self._interactive:
             self._life = self.program.engine.call(self._session.run())
 
-    def told(self, sentence: str) -> None:
+    def show_notice(self, sentence: str) -> None:
         """The storage says something; before there is a session, the first one will."""
-        if self._session is not None and sentence not in self._told:
-            self._told.add(sentence)
+        if self._session is not None and sentence not in self._shown_notices:
+            self._shown_notices.add(sentence)
             self._session.announce(Notice(Severity.WARNING, sentence))
 
-    def renamed(self, session: str, title: str) -> None:
+    def title_changed(self, session: str, title: str) -> None:
         """The title on the screen follows."""
         if self._session is not None and session == self.session_id:
             self._session.announce(TitleChanged(title))
@@ -172,13 +173,13 @@ class OpenSession:
         """Ask another model or at another level; the sentence for the user."""
         before = self.layers
         level_said = spec.asked is not None and not of_profile and before.overruler()
-        layers = _with_level_said(before) if level_said else before
+        layers = _with_level_chosen(before) if level_said else before
         spec = spec if spec.asked is not None else replace(spec, asked=self.spec.asked)
         facts = self.program.catalog.find(spec.provider, spec.model)
         layers = layers.with_layer(Layer.MODEL, facts.recommended, facts.id)
         settings = engine_settings(layers, self.program.catalog)
         with self.changed_to(spec, layers):
-            plan = await self.call(self.session.set_model(spec, settings, changes(before, layers)))
+            plan = await self.call(self.session.set_model(spec, settings, changed_values(before, layers)))
         aside = [
             f"`{name}` is set aside: the level was said later"
             for name in IN_PLACE_OF_LEVELS
@@ -186,28 +187,28 @@ class OpenSession:
         ]
         if remember:
             self.chosen_by_default = False
-            self.program.user_state.used(str(spec))
-            await self.keep()
-        return sentence_about(self, plan, *aside)
+            self.program.user_state.add_recent(str(spec))
+            await self.save_settings()
+        return describe_model(self, plan, *aside)
 
-    async def level_said(self) -> None:
+    async def choose_level(self) -> None:
         """A level chosen here and now goes before what was set in place of levels till then."""
-        layers = _with_level_said(self.layers)
-        await self.apply(layers, changes(self.layers, layers))
+        layers = _with_level_chosen(self.layers)
+        await self.apply(layers, changed_values(self.layers, layers))
 
-    def kept_settings(self) -> dict[str, object]:
+    def session_settings(self) -> dict[str, object]:
         """What was set here and belongs to the conversation."""
         said = self.layers.values.get(Layer.SESSION, {})
-        return {name: value for name, value in said.items() if _kept(name)}
+        return {name: value for name, value in said.items() if _belongs_to_session(name)}
 
-    async def keep(self) -> None:
+    async def save_settings(self) -> None:
         """Write model, level and settings down, for when the session is opened again."""
         try:
-            await self.storage.remember(self.session_id, self.spec, self.kept_settings())
+            await self.storage.remember(self.session_id, self.spec, self.session_settings())
         except StoreError as error:
-            self.told(f"The model and settings of this session are not kept: {error.message}")
+            self.show_notice(f"The model and settings of this session are not kept: {error.message}")
 
-    def _remembered(self, settings: Mapping[str, object]) -> tuple[dict[str, object], str]:
+    def _restored_settings(self, settings: Mapping[str, object]) -> tuple[dict[str, object], str]:
         """What was set in a stored session, but for what the command line says now; and what cannot be any more."""
         if not settings:
             return {}, ""
@@ -218,7 +219,7 @@ class OpenSession:
         lost: list[str] = []
         for name, value in settings.items():
             try:
-                if name not in overruled and _kept(name):
+                if name not in overruled and _belongs_to_session(name):
                     found[name] = checked(keys()[name], value)
                     if name == "context.compressionModel" and isinstance(value, str):
                         parse_spec(value, self.program.catalog)
@@ -227,43 +228,43 @@ class OpenSession:
                 lost.append(name)
         return found, f"What this session had set cannot be any more: {', '.join(lost)}." if lost else ""
 
-    def _untold(self, *notices: str) -> tuple[Notice, ...]:
+    def _new_notices(self, *notices: str) -> tuple[Notice, ...]:
         """What the storage said before anybody could hear it, and what is to be said of this session."""
-        sentences = [sentence for sentence in self.storage.notices if sentence not in self._told]
-        self._told.update(sentences)
+        sentences = [sentence for sentence in self.storage.notices if sentence not in self._shown_notices]
+        self._shown_notices.update(sentences)
         return tuple(Notice(Severity.WARNING, sentence) for sentence in (*sentences, *notices) if sentence)
 
 
-def sentence_about(current: OpenSession, plan: ThinkingPlan, *more: str) -> str:
+def describe_model(current: OpenSession, plan: ThinkingPlan, *more: str) -> str:
     """The model in use, its API, the thinking in force, and every warning."""
     provider = current.program.catalog.provider(current.spec.provider)
     head = f"{provider.title} · {current.facts.id} · {current.facts.wire}"
     return " — ".join((head, plan.summary, *plan.warnings, *more))
 
 
-def leave_line(session: Session, sentence: str) -> None:
+def add_notice(session: Session, sentence: str) -> None:
     """Leave a sentence about model and thinking in the conversation, where it can be read later."""
     warned = session.view().plan.warnings
     session.announce(Notice(Severity.WARNING if warned else Severity.INFO, sentence))
 
 
-def changes(before: Layers, after: Layers) -> Mapping[str, object]:
+def changed_values(before: Layers, after: Layers) -> Mapping[str, object]:
     """Settings that have another value now."""
     return {name: after.value(name) for name in keys() if after.value(name) != before.value(name)}
 
 
-def _with_level_said(layers: Layers) -> Layers:
+def _with_level_chosen(layers: Layers) -> Layers:
     """The settings once a level was chosen in the session."""
     for name in IN_PLACE_OF_LEVELS:
         layers = layers.without(Layer.SESSION, name)
     return replace(layers, level_at=Layer.SESSION)
 
 
-def _kept(name: str) -> bool:
-    return name.partition(".")[0] in OF_THE_CONVERSATION
+def _belongs_to_session(name: str) -> bool:
+    return name.partition(".")[0] in SESSION_SECTIONS
 
 
-def commanded(program: Program, stored: Stored) -> Stored:
+def apply_command_line(program: Program, stored: Stored) -> Stored:
     """What the command line says of model, level and profile goes before what the session was left with."""
     options = program.options
     spec = stored.spec

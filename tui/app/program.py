@@ -89,7 +89,7 @@ class Program:
         with contextlib.suppress(TimeoutError, RuntimeError):
             self.engine.call(self.toolbox.close()).result(CLOSE_WITHIN_S)
         self.engine.stop()
-        self.calibration.keep()
+        self.calibration.save()
 
     def ports(self, journal: Journal, *, interactive: bool) -> Ports:
         """What a session needs."""

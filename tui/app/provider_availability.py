@@ -126,18 +126,18 @@ class ProviderAvailability:
             spec = ready.get(provider.id)
             if provider.id in self._sources:
                 detail = f"{self._sources[provider.id].removeprefix('environment ')} found"
-                found.append(_finding(provider, detail, spec))
+                found.append(_row(provider, detail, spec))
             elif provider.id in self._servers:
                 from tui.providers.redacted_request import shown_url
 
                 where = f"{count(len(self._servers[provider.id]), 'model')} at {shown_url(provider.base_url)}"
-                found.append(_finding(provider, where, spec))
+                found.append(_row(provider, where, spec))
             elif provider.id in self._problems:
                 detail = self._problems[provider.id]
                 if all(row.detail != detail for row in found):  # a file that cannot be read is one problem, not twenty
-                    found.append(_finding(provider, detail, None))
+                    found.append(_row(provider, detail, None))
             elif provider.id in FIRST:
-                found.append(_finding(provider, f"no key: {self._key_command} {provider.id}", None))
+                found.append(_row(provider, f"no key: {self._key_command} {provider.id}", None))
         return sorted(found, key=lambda row: not row.ready)
 
     def others(self) -> dict[str, list[str]]:
@@ -172,7 +172,7 @@ class ProviderAvailability:
         return sum(len(models) for models in listing.rows.values())
 
 
-def _finding(provider: ProviderFacts, detail: str, spec: ModelSpec | None) -> ProviderInfo:
+def _row(provider: ProviderFacts, detail: str, spec: ModelSpec | None) -> ProviderInfo:
     from tui.domain.listing import ProviderInfo
 
     return ProviderInfo(provider=provider.id, title=provider.title, ready=spec is not None, detail=detail, spec=spec)

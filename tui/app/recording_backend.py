@@ -28,7 +28,7 @@ MOST_EVENTS = 2_000
 
 @dataclass(slots=True)
 class RecordedExchange:
-    """One exchange as it was heard."""
+    """One exchange as it was exchange."""
 
     target: Target
     request: ChatRequest
@@ -43,7 +43,7 @@ class RecordedExchange:
         kept = [(after, event) for after, batch in list(self._batches) for event in batch]
         return kept[-MOST_EVENTS:]
 
-    def hear(self, batch: Sequence[StreamEvent]) -> None:
+    def record(self, batch: Sequence[StreamEvent]) -> None:
         """Remember a batch as it is: its events are only looked at when somebody asks."""
         self._batches.append((time.monotonic() - self.began, batch))
         self._kept += len(batch)
@@ -54,12 +54,12 @@ class RecordedExchange:
 class RecordingBackend:
     """Implements the engine's ``Backend`` over the real one."""
 
-    def __init__(self, open_it: Callable[[], ProviderBackend], limits: Callable[[], Limits]) -> None:
-        """``open_it`` makes the real one with the first request: wires and transport need not be loaded before.
+    def __init__(self, open_backend: Callable[[], ProviderBackend], limits: Callable[[], Limits]) -> None:
+        """``open_backend`` makes the real one with the first request: wires and transport need not be loaded before.
 
         ``limits`` gives the settings of ``network`` at the moment; every request obeys those of its own start.
         """
-        self._open_it = open_it
+        self._open_backend = open_backend
         self._limits = limits
         self._opened: ProviderBackend | None = None
         self.last: RecordedExchange | None = None
@@ -74,24 +74,24 @@ class RecordingBackend:
     def _backend(self) -> ProviderBackend:
         """The real one, of the engine's thread."""
         if self._opened is None:
-            self._opened = self._open_it()
+            self._opened = self._open_backend()
         self._opened.limits = self._limits()
         return self._opened
 
     async def stream(self, target: Target, request: ChatRequest) -> AsyncGenerator[Sequence[StreamEvent], None]:
         """Pass everything on, and remember it."""
-        heard = self.last = RecordedExchange(target, request, time.monotonic())
+        exchange = self.last = RecordedExchange(target, request, time.monotonic())
         try:
             async with aclosing(self._backend.stream(target, request)) as batches:
                 async for batch in batches:
-                    heard.hear(batch)
+                    exchange.record(batch)
                     yield batch
         except ProviderError as error:
             if self.choices is not None and error.kind in (ErrorKind.NO_KEY, ErrorKind.AUTH):
                 error.advice = await asyncio.to_thread(self.choices, target, error)
             raise
         finally:
-            heard.seconds = time.monotonic() - heard.began
+            exchange.seconds = time.monotonic() - exchange.began
 
     async def count(self, target: Target, request: ChatRequest) -> int | None:
         """The provider's own count."""

@@ -17,8 +17,8 @@ from tui.settings.user_files import read_user_text
 
 KEPT_S = 7 * 24 * 3600.0
 LARGEST_FILE = 1024 * 1024
-MOST_PLACES = 500
-MOST_TOLD = 5
+MOST_ENDPOINTS = 500
+MOST_LISTED = 5
 
 
 class RefusedParametersFile:
@@ -29,25 +29,25 @@ class RefusedParametersFile:
         self._now = now
 
     def read(self) -> dict[Endpoint, Refused]:
-        """What is known of each place; a file with anything wrong is no file."""
-        return {place: refused for place, (_, refused) in self._entries().items()}
+        """What is known of each endpoint; a file with anything wrong is no file."""
+        return {endpoint: refused for endpoint, (_, refused) in self._entries().items()}
 
-    def keep(self, place: Endpoint, refused: Refused) -> None:
-        """What is known of one place now; what others wrote meanwhile stays."""
-        entries = {**self._entries(), place: (self._now(), refused)}
-        latest = sorted(entries.items(), key=lambda entry: entry[1][0])[-MOST_PLACES:]
+    def keep(self, endpoint: Endpoint, refused: Refused) -> None:
+        """What is known of one endpoint now; what others wrote meanwhile stays."""
+        entries = {**self._entries(), endpoint: (self._now(), refused)}
+        latest = sorted(entries.items(), key=lambda entry: entry[1][0])[-MOST_ENDPOINTS:]
         rows = [{"place": list(one), "at": at, "refused": dict(names)} for one, (at, names) in latest]
         with contextlib.suppress(OSError):
             write_atomically(self._path, json.dumps({"format": 1, "servers": rows}, indent=1))
 
-    def told(self) -> str:
+    def summary(self) -> str:
         """The file in one sentence."""
-        places = self.read()
-        if not places:
+        endpoints = self.read()
+        if not endpoints:
             return "no server has refused anything"
-        words = [f"{model} at {provider} ({', '.join(refused)})" for (provider, _, model), refused in places.items()]
-        more = f", and {len(words) - MOST_TOLD} more" if len(words) > MOST_TOLD else ""
-        return f"left out for {', '.join(words[:MOST_TOLD])}{more}; delete {self._path} to forget it"
+        words = [f"{model} at {provider} ({', '.join(refused)})" for (provider, _, model), refused in endpoints.items()]
+        more = f", and {len(words) - MOST_LISTED} more" if len(words) > MOST_LISTED else ""
+        return f"left out for {', '.join(words[:MOST_LISTED])}{more}; delete {self._path} to forget it"
 
     def _entries(self) -> dict[Endpoint, tuple[float, Refused]]:
         try:
@@ -66,10 +66,10 @@ class RefusedParametersFile:
 def _entry(row: object) -> tuple[Endpoint, float, Refused] | None:
     if not isinstance(row, Mapping):
         return None
-    place, at, refused = row.get("place"), row.get("at"), row.get("refused")
-    if not (isinstance(place, list) and len(place) == 3 and all(isinstance(part, str) for part in place)):
+    endpoint, at, refused = row.get("place"), row.get("at"), row.get("refused")
+    if not (isinstance(endpoint, list) and len(endpoint) == 3 and all(isinstance(part, str) for part in endpoint)):
         return None
     if not isinstance(at, int | float) or not isinstance(refused, Mapping):
         return None
-    names = {str(name): str(wish) for name, wish in refused.items() if len(str(name)) <= 200}
-    return (place[0], place[1], place[2]), float(at), names
+    names = {str(name): str(value) for name, value in refused.items() if len(str(name)) <= 200}
+    return (endpoint[0], endpoint[1], endpoint[2]), float(at), names

@@ -55,8 +55,8 @@ class KeyService:
         facts = self._current.program.catalog.provider(provider)
         keys = self._current.program.keys
         if keep:
-            place = await asyncio.to_thread(keys.save, facts, key)
-            said = f"The key for {facts.title} is kept in the {place.value}."
+            stored_in = await asyncio.to_thread(keys.save, facts, key)
+            said = f"The key for {facts.title} is kept in the {stored_in.value}."
         else:
             keys.lend(facts, key)
             said = f"The key for {facts.title} is used until the program ends."
@@ -71,12 +71,12 @@ class KeyService:
         from tui.providers.redacted_request import shown_url
 
         facts = self._current.program.catalog.provider(provider)
-        ways = [f"{facts.title}: kept for {shown_url(facts.base_url)} only."]
+        sentences = [f"{facts.title}: kept for {shown_url(facts.base_url)} only."]
         if facts.key_env:
-            ways.append(f"The variable {facts.key_env[0]} works too.")
+            sentences.append(f"The variable {facts.key_env[0]} works too.")
         if facts.key_url:
-            ways.append(f"Keys are made at {facts.key_url}.")
-        return " ".join(ways)
+            sentences.append(f"Keys are made at {facts.key_url}.")
+        return " ".join(sentences)
 
 
 async def _sandbox() -> str:
@@ -144,7 +144,7 @@ class DraftService:
 
     def keep_draft(self, session: str, text: str) -> None:
         """Keep the draft of a session."""
-        self._state.drafted(session, text)
+        self._state.save_draft(session, text)
 
     def kept_draft(self, session: str) -> str:
         """The draft of a session."""
@@ -152,7 +152,7 @@ class DraftService:
 
     def remember_prompt(self, text: str) -> None:
         """Make a draft that has no session the newest of the prompt history."""
-        self._state.asked(text)
+        self._state.add_prompt(text)
 
     def complete_path(self, start: str) -> Sequence[str]:
         """Files of the working folder."""
@@ -185,7 +185,7 @@ class AppServices:
 
     def status(self) -> str:
         """What is going on."""
-        from tui.app.diagnostics import proxy_words
+        from tui.app.diagnostics import describe_proxy
         from tui.providers.http.address import without_user
 
         current = self._current
@@ -193,16 +193,16 @@ class AppServices:
         url = provider.base_url_for(current.facts.wire)
         rows = [
             f"- model: {current.spec}",
-            f"- {self._plan_words()}",
+            f"- {self._plan_summary()}",
             f"- route: {provider.title}, {without_user(url)}, {current.facts.wire}",
-            f"- proxy: {proxy_words(url, current.program.environment)}",
+            f"- proxy: {describe_proxy(url, current.program.environment)}",
             f"- session: {current.session_id}",
             f"- saved in: {current.program.paths.database}",
             f"- settings: {current.program.paths.config_file}",
         ]
         return "\n".join(rows)
 
-    def _plan_words(self) -> str:
+    def _plan_summary(self) -> str:
         """What the level comes to."""
         view = self.chat.view()
         return view.plan.summary
@@ -228,7 +228,7 @@ class AppServices:
             f"- sessions: {program.paths.database} ({health})",
             f"- log: {program.paths.log_file}",
             f"- sandbox for commands: {await _sandbox()}",
-            f"- refused parameters: {RefusedParametersFile(program.paths.cache).told()}",
+            f"- refused parameters: {RefusedParametersFile(program.paths.cache).summary()}",
             *(
                 f"- {row.title}: {', '.join(filter(None, (row.detail, reached.get(row.provider))))}"
                 for row in self._availability.rows()

@@ -46,11 +46,11 @@ class Stored:
 class Listener(Protocol):
     """Hears what happens to the place, from any thread."""
 
-    def told(self, sentence: str) -> None:
+    def show_notice(self, sentence: str) -> None:
         """Something the user should know: damage that was repaired, a folder that cannot be written."""
         ...
 
-    def renamed(self, session: str, title: str) -> None:
+    def title_changed(self, session: str, title: str) -> None:
         """A session has another title."""
         ...
 
@@ -183,9 +183,9 @@ class InMemorySessions:
         from tui.app.ids import new_id
 
         source = await self.load(session)
-        place = next(number for number, turn in enumerate(source.turns) if turn.id == turn_id) + keep
+        end = next(number for number, turn in enumerate(source.turns) if turn.id == turn_id) + keep
         name = new_id()
-        self._sessions[name] = copy = _InMemorySession(list(source.turns[:place]))
+        self._sessions[name] = copy = _InMemorySession(list(source.turns[:end]))
         copy.spec, copy.settings = source.spec, source.settings
         return name
 

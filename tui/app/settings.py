@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tui.app.open_session import OpenSession, changes, leave_line, sentence_about
+from tui.app.open_session import OpenSession, add_notice, changed_values, describe_model
 from tui.catalog.model_spec import parse_spec
 from tui.catalog.plan import PLAN_KEYS
 from tui.domain.counting import count
@@ -29,7 +29,7 @@ from tui.settings.schema import keys
 
 
 class SettingsService:
-    """Reads, changes and saves settings and profiles."""
+    """Reads, changed_values and saves settings and profiles."""
 
     def __init__(self, current: OpenSession) -> None:
         self._current = current
@@ -52,10 +52,10 @@ class SettingsService:
         plan = await self._current.apply(layers, {name: value})
         if name == "model" and isinstance(value, str):
             said = await self._current.use(parse_spec(value, self._current.program.catalog))
-            leave_line(self._current.session, said)
+            add_notice(self._current.session, said)
             return f"{name} = {value} — {said}"
-        await self._current.keep()
-        return " — ".join([_with_plan(f"{name} = {_shown(value)}", name, plan), *await self._unsent(name)])
+        await self._current.save_settings()
+        return " — ".join([_with_plan(f"{name} = {_shown(value)}", name, plan), *await self._not_sent_warnings(name)])
 
     async def _remember(self, name: str, value: object) -> str:
         """Set a value now and for the next start."""
@@ -86,7 +86,7 @@ class SettingsService:
             self._current.program.remembered.forget(name)
         return f"{name} = {_shown(value)} — for this session only"
 
-    async def _unsent(self, name: str) -> list[str]:
+    async def _not_sent_warnings(self, name: str) -> list[str]:
         """Where the model in use will not be told of it, that."""
         if not name.startswith("generation."):
             return []
@@ -102,7 +102,7 @@ class SettingsService:
             if self._current.program.remembered is not None:
                 self._current.program.remembered.forget(name)
         plan = await self._current.apply(layers, {name: layers.value(name)})
-        await self._current.keep()
+        await self._current.save_settings()
         now = layers.provenance(name)
         return _with_plan(f"{name} = {_shown(now.value)} ({now.source})", name, plan)
 
@@ -129,14 +129,14 @@ class SettingsService:
         layers = before.with_layer(Layer.PROFILE, profile.values, profile.name)
         if spec is not None and spec.asked is not None:
             layers = replace(layers, level_at=Layer.PROFILE)
-        plan = await self._current.apply(layers, changes(before, layers))
+        plan = await self._current.apply(layers, changed_values(before, layers))
         if spec is not None:
             said = await self._current.use(spec, of_profile=True)
         else:
-            said = sentence_about(self._current, plan)
-            await self._current.keep()
+            said = describe_model(self._current, plan)
+            await self._current.save_settings()
         said = f"Profile {name}: {said}"
-        leave_line(self._current.session, said)
+        add_notice(self._current.session, said)
         return said
 
     async def save_profile(self, name: str) -> str:

@@ -26,13 +26,15 @@ if TYPE_CHECKING:
     from tui.store.library import StoredLibrary
 
 
-class SqliteLibrary:
-    """The part of ``Storage`` that is about sessions from outside."""
+class SqliteSessions:
+    """Implements ``Storage`` on the database, which the first call that needs it opens."""
 
-    def __init__(self, database: Database, around: StoreContext) -> None:
-        self._database = database
-        self._around = around
-        self._conversations = OpenSessions(database, around)
+    def __init__(self, path: Path, now: Callable[[], float], conceal: Callable[[str], str]) -> None:
+        holder = this_process(new_id())
+        self._database = Database(path)
+        self._context = StoreContext(holder=holder, now=now, new_id=new_id, conceal=conceal)
+        self._open_sessions = OpenSessions(self._database, self._context)
+        self._journal = StoredJournal(self._database, holder, now)
         self._listener: Listener | None = None
 
     @cached_property
@@ -40,7 +42,7 @@ class SqliteLibrary:
         """For lists and names; a new session needs neither."""
         from tui.store.library import StoredLibrary
 
-        return StoredLibrary(self._database, self._around)
+        return StoredLibrary(self._database, self._context)
 
     async def latest(self) -> str | None:
         """The session used last."""
@@ -59,19 +61,19 @@ class SqliteLibrary:
         """Another title."""
         if not title.strip():
             raise UsageError("A title needs words.")
-        await self._conversations.create(Beginning(id=session))  # it may have no prompt yet
+        await self._open_sessions.create(Beginning(id=session))  # it may have no prompt yet
         await self._library.rename(session, title.strip())
         if self._listener is not None:
-            self._listener.renamed(session, title.strip())
+            self._listener.title_changed(session, title.strip())
 
     async def pin(self, session: str, *, pinned: bool) -> None:
         """At the top, or not."""
-        await self._conversations.create(Beginning(id=session))
+        await self._open_sessions.create(Beginning(id=session))
         await self._library.pin(session, pinned=pinned)
 
     async def delete(self, session: str) -> None:
         """Put it away; one in which nothing was said is not there anyway."""
-        if await self._conversations.is_stored(session):
+        if await self._open_sessions.is_stored(session):
             await self._library.delete(session)
 
     async def undelete(self, session: str) -> None:
@@ -80,22 +82,13 @@ class SqliteLibrary:
 
     async def export_to(self, path: Path, session: str, form: Literal["md", "json", "html"], parts: str) -> None:
         """To a file, keys taken out."""
-        if not await self._conversations.is_stored(session):
+        if not await self._open_sessions.is_stored(session):
             raise UsageError("There is nothing to export yet.")
         await self._library.export_to(path, session, form, parts)
 
     async def bring_in(self, path: Path) -> str:
         """From a file; the new session's id."""
         return await self._library.bring_in(path)
-
-
-class SqliteSessions(SqliteLibrary):
-    """Implements ``Storage``. The file is opened with the first call that needs it."""
-
-    def __init__(self, path: Path, now: Callable[[], float], conceal: Callable[[str], str]) -> None:
-        holder = this_process(new_id())
-        super().__init__(Database(path), StoreContext(holder=holder, now=now, new_id=new_id, conceal=conceal))
-        self._journal = StoredJournal(self._database, holder, now)
 
     def open_soon(self) -> None:
         """Open the file beside the caller, who will write before long; what is wrong with it is told then."""
@@ -104,7 +97,7 @@ class SqliteSessions(SqliteLibrary):
     def listen(self, listener: Listener) -> None:
         """Tell this one what happens to the database and to titles."""
         self._listener = listener
-        self._database.tell = listener.told
+        self._database.tell = listener.show_notice
 
     @property
     def notices(self) -> tuple[str, ...]:
@@ -118,46 +111,46 @@ class SqliteSessions(SqliteLibrary):
     async def load(self, session: str) -> Stored:
         """A session as it was left; one that is open elsewhere comes as a fork of itself."""
         name = await self._library.resolve(session)
-        loaded = await self._conversations.load(name)
+        loaded = await self._open_sessions.load(name)
         notice = ""
         if loaded.held is not None:
             where = "in another window" if loaded.held.here else f"on {loaded.held.host}"
-            name = await self._conversations.fork(name)
-            loaded = await self._conversations.load(name)
+            name = await self._open_sessions.fork(name)
+            loaded = await self._open_sessions.load(name)
             notice = f"That session is open {where}, so this is a fork of it."
         return stored_from(loaded, notice)
 
     async def turns(self, session: str) -> tuple[Turn, ...]:
         """Its turns, only looked at."""
-        return await self._conversations.turns(await self._library.resolve(session))
+        return await self._open_sessions.turns(await self._library.resolve(session))
 
     async def remember(self, session: str, spec: ModelSpec, settings: Mapping[str, object]) -> None:
         """The model it is used with, and what was set in it; a session is stored with its first prompt."""
         self._journal.beginnings[session] = Beginning(id=session, spec=spec, settings=settings)
         if self._database.can_write:
-            await self._conversations.remember(session, spec, settings)
+            await self._open_sessions.remember(session, spec, settings)
 
     async def leave(self, session: str) -> None:
         """Not open here any more."""
-        await self._conversations.leave(session)
+        await self._open_sessions.leave(session)
 
     async def fork(self, session: str, turn_id: str, *, keep: bool) -> str:
         """A new session with the turns up to this one."""
-        return await self._conversations.fork(session, turn_id, keep=keep)
+        return await self._open_sessions.fork(session, turn_id, keep=keep)
 
     async def siblings(self, session: str, turn_id: str) -> Sequence[str]:
         """The turns at the same place, oldest first."""
-        return await self._conversations.siblings(session, turn_id)
+        return await self._open_sessions.siblings(session, turn_id)
 
     async def activate(self, session: str, turn_id: str) -> Stored:
         """Over to the branch of this turn, to where it was left."""
-        return stored_from(await self._conversations.activate(session, turn_id))
+        return stored_from(await self._open_sessions.activate(session, turn_id))
 
     async def aclose(self) -> None:
         """All is written, nothing is held any more, the log is taken in."""
         if self._database.can_write:
             with suppress(StoreError):
-                await self._conversations.leave_all()
+                await self._open_sessions.leave_all()
         self._database.close()
 
 

@@ -59,7 +59,7 @@ class UserState:
         """What was being written in a session; "" for nothing."""
         return _drafts(self._content).get(session, "")
 
-    def used(self, name: str) -> None:
+    def add_recent(self, name: str) -> None:
         """A model and level were used."""
 
         def change(content: Content) -> None:
@@ -68,7 +68,7 @@ class UserState:
 
         self._change(f"used {name}", change)
 
-    def asked(self, prompt: str) -> None:
+    def add_prompt(self, prompt: str) -> None:
         """A prompt was sent, or a draft has no session to come back in."""
         if not prompt.strip() or len(prompt) > LONGEST_PROMPT:
             return
@@ -79,7 +79,7 @@ class UserState:
 
         self._change(f"asked {prompt}", change)
 
-    def mark(self, name: str, *, favourite: bool) -> None:
+    def set_favourite(self, name: str, *, favourite: bool) -> None:
         """Mark a model as a favourite, or unmark it."""
 
         def change(content: Content) -> None:
@@ -88,7 +88,7 @@ class UserState:
 
         self._change(f"favourite {name}", change)
 
-    def drafted(self, session: str, text: str) -> None:
+    def save_draft(self, session: str, text: str) -> None:
         """The draft of a session changed; "" removes it."""
         if text == self.draft(session):
             return

@@ -66,7 +66,7 @@ def build_program(environment: Mapping[str, str], options: LaunchOptions) -> Pro
 
         learn_configured(keys.redactor, catalog.own_providers.values(), config.tables.get("mcp", {}), environment)
     calibration = CalibrationFile(paths.state / "calibration.json")
-    token_meter = TokenMeter(calibration.read(), calibration.heard)
+    token_meter = TokenMeter(calibration.read(), calibration.update)
     in_force = SettingsInForce(layers)
     toolbox = open_tools(
         paths,

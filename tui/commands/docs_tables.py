@@ -26,7 +26,7 @@ def key_table(registry: Registry) -> str:
         for command in registry:
             if command.group is group and command.keys:
                 keys = " ".join(f"`{key_words(key)}`" for key in command.keys)
-                rows.append(f"| {keys} | {command.place.value} | {_cell(command.help)} |")
+                rows.append(f"| {keys} | {command.scope.value} | {_cell(command.help)} |")
     return "\n".join(rows)
 
 
@@ -37,7 +37,7 @@ def id_table(registry: Registry) -> str:
         for command in registry:
             if command.group is group:
                 keys = " ".join(f"`{key_words(key)}`" for key in command.keys)
-                rows.append(f"| `{command.id}` | {_cell(command.title)} | {keys} | {command.place.value} |")
+                rows.append(f"| `{command.id}` | {_cell(command.title)} | {keys} | {command.scope.value} |")
     return "\n".join(rows)
 
 

@@ -103,7 +103,7 @@ def _conflicts(registry: Registry, keys: Mapping[str, tuple[str, ...]], file: st
     users: dict[tuple[str, str], list[str]] = defaultdict(list)
     for name, bound in keys.items():
         for key in bound:
-            users[registry.by_id(name).place, key].append(name)
+            users[registry.by_id(name).scope, key].append(name)
     return [
         ConfigError(f"`{file}`: `{key}` is bound to {' and '.join(names)}; the first one has it.", file=file, key=key)
         for (_, key), names in users.items()

@@ -64,7 +64,7 @@ class Command:
     """The word after the slash; "" for what only has a key."""
     keys: tuple[str, ...] = ()
     """Default keys, in Textual's spelling; the first is shown."""
-    place: CommandScope = CommandScope.ANYWHERE
+    scope: CommandScope = CommandScope.ANYWHERE
     argument: Argument | None = None
     example: str = ""
     """A line that works, for help and tests."""

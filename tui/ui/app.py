@@ -69,12 +69,12 @@ WIDGET_ACTIONS = {"block.fold": "fold_at_cursor"}
 """Commands that are actions of the widget that has the focus."""
 
 
-def bindings_for(registry: Registry, keymap: Mapping[str, tuple[str, ...]], place: CommandScope) -> list[Binding]:
+def bindings_for(registry: Registry, keymap: Mapping[str, tuple[str, ...]], scope: CommandScope) -> list[Binding]:
     """Bindings of one scope. Keys of the global scope take priority over the focused widget."""
     taken: set[str] = set()
     found: list[Binding] = []
     for command in registry:
-        if command.place is not place or (command.owned_by_widget and command.id not in WIDGET_ACTIONS):
+        if command.scope is not scope or (command.owned_by_widget and command.id not in WIDGET_ACTIONS):
             continue
         keys = [key for key in keymap.get(command.id, ()) if key not in taken]
         taken.update(keys)
@@ -84,7 +84,7 @@ def bindings_for(registry: Registry, keymap: Mapping[str, tuple[str, ...]], plac
                 WIDGET_ACTIONS.get(command.id, f"app.command('{command.id}')"),
                 command.title,
                 show=False,
-                priority=place is not CommandScope.TRANSCRIPT,
+                priority=scope is not CommandScope.TRANSCRIPT,
                 id=f"{command.id}:{key}",
             )
             for key in keys

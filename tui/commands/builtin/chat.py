@@ -156,7 +156,7 @@ COMMANDS = (
         group=Group.CHAT,
         run=_retry,
         keys=("r",),
-        place=CommandScope.TRANSCRIPT,
+        scope=CommandScope.TRANSCRIPT,
         argument=Argument(words="[NAME/LEVEL]", complete=_model_names),
         example="/retry",
     ),
@@ -167,7 +167,7 @@ COMMANDS = (
         group=Group.CHAT,
         run=_retry_with,
         keys=("R",),
-        place=CommandScope.TRANSCRIPT,
+        scope=CommandScope.TRANSCRIPT,
     ),
     Command(
         id="chat.edit",
@@ -177,7 +177,7 @@ COMMANDS = (
         group=Group.CHAT,
         run=_edit,
         keys=("e",),
-        place=CommandScope.TRANSCRIPT,
+        scope=CommandScope.TRANSCRIPT,
         example="/edit",
     ),
     Command(
@@ -188,7 +188,7 @@ COMMANDS = (
         group=Group.CHAT,
         run=_fork,
         keys=("f",),
-        place=CommandScope.TRANSCRIPT,
+        scope=CommandScope.TRANSCRIPT,
         example="/fork",
     ),
     Command(
@@ -199,7 +199,7 @@ COMMANDS = (
         group=Group.CHAT,
         run=_branch,
         keys=("b",),
-        place=CommandScope.TRANSCRIPT,
+        scope=CommandScope.TRANSCRIPT,
         argument=Argument(words="[next|previous]", complete=_branches),
         example="/branch previous",
     ),
@@ -230,7 +230,7 @@ COMMANDS = (
         group=Group.CHAT,
         run=_copy_answer,
         keys=("y",),
-        place=CommandScope.TRANSCRIPT,
+        scope=CommandScope.TRANSCRIPT,
     ),
     Command(
         id="copy.with_thinking",
@@ -239,7 +239,7 @@ COMMANDS = (
         group=Group.CHAT,
         run=_copy_with_thinking,
         keys=("Y",),
-        place=CommandScope.TRANSCRIPT,
+        scope=CommandScope.TRANSCRIPT,
     ),
     Command(
         id="composer.attach",

@@ -94,7 +94,7 @@ COMMANDS = (
         group=Group.CONTEXT,
         run=_inspect,
         keys=("i",),
-        place=CommandScope.TRANSCRIPT,
+        scope=CommandScope.TRANSCRIPT,
         palette=False,
     ),
     Command(

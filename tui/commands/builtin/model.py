@@ -129,7 +129,7 @@ COMMANDS = (
         group=Group.MODEL,
         run=_next_level,
         keys=("shift+tab",),
-        place=CommandScope.COMPOSER,
+        scope=CommandScope.COMPOSER,
     ),
     Command(
         id="thinking.down",

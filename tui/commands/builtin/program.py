@@ -64,14 +64,14 @@ def _shift(columns: int) -> Run:
 
 
 def _move(
-    id_: str, title: str, keys: tuple[str, ...], run: Run, place: CommandScope = CommandScope.ANYWHERE
+    id_: str, title: str, keys: tuple[str, ...], run: Run, scope: CommandScope = CommandScope.ANYWHERE
 ) -> Command:
     return Command(
-        id=id_, title=title, help=title + ".", group=Group.VIEW, run=run, keys=keys, place=place, palette=False
+        id=id_, title=title, help=title + ".", group=Group.VIEW, run=run, keys=keys, scope=scope, palette=False
     )
 
 
-def _owned(id_: str, title: str, help_: str, keys: tuple[str, ...], place: CommandScope) -> Command:
+def _owned(id_: str, title: str, help_: str, keys: tuple[str, ...], scope: CommandScope) -> Command:
     return Command(
         id=id_,
         title=title,
@@ -79,7 +79,7 @@ def _owned(id_: str, title: str, help_: str, keys: tuple[str, ...], place: Comma
         group=Group.CHAT,
         run=_nothing,
         keys=keys,
-        place=place,
+        scope=scope,
         palette=False,
         owned_by_widget=True,
         footer={"composer.send": "send", "composer.newline": "newline", "composer.escape": "stop"}.get(id_, ""),
@@ -173,7 +173,7 @@ COMMANDS = (
         group=Group.VIEW,
         run=_shift(0),
         keys=("w",),
-        place=CommandScope.TRANSCRIPT,
+        scope=CommandScope.TRANSCRIPT,
     ),
     _move("code.left", "Code to the left", ("left",), _shift(-8), CommandScope.TRANSCRIPT),
     _move("code.right", "Code to the right", ("right",), _shift(8), CommandScope.TRANSCRIPT),

@@ -249,7 +249,7 @@ ORDER = ("send", "newline", "stop", "model", "palette", "help", "sessions", "thi
 
 
 def footer_keys(
-    registry: Registry, keymap: Mapping[str, tuple[str, ...]], place: CommandScope
+    registry: Registry, keymap: Mapping[str, tuple[str, ...]], scope: CommandScope
 ) -> list[tuple[str, str]]:
     """Keys and labels for the footer, in order."""
     rows = [
@@ -259,7 +259,7 @@ def footer_keys(
             command.footer,
         )
         for number, command in enumerate(registry)
-        if command.footer and keymap.get(command.id) and command.place in (place, CommandScope.ANYWHERE)
+        if command.footer and keymap.get(command.id) and command.scope in (scope, CommandScope.ANYWHERE)
     ]
     return [(key, word) for _, key, word in sorted(rows)]
 
@@ -276,7 +276,7 @@ class KeyLine(Static):
         super().__init__("", markup=False)
         self._registry = registry
         self._keymap = keymap
-        self._place = CommandScope.COMPOSER
+        self._scope = CommandScope.COMPOSER
         self._busy = False
 
     def on_mount(self) -> None:
@@ -285,10 +285,10 @@ class KeyLine(Static):
     def on_resize(self) -> None:
         self._draw()
 
-    def focus_on(self, place: CommandScope) -> None:
+    def focus_on(self, scope: CommandScope) -> None:
         """Show the keys of the scope that has the focus."""
-        if place is not self._place:
-            self._place = place
+        if scope is not self._scope:
+            self._scope = scope
             self._draw()
 
     def stoppable(self, *, busy: bool) -> None:
@@ -298,12 +298,12 @@ class KeyLine(Static):
             self._draw()
 
     def _draw(self) -> None:
-        keys = footer_keys(self._registry, self._keymap, self._place)
+        keys = footer_keys(self._registry, self._keymap, self._scope)
         if not self._busy:
             keys = [(key, word) for key, word in keys if word != "stop"]
-        if self._place is CommandScope.TRANSCRIPT:
+        if self._scope is CommandScope.TRANSCRIPT:
             keys = [*TRANSCRIPT_KEYS, ("esc", "stop" if self._busy else "back")]
-        elif self._place is CommandScope.ANYWHERE:
+        elif self._scope is CommandScope.ANYWHERE:
             keys = [*SIDEBAR_KEYS, ("esc", "back")]
         content = Content("")
         used = 1

@@ -36,10 +36,10 @@ KeysInForce = Mapping[str, tuple[str, ...]]
 
 
 def key_lines(
-    registry: Registry, keymap: KeysInForce, place: CommandScope, query: str, width: int, *, ids: bool = False
+    registry: Registry, keymap: KeysInForce, scope: CommandScope, query: str, width: int, *, ids: bool = False
 ) -> list[Line]:
     """The keys of one scope; ``ids`` adds the command ids used in keys.toml."""
-    bound = [command for command in registry if command.place is place and keymap.get(command.id)]
+    bound = [command for command in registry if command.scope is scope and keymap.get(command.id)]
     found = best(query, bound, lambda command: f"{command.title} {' '.join(keymap[command.id])} {command.id}")
     shown = sorted(found, key=lambda command: list(Group).index(command.group)) if not query else found
     named = [("  ".join(key_words(key) for key in keymap[command.id]), command) for command in shown]
@@ -89,10 +89,10 @@ def help_lines(
             page.extend([*wrap([Run(KEYS_FILE.format(keys_file), "muted")], width), []])
         elif not query:
             page.extend([*wrap([Run(FOCUSED[focus], "text")], width), []])
-        for place in sorted(CommandScope, key=lambda place: place is not focus):
-            found = key_lines(registry, keymap, place, query, width, ids=only_keys)
+        for scope in sorted(CommandScope, key=lambda scope: scope is not focus):
+            found = key_lines(registry, keymap, scope, query, width, ids=only_keys)
             if found:
-                page.extend([[Run(PLACES[place], "heading", Look.BOLD)], *found, []])
+                page.extend([[Run(PLACES[scope], "heading", Look.BOLD)], *found, []])
         if only_keys:
             free = unbound_lines(registry, keymap, query, width)
             page.extend([[Run("Without a key", "heading", Look.BOLD)], *free] if free else [])
