@@ -1,1 +1,1 @@
-"""What the model may call, and who allows it."""
+"""The tools a model can call, and the permissions for them."""

@@ -1,4 +1,4 @@
-"""What git runs or obeys besides ``.git``: what a configuration names, and repositories of any name."""
+"""Files outside ``.git`` that git runs or reads: paths named in its configuration, and bare repositories."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from pathlib import Path
 
 OBEYED = frozenset({"head", "commondir", "config", "config.worktree", "hooks", "info"})
 REPOSITORIES = (frozenset({"head", "objects", "refs"}), frozenset({"head", "commondir"}))
-"""Names, in small letters, of which all lie in a folder that git takes for a repository, whatever its own name;
-``commondir`` says where the rest is."""
+"""Lower-case names. Git treats a folder with all names of one set as a repository, whatever the folder is called;
+``commondir`` names the folder with the rest of it.
+"""
 MOST_READ = 256 * 1024
 
 _SECTION = re.compile(r"\s*\[\s*([\w.-]+)")
@@ -24,7 +25,7 @@ _BETWEEN_WORDS = re.compile(r"""[\s;|&"'()!$`\\]+""")
 
 
 def named_by_git(folder: Path) -> tuple[Path, ...]:
-    """Files and folders that the configuration of the folder's repository names. ``folder`` is a real path."""
+    """Files and folders named in the configuration of the folder's repository. ``folder`` is a real path."""
     for root in (folder, *folder.parents):
         repository = _repository_of(root / ".git")
         if repository is not None:
@@ -35,7 +36,7 @@ def named_by_git(folder: Path) -> tuple[Path, ...]:
 
 
 def is_of_repository(real: Path) -> bool:
-    """Whether git obeys a file because the folder around it is a repository, or because it makes one of it."""
+    """Whether git reads the file because its folder is a repository, or becomes one through this file."""
     return real.name.lower() == "head" or any(
         inner.name.lower() in OBEYED and os.path.lexists(outer / "HEAD") and _has_rest(outer)  # noqa: TID251 - also links
         for inner, outer in zip((real, *real.parents), real.parents, strict=False)

@@ -1,4 +1,4 @@
-"""What a tool needs while it runs, as Protocols in this room: the engine hands in its own, which fit."""
+"""The interface of tools, and Protocols for what a tool needs while it runs; the engine's classes implement them."""
 
 from __future__ import annotations
 
@@ -16,82 +16,82 @@ from tui.tools.sandbox.strength import Strength
 
 
 class Approver(Protocol):
-    """Asks the user."""
+    """Asks the user for permission."""
 
     async def ask(
         self, call: ToolCallBlock, summary: str, detail: str, patterns: tuple[str, ...], note: str = ""
     ) -> str:
-        """``once``, ``session``, one of ``patterns``, or ``no`` (optionally ``no: reason``).
+        """Returns ``once``, ``session``, one of ``patterns``, or ``no`` (optionally ``no: reason``).
 
-        ``detail`` holds the model's words, ``note`` what ponder says about them.
+        ``detail`` is written by the model, ``note`` by ponder.
         """
         ...
 
     def settle(self, call: ToolCallBlock) -> None:
-        """A call that waits for an answer needs none any more: it is allowed now."""
+        """Withdraw the question of a call that has become allowed in the meantime."""
         ...
 
 
 class Run(Protocol):
-    """The surroundings of one call."""
+    """The context of one call."""
 
     @property
     def approver(self) -> Approver:
-        """Who is asked."""
+        """Asks the user."""
         ...
 
     @property
     def progress(self) -> Callable[[str], None]:
-        """Where a tool says how far it is."""
+        """Receives progress messages."""
         ...
 
     @property
     def tainted(self) -> bool:
-        """Untrusted content entered this conversation."""
+        """Whether untrusted content has entered this conversation."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Intent:
-    """What a call is about to do, as the rules and the user see it."""
+    """What a call is about to do, for the rules and the user."""
 
     wish: RequestedAccess
     summary: str
     detail: str = ""
-    """What would be done, in full; the model's words."""
+    """The full action, written by the model."""
     note: str = ""
-    """What ponder says about it, one fact a line."""
+    """Facts added by ponder, one per line."""
     patterns: tuple[str, ...] = ()
-    """Rules to offer for always, narrowest first."""
+    """Rules to offer as permanent, narrowest first."""
     session: str = ""
-    """The rule that `session` stands for; the narrowest pattern when not set."""
+    """The rule for the answer `session`; the narrowest pattern if empty."""
 
 
 class Job(Protocol):
-    """The hands of a running tool: it may ask for more permission and tell its progress."""
+    """Lets a running tool ask for more permission and report progress."""
 
     @property
     def strength(self) -> Strength:
-        """What a command may do: the least that any question about this call allowed."""
+        """What a command may do: the lowest strength granted by any permission of this call."""
         ...
 
     @property
     def rule(self) -> str:
-        """The rule that gave this strength; empty where the user was asked."""
+        """The rule that granted this strength; empty if the user was asked."""
         ...
 
     def progress(self, text: str) -> None:
-        """Say how far it is."""
+        """Report progress."""
         ...
 
     async def permit(self, intent: Intent) -> None:
-        """Ask the rules, then the user; raises ToolError when the answer is no."""
+        """Ask the rules, then the user. Raises ToolError if the call is not allowed."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What a tool brought back."""
+    """The result of a call."""
 
     content: tuple[TextBlock | ImageBlock, ...]
     failed: bool = False
@@ -99,7 +99,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
-    """A call that was looked at and may be run once it is permitted."""
+    """A validated call, ready to run once it is permitted."""
 
     intents: Sequence[Intent]
     perform: Callable[[Job], Awaitable[Outcome]]
@@ -110,34 +110,34 @@ class Tool(Protocol):
 
     @property
     def name(self) -> str:
-        """As the model calls it."""
+        """The name the model uses."""
         ...
 
     @property
     def description(self) -> str:
-        """For the model: short and precise."""
+        """Short and precise text for the model."""
         ...
 
     @property
     def access(self) -> Access:
-        """What it does to the world."""
+        """The kind of access the tool needs."""
         ...
 
     @property
     def arguments(self) -> type[BaseModel]:
-        """What it takes."""
+        """The model that validates the arguments."""
         ...
 
     async def prepare(self, arguments: BaseModel) -> Prepared:
-        """Look, but do not touch; raises ToolError."""
+        """Validate a call without side effects. Raises ToolError."""
         ...
 
 
 def on_a_line(path: Path) -> str:
-    """A path as a fact of a note: whatever its name holds, it stays on its line."""
+    """Format a path for a note; a name with line breaks still takes one line."""
     return printable(str(path), keep_newlines=False)
 
 
 def said(text: str, *, failed: bool = False) -> Outcome:
-    """An outcome in words."""
+    """A result of plain text."""
     return Outcome(content=(TextBlock(text=text),), failed=failed)

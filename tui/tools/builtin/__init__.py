@@ -1,1 +1,1 @@
-"""The tools that ship with the program, and what they share."""
+"""The built-in tools and the code they share."""

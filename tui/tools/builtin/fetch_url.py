@@ -1,8 +1,8 @@
-"""fetch_url: one GET to a host the user agreed to, at an address that was checked before it is connected to.
+"""fetch_url: one GET request to a permitted host, at an address that is checked before connecting.
 
-The only tool that opens a connection. Where a proxy stands between here and the host, it is the proxy that looks the
-name up and connects: a name that is known here must still lead to the internet, one that is not is asked about each
-time, and what is on this machine or network is never asked of a proxy.
+The only tool that opens a connection. With a proxy, the proxy resolves the name and connects: a name that resolves
+here must still have a public address, a name that does not resolve asks for permission each time, and addresses on
+this machine or the local network are never requested from a proxy.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ USER_AGENT = "ponder (fetch_url tool)"
 
 Resolver = Callable[[str, int], Awaitable[list[str]]]
 ProxyFor = Callable[[str], str | None]
-"""The proxy for a URL, if there is one."""
+"""Returns the proxy for a URL, or None."""
 
 
 def no_proxy(_: str) -> None:
-    """Straight to the host."""
+    """Use no proxy."""
     return
 
 
@@ -61,7 +61,7 @@ class FetchUrlArguments(BaseModel):
 
 
 async def resolve(host: str, port: int) -> list[str]:
-    """The addresses of a host, by the system's resolver."""
+    """Resolve a host with the system's resolver."""
     loop = asyncio.get_running_loop()
     found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
     return list(dict.fromkeys(str(row[4][0]) for row in found))
@@ -69,26 +69,26 @@ async def resolve(host: str, port: int) -> list[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Stop:
-    """One address on the way of a fetch, and where it leads."""
+    """One request in a chain of redirects."""
 
     url: SplitResult
     host: str
     port: int
     address: str
-    """ "" where only the proxy can find it."""
+    """"" if only the proxy can resolve it."""
     reach: Reach
     proxy: str | None = None
 
     @property
     def agreed_to(self) -> tuple[object, ...]:
-        """What a yes holds for on the way of redirects: an internet host, but only one port of a machine nearby."""
+        """The scope of a permission across redirects: a public host, but only one port of a local machine."""
         if self.reach is Reach.INTERNET:
             return (self.reach, self.host)
         return (self.reach, self.host, self.url.scheme, self.port, self.address)
 
     @property
     def way(self) -> str:
-        """For the user who is asked."""
+        """Describes the route to the user."""
         if self.proxy is None:
             return f"at {self.address}"
         name = urlsplit(self.proxy).netloc.rpartition("@")[2]
@@ -102,7 +102,7 @@ class FetchUrl:
 
     resolver: Resolver = resolve
     transport: httpx.AsyncBaseTransport | None = None
-    """For tests; the network when not set."""
+    """The transport for tests; None uses the network."""
     proxy_for: ProxyFor = no_proxy
     name: str = "fetch_url"
     description: str = (
@@ -113,7 +113,7 @@ class FetchUrl:
     arguments: type[BaseModel] = field(default=FetchUrlArguments)
 
     async def prepare(self, arguments: BaseModel) -> Prepared:
-        """Check the address before anybody is asked."""
+        """Check the address before the user is asked."""
         if not isinstance(arguments, FetchUrlArguments):
             raise TypeError
         first = await self._stop(arguments.url)
@@ -124,7 +124,7 @@ class FetchUrl:
         return Prepared(intents=(_intent(self.name, first),), perform=perform)
 
     async def _stop(self, text: str) -> _Stop:
-        """Where an address leads; raises ToolError for one that may never be fetched."""
+        """Resolve a URL. Raises ToolError for one that must never be fetched."""
         url, host, port = _parsed(text)
         proxy = self.proxy_for(url.geturl())
         try:
@@ -163,7 +163,7 @@ class FetchUrl:
         import httpx
 
         shown = f"[{stop.address}]" if ":" in stop.address else stop.address
-        # A proxy is given the name: many let nothing else through, and TLS is checked against it.
+        # The proxy gets the name: many reject addresses, and TLS verifies the name.
         place = stop.url.netloc if stop.proxy is not None else f"{shown}:{stop.port}"
         target = stop.url._replace(netloc=place, fragment="").geturl()
         transport = self.transport or _network(stop.proxy)
@@ -225,7 +225,7 @@ async def _read(response: httpx.Response) -> _Answer:
 
 
 async def _body(response: httpx.Response) -> tuple[bytes, bool]:
-    """At most MAX_BYTES after inflating; whether there was more."""
+    """At most MAX_BYTES after decompression, and whether there was more."""
     coding = response.headers.get("content-encoding", "identity").strip().lower()
     if coding not in ("identity", "", "gzip", "x-gzip", "deflate"):
         raise ToolError(f"The answer is compressed in a way that is not understood ({coding[:40]}).")
@@ -257,7 +257,7 @@ def _parsed(text: str) -> tuple[SplitResult, str, int]:
 
 
 def _may_be_public(host: str) -> bool:
-    """Whether a name that nobody here knows can be one of the internet."""
+    """Whether a name that does not resolve here may be a public host."""
     return "." in host and not host.endswith(LOCAL_NAMES)
 
 
@@ -328,7 +328,7 @@ def _text(answer: _Answer) -> str:
 
 
 def _why(error: Exception) -> str:
-    """Our own words: the library's are empty half of the time."""
+    """A description of the error; httpx messages are often empty."""
     import httpx
 
     kinds = (

@@ -1,4 +1,4 @@
-"""How reading and writing a path look to the rules and to the user."""
+"""Builds the intents for reading and writing a path."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tui.tools.tool import Intent, on_a_line
 
 
 def read_intent(tool: str, place: WorkspacePath) -> Intent:
-    """Reading a file or looking into a folder."""
+    """Reading a file or listing a folder."""
     guard = place.read_guard
     where = "" if place.inside else " outside the working folder"
     return Intent(
@@ -24,7 +24,7 @@ def read_intent(tool: str, place: WorkspacePath) -> Intent:
 
 
 def write_intent(tool: str, place: WorkspacePath, summary: str, diff: str) -> Intent:
-    """Writing a file; ``session`` opens the working folder, or the file itself when it lies outside."""
+    """Writing a file; ``session`` allows the working folder, or only the file if it lies outside."""
     guard = place.write_guard
     literal = _literal(place.real)
     offers = () if guard is GuardedKind.ALWAYS_ASKS else offered("write", (literal, *_folder_pattern(place, guard)))

@@ -1,6 +1,6 @@
-"""grep: a regular expression over files, by ripgrep where it is installed, else by a worker with an end.
+"""grep: searches files for a regular expression with ripgrep, or with a worker process that has a time limit.
 
-Never in this process: a pattern of a model's making may take for ever, and only a process can be killed.
+Never in this process: a regular expression from a model may run forever, and only a process can be killed.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Grep:
     workspace: Workspace
     environment: Mapping[str, str]
     ripgrep: str | None
-    """The program; None uses the worker."""
+    """The path of ripgrep; None uses the worker."""
     name: str = "grep"
     description: str = (
         "Search file contents with a regular expression; lines come as `path:line: text`. Leaves out binary files,"
@@ -65,7 +65,7 @@ class Grep:
     arguments: type[BaseModel] = GrepArguments
 
     async def prepare(self, arguments: BaseModel) -> Prepared:
-        """Look at the path."""
+        """Check the path."""
         if not isinstance(arguments, GrepArguments):
             raise TypeError
         place = await asyncio.to_thread(self.workspace.place, arguments.path)
@@ -79,7 +79,7 @@ class Grep:
         real = place.real
         if not await asyncio.to_thread(real.exists):
             raise ToolError(f"`{arguments.path}` does not exist.")
-        # A place that was asked for by name, and permitted as such, is searched whatever it holds.
+        # A path that was named and permitted explicitly is searched even if it is guarded.
         is_named = place.read_guard is GuardedKind.SECRET or await asyncio.to_thread(real.is_file)
         build = self._by_ripgrep if self.ripgrep else self._by_worker
         ended = await run_to_end(build(real, arguments, is_named=is_named))
@@ -97,7 +97,7 @@ class Grep:
         argv += ["--ignore-case"] if arguments.ignore_case else []
         argv += ["--glob", arguments.glob] if arguments.glob else []
         if not is_named:
-            # Only spares the reading: what else is on the list is left out of the matches.
+            # Only saves reading; matches in other guarded files are filtered out afterwards.
             patterns = [pattern for pattern in self.workspace.guarded.secret.patterns if pattern[0] not in "/~"]
             argv += [part for pattern in patterns for part in ("--iglob", f"!**/{pattern}")]
         argv += ["--regexp", arguments.pattern, "--", str(real)]
@@ -134,7 +134,7 @@ class Grep:
 
 
 def find_ripgrep(environment: Mapping[str, str]) -> str | None:
-    """Where ripgrep is; never one that lies in a relative folder of PATH."""
+    """The path of ripgrep, ignoring relative entries of PATH."""
     found = shutil.which("rg", path=environment.get("PATH", ""))
     return found if found and Path(found).is_absolute() else None
 
@@ -144,7 +144,7 @@ def _nothing(_: Path) -> bool:
 
 
 def _rows(output: bytes, real: Path, root: Path, hidden: Callable[[Path], bool]) -> Iterator[str]:
-    """Lines of ripgrep's JSON; the worker writes the same. Files that are ``hidden`` are left out."""
+    """Format ripgrep's JSON, which the worker also writes. Files for which ``hidden`` is true are omitted."""
     is_hidden = cache(hidden)
     for line in output.splitlines():
         try:

@@ -1,6 +1,6 @@
-"""Runs by itself as a program (standard library only): searches files and writes matches as ripgrep's JSON does.
+"""A standalone script (standard library only) that searches files and writes matches in ripgrep's JSON format.
 
-Files are opened through their folder's descriptor without following links.
+Files are opened relative to their folder's descriptor, without following links.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MAX_SCANNED_LINE = 20_000
 
 
 def main() -> None:
-    """Read the order from stdin, write matches to stdout."""
+    """Read the request from stdin and write matches to stdout."""
     order = json.load(sys.stdin)
     find = re.compile(order["pattern"], re.IGNORECASE if order["ignore_case"] else 0).search
     left = int(order["max_matches"])
@@ -59,7 +59,7 @@ def files(root: Path, order: dict[str, Any]) -> Iterator[tuple[str, bytes]]:
 
 
 def fits(path: str, pattern: str) -> bool:
-    """Whether a relative path fits a glob; ``**`` stands for any number of folders."""
+    """Whether a relative path matches a glob; ``**`` matches any number of folders."""
     return _fits(path.split("/"), pattern.strip("/").split("/"))
 
 
@@ -76,7 +76,7 @@ def _fits(parts: list[str], pattern: list[str]) -> bool:
 
 
 def read(name: str, folder: int) -> bytes | None:
-    """A file's first 16 MB; None for anything but a regular file that can be read."""
+    """A file's first 16 MB; None if it is not a readable regular file."""
     try:
         handle = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
     except OSError:

@@ -1,6 +1,6 @@
-"""The readable text of a web page: headings, paragraphs, lists, links; no scripts, no styles, no layout.
+"""Converts a web page to text: headings, paragraphs, lists and links, without scripts, styles and layout.
 
-The scanner looks at every character a bounded number of times: ``html.parser`` needs 46 s for 80 KB of ``<a ``.
+The scanner visits each character a bounded number of times: ``html.parser`` needs 46 s for 80 KB of ``<a ``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ MAX_PAGE = 2_000_000
 """Characters of a page that are read."""
 MAX_LINK = 300
 MAX_TAG = 8_192
-"""Characters of a tag; what has no end by then is passed over."""
+"""Characters of a tag; a longer one is skipped."""
 
 _SKIPPED_WITH_CONTENT = ("script", "style", "noscript", "template", "svg", "iframe", "object", "textarea")
 _DROPPED = frozenset({"head", "nav", "footer", "form"})
@@ -23,7 +23,7 @@ _BEFORE = {
     **dict.fromkeys(("td", "th"), " | "),
     "li": "\n- ",
 }
-"""What a tag puts before its words."""
+"""Text inserted before a tag's content."""
 _PARAGRAPHS = frozenset({"p", "table", "ul", "ol", "blockquote", "pre", *(f"h{level}" for level in range(1, 7))})
 
 _TAG = re.compile(r"""<(/?)([a-zA-Z][a-zA-Z0-9:-]*+)((?:[^"'>]++|"[^"]*+"|'[^']*+')*+)>""")
@@ -33,7 +33,7 @@ _ENDS = {tag: re.compile(f"</{tag}", re.IGNORECASE) for tag in (*_SKIPPED_WITH_C
 
 
 def readable(html: str) -> str:
-    """The text; never raises, whatever the page looks like."""
+    """The text of a page; never raises, even for malformed HTML."""
     reader = _Reader(html[:MAX_PAGE])
     reader.read()
     lines = [re.sub(r"^ (?=\S)", "", line.rstrip()) for line in "".join(reader.words).split("\n")]

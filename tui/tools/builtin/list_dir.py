@@ -1,4 +1,4 @@
-"""list_dir and glob: what is there, without following links out of a folder."""
+"""list_dir and glob: list files without following links."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from tui.tools.tool import Job, Outcome, Prepared, said
 
 MAX_ENTRIES = 1_000
 MAX_WALKED = 200_000
-"""Entries looked at before a search is cut."""
+"""Entries visited before a search stops."""
 MAX_SECONDS = 10.0
 SKIPPED = frozenset({".git", ".hg", ".svn", "node_modules", ".venv", "__pycache__", ".mypy_cache", ".ruff_cache"})
-"""Folders a search leaves out unless its pattern names them."""
+"""Folders a search skips unless its pattern names them."""
 
 
 class ListDirArguments(BaseModel):
@@ -58,7 +58,7 @@ class ListDir:
     arguments: type[BaseModel] = ListDirArguments
 
     async def prepare(self, arguments: BaseModel) -> Prepared:
-        """Look at the path."""
+        """Check the path."""
         if not isinstance(arguments, ListDirArguments):
             raise TypeError
         place = await asyncio.to_thread(self.workspace.place, arguments.path)
@@ -83,7 +83,7 @@ class Glob:
     arguments: type[BaseModel] = GlobArguments
 
     async def prepare(self, arguments: BaseModel) -> Prepared:
-        """Look at the path."""
+        """Check the path."""
         if not isinstance(arguments, GlobArguments):
             raise TypeError
         if ".." in arguments.pattern.split("/") or arguments.pattern.startswith(("/", "~")):
@@ -147,7 +147,7 @@ class Walk:
         self.why_cut = ""
 
     def __iter__(self) -> Iterator[tuple[str, ...]]:
-        """Path segments, folder by folder."""
+        """Yield path segments, one folder at a time."""
         waiting: list[tuple[str, ...]] = [()]
         while waiting and not self.why_cut:
             parts = waiting.pop()

@@ -1,4 +1,4 @@
-"""Which addresses on the network may be fetched from. Pure; every transition form of IPv6 is looked through."""
+"""Classifies network addresses for fetch_url, including IPv4 addresses embedded in IPv6 ones."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ Address = IPv4Address | IPv6Address
 
 
 class Reach(StrEnum):
-    """How far away an address is."""
+    """The kind of network an address belongs to."""
 
     INTERNET = "internet"
     PRIVATE = "private"
-    """This machine or this network: each fetch asks."""
+    """This machine or the local network: each fetch needs permission."""
     UNKNOWN = "unknown"
-    """Only a proxy knows: each fetch asks."""
+    """Only the proxy can resolve it: each fetch needs permission."""
     NEVER = "never"
-    """Link-local (cloud metadata lives there), multicast, reserved."""
+    """Link-local (includes cloud metadata), multicast or reserved: never fetched."""
 
 
 LOCAL_NAMES = (
@@ -31,22 +31,22 @@ LOCAL_NAMES = (
     ".intranet",
     ".metadata.goog",
 )
-"""Ends of names that no public server has."""
+"""Suffixes that public DNS does not use."""
 
 _NEVER = tuple(
     ip_network(text)
     for text in (
         "0.0.0.0/8",
-        "100.64.0.0/10",  # between a provider and its customers; 100.100.100.200 is Alibaba's metadata
-        "168.63.129.16/32",  # Azure's WireServer, though it looks public
+        "100.64.0.0/10",  # Carrier-grade NAT; 100.100.100.200 is Alibaba's metadata service.
+        "168.63.129.16/32",  # Azure's WireServer, although the address looks public.
         "169.254.0.0/16",
-        "192.0.0.0/24",  # 192.0.0.192 is Oracle's metadata
-        "224.0.0.0/3",  # multicast, reserved, broadcast
-        "64:ff9b:1::/48",  # NAT64 of one's own network: where the IPv4 address stands in it is unknown
+        "192.0.0.0/24",  # 192.0.0.192 is Oracle's metadata service.
+        "224.0.0.0/3",  # Multicast, reserved, broadcast.
+        "64:ff9b:1::/48",  # Local NAT64: the position of the IPv4 address is unknown.
         "fe80::/10",
-        "fec0::/10",  # site-local, given up in 2004, still routed by some
+        "fec0::/10",  # Site-local: deprecated in 2004, but still routed in some networks.
         "ff00::/8",
-        "fd00:42::/32",  # metadata of Scaleway, Oracle, Amazon and Google
+        "fd00:42::/32",  # Metadata services of Scaleway, Oracle, Amazon and Google.
         "fd00:c1::/32",
         "fd00:ec2::/32",
         "fd20:ce::/32",
@@ -58,12 +58,12 @@ _PRIVATE = tuple(
 _WITH_IPV4_AT_THE_END = tuple(
     IPv6Network(text) for text in ("::/96", "::ffff:0:0/96", "::ffff:0:0:0/96", "64:ff9b::/96")
 )
-"""IPv4-compatible, mapped and translated addresses, and the prefix of NAT64."""
+"""IPv4-compatible, mapped and translated addresses, and the NAT64 prefix."""
 _ISATAP = (0x00005EFE, 0x02005EFE)
 
 
 def reach_of(text: str) -> Reach:
-    """How far away an address is; what is not an address is never reached."""
+    """Classify an address; anything that is not an address is never fetched."""
     try:
         address = ip_address(text.partition("%")[0])
     except ValueError:
@@ -83,7 +83,7 @@ def _reach(address: Address) -> Reach:
 
 
 def _embedded(address: Address) -> list[IPv4Address]:
-    """IPv4 addresses that traffic to an IPv6 address may really go to."""
+    """IPv4 addresses that traffic to an IPv6 address may actually reach."""
     if isinstance(address, IPv4Address) or address.is_loopback:
         return []
     found = [address.sixtofour] if address.sixtofour is not None else []

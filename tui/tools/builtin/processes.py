@@ -1,8 +1,8 @@
-"""Runs a program in its own session, without a terminal, and leaves nothing of it behind.
+"""Runs a program in its own session, without a terminal, and ends all processes it started.
 
-Output goes through a pipe of ours that is read while it comes and dropped when the program is dead, so a grandchild
-that keeps the other end open cannot make anybody wait. Dead means: the process group, the session, all descendants,
-and (where /proc tells) every process that carries the mark put into the environment.
+Output is read from a pipe as it arrives. The pipe is closed once the program has ended, so that a grandchild which
+keeps the other end open cannot block. Ended means: the process group, the session, all descendants, and (where
+/proc exists) every process with the marker that was put into the environment.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from tui.domain.counting import count
 from tui.domain.errors import ToolError
 
 MOST_BYTES = 10 * 1024 * 1024
-"""Bytes of one output that are kept; what comes after them is dropped."""
+"""Bytes kept of one output; the rest is dropped."""
 MOST_FILES = 20
-"""Older outputs are removed, so that the folder holds 200 MB at most."""
+"""Older outputs are deleted, so that the folder holds at most 200 MB."""
 
 
 @dataclass(slots=True)
 class KeptOutput:
-    """Nothing is written before an output is longer than what the model is told anyway."""
+    """Stores a long output in a file, which is created only when the output exceeds what the model gets anyway."""
 
     folder: Path | None
     told: int
-    """Bytes that need no file."""
+    """Bytes the model gets without the file."""
     path: Path | None = None
     written: int = 0
     _early: bytearray = field(default_factory=bytearray)
@@ -41,7 +41,7 @@ class KeptOutput:
     _given_up: bool = False
 
     def add(self, data: bytes) -> None:
-        """More output. A full disk costs the file, never the call."""
+        """Append output. If the disk is full, the file is given up and the call continues."""
         if self.folder is None or self._given_up:
             return
         try:
@@ -58,14 +58,13 @@ class KeptOutput:
             self._given_up = True
 
     def close(self) -> None:
-        """No more comes."""
         self._early.clear()
         if self._handle is not None:
             os.close(self._handle)
             self._handle, self.folder = None, None
 
     def words(self) -> str:
-        """Where it is, for the model; nothing when there is no file."""
+        """A sentence for the model that says where the file is; empty without a file."""
         if self.path is None or not self.written:
             return ""
         how_much = (
@@ -81,7 +80,7 @@ class KeptOutput:
 
 
 def _prune(folder: Path) -> None:
-    """The names begin with the time, so the first are the oldest."""
+    """Names begin with the time, so the oldest come first."""
     outputs = sorted(folder.glob("*.txt"))
     for old in outputs[: max(0, len(outputs) - MOST_FILES + 1)]:
         with contextlib.suppress(OSError):
@@ -89,14 +88,14 @@ def _prune(folder: Path) -> None:
 
 
 MAX_LINE = 2_000
-"""Characters of one line that are shown."""
+"""Characters shown of one line."""
 
 _BINARY = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
 
 @dataclass(slots=True)
 class OutputEnds:
-    """Keeps ``head`` bytes of the beginning and ``tail`` bytes of the end."""
+    """Keeps the first ``head`` and the last ``tail`` bytes of the output."""
 
     head: int
     tail: int
@@ -105,7 +104,6 @@ class OutputEnds:
     _last: bytearray = field(default_factory=bytearray)
 
     def add(self, data: bytes) -> None:
-        """More output."""
         self.produced += len(data)
         room = self.head - len(self._first)
         if room > 0:
@@ -116,7 +114,7 @@ class OutputEnds:
             del self._last[: -self.tail or None]
 
     def text(self) -> str:
-        """For the model: long lines and the middle cut, and that is said; binary marked."""
+        """Text for the model: long lines and the middle are cut with a notice, binary output is marked."""
         missing = self.produced - len(self._first) - len(self._last)
         if missing <= 0:
             return _readable(bytes(self._first + self._last))
@@ -124,11 +122,11 @@ class OutputEnds:
         return _readable(bytes(self._first)) + between + _readable(bytes(self._last))
 
     def beginning(self) -> bytes:
-        """The first bytes, as they came."""
+        """The first bytes, unchanged."""
         return bytes(self._first)
 
     def last_line(self) -> str:
-        """The last line with words in it, for a progress row."""
+        """The last line that is not empty, for progress rows."""
         recent = bytes(self._last or self._first)[-4096:].decode(errors="replace")
         return next((line.strip() for line in reversed(recent.splitlines()) if line.strip()), "")
 
@@ -150,7 +148,7 @@ TERM_GRACE_S = 0.5
 DRAIN_S = 0.5
 POLL_S = 0.02
 MAX_PRODUCED = 256 * 1024 * 1024
-"""Bytes after which a program is killed; they are read and dropped, so memory stays flat."""
+"""Bytes after which a program is killed; they are read and dropped, so memory use is constant."""
 PROGRESS_EVERY_S = 0.25
 _CHUNK = 256 * 1024
 
@@ -164,28 +162,26 @@ class Command:
     environment: Mapping[str, str]
     timeout_s: float
     stdin: bytes | None = None
-    """Small enough for a pipe buffer; None is /dev/null."""
+    """Must fit into a pipe buffer; None for /dev/null."""
     head: int = 32 * 1024
     tail: int = 32 * 1024
-    """Bytes of the output kept from each end."""
+    """Bytes kept from each end of the output."""
     outputs: Path | None = None
-    """The folder for outputs longer than that; None keeps only the ends."""
+    """Folder for longer outputs; None keeps only the ends."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
-    """How a program ended."""
-
     code: int | None
-    """None when it had to be killed."""
+    """None if it had to be killed."""
     output: OutputEnds
     why_killed: str = ""
     kept: str = ""
-    """Where the whole output is, in words."""
+    """A sentence that says where the whole output is."""
 
 
 async def run_to_end(command: Command, progress: Callable[[str], None] | None = None) -> Ended:
-    """Run it; whatever happens, cancellation included, nothing of it is alive afterwards."""
+    """Run the program; afterwards none of its processes is alive, even after cancellation."""
     mark = secrets.token_hex(16)
     reading, writing = os.pipe()
     kept = KeptOutput(command.outputs, command.head + command.tail)
@@ -225,7 +221,7 @@ async def run_to_end(command: Command, progress: Callable[[str], None] | None = 
 
 
 async def _until_over(process: asyncio.subprocess.Process, output: _Output, timeout_s: float) -> str:
-    """Wait for the end; why it must be killed, or nothing."""
+    """Wait for the end; returns why the program must be killed, or ""."""
     try:
         async with asyncio.timeout(timeout_s):
             while process.returncode is None:
@@ -255,7 +251,7 @@ class _Output:
         self._listening = True
 
     async def drain(self) -> None:
-        """What is still in the pipe; not longer than DRAIN_S, whoever holds the other end."""
+        """Read what is left in the pipe, for at most DRAIN_S, because other processes may hold it open."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(DRAIN_S):
                 await self._eof.wait()
@@ -291,16 +287,16 @@ class _Output:
 
 @dataclass(slots=True)
 class ProcessTree:
-    """A session leader and everything that came of it."""
+    """A session leader and all its descendants."""
 
     leader: int | None
-    """None: only the mark is known."""
+    """None if only the marker is known."""
     mark: str
     pipe: str = ""
-    """The pipe its output goes to, as /proc names it: who holds it belongs here, mark or not."""
+    """The output pipe as /proc names it: processes that hold it belong to the tree even without the marker."""
 
     async def end(self, process: asyncio.subprocess.Process) -> None:
-        """TERM to what is left, KILL half a second later."""
+        """Send SIGTERM to all processes, and SIGKILL half a second later."""
         if not self.alive() and process.returncode is not None:
             return
         self._signal(signal.SIGTERM)
@@ -309,7 +305,7 @@ class ProcessTree:
             await _within(TERM_GRACE_S / 2, lambda: process.returncode is not None)
 
     def kill(self) -> None:
-        """KILL to whatever is left; twice, for what was born in between."""
+        """Send SIGKILL to all processes, twice to catch those started in between."""
         for _ in range(3):
             if not self.alive():
                 return
@@ -324,7 +320,7 @@ class ProcessTree:
                 os.kill(pid, number)
 
     def alive(self) -> bool:
-        """Whether anything of it lives."""
+        """Whether any process of the tree is alive."""
         if proc_is_there():
             return bool(self._members())
         if self.leader is None:
@@ -336,7 +332,7 @@ class ProcessTree:
         return True
 
     def _members(self) -> set[int]:
-        """Living processes of this tree; zombies are dead."""
+        """Living processes of this tree, without zombies."""
         table = _process_table()
         members = {pid for pid, row in table.items() if self.leader in (pid, row.group, row.session)}
         ours = os.getpid()
@@ -355,7 +351,7 @@ class ProcessTree:
 
 
 async def _within(seconds: float, claim: Callable[[], bool]) -> bool:
-    """Whether a claim comes true in time."""
+    """Whether the condition becomes true in time."""
     until = asyncio.get_running_loop().time() + seconds
     while not claim():
         if asyncio.get_running_loop().time() > until:
@@ -391,7 +387,7 @@ def _carries(pid: int, mark: str) -> bool:
 
 
 def proc_is_there() -> bool:
-    """Whether processes can be looked at (Linux)."""
+    """Whether /proc exists (Linux)."""
     return Path("/proc/self/stat").exists()
 
 

@@ -1,4 +1,4 @@
-"""read_file: text by line ranges, pictures as pictures, nothing that is not a regular file."""
+"""read_file: text by line ranges, images as images, only regular files."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from tui.tools.tool import Job, Outcome, Prepared, said
 MAX_BYTES = 256 * 1024
 MAX_LINES = 2_000
 MAX_LINE = 2_000
-"""Characters of one line; the rest of it is cut."""
+"""Characters of one line; the rest is cut."""
 MAX_IMAGE = 3_750_000
-"""Bytes; the strictest provider refuses more than 5 MB of base64."""
+"""Bytes; the strictest provider rejects more than 5 MB of base64."""
 SCANNED = 64 * 1024 * 1024
-"""Bytes looked through for the first line asked for."""
+"""Bytes scanned for the first requested line."""
 
 
 class ReadFileArguments(BaseModel):
@@ -55,7 +55,7 @@ class ReadFile:
     arguments: type[BaseModel] = ReadFileArguments
 
     async def prepare(self, arguments: BaseModel) -> Prepared:
-        """Look at the path."""
+        """Check the path."""
         if not isinstance(arguments, ReadFileArguments):
             raise TypeError
         place = await asyncio.to_thread(self.workspace.place, arguments.path)
@@ -86,9 +86,9 @@ class _Piece:
     raw: bytes
     lines: tuple[bytes, ...]
     ended: bool
-    """The end of the file was reached."""
+    """Whether the end of the file was reached."""
     cut: bool
-    """A line was longer than is shown."""
+    """Whether a line was truncated."""
 
 
 def _picture(handle: int, size: int, media_type: str, place: WorkspacePath) -> Outcome:

@@ -1,4 +1,4 @@
-"""What the model has seen of files, so that it never writes over a state it does not know."""
+"""Tracks the file versions the model has seen, so that it never overwrites a version it does not know."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from tui.tools.builtin.workspace import Stamp
 
 FILES_KEPT = 64
 TEXT_KEPT = 256 * 1024
-"""Larger files are told apart by their stamp alone."""
+"""Characters; larger files are compared only by their stamp."""
 DIFF_SHOWN = 4_000
 DIFF_LINES = 20_000
-"""Longer texts are not compared line by line: difflib takes minutes on them."""
+"""Longer texts are not compared line by line: difflib takes minutes for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,23 +27,23 @@ class _Sight:
 
 @dataclass(slots=True)
 class SeenFiles:
-    """The last state of each file that was read or written here."""
+    """The last version of each file that was read or written in this session."""
 
     _sights: OrderedDict[Path, _Sight] = field(default_factory=OrderedDict)
 
     def note(self, real: Path, stamp: Stamp, text: str | None) -> None:
-        """The state is known now; without a text only its stamp."""
+        """Record the current version; without text, only its stamp."""
         self._sights[real] = _Sight(stamp, text if text is not None and len(text) <= TEXT_KEPT else None)
         self._sights.move_to_end(real)
         while len(self._sights) > FILES_KEPT:
             self._sights.popitem(last=False)
 
     def knows(self, real: Path) -> bool:
-        """Whether it was read or written here."""
+        """Whether the file was read or written in this session."""
         return real in self._sights
 
     def refuse_if_changed(self, real: Path, stamp: Stamp, text: str) -> None:
-        """Raises ToolError with what changed, when the file is not what the model saw last."""
+        """Raises ToolError with the changes if the file is not the version the model saw last."""
         sight = self._sights.get(real)
         if sight is None or sight.stamp == stamp or sight.text == text:
             return
@@ -54,7 +54,7 @@ class SeenFiles:
 
 
 def diff_of(before: str, after: str, name: str) -> str:
-    """A unified diff. Of very long texts everything between the first and the last difference is one hunk."""
+    """A unified diff. For very long texts, everything between the first and last difference is one hunk."""
     old, new = _lines(before), _lines(after)
     if len(old) + len(new) > DIFF_LINES:
         lines: Iterable[str] = _one_hunk(old, new, name)
@@ -64,14 +64,14 @@ def diff_of(before: str, after: str, name: str) -> str:
 
 
 def _lines(text: str) -> list[str]:
-    """Lines with their ends; unlike ``splitlines`` only a newline ends one."""
+    """Lines with their ends; unlike with ``splitlines``, only a newline ends a line."""
     lines = [f"{line}\n" for line in text.split("\n")]
     last = lines.pop()[:-1]
     return [*lines, last] if last else lines
 
 
 def _one_hunk(old: list[str], new: list[str], name: str) -> list[str]:
-    """A diff that takes time in proportion to the length, where the usual way takes its square."""
+    """A diff in linear time; difflib takes quadratic time."""
     shortest = min(len(old), len(new))
     first = next((at for at in range(shortest) if old[at] != new[at]), shortest)
     behind = next((at for at in range(shortest - first) if old[-1 - at] != new[-1 - at]), shortest - first)

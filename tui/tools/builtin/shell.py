@@ -1,4 +1,4 @@
-"""shell: a command in the working folder, without a terminal, without the program's own environment, with an end."""
+"""shell: runs a command in the working folder, without a terminal, with a reduced environment and a time limit."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from tui.tools.tool import Intent, Job, Outcome, Prepared, on_a_line, said
 DEFAULT_SECONDS = 120
 MAX_SECONDS = 600
 BEFORE_THE_ENGINE_S = 2.0
-"""A call that must end by a limit from outside ends this much earlier, so that its output is not lost."""
+"""Seconds by which a command ends before the engine's own limit, so that its output is not lost."""
 
 MOST_TOLD = 20
-"""Renamed files that are named in a result."""
+"""Renamed files listed in a result."""
 
 _PASSED_ON = frozenset({"PATH", "HOME", "LANG", "LANGUAGE", "TERM", "TMPDIR", "USER", "LOGNAME", "SHELL", "TZ"})
 _FIXED = {"GIT_TERMINAL_PROMPT": "0", "PAGER": "cat", "GIT_PAGER": "cat", "DEBIAN_FRONTEND": "noninteractive"}
@@ -50,11 +50,11 @@ class Shell:
     workspace: Workspace
     environment: Mapping[str, str]
     limit_s: Callable[[], float | None]
-    """What the caller gives a call; None is without limit."""
+    """Returns the engine's limit for a call; None is no limit."""
     sandbox: Sandbox
-    """Holds commands that run by a rule."""
+    """Runs commands that were allowed by a rule."""
     outputs: Path | None = None
-    """Where outputs go that are too long to be told."""
+    """Folder for outputs that are too long for the model."""
     name: str = "shell"
     description: str = (
         "Run a shell command in the working folder. There is no terminal and no input: a command that asks fails."
@@ -64,10 +64,10 @@ class Shell:
     access: Access = Access.SHELL
     arguments: type[BaseModel] = ShellArguments
     _stopped: set[str] = field(default_factory=set)
-    """Commands that the sandbox stopped: the user is asked about them next time."""
+    """Commands that the sandbox stopped: the next time, the user is asked."""
 
     async def prepare(self, arguments: BaseModel) -> Prepared:
-        """Say what would be run."""
+        """Describe the command to be run."""
         if not isinstance(arguments, ShellArguments):
             raise TypeError
         command = arguments.command
@@ -165,7 +165,7 @@ class Shell:
 
 
 def child_environment(environment: Mapping[str, str], names: frozenset[str] = frozenset()) -> dict[str, str]:
-    """What a child sees of our environment: a list of harmless names, and those the user added. Never a key."""
+    """The environment of a child process: a list of harmless variables and those the user added. Never a key."""
     passed = {
         name: value
         for name, value in environment.items()

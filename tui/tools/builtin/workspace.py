@@ -1,7 +1,7 @@
-"""The working folder and its border: what a path really is, what lies there, and opening it without being led astray.
+"""The working folder: resolves paths, classifies them, and opens files safely.
 
-A path is resolved once; what is opened afterwards is walked from the root folder by folder without following a
-single link, so a link slipped in after the decision is an error, not an escape.
+A path is resolved once. To open it, each folder is opened in turn from the root without following links, so that a
+link created after the permission was given causes an error instead of an escape.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ _CLOSE = getattr(os, "O_CLOEXEC", 0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkspacePath:
-    """A path after all its links."""
+    """A path with all links resolved."""
 
     real: Path
     inside: bool
     shown: str
-    """Relative to the working folder where it lies inside, else absolute; safe to draw."""
+    """Relative to the working folder if inside, else absolute; safe to display."""
     read_guard: GuardedKind
     """Whether the file may hold secrets."""
     write_guard: GuardedKind
-    """Whether writing there could change what other programs, or this one, do by themselves."""
+    """Whether other programs, or ponder, automatically run or read files there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stamp:
-    """What tells one state of a file from another."""
+    """Metadata that distinguishes two versions of a file."""
 
     device: int
     inode: int
@@ -52,7 +52,6 @@ class Stamp:
 
     @classmethod
     def of(cls, status: os.stat_result) -> Stamp:
-        """From a stat."""
         return cls(
             device=status.st_dev,
             inode=status.st_ino,
@@ -64,7 +63,7 @@ class Stamp:
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """``root`` is a real path. ``protected`` are folders nothing writes to without asking (the program's own)."""
+    """``root`` is a real path. Writing to ``protected`` folders (the program's own) always needs permission."""
 
     root: Path
     home: Path
@@ -72,7 +71,7 @@ class Workspace:
     protected: tuple[Path, ...] = ()
 
     def place(self, text: str) -> WorkspacePath:
-        """Where a path leads; raises ToolError for one that leads nowhere."""
+        """Resolve a path. Raises ToolError if it is invalid."""
         if not text or "\0" in text:
             raise ToolError("`path` is empty or holds a NUL character.")
         try:
@@ -96,7 +95,7 @@ class Workspace:
         )
 
     def holds_secrets(self, real: Path) -> bool:
-        """Whether a file that a search came across, by its real path, may hold secrets."""
+        """Whether a file found by a search may hold secrets; takes the real path."""
         return self.guarded.secret.fits(real) or self.is_ours(real)
 
     def is_ours(self, real: Path) -> bool:
@@ -106,7 +105,7 @@ class Workspace:
 
 @contextmanager
 def opened_folder(folder: Path, *, create: bool = False) -> Iterator[int]:
-    """A descriptor of a resolved folder, reached without following any link; made on the way with ``create``."""
+    """A descriptor of a resolved folder, opened without following links; ``create`` makes missing folders."""
     handle = os.open(folder.anchor, os.O_RDONLY | _FOLDER | _CLOSE)
     try:
         for part in folder.parts[1:]:
@@ -124,7 +123,7 @@ def opened_folder(folder: Path, *, create: bool = False) -> Iterator[int]:
 
 @contextmanager
 def opened_file(real: Path) -> Iterator[tuple[int, os.stat_result]]:
-    """A descriptor of a resolved regular file and its stat; nothing but a regular file is read."""
+    """A descriptor of a resolved regular file and its stat; other kinds of files are rejected."""
     with opened_folder(real.parent) as folder:
         try:
             handle = os.open(real.name, os.O_RDONLY | _NO_FOLLOW | _NO_BLOCK | _CLOSE, dir_fd=folder)
@@ -140,7 +139,7 @@ def opened_file(real: Path) -> Iterator[tuple[int, os.stat_result]]:
 
 
 def read_whole(real: Path, limit: int) -> tuple[bytes, Stamp]:
-    """All bytes of a file and its stamp; raises ToolError for one larger than ``limit``."""
+    """All bytes of a file and its stamp. Raises ToolError if it is larger than ``limit``."""
     with opened_file(real) as (handle, status):
         if status.st_size > limit:
             raise ToolError(f"`{real.name}` has {count(status.st_size, 'byte')}; the limit is {limit:,}.")
@@ -152,7 +151,7 @@ def read_whole(real: Path, limit: int) -> tuple[bytes, Stamp]:
 
 
 def stamp_of(real: Path) -> Stamp | None:
-    """The state of what lies at a resolved path; None where nothing does."""
+    """The stamp of a resolved path; None if it does not exist."""
     try:
         return Stamp.of(real.lstat())
     except (FileNotFoundError, NotADirectoryError):

@@ -1,4 +1,4 @@
-"""write_file and edit_file: the change is shown before it is made, and made only to what was shown."""
+"""write_file and edit_file: show a change before making it, and apply it only to the version that was shown."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tui.tools.permissions.rules import Access, GuardedKind
 from tui.tools.tool import Job, Outcome, Prepared, said
 
 MAX_BYTES = 5_000_000
-"""A larger file is not edited by exact words."""
+"""A larger file cannot be edited."""
 
 
 class WriteFileArguments(BaseModel):
@@ -50,7 +50,7 @@ class EditFileArguments(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """A change as it was shown: made only while the file is still in the state ``stamp`` (None: not there)."""
+    """A change that was shown; applied only if the file still has ``stamp`` (None: it does not exist)."""
 
     place: WorkspacePath
     stamp: Stamp | None
@@ -77,7 +77,7 @@ class WriteFile:
     arguments: type[BaseModel] = WriteFileArguments
 
     async def prepare(self, arguments: BaseModel) -> Prepared:
-        """Find out what would change."""
+        """Compute the change."""
         if not isinstance(arguments, WriteFileArguments):
             raise TypeError
         change = await asyncio.to_thread(self._change, arguments)
@@ -110,7 +110,7 @@ class EditFile:
     arguments: type[BaseModel] = EditFileArguments
 
     async def prepare(self, arguments: BaseModel) -> Prepared:
-        """Find out what would change."""
+        """Compute the change."""
         if not isinstance(arguments, EditFileArguments):
             raise TypeError
         change = await asyncio.to_thread(self._change, arguments)
@@ -119,7 +119,7 @@ class EditFile:
     def _change(self, arguments: EditFileArguments) -> _Change:
         place = self.workspace.place(arguments.path)
         if not self.seen.knows(place.real) and not _may_be_looked_into(place):
-            # What an edit says of a file tells its words, and nobody was asked whether it may be read.
+            # An edit reveals text of the file, but the user was not asked whether the file may be read.
             raise ToolError(f"Read `{place.shown}` with read_file before you change it.")
         before, stamp = _text_of(place)
         self.seen.refuse_if_changed(place.real, stamp, before)
@@ -146,7 +146,7 @@ def _is_not_empty(place: WorkspacePath) -> bool:
 
 
 def _in_the_files_newlines(before: str, arguments: EditFileArguments) -> tuple[str, str]:
-    """Models write LF; a file with CRLF keeps it."""
+    """Models write LF; a file with CRLF keeps its line ends."""
     old, new = arguments.old_text, arguments.new_text
     if "\r\n" in before and "\r" not in old and (old not in before or "\n" in new):
         return old.replace("\n", "\r\n"), new.replace("\r\n", "\n").replace("\n", "\r\n")
@@ -172,7 +172,7 @@ def _prepared(seen: SeenFiles, tool: str, change: _Change, summary: str) -> Prep
 
 
 def _write(change: _Change, seen: SeenFiles) -> Outcome:
-    """Written beside and renamed, by descriptor of the folder: nothing that happens to the path meanwhile matters."""
+    """Write a temporary file and rename it, by the folder's descriptor, so that changes to the path do not matter."""
     place = change.place
     try:
         data = change.after.encode()

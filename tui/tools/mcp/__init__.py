@@ -1,1 +1,1 @@
-"""MCP servers: configuration, connections, and their results as tool results."""
+"""MCP servers: configuration, connections, and conversion of their results."""

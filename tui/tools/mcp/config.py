@@ -1,4 +1,4 @@
-"""``[mcp.servers.NAME]`` of config.toml: how each server is reached."""
+"""Reads ``[mcp.servers.NAME]`` of config.toml."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tui.domain.errors import ConfigError
 from tui.tools.builtin.network_addresses import Reach, reach_of
 
 _NAME = re.compile(r"(?=.{1,32}\Z)[A-Za-z0-9-]+(?:_[A-Za-z0-9-]+)*")
-"""Without ``__``, which parts the server's name from the tool's."""
+"""Without ``__``, which separates the server's name from the tool's."""
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
@@ -47,7 +47,7 @@ class ServerConfig(BaseModel):
 def read_servers(
     table: Mapping[str, object], environment: Mapping[str, str]
 ) -> tuple[Mapping[str, ServerConfig], list[ConfigError]]:
-    """The servers that are right, and what is wrong with the others."""
+    """The valid servers, and the errors in the others."""
     servers: dict[str, ServerConfig] = {}
     problems: list[ConfigError] = []
     listed = table.get("servers", {})

@@ -1,7 +1,7 @@
-"""What an MCP server offers and answers, made ours: names, definitions and results. Knows the protocol, not the SDK.
+"""Converts tool names, definitions and results of MCP servers. Depends on the protocol, not on the SDK.
 
-Names and descriptions are somebody else's words: cleaned, capped, and hashed, so that a tool that changes its
-description is a tool nobody has agreed to.
+Names and descriptions are untrusted: they are cleaned, capped and hashed, so that a tool whose description changes
+needs permission again.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from tui.domain.request import ToolSchema
 from tui.tools.tool import Outcome
 
 MAX_NAME = 64
-"""What all providers take."""
+"""The limit that all providers accept."""
 MAX_DESCRIPTION = 4_000
 MAX_SCHEMA = 64 * 1024
-"""Bytes of a definition; a tool with a larger one is left out."""
+"""Bytes of a definition; a tool with a larger one is omitted."""
 MAX_TOOLS = 200
 MAX_SHOWN = 64 * 1024
 MAX_IMAGE = 5_000_000
@@ -35,17 +35,17 @@ _PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForeignTool:
-    """A tool of a server."""
+    """A tool of an MCP server."""
 
     theirs: str
-    """Its name there."""
+    """The name on the server."""
     schema: ToolSchema
     fingerprint: str
-    """Of name, description and schema as the server gave them."""
+    """Hash of name, description and schema as the server sent them."""
 
 
 def tools_of(server: str, listed: Iterable[Mapping[str, object]]) -> tuple[tuple[ForeignTool, ...], tuple[str, ...]]:
-    """The tools that can be offered, and remarks on those that cannot."""
+    """The tools that can be offered, and remarks about those that cannot."""
     found: dict[str, ForeignTool] = {}
     remarks: list[str] = []
     for row in listed:
@@ -75,7 +75,7 @@ def tools_of(server: str, listed: Iterable[Mapping[str, object]]) -> tuple[tuple
 
 
 def outcome_of(server: str, tool: str, result: Mapping[str, object]) -> Outcome:
-    """A result as the model gets it: marked as words of others, capped, pictures as pictures."""
+    """A result for the model: marked as external content, capped, images as images."""
     content = result.get("content")
     parts = content if isinstance(content, list) else []
     words = "\n".join(filter(None, (_words(part) for part in parts if isinstance(part, dict))))
@@ -93,10 +93,10 @@ def outcome_of(server: str, tool: str, result: Mapping[str, object]) -> Outcome:
 
 
 def _name(server: str, theirs: str) -> str:
-    """A name that says which tool of which server is meant, and fits every provider.
+    """A unique tool name that every provider accepts and that contains the server's name.
 
-    The server's name has no ``__``, so the first one parts it from the tool's. A tool's name that is too long, or has
-    letters that not all providers take, is told from others by a hash of it, whatever else the server offers.
+    The server's name has no ``__``, so the first one separates it from the tool's. A name that is too long or has
+    letters that some providers reject gets a hash, whatever else the server offers.
     """
     start = f"mcp_{server}__"
     room = MAX_NAME - len(start)
@@ -107,7 +107,7 @@ def _name(server: str, theirs: str) -> str:
 
 
 def _parameters(schema: object) -> Mapping[str, object]:
-    """An object at the root without alternatives: what every provider takes."""
+    """An object schema without alternatives at the root, which every provider accepts."""
     if not isinstance(schema, dict):
         return {"type": "object", "properties": {}}
     kept = {key: _clean(value) for key, value in schema.items() if key not in _NOT_AT_THE_ROOT}
@@ -145,5 +145,5 @@ def _picture(part: Mapping[str, object]) -> ImageBlock | None:
 
 
 def joined(remarks: Sequence[str]) -> str:
-    """Remarks as one line for lists."""
+    """Join remarks into one line for lists."""
     return one_line("; ".join(remarks), 300)

@@ -1,7 +1,7 @@
-"""MCP servers through the official SDK, which is imported when the first server is started and not before.
+"""MCP servers through the official SDK, which is imported when the first server starts.
 
-Each server lives in a task of its own on the loop that asked for it first: it is started when needed, watched while
-it starts, and started again by the next use after it died.
+Each server runs in its own task on the event loop that used it first. It is started when needed, supervised during
+start-up, and restarted on the next use after it died.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ ENDED = "it ended: the next use starts it again"
 SENT_TOO_MUCH = "it sent more than 16 MB at once and was ended: the next use starts it again"
 LOOK_AGAIN_S = 1.0
 _CLOSED = "Connection closed"
-"""The words of the SDK."""
+"""The SDK's message."""
 NOT_INSTALLED = "MCP support is not installed: `pip install 'ponder-tui[mcp]'` adds it"
 
 
 @dataclass(slots=True)
 class Server:
-    """One server. ``tools`` are the last it told, also when it is not running: the next use starts it."""
+    """One server. ``tools`` is the last list it sent, also while it is not running: the next use starts it."""
 
     name: str
     config: ServerConfig
@@ -71,7 +71,7 @@ class Server:
     _stderr: OutputEnds = field(default_factory=lambda: OutputEnds(0, 4096))
 
     async def up(self) -> Client:
-        """The running server, started if need be; raises ToolError when it does not come up."""
+        """Start the server if necessary. Raises ToolError if that fails."""
         if self._client is not None and self._is_dead():
             await self.down("it ended")
         if self._life is None or self._life.done():
@@ -86,13 +86,13 @@ class Server:
             try:
                 await self._list(self._client)
             except BaseException:
-                # It has not been seen what changed, so the next call asks again.
+                # The new list was not read, so the next call requests it again.
                 self._stale = True
                 raise
         return self._client
 
     async def down(self, why: str) -> None:
-        """End it and wait until it has ended."""
+        """Stop the server and wait until it has ended."""
         if self._life is None:
             return
         self._stop.set()
@@ -100,7 +100,7 @@ class Server:
         self.state = why
 
     async def call(self, tool: ForeignTool, arguments: Mapping[str, object], tell: Callable[[str], None]) -> Outcome:
-        """Call a tool that the user agreed to in exactly this form."""
+        """Call a tool with exactly the definition the user permitted."""
         client = await self.up()
         if tool not in self.tools:
             raise ToolError(f"`{tool.schema.name}` changed or went away since it was offered. Not executed.")
@@ -113,7 +113,7 @@ class Server:
         try:
             result = await client.call_tool(tool.theirs, dict(arguments), progress_callback=told)
         except MCPError as error:
-            # Servers use this number for errors of their own.
+            # Servers also use this code for their own errors.
             if error.code == CONNECTION_CLOSED and error.message == _CLOSED:
                 await self.down(SENT_TOO_MUCH if self._sent_too_much else "it ended during a call")
                 if self._sent_too_much:
@@ -133,14 +133,13 @@ class Server:
         return outcome_of(self.name, tool.theirs, result.model_dump(mode="json", by_alias=True, exclude_none=True))
 
     def row(self) -> ServerInfo:
-        """For lists."""
         state = self._state_now()
         words = self._stderr.last_line() if state not in (READY, WAITING, OFF) else ""
         detail = joined([*self.remarks, *([f"it said: {words}"] if words else [])])
         return ServerInfo(name=self.name, state=state, tools=len(self.tools), detail=detail)
 
     def _state_now(self) -> str:
-        """Death is noticed by looking, and looking means reading the table of processes: once a second at most."""
+        """Detects that the process died. This reads the process table, so it is done at most once a second."""
         if self.state == READY and time.monotonic() - self._looked >= LOOK_AGAIN_S:
             self._looked, self._seen_dead = time.monotonic(), self._is_dead()
         return ENDED if self.state == READY and self._seen_dead else self.state
@@ -149,14 +148,14 @@ class Server:
         return self._tree is not None and proc_is_there() and not self._tree.alive()
 
     async def _live(self) -> None:
-        """From start to end. Whatever goes wrong becomes the state; nobody awaits the task for its result."""
+        """Run the server from start to end. Failures become the state, because nothing awaits the task's result."""
         limit = self.config.start_timeout
         clock = asyncio.get_running_loop()
         tree = ProcessTree(None, secrets.token_hex(16))
         self._tree = tree if self.config.command else None
         try:
             async with AsyncExitStack() as stack:
-                # The SDK winds a hanging server down politely, which takes seconds: killed first, it takes none.
+                # The SDK takes seconds to shut down a hanging server, so its processes are killed first.
                 deadline = clock.call_later(limit, tree.kill)
                 stack.callback(deadline.cancel)
                 async with asyncio.timeout(limit):
@@ -184,7 +183,7 @@ class Server:
         except ImportError:
             raise ToolError(NOT_INSTALLED) from None
         for name in ("mcp", "client", "httpx2"):
-            # Without a handler the SDK's remarks would go to stderr, which is the screen.
+            # Without a handler, the SDK's log messages would go to stderr, which is the screen.
             logging.getLogger(name).addHandler(logging.NullHandler())
         from mcp.client.client import Client
 
@@ -222,16 +221,16 @@ class Server:
 
 @dataclass(slots=True)
 class McpServers:
-    """Implements ``ForeignTools`` over the servers of the config."""
+    """Implements ``ForeignTools`` for the configured servers."""
 
     servers: Sequence[Server]
 
     def schemas(self) -> Mapping[str, tuple[str, ToolSchema]]:
-        """By name: the server's name and the definition, of all that have told their tools."""
+        """Server name and definition by tool name, for all servers that have listed their tools."""
         return {tool.schema.name: (server.name, tool.schema) for server in self.servers for tool in server.tools}
 
     async def prepare(self, name: str, arguments: Mapping[str, object]) -> Prepared:
-        """Look at a call; raises ToolError."""
+        """Validate a call. Raises ToolError."""
         server, tool = self._find(name)
 
         async def perform(job: Job) -> Outcome:
@@ -246,15 +245,15 @@ class McpServers:
         return Prepared(intents=(intent,), perform=perform)
 
     def rows(self) -> Sequence[ServerInfo]:
-        """For /mcp."""
+        """Data for ``/mcp``."""
         return [server.row() for server in self.servers]
 
     async def ready(self) -> None:
-        """Start all that are enabled, side by side; returns when each is up or has failed."""
+        """Start all enabled servers concurrently; returns when each has started or failed."""
         await asyncio.gather(*(_try_up(server) for server in self.servers if server.state != OFF))
 
     async def close(self) -> None:
-        """End all."""
+        """Stop all servers."""
         await asyncio.gather(*(server.down(WAITING) for server in self.servers))
 
     def _find(self, name: str) -> tuple[Server, ForeignTool]:
@@ -266,7 +265,7 @@ class McpServers:
 
 
 def open_servers(configs: Mapping[str, ServerConfig], folder: Path) -> McpServers:
-    """The servers of the config; none is started yet."""
+    """Create the configured servers without starting them."""
     return McpServers(
         [
             Server(name=name, config=config, folder=folder, state=WAITING if config.enabled else OFF)
@@ -282,7 +281,7 @@ async def _try_up(server: Server) -> None:
 
 @contextlib.contextmanager
 def _kept_words(ends: OutputEnds) -> Iterator[int]:
-    """A descriptor to write to; of what is written only the end is kept, however much it is."""
+    """A descriptor to write to; only the end of the output is kept, however long it is."""
     reading, writing = os.pipe()
     os.set_blocking(reading, False)
     loop = asyncio.get_running_loop()
@@ -315,6 +314,6 @@ def _why(error: BaseException) -> str:
 
 
 def _shown(arguments: Mapping[str, object], description: str) -> str:
-    """The arguments as JSON, where no value can be taken for another; then what the server says of its tool, quoted."""
+    """The arguments as unambiguous JSON, then the server's description of its tool, quoted."""
     lines = [json.dumps(arguments, ensure_ascii=False, indent=2), "", "The server says that it does this:"]
     return "\n".join([*lines, *(f"> {line}" for line in description.split("\n"))])

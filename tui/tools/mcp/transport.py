@@ -1,7 +1,7 @@
-"""How an MCP server is reached, with a limit on what it may send at once.
+"""Transports to MCP servers with a limit on message size.
 
-The SDK's own transports read a message of any size, and the one for programs copies all that came with every piece.
-Imported only where the SDK is installed.
+The SDK's transports accept messages of any size, and the one for programs copies its whole buffer for every chunk.
+Imported only if the SDK is installed.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from mcp_types import jsonrpc_message_adapter
 from tui.tools.builtin.processes import ProcessTree
 
 MAX_MESSAGE = 16 * 1024 * 1024
-"""Bytes of one message: a few of the largest pictures that are taken. Servers often say a text twice in it."""
+"""Bytes of one message: room for a few of the largest accepted images. Servers often include a text twice."""
 GRACE_S = 0.5
-"""What a server gets to end by itself when its input was closed; then its processes are ended."""
+"""Seconds a server has to exit after its input is closed; then its processes are killed."""
 TOO_LARGE = f"a message of more than {MAX_MESSAGE // 2**20} MB"
 
 _FromServer = MemoryObjectSendStream[SessionMessage | Exception]
@@ -42,7 +42,7 @@ async def program(
     tree: ProcessTree,
     too_large: Callable[[], None],
 ) -> AsyncIterator[TransportStreams]:
-    """A server that is started, and ended with all it started. It is also ended when a message is too large."""
+    """Start a server; end it with all its processes afterwards, or when a message is too large."""
     process = await asyncio.create_subprocess_exec(
         *argv,
         stdin=asyncio.subprocess.PIPE,
@@ -77,9 +77,9 @@ async def program(
 
 @asynccontextmanager
 async def address(url: str, headers: Mapping[str, str]) -> AsyncIterator[TransportStreams]:
-    """A server that is asked over HTTP."""
+    """Connect to a server over HTTP."""
     waits = httpx2.Timeout(30.0, read=300.0)
-    # What is not compressed cannot grow after it was counted.
+    # Uncompressed data cannot grow after it was counted.
     plain = {**headers, "accept-encoding": "identity"}
     async with (
         httpx2.AsyncClient(headers=plain, timeout=waits, event_hooks={"response": [_limited]}) as client,
@@ -89,7 +89,7 @@ async def address(url: str, headers: Mapping[str, str]) -> AsyncIterator[Transpo
 
 
 async def _read_all(process: asyncio.subprocess.Process, to_client: _FromServer) -> bool:
-    """Hand on every line until the server's output ends; False when one was too large."""
+    """Forward every line until the server's output ends; False if one was too large."""
     assert process.stdout is not None
     while True:
         try:
@@ -119,7 +119,7 @@ async def _write_all(process: asyncio.subprocess.Process, messages: _ToServer, t
                 process.stdin.write(text.encode(errors="replace") + b"\n")
                 await process.stdin.drain()
     except (OSError, anyio.ClosedResourceError, anyio.BrokenResourceError):
-        # The client is to see the end, and not to wait for an answer that cannot come.
+        # Signal the end, so that the client does not wait for an answer that cannot arrive.
         await to_client.aclose()
 
 
@@ -133,7 +133,7 @@ async def _ended(process: asyncio.subprocess.Process, tree: ProcessTree) -> None
 
 
 class _Counted(httpx2.AsyncByteStream):
-    """The body of an answer, up to the limit."""
+    """A response body with a size limit."""
 
     def __init__(self, body: httpx2.AsyncByteStream) -> None:
         self._body = body
@@ -153,7 +153,7 @@ class _Counted(httpx2.AsyncByteStream):
 async def _limited(response: httpx2.Response) -> None:
     if response.headers.get("content-encoding", "identity").lower() not in ("identity", ""):
         raise httpx2.DecodingError("the answer is compressed, though that was not asked for")
-    # Events have a limit of their own; a stream of them may go on for ever.
+    # The SSE reader limits each event; a stream of events has no total limit.
     is_events = response.headers.get("content-type", "").lower().startswith("text/event-stream")
     if not is_events and isinstance(response.stream, httpx2.AsyncByteStream):
         response.stream = _Counted(response.stream)
