@@ -121,7 +121,7 @@ async def test_a_count_from_before_a_compression_says_nothing_about_now(tmp_path
         for prompt in ("Hello", "Why is the sky blue?"):
             await h.say(prompt)
         turns = h.view().turns
-        calibration = h.program.planner._scales
+        calibration = h.program.planner._token_meter
         conversation = h.current.session._conversation
         ask = replace(conversation.ask(), session="other", turns=turns, view=CompressionView(summary="They talked."))
         h.program.planner.resume(ask)
@@ -133,9 +133,9 @@ async def test_what_was_learned_of_a_model_is_kept_over_restarts(tmp_path: Path)
         for prompt in ("Hello", "Show me a table", "Why?"):
             await h.say(prompt)
         h.program.calibration.save()
-        learned = h.program.planner._scales.calibration
+        learned = h.program.planner._token_meter.calibration
     async with house(tmp_path) as h:
-        assert h.program.planner._scales.calibration == learned
+        assert h.program.planner._token_meter.calibration == learned
     assert len(learned.of("demo/fast").openings_with_tools + learned.of("demo/fast").openings) == 1
 
 

@@ -17,7 +17,7 @@ from tui.domain.blocks import TextBlock
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.events import AttemptReset, RetryScheduled, Stalled, Streamed, TurnFailed, TurnFinished
 from tui.domain.stream import ResponseStarted, TextDelta
-from tui.engine.retry import GiveUp, Mend, Repair, Spent, Wait, decide
+from tui.engine.retry import GiveUp, Repair, SendRepaired, Spent, Wait, decide
 
 NOW = 1_800_000_000.0
 
@@ -73,10 +73,10 @@ def test_attempts_end_at_five_before_the_first_event_at_three_with_a_partial_and
 @pytest.mark.parametrize("kind", sorted(set(ErrorKind) - {ErrorKind.UNSUPPORTED}))
 def test_every_kind_of_error_has_its_row(kind: ErrorKind) -> None:
     repairs = {
-        ErrorKind.CONTEXT_OVERFLOW: Mend(Repair.COMPRESS),
-        ErrorKind.BAD_SEAL: Mend(Repair.WITHOUT_THINKING),
-        ErrorKind.THINKING_MISSING: Mend(Repair.BLANK_THINKING),
-        ErrorKind.EMPTY: Mend(Repair.NUDGE),
+        ErrorKind.CONTEXT_OVERFLOW: SendRepaired(Repair.COMPRESS),
+        ErrorKind.BAD_SEAL: SendRepaired(Repair.WITHOUT_THINKING),
+        ErrorKind.THINKING_MISSING: SendRepaired(Repair.BLANK_THINKING),
+        ErrorKind.EMPTY: SendRepaired(Repair.NUDGE),
     }
     never = {"auth", "no_key", "permission", "billing", "not_found", "invalid_request", "too_large", "content_filter"}
     never |= {"tls", "redirect", "not_a_stream", "bad_frame", "other"}
@@ -90,7 +90,7 @@ def test_the_providers_word_on_retrying_wins_over_the_kind() -> None:
 
 def test_a_parameter_is_left_out_only_when_the_provider_named_it_and_once() -> None:
     named = _error(ErrorKind.UNSUPPORTED, param="reasoning_effort")
-    assert _decide(named) == Mend(Repair.WITHOUT_PARAMETER)
+    assert _decide(named) == SendRepaired(Repair.WITHOUT_PARAMETER)
     assert _decide(named, Spent(requests=2, refused=frozenset({"reasoning_effort"}))) == GiveUp()
     assert _decide(_error(ErrorKind.UNSUPPORTED)) == GiveUp()
 

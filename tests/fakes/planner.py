@@ -109,7 +109,7 @@ class FakePlanner:
 class FakeCompressor:
     """Folds all turns but the last; the view's summary is the model's answer."""
 
-    def fold(self, ask: Ask, writer: Target, instruction: str) -> PendingCompression | None:
+    def prepare(self, ask: Ask, writer: Target, instruction: str) -> PendingCompression | None:
         finished = [turn for turn in ask.turns[:-1] if ask.view is None or turn.id not in ask.view.folded]
         if not finished:
             return None
@@ -120,20 +120,20 @@ class FakeCompressor:
     def preview(self, ask: Ask, writer: Target) -> CompressionPreview | None:
         return None
 
-    def smaller(self, folding: PendingCompression) -> PendingCompression | None:
-        left = folding.plan[1:] if isinstance(folding.plan, tuple) else ()
-        return replace(folding, plan=left, turns=len(left)) if left else None
+    def smaller(self, pending: PendingCompression) -> PendingCompression | None:
+        left = pending.plan[1:] if isinstance(pending.plan, tuple) else ()
+        return replace(pending, plan=left, turns=len(left)) if left else None
 
-    def apply(self, ask: Ask, folding: PendingCompression, answer: Message) -> CompressionView:
+    def apply(self, ask: Ask, pending: PendingCompression, answer: Message) -> CompressionView:
         summary = "".join(block.text for block in answer.blocks if isinstance(block, TextBlock))
         if summary == "useless":
             raise PonderError("The summary was not smaller.")
-        turns = folding.plan if isinstance(folding.plan, tuple) else ()
+        turns = pending.plan if isinstance(pending.plan, tuple) else ()
         earlier = ask.view.folded if ask.view else frozenset()
         folded = earlier | {t.id for t in turns if isinstance(t, Turn)}
         return CompressionView(summary=summary, folded=folded, previous=ask.view)
 
-    def shorten(self, ask: Ask, *, newest_first: bool) -> CompressionView | None:
+    def cut_results(self, ask: Ask, *, newest_first: bool) -> CompressionView | None:
         return None
 
 

@@ -104,7 +104,7 @@ class Program:
             draw=_draw,
             interactive=interactive,
             conceal=self.keys.redactor.clean_content,
-            habits=self._read_refused_parameters(),
+            refused_parameters=self._read_refused_parameters(),
         )
 
     def _read_refused_parameters(self) -> RefusedParameters:

@@ -52,19 +52,19 @@ class RepetitionDetector:
     def __init__(self) -> None:
         self._tail = ""
         self._unseen = 0
-        self._told = False
+        self._reported = False
 
     def repeats(self, text: str) -> bool:
         """True the first time the last 50 characters have occurred ten times."""
-        if self._told:
+        if self._reported:
             return False
         self._tail = (self._tail + text)[-WINDOW:]
         self._unseen += len(text)
         if self._unseen < CHUNK or len(self._tail) < CHUNK * TIMES:
             return False
         self._unseen = 0
-        self._told = self._tail.count(self._tail[-CHUNK:]) >= TIMES
-        return self._told
+        self._reported = self._tail.count(self._tail[-CHUNK:]) >= TIMES
+        return self._reported
 
 
 PORTION = 16 * 1024
@@ -74,7 +74,7 @@ EXCERPT = 200
 LONGEST_CHAIN = 20
 """Most continuations of one response; a server that needs more never ends."""
 
-_NOTHING_SHOWN = (ResponseStarted, UsageReported, ProviderRemark, ResponseFinished)
+_NOT_SHOWN = (ResponseStarted, UsageReported, ProviderRemark, ResponseFinished)
 
 _CHANNELS = (".gguf", ":latest", ":free", ":nitro", ":floor", ":exacto")
 """Suffixes that routers and local servers append to a name of the same model."""
@@ -122,15 +122,15 @@ class Attempt:
 
     def __init__(
         self,
-        place: AttemptId,
+        attempt_id: AttemptId,
         target: Target,
         request: ChatRequest,
         *,
         clock: Clock,
-        voice: AttemptOutput,
+        output: AttemptOutput,
         limit_s: float,
     ) -> None:
-        self.place = place
+        self.id = attempt_id
         self.shown = False
         """Part of the answer was published."""
         self.unsaved = False
@@ -139,12 +139,12 @@ class Attempt:
         self._target = target
         self._request = request
         self._clock = clock
-        self._publish = voice.publish
-        self._pace = voice.pace
+        self._publish = output.publish
+        self._pace = output.pace
         self._unpublished: list[AppEvent] = []
-        self._remarks = voice.remarks
-        self._stamp = voice.stamp
-        self._price = voice.price
+        self._remarks = output.remarks
+        self._stamp = output.stamp
+        self._price = output.price
         self._assembler = Assembler()
         self._family = target.facts.tokenizer
         self._counters: dict[int, TextCounter] = {}
@@ -153,8 +153,8 @@ class Attempt:
         self._started = clock.monotonic()
         self._thought = ThinkingTimer(self._started)
         self._detector = RepetitionDetector()
-        self._watch = RequestTimer(clock, limit_s, lambda seconds: voice.publish(Stalled(place.turn_id, seconds)))
-        self._hops = Continuation()
+        self._timer = RequestTimer(clock, limit_s, lambda seconds: output.publish(Stalled(attempt_id.turn_id, seconds)))
+        self._continuation = Continuation()
 
     async def run(self, backend: Backend, on_event: Callable[[], None]) -> ProviderError | None:
         """Send the request and read to the end; returns the error, also for an answer that is unusable.
@@ -164,9 +164,9 @@ class Attempt:
         failure: ProviderError | None = None
         try:
             async with asyncio.TaskGroup() as tasks:
-                watching = tasks.create_task(self._watch.run(on_event))
+                timing = tasks.create_task(self._timer.run(on_event))
                 await self._read_all(backend, on_event)
-                watching.cancel()
+                timing.cancel()
         except* ProviderError as failures:
             failure = _first(failures)
         return failure or self._flaw()
@@ -202,12 +202,12 @@ class Attempt:
         for position, (index, block) in enumerate(zip(heads, timed, strict=True)):
             at, before = known.get(position, (0, None))
             text, end = self._assembler.text_after(index, at)
-            bare = with_words(block, "")
+            bare = _with_text(block, "")
             written[position] = end, bare
             if text or bare != before:
-                grown.append(Growth(position, at, with_words(block, text)))
+                grown.append(Growth(position, at, _with_text(block, text)))
         message = replace(self._message(timed, interrupted=interrupted), blocks=())
-        stored = await journal.grown(session, self.place.turn_id, message, grown, whole=not known)
+        stored = await journal.grown(session, self.id.turn_id, message, grown, whole=not known)
         if not stored:
             self._written, self.unsaved = {}, True
         elif self._written is known:  # unless the server started the answer again meanwhile
@@ -222,11 +222,11 @@ class Attempt:
     ) -> Message:
         asked = self._request.model
         answered = self._assembler.model
-        usage = self._hops.usage(self._assembler.usage)
+        usage = self._continuation.usage(self._assembler.usage)
         if usage is not None and usage.thinking == 0 and any(isinstance(b, ThinkingBlock) and b.text for b in blocks):
             usage = replace(usage, thinking=None)  # the server does not count thinking; zero would be wrong
         return Message(
-            id=self.place.message_id,
+            id=self.id.message_id,
             role=Role.ASSISTANT,
             blocks=blocks,
             origin=replace(self._stamp(self._target), level=self._request.plan.level),
@@ -245,7 +245,7 @@ class Attempt:
             await self._read(backend, request, on_event)
             if self.stop is None or self.stop.finish is not Finish.CONTINUATION:
                 return
-            self._hops.next(self._assembler)
+            self._continuation.next(self._assembler)
             request = replace(request, continuation=self.stop.detail)
         raise ProviderError(
             ErrorKind.OTHER, f"The answer was continued {LONGEST_CHAIN} times without an end.", retryable=False
@@ -257,7 +257,7 @@ class Attempt:
         try:
             async for batch in events:
                 for portion in _portions(batch):
-                    self._watch.heard()
+                    self._timer.received()
                     self._take_all(portion)
                     on_event()
                     await self._pace()
@@ -269,7 +269,7 @@ class Attempt:
 
     def _take_all(self, events: Sequence[StreamEvent]) -> None:
         for event in events:
-            placed = self._hops.placed(event)
+            placed = self._continuation.placed(event)
             if placed is not None:
                 self._take(placed)
                 self.unsaved = True
@@ -292,7 +292,7 @@ class Attempt:
                     return
             case TextDelta(index, text) | ThinkingDelta(index, text):
                 self._count(index, text)
-                self._hear_repetition(text)
+                self._check_repetition(text)
             case ToolArgsDelta(index, text):
                 self._count(index, text)
             case ProviderRemark(_, text) if text not in self._remarks:
@@ -302,12 +302,11 @@ class Attempt:
                 if restarted:
                     self._counters.clear()
                     self._written = {}
-                self._compare(model)
+                self._check_model(model)
             case _:
                 pass
-        self.shown = self.shown or not isinstance(event, _NOTHING_SHOWN)
-        place = self.place
-        self._unpublished.append(Streamed(place.turn_id, place.round, place.attempt, event))
+        self.shown = self.shown or not isinstance(event, _NOT_SHOWN)
+        self._unpublished.append(Streamed(self.id.turn_id, self.id.round, self.id.attempt, event))
 
     def _count(self, index: int, text: str) -> None:
         counter = self._counters.get(index)
@@ -330,17 +329,21 @@ class Attempt:
                 timed[position] = replace(block, seconds=took, tokens=tokens or (None if block.text else tokens))
         return tuple(timed)
 
-    def _hear_repetition(self, text: str) -> None:
+    def _check_repetition(self, text: str) -> None:
         if self._detector.repeats(text):
             notice = Notice(Severity.WARNING, "The model repeats itself.", "Stop it, and what came is kept.")
             self._unpublished.append(notice)
 
-    def _compare(self, answering: str | None) -> None:
+    def _check_model(self, answering: str | None) -> None:
         facts = self._target.facts
-        said = f"Asked `{self._request.model}`, but `{answering}` answers."
-        if answering and said not in self._remarks and not is_same_model(self._request.model, answering, facts.aliases):
-            self._remarks.add(said)
-            self._unpublished.append(Notice(Severity.WARNING, said))
+        warning = f"Asked `{self._request.model}`, but `{answering}` answers."
+        if (
+            answering
+            and warning not in self._remarks
+            and not is_same_model(self._request.model, answering, facts.aliases)
+        ):
+            self._remarks.add(warning)
+            self._unpublished.append(Notice(Severity.WARNING, warning))
 
     def _flaw(self) -> ProviderError | None:
         """Detects an answer that ended normally but is unusable."""
@@ -367,13 +370,13 @@ class Attempt:
         return None
 
 
-def with_words(block: Block, words: str) -> Block:
+def _with_text(block: Block, text: str) -> Block:
     """The block with this text; a block without text is returned as it is."""
     match block:
         case TextBlock() | ThinkingBlock():
-            return replace(block, text=words)
+            return replace(block, text=text)
         case ToolCallBlock():
-            return replace(block, arguments=words)
+            return replace(block, arguments=text)
         case _:
             return block
 
@@ -409,8 +412,8 @@ def _first(failures: BaseExceptionGroup[ProviderError]) -> ProviderError:
 
 def is_same_model(asked: str, answered: str, aliases: tuple[str, ...] = ()) -> bool:
     """Equal except for the vendor prefix and a date or release suffix."""
-    said = _bare(answered)
-    return any(same_model(said, _bare(name)) or same_model(_bare(name), said) for name in (asked, *aliases))
+    bare = _bare(answered)
+    return any(same_model(bare, _bare(name)) or same_model(_bare(name), bare) for name in (asked, *aliases))
 
 
 def _bare(name: str) -> str:

@@ -61,9 +61,9 @@ class _Asking:
 class Compaction:
     """The compressions of one conversation."""
 
-    def __init__(self, ports: Ports, saver: Saver, conversation: ConversationState, tell: Publish) -> None:
+    def __init__(self, ports: Ports, saver: Saver, conversation: ConversationState, publish: Publish) -> None:
         self._ports = ports
-        self._tell = tell
+        self._publish = publish
         self._saver = saver
         self._conversation = conversation
         self._log = CompressionLog()
@@ -106,13 +106,13 @@ class Compaction:
         asking = _Asking(ask.turns[-1].id if ask.turns else "")
         try:
             writer = self._writer(ask)
-            folding = self._ports.compressor.fold(ask, writer, instruction)
-            if folding is None:
-                publish(CompressionFinished(before, before, error=_nothing_to_fold(ask.settings.keep_turns)))
+            pending = self._ports.compressor.prepare(ask, writer, instruction)
+            if pending is None:
+                publish(CompressionFinished(before, before, error=_nothing_to_compress(ask.settings.keep_turns)))
                 return False
-            publish(CompressionStarted(folding.turns, folding.before))
-            folding, answer = await self._summary(writer, folding, asking)
-            view = self._ports.compressor.apply(ask, folding, answer)
+            publish(CompressionStarted(pending.turns, pending.before))
+            pending, answer = await self._summary(writer, pending, asking)
+            view = self._ports.compressor.apply(ask, pending, answer)
         except asyncio.CancelledError:
             self._failed(before, "Cancelled.", asking, publish)
             raise
@@ -166,31 +166,31 @@ class Compaction:
             await self._saver.save(lambda journal: journal.compressed(session, view))
         finally:
             # The write was already queued; the turn that requested it may have ended.
-            self._tell(FoldingChanged(view))
+            self._publish(FoldingChanged(view))
         return self._ports.planner.meter(replace(ask, view=view))
 
     async def _summary(
-        self, writer: Target, folding: PendingCompression, asking: _Asking
+        self, writer: Target, pending: PendingCompression, asking: _Asking
     ) -> tuple[PendingCompression, Message]:
         spent = Spent()
         while True:
-            place = AttemptId(turn_id="", round=0, attempt=spent.requests, message_id=self._ports.new_id())
+            attempt_id = AttemptId(turn_id="", round=0, attempt=spent.requests, message_id=self._ports.new_id())
             attempt = Attempt(
-                place,
+                attempt_id,
                 writer,
-                folding.request,
+                pending.request,
                 clock=self._ports.clock,
-                voice=AttemptOutput(_keep_silent, stamp=self._ports.planner.stamp, price=self._ports.planner.cost),
+                output=AttemptOutput(_discard, stamp=self._ports.planner.stamp, price=self._ports.planner.cost),
                 limit_s=SUMMARY_LIMIT_S,
             )
             asking.now = partial(self._run_of, attempt, writer, asking.turn)
             failure = await attempt.run(self._ports.backend, _nothing)
             asking.ended(failure)
             if failure is None:
-                return folding, attempt.message()
+                return pending, attempt.message()
             spent = replace(spent, requests=spent.requests + 1)
             if failure.kind is ErrorKind.CONTEXT_OVERFLOW:
-                folding = self._less(folding, failure, spent)
+                pending = self._smaller_request(pending, failure, spent)
                 continue
             now = self._ports.clock.now()
             decision = decide(failure, spent, partial=attempt.shown, draw=self._ports.draw(), now=now)
@@ -213,14 +213,14 @@ class Compaction:
             cost=message.cost,
         )
 
-    def _less(self, folding: PendingCompression, failure: ProviderError, spent: Spent) -> PendingCompression:
-        smaller = self._ports.compressor.smaller(folding)
+    def _smaller_request(self, pending: PendingCompression, failure: ProviderError, spent: Spent) -> PendingCompression:
+        smaller = self._ports.compressor.smaller(pending)
         if smaller is None or spent.requests >= SUMMARY_ATTEMPTS:
             raise failure
         return smaller
 
     async def _shorten(self, ask: Ask, publish: Publish, *, newest_first: bool) -> bool:
-        view = self._ports.compressor.shorten(ask, newest_first=newest_first)
+        view = self._ports.compressor.cut_results(ask, newest_first=newest_first)
         if view is None:
             return False
         reading = await self._look_through(ask, view)
@@ -250,7 +250,7 @@ async def _keep_run(journal: Journal, *, session: str, run: SummaryRun) -> None:
     await journal.summary_run(session, run)
 
 
-def _keep_silent(*events: AppEvent) -> None:
+def _discard(*events: AppEvent) -> None:
     """Discards events: the summary stream is not part of the conversation."""
 
 
@@ -258,7 +258,7 @@ def _nothing() -> None:
     """No checkpoints for summaries."""
 
 
-def _nothing_to_fold(kept: int) -> str:
+def _nothing_to_compress(kept: int) -> str:
     if not kept:
         return "There is no finished turn that could be folded."
     last = "turn is" if kept == 1 else f"{count(kept, 'turn')} are"

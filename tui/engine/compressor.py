@@ -36,7 +36,7 @@ class HistoryCompressor:
     def __init__(self, planner: RequestPlanner) -> None:
         self._planner = planner
 
-    def fold(self, ask: Ask, writer: Target, instruction: str) -> PendingCompression | None:
+    def prepare(self, ask: Ask, writer: Target, instruction: str) -> PendingCompression | None:
         """The summary request for ``writer``; None if nothing can be compressed."""
         made = self._plan(ask)
         if made is None:
@@ -53,18 +53,18 @@ class HistoryCompressor:
         name = f"{writer.provider.id}/{writer.facts.id}"
         return compress.preview(made, ask.turns, self._planner.meter(ask), name)
 
-    def smaller(self, folding: PendingCompression) -> PendingCompression | None:
+    def smaller(self, pending: PendingCompression) -> PendingCompression | None:
         """The same compression with half as many turns to read."""
-        notes = _notes(folding)
+        notes = _notes(pending)
         limit = min(notes.made.folded_tokens, notes.limit or notes.made.folded_tokens) // 2
         return self._folding(replace(notes, limit=limit)) if limit >= LEAST_TO_READ else None
 
-    def apply(self, ask: Ask, folding: PendingCompression, answer: Message) -> CompressionView:
+    def apply(self, ask: Ask, pending: PendingCompression, answer: Message) -> CompressionView:
         """The view with the summary; raises CompressionError if the summary is unusable."""
         summary = "".join(block.text for block in answer.blocks if isinstance(block, TextBlock))
-        return compress.apply(_notes(folding).made, summary, answer.stop, family=ask.target.facts.tokenizer)
+        return compress.apply(_notes(pending).made, summary, answer.stop, family=ask.target.facts.tokenizer)
 
-    def shorten(self, ask: Ask, *, newest_first: bool) -> CompressionView | None:
+    def cut_results(self, ask: Ask, *, newest_first: bool) -> CompressionView | None:
         """The view with large tool results cut; None if no result is large."""
         reading = self._planner.meter(ask)
         over = reading.effective - reading.trigger if reading.trigger is not None else 0
@@ -108,7 +108,7 @@ class HistoryCompressor:
         return PendingCompression(request=request, turns=len(notes.made.turns), before=notes.made.before, plan=notes)
 
 
-def _notes(folding: PendingCompression) -> _Notes:
-    if not isinstance(folding.plan, _Notes):
-        raise AssertionError("a folding of another compressor")
-    return folding.plan
+def _notes(pending: PendingCompression) -> _Notes:
+    if not isinstance(pending.plan, _Notes):
+        raise AssertionError("this compression was prepared by another compressor")
+    return pending.plan

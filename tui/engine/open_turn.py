@@ -34,27 +34,27 @@ class ConversationState:
     remarks: set[str] = field(default_factory=set)
     """Warnings already shown to the user: each is shown once per session."""
 
-    habits: RefusedParameters = field(default_factory=RefusedParameters)
+    refused_parameters: RefusedParameters = field(default_factory=RefusedParameters)
     """Parameters that servers refused."""
     _output_limits: dict[Endpoint, int] = field(default_factory=dict)
 
     def repairs(self, target: Target, spec: ModelSpec, settings: EngineSettings) -> Repairs:
         """Parameters to omit for a model from the first request on."""
-        names = self.habits.refused(*_asked_at(target, spec, settings))
+        names = self.refused_parameters.refused(*_asked_at(target, spec, settings))
         return Repairs(
             without=tuple(name for name in names if name not in (THINKING, ANSWERS_WITHOUT_THINKING)),
             without_thinking=THINKING in names,
             blank_thinking=ANSWERS_WITHOUT_THINKING in names,
-            max_output=self._output_limits.get(_place(target)),
+            max_output=self._output_limits.get(_endpoint(target)),
         )
 
     def learn(self, target: Target, spec: ModelSpec, settings: EngineSettings, names: tuple[str, ...]) -> None:
         """Record parameters without which the server accepted a request; they are omitted from now on."""
-        self.habits.learn(*_asked_at(target, spec, settings), names)
+        self.refused_parameters.learn(*_asked_at(target, spec, settings), names)
 
     def learn_output_limit(self, target: Target, tokens: int) -> None:
         """Record that the server refuses larger output limits for this model."""
-        self._output_limits[_place(target)] = tokens
+        self._output_limits[_endpoint(target)] = tokens
 
     plan: ThinkingPlan | None = None
     """The last plan that was published."""
@@ -83,11 +83,11 @@ class ConversationState:
 def _asked_at(target: Target, spec: ModelSpec, settings: EngineSettings) -> tuple[Endpoint, str]:
     """The target of a request and the user's settings for it."""
     thinking = (spec.asked, settings.thinking, settings.effort, settings.thinking_tokens)
-    wish = " ".join(map(str, (*thinking, settings.temperature, settings.top_p)))
-    return _place(target), wish
+    request_settings = " ".join(map(str, (*thinking, settings.temperature, settings.top_p)))
+    return _endpoint(target), request_settings
 
 
-def _place(target: Target) -> Endpoint:
+def _endpoint(target: Target) -> Endpoint:
     provider, facts = target.provider, target.facts
     return provider.id, provider.base_url_for(facts.wire), facts.id
 
@@ -100,12 +100,12 @@ class OpenTurn:
     conversation: ConversationState
     ports: Ports
     saver: Saver
-    tell: Callable[..., None]
+    on_events: Callable[..., None]
     pace: Callable[[], Awaitable[None]]
     target: Target
     spec: ModelSpec
     settings: EngineSettings
-    gate: RetryWait
+    retry_wait: RetryWait
     approvals: PendingApprovals
     stored: Callable[[], None]
     """Record that the start of the turn is in the journal."""
@@ -113,7 +113,7 @@ class OpenTurn:
     round: int = 0
     attempts: int = 0
     """Attempts in this round so far, failed ones included."""
-    told: int = 0
+    published_count: int = 0
     """How many of the messages have been published."""
     measured: Ask | None = None
     """The last input of the meter, with an excerpt of the arriving answer; None after a new message."""
@@ -127,7 +127,7 @@ class OpenTurn:
     def publish(self, *events: AppEvent) -> None:
         """Publish events while the turn is live."""
         if self.live:
-            self.tell(*events)
+            self.on_events(*events)
 
     def remark(self, sentence: str) -> None:
         """Publish a warning about the request, once per session."""
@@ -169,13 +169,13 @@ class OpenTurn:
         await self.saver.save(lambda journal: journal.message_added(session, turn_id, message))
         if self.live:
             self.publish(MessageCompleted(turn_id, self.round, message))
-            self.told += 1
+            self.published_count += 1
 
     def replace(self, message: Message) -> bool:
         """Replace the message with the same id; False if there is none."""
-        for place, other in enumerate(self.messages):
+        for position, other in enumerate(self.messages):
             if other.id == message.id:
-                self.messages[place] = message
+                self.messages[position] = message
                 return True
         return False
 

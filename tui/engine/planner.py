@@ -74,7 +74,7 @@ class RequestPlanner:
     def __init__(
         self,
         catalog: Catalog,
-        scales: Scales,
+        token_meter: Scales,
         account: Callable[[str, str], str] = _unknown,
         price_elsewhere: Callable[[ModelFacts], Price | None] = _nowhere,
     ) -> None:
@@ -84,7 +84,7 @@ class RequestPlanner:
         """
         self.catalog = catalog
         """May be replaced by a newer catalogue; applies from the next request on."""
-        self._scales = scales
+        self._token_meter = token_meter
         self._account = account
         self._price_elsewhere = price_elsewhere
         self._made: deque[tuple[Ask, ChatRequest]] = deque(maxlen=KEPT_REQUESTS)
@@ -107,7 +107,7 @@ class RequestPlanner:
         made = self._plan(ask, None)
         if not ask.settings.dynamic_budget:
             return made
-        weight = self._scales.reading(ask, self._request(ask, made)).effective
+        weight = self._token_meter.reading(ask, self._request(ask, made)).effective
         return self._plan(ask, weight)
 
     def request(self, ask: Ask) -> ChatRequest:
@@ -123,17 +123,17 @@ class RequestPlanner:
 
     def meter(self, ask: Ask) -> MeterReading:
         """The size of that request."""
-        return self._scales.reading(ask, self.request(ask))
+        return self._token_meter.reading(ask, self.request(ask))
 
     def learn(self, ask: Ask, usage: Usage) -> None:
         """Record the usage the provider reported for this request."""
-        self._scales.learn(ask, self.request(ask), usage)
+        self._token_meter.learn(ask, self.request(ask), usage)
 
     def resume(self, ask: Ask) -> None:
         """Anchor the meter of a stored conversation at its last reported usage."""
         found = as_last_asked(ask)
         if found is not None:
-            self._scales.resume(found[0], self.request(found[0]), found[1])
+            self._token_meter.resume(found[0], self.request(found[0]), found[1])
 
     def nearest(self, spec: ModelSpec) -> tuple[str, ...]:
         """Names of models the user may have meant."""
@@ -239,13 +239,13 @@ def as_last_asked(ask: Ask) -> tuple[Ask, Usage] | None:
     origin = ask.target.origin
     for number in range(len(ask.turns) - 1, -1, -1):
         turn = ask.turns[number]
-        for place in range(len(turn.messages) - 1, -1, -1):
-            message = turn.messages[place]
+        for position in range(len(turn.messages) - 1, -1, -1):
+            message = turn.messages[position]
             if message.role is not Role.ASSISTANT or message.usage is None or message.usage.input is None:
                 continue
             made = message.origin
             if made is None or (made.provider, made.model) != (origin.provider, origin.model):
                 return None
-            before = Turn(id=turn.id, messages=turn.messages[:place], open=True)
+            before = Turn(id=turn.id, messages=turn.messages[:position], open=True)
             return replace(ask, turns=(*ask.turns[:number], before), draft=""), message.usage
     return None

@@ -250,19 +250,19 @@ class Compressor(Protocol):
         """What compressing now would save; None if nothing can be compressed."""
         ...
 
-    def fold(self, ask: Ask, writer: Target, instruction: str) -> PendingCompression | None:
+    def prepare(self, ask: Ask, writer: Target, instruction: str) -> PendingCompression | None:
         """The summary request for ``writer``; None if nothing can be compressed."""
         ...
 
-    def smaller(self, folding: PendingCompression) -> PendingCompression | None:
+    def smaller(self, pending: PendingCompression) -> PendingCompression | None:
         """A smaller request after the summariser overflowed; None if it cannot be smaller."""
         ...
 
-    def apply(self, ask: Ask, folding: PendingCompression, answer: Message) -> CompressionView:
+    def apply(self, ask: Ask, pending: PendingCompression, answer: Message) -> CompressionView:
         """The view with the summary; raises PonderError if the summary is unusable (empty, cut, not smaller)."""
         ...
 
-    def shorten(self, ask: Ask, *, newest_first: bool) -> CompressionView | None:
+    def cut_results(self, ask: Ask, *, newest_first: bool) -> CompressionView | None:
         """The view with as many large tool results cut as needed; None if no result is large."""
         ...
 
@@ -284,5 +284,5 @@ class Ports:
     """A user is present to answer questions."""
     conceal: Callable[[str], str] = str
     """Removes keys from tool output before the model, the screen or the store sees it."""
-    habits: RefusedParameters = field(default_factory=RefusedParameters)
+    refused_parameters: RefusedParameters = field(default_factory=RefusedParameters)
     """Parameters that servers refused."""

@@ -41,36 +41,40 @@ class RefusedParameters:
     def __init__(
         self,
         read: Callable[[], Mapping[Endpoint, Refused]] = dict,
-        keep: Callable[[Endpoint, Refused], None] = lambda place, refused: None,
+        keep: Callable[[Endpoint, Refused], None] = lambda endpoint, refused: None,
     ) -> None:
         """``read`` returns what earlier sessions learned, ``keep`` stores what later ones need for an endpoint."""
         self._read = read
         self._keep = keep
         self._known: dict[Endpoint, dict[str, str]] | None = None
 
-    def refused(self, place: Endpoint, wish: str) -> tuple[str, ...]:
-        """Names to omit there; ``wish`` describes how thinking is requested, as that decides over its parameters."""
-        return tuple(name for name, when in self._at(place).items() if when in ("", wish))
+    def refused(self, endpoint: Endpoint, request_settings: str) -> tuple[str, ...]:
+        """Names to omit there; a thinking parameter may be refused only with certain ``request_settings``."""
+        return tuple(name for name, when in self._at(endpoint).items() if when in ("", request_settings))
 
-    def learn(self, place: Endpoint, wish: str, names: tuple[str, ...]) -> None:
+    def learn(self, endpoint: Endpoint, request_settings: str, names: tuple[str, ...]) -> None:
         """Record that the server accepted a request only without these parameters."""
-        refused = self._at(place)
-        fresh = {name: _scope(name, wish) for name in names if refused.get(name) != _scope(name, wish)}
+        refused = self._at(endpoint)
+        fresh = {
+            name: _scope(name, request_settings)
+            for name in names
+            if refused.get(name) != _scope(name, request_settings)
+        }
         if not fresh:
             return
         refused.update(fresh)
         if not fresh.keys() <= FOR_NOW:
-            self._keep(place, {name: when for name, when in refused.items() if name not in FOR_NOW})
+            self._keep(endpoint, {name: when for name, when in refused.items() if name not in FOR_NOW})
 
-    def _at(self, place: Endpoint) -> dict[str, str]:
+    def _at(self, endpoint: Endpoint) -> dict[str, str]:
         if self._known is None:
             self._known = {known: dict(refused) for known, refused in self._read().items()}
-        return self._known.setdefault(place, {})
+        return self._known.setdefault(endpoint, {})
 
 
-def _scope(name: str, wish: str) -> str:
+def _scope(name: str, request_settings: str) -> str:
     """A thinking parameter may be refused for its value only, so another level may be accepted."""
-    return "" if name == THINKING or name in FOR_NOW or is_ours(name) else wish
+    return "" if name == THINKING or name in FOR_NOW or is_ours(name) else request_settings
 
 
 def is_thinking_sent_back(name: str) -> bool:

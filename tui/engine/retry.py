@@ -93,7 +93,7 @@ class Wait:
 
 
 @dataclass(frozen=True, slots=True)
-class Mend:
+class SendRepaired:
     """Change the request and send it again at once; does not count as an attempt."""
 
     repair: Repair
@@ -106,7 +106,7 @@ class GiveUp:
     advice: str = ""
 
 
-Decision = Wait | Mend | GiveUp
+Decision = Wait | SendRepaired | GiveUp
 
 
 def decide(error: ProviderError, spent: Spent, *, partial: bool, draw: float, now: float) -> Decision:
@@ -118,7 +118,7 @@ def decide(error: ProviderError, spent: Spent, *, partial: bool, draw: float, no
         return GiveUp(_reset_sentence(error, now))
     repair = _repair(error, spent)
     if repair is not None:
-        return GiveUp() if _was_tried(repair, error, spent) else Mend(repair)
+        return GiveUp() if _was_tried(repair, error, spent) else SendRepaired(repair)
     if not error.retryable or _attempts_used_up(spent.failed(partial=partial)):
         return GiveUp(_reset_sentence(error, now))
     return _wait(error, spent, draw, now)

@@ -88,7 +88,7 @@ class Queue:
     def add(self, job: Job) -> None:
         """Append a job."""
         self._jobs.append(job)
-        self.tell()
+        self.publish_changes()
 
     def next(self) -> Job | None:
         """Remove and return the first job; None if the queue is empty or held."""
@@ -106,16 +106,16 @@ class Queue:
     def hold(self) -> None:
         """Hold the queue until ``resume``."""
         self._held = bool(self._jobs)
-        self.tell()
+        self.publish_changes()
 
     def leave(self) -> None:
         """Stop handing out jobs. Stored prompts stay stored and are back when the session is opened again."""
         self._jobs.clear()
         self._held = False
         self._keep = lambda prompts: None
-        self.tell()
+        self.publish_changes()
 
-    def tell(self) -> None:
+    def publish_changes(self) -> None:
         """Publish and store the queue if it changed."""
         self._store()
         queue = QueueChanged(tuple(job.label for job in self._jobs), self._held)
@@ -134,7 +134,7 @@ class Queue:
         """Run the jobs of a held queue."""
         self._held = False
         self._start()
-        self.tell()
+        self.publish_changes()
 
     async def take_back(self) -> tuple[Block, ...]:
         """Remove the last job and return the user's blocks; () if the queue is empty."""
@@ -142,7 +142,7 @@ class Queue:
             return ()
         job = self._jobs.pop()
         self._held = self._held and bool(self._jobs)
-        self.tell()
+        self.publish_changes()
         return job.blocks
 
 
@@ -167,7 +167,7 @@ class Runner:
         queue: Queue,
         pace: Callable[[], Awaitable[None]],
     ) -> None:
-        self.gate = RetryWait(ports.clock)
+        self.retry_wait = RetryWait(ports.clock)
         self.approvals = PendingApprovals(publish, interactive=ports.interactive)
         self.compaction = Compaction(ports, saver, conversation, publish)
         self._ports = ports
@@ -193,7 +193,7 @@ class Runner:
         """
         running = self._running
         if running is None or running.turn is None:
-            self._look_at_tools()
+            self._refresh_tools()
             return self._conversation.ask(draft=draft)
         turn = running.turn.turn
         ask = turn.ask_with_answer() if whole else turn.measured or turn.ask()
@@ -244,10 +244,10 @@ class Runner:
             case Compress():
                 running = _Running(None)
         self._running = running
-        self._queue.tell()
+        self._queue.publish_changes()
         running.task = tasks.create_task(self._run(running, job, tasks))
 
-    def _look_at_tools(self) -> None:
+    def _refresh_tools(self) -> None:
         """Refresh the tools, which can change at any time. An equal tuple stays the same object for the caches."""
         tools = self._ports.toolbox.schemas()
         if tools != self._conversation.tools:
@@ -255,18 +255,18 @@ class Runner:
 
     def _turn_loop(self, blocks: tuple[Block, ...]) -> TurnLoop:
         conversation, ports = self._conversation, self._ports
-        self._look_at_tools()
+        self._refresh_tools()
         turn = OpenTurn(
             id=ports.new_id(),
             conversation=conversation,
             ports=ports,
             saver=self._saver,
-            tell=self._publish,
+            on_events=self._publish,
             pace=self._pace,
             target=conversation.target,
             spec=conversation.spec,
             settings=conversation.settings,
-            gate=self.gate,
+            retry_wait=self.retry_wait,
             approvals=self.approvals,
             stored=self._queue.started,
             messages=[Message(id=ports.new_id(), role=Role.USER, blocks=blocks)],

@@ -142,7 +142,7 @@ class Session:
             turns=opening.turns,
             view=opening.view,
             tools=ports.toolbox.schemas(),
-            habits=ports.habits,
+            refused_parameters=ports.refused_parameters,
         )
         ask = self._conversation.ask()
         if opening.turns:
@@ -217,11 +217,11 @@ class Session:
 
     async def skip_wait(self) -> None:
         """Retry now instead of after the countdown."""
-        self._runner.gate.skip()
+        self._runner.retry_wait.skip()
 
     async def consent(self, *, agree: bool) -> None:
         """The user's answer about a long wait before a retry."""
-        self._runner.gate.answer(agree=agree)
+        self._runner.retry_wait.answer(agree=agree)
 
     async def answer_approval(self, call_id: str, answer: str) -> bool:
         """The user's answer about a tool call; False if the call no longer waits for one."""
@@ -315,8 +315,8 @@ class Session:
         await self._runner.idle()
         conversation = self._conversation
         turn = _turn_of(conversation.turns, turn_id)
-        place = conversation.turns.index(turn) + keep
-        conversation.turns = conversation.turns[:place]
+        end = conversation.turns.index(turn) + keep
+        conversation.turns = conversation.turns[:end]
         turns, view = conversation.turns, conversation.view
         fitting = view.fitting({kept.id for kept in turns}) if view is not None else None
         if fitting is not view:

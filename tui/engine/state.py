@@ -48,7 +48,7 @@ from tui.domain.stream import BlockStarted, StreamEvent, TextDelta, ThinkingDelt
 from tui.domain.thinking import ModelSpec, ThinkingPlan
 from tui.domain.usage import MeterReading
 
-FOLD_FROM = 2_000
+MERGE_FROM = 2_000
 """Events of a running answer that are kept before they are merged for the first time."""
 
 
@@ -136,7 +136,7 @@ class SessionState:
         """Without ``keep_text`` the text of the open answer is not stored: for followers that store it elsewhere."""
         self._keep_text = keep_text
         self._events: list[StreamEvent] = []
-        self._fold_at = FOLD_FROM
+        self._merge_at = MERGE_FROM
         self._view = start
         if start.answer is not None:
             self._view = replace(start, answer=replace(start.answer, events=(), blocks=()))
@@ -180,9 +180,9 @@ class SessionState:
     def _stream(self, event: Streamed) -> None:
         if self._keep_text:
             self._events.append(event.event)
-            if len(self._events) >= self._fold_at:
+            if len(self._events) >= self._merge_at:
                 self._events = merge_stream(self._events)
-                self._fold_at = 2 * len(self._events) + FOLD_FROM
+                self._merge_at = 2 * len(self._events) + MERGE_FROM
         phase = _phase_of(event.event)
         view = self._view
         if view.stalled_s is not None or (phase is not None and phase is not view.phase):
@@ -190,7 +190,7 @@ class SessionState:
 
     def _clear_answer(self) -> None:
         self._events = []
-        self._fold_at = FOLD_FROM
+        self._merge_at = MERGE_FROM
 
     def _turn(self, event: TurnStarted | TurnFinished | TurnFailed | HistoryChanged) -> None:
         self._clear_answer()
@@ -297,5 +297,5 @@ def _phase_of(event: StreamEvent) -> Phase | None:
 
 def _as_called(asked: tuple[ApprovalAsked, ...], running: tuple[ToolStarted, ...]) -> tuple[ApprovalAsked, ...]:
     """Approvals in the order of the calls; several of one call in the order they were asked."""
-    places = {started.call_id: place for place, started in enumerate(running)}
-    return tuple(sorted(asked, key=lambda question: places.get(question.call_id, len(places))))
+    positions = {started.call_id: position for position, started in enumerate(running)}
+    return tuple(sorted(asked, key=lambda question: positions.get(question.call_id, len(positions))))

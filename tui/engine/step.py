@@ -18,7 +18,7 @@ from tui.engine.compaction import Compaction
 from tui.engine.open_turn import OpenTurn
 from tui.engine.ports import Ask, Repairs
 from tui.engine.refused_parameters import ANSWERS_WITHOUT_THINKING, THINKING, is_ours, is_thinking_sent_back
-from tui.engine.retry import NOT_TAKEN, GiveUp, Mend, Repair, Spent, Wait, decide
+from tui.engine.retry import NOT_TAKEN, GiveUp, Repair, SendRepaired, Spent, Wait, decide
 
 CHECKPOINT_EVERY_S = 1.0
 """The most of a running stream that a crash can lose; the meter is updated at the same interval."""
@@ -109,7 +109,7 @@ class Step:
             turn.target,
             request,
             clock=self._clock,
-            voice=AttemptOutput(
+            output=AttemptOutput(
                 turn.publish, turn.conversation.remarks, turn.ports.planner.stamp, turn.pace, turn.ports.planner.cost
             ),
             limit_s=turn.settings.attempt_limit_s,
@@ -143,11 +143,11 @@ class Step:
         if usage.input is None:
             return
         expected = self._turn.ports.planner.meter(ask).effective
-        told = f"{self._turn.spec.provider}/{self._turn.spec.model} reads less"
-        if told in self._turn.conversation.remarks:
+        warning = f"{self._turn.spec.provider}/{self._turn.spec.model} reads less"
+        if warning in self._turn.conversation.remarks:
             return
         if expected >= DOUBTED_FROM and usage.input < expected * DOUBTED_BELOW:
-            self._turn.conversation.remarks.add(told)
+            self._turn.conversation.remarks.add(warning)
             self._turn.publish(
                 Notice(
                     Severity.WARNING,
@@ -170,14 +170,14 @@ class Step:
         attempt.unsaved = False
         session = self._turn.conversation.session
         self._checkpoint = self._turn.saver.save_soon(
-            lambda journal: attempt.store(journal, CRASHED, session), replaces=f"checkpoint {attempt.place.message_id}"
+            lambda journal: attempt.store(journal, CRASHED, session), replaces=f"checkpoint {attempt.id.message_id}"
         )
 
     async def _go_on(
-        self, attempt: Attempt, failure: ProviderError, decision: Wait | Mend, failed: ChatRequest
+        self, attempt: Attempt, failure: ProviderError, decision: Wait | SendRepaired, failed: ChatRequest
     ) -> None:
         await self._void(attempt, failure)
-        if isinstance(decision, Mend):
+        if isinstance(decision, SendRepaired):
             refused = self._spent.refused | ({failure.param} if failure.param else set())
             self._spent = replace(self._spent, repairs=self._spent.repairs | {decision.repair}, refused=refused)
             if not await self._mend(decision.repair, failure, failed):
@@ -189,7 +189,7 @@ class Step:
         if decision.needs_consent and not turn.ports.interactive:
             raise failure
         began = self._clock.monotonic()
-        if not await turn.gate.wait(decision.seconds, needs_consent=decision.needs_consent):
+        if not await turn.retry_wait.wait(decision.seconds, needs_consent=decision.needs_consent):
             raise failure
         if not decision.needs_consent:
             slept = self._clock.monotonic() - began
@@ -201,7 +201,7 @@ class Step:
         turn = self._turn
         turn.answer = None
         if attempt.shown:
-            turn.publish(AttemptReset(turn.id, turn.round, attempt.place.attempt, failure))
+            turn.publish(AttemptReset(turn.id, turn.round, attempt.id.attempt, failure))
         message = attempt.message(interrupted=failure.message, superseded=True)
         if message.blocks or message.usage is not None:  # text arrived, or tokens were paid for
             await turn.complete(message)

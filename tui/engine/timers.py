@@ -38,7 +38,7 @@ class RequestTimer:
         self._stalled = stalled
         self._started = self._heard = clock.monotonic()
 
-    def heard(self) -> None:
+    def received(self) -> None:
         """Record that something arrived."""
         self._heard = self._clock.monotonic()
 

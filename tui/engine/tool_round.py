@@ -115,10 +115,10 @@ class ToolRound:
                 runnable.append(position)
             else:
                 self.done[position] = failed(call, refusal)
-        places = asyncio.Semaphore(self.turn.settings.parallel_calls)
+        slots = asyncio.Semaphore(self.turn.settings.parallel_calls)
         async with asyncio.TaskGroup() as tasks:
             for position in runnable:
-                tasks.create_task(self._run_one(position, places))
+                tasks.create_task(self._run_one(position, slots))
         return self.results()
 
     def results(self) -> tuple[ToolResultBlock, ...]:
@@ -184,9 +184,9 @@ class ToolRound:
         )
         return None if is_yes(answer) else DENIED
 
-    async def _run_one(self, position: int, places: asyncio.Semaphore) -> None:
+    async def _run_one(self, position: int, slots: asyncio.Semaphore) -> None:
         call = self.calls[position]
-        async with places:
+        async with slots:
             turn, running = self.turn, _Running(self.turn.ports.clock.monotonic())
             self.begun[position] = running
             await self._keep()

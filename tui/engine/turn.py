@@ -81,14 +81,14 @@ class TurnLoop:
         if results:
             message_id = self._tools.message_id if self._tools is not None else turn.ports.new_id()
             turn.messages.append(Message(id=message_id, role=Role.TOOL, blocks=results))
-        untold = turn.messages[turn.told :] if self._announced else turn.messages[1:]
-        if restored and partial is not None and partial not in untold:
-            untold = [partial, *untold]
+        unpublished = turn.messages[turn.published_count :] if self._announced else turn.messages[1:]
+        if restored and partial is not None and partial not in unpublished:
+            unpublished = [partial, *unpublished]
         finished = turn.turn(open_=False)
         session = turn.conversation.session
 
         async def keep(journal: Journal) -> None:
-            for message in untold:
+            for message in unpublished:
                 await journal.message_added(session, turn.id, message)
             await journal.turn_finished(session, finished)
 
@@ -97,7 +97,7 @@ class TurnLoop:
         self._announce()
         for end in ends:
             turn.publish(end)
-        for message in untold:
+        for message in unpublished:
             turn.publish(MessageCompleted(turn.id, turn.round, message))
         turn.live = False
         return finished
@@ -106,7 +106,7 @@ class TurnLoop:
         if self._announced or not self.turn.live:
             return
         self._announced = True
-        self.turn.told = 1
+        self.turn.published_count = 1
         self.turn.publish(TurnStarted(Turn(id=self.turn.id, messages=(self.turn.messages[0],), open=True)))
 
     def _tool_round(self, message: Message) -> ToolRound | None:
@@ -119,7 +119,7 @@ class TurnLoop:
             self._pauses += 1
             return self._pauses <= PAUSES_PER_TURN
         if self._tools is None or stop.finish in _REFUSED:
-            self._tell(stop)
+            self._report(stop)
             return False
         over_limit = self._calls.made >= self.turn.settings.calls_per_turn
         tools = self._tools
@@ -131,7 +131,7 @@ class TurnLoop:
     def _may_go_on(self, stop: Stop, *, over_limit: bool) -> bool:
         self._cut_rounds = self._cut_rounds + 1 if stop.finish in _CUT else 0
         if self._cut_rounds >= CUT_ROUNDS_IN_A_ROW:
-            self._tell(stop)
+            self._report(stop)
             return False
         if self._calls.stuck:
             self._notice("The model makes the same call again and again: the turn was ended.")
@@ -141,7 +141,7 @@ class TurnLoop:
             return False
         return True
 
-    def _tell(self, stop: Stop) -> None:
+    def _report(self, stop: Stop) -> None:
         if stop.finish not in _SENTENCES:
             return
         sentence, advice = _SENTENCES[stop.finish]
