@@ -1,1 +1,1 @@
-"""Which tool calls are allowed, asked for or denied."""
+"""Decides whether a tool call is allowed, denied, or needs the user's permission."""

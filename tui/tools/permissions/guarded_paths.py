@@ -1,8 +1,8 @@
-"""Which paths hold secrets, and which files other programs run or obey by themselves.
+"""Classifies paths: files that hold secrets, and files that other programs run or read automatically.
 
-The list is data, ``guarded_paths.toml``. A path is compared by every name it has on the way through its links, without
-regard to letter case, and by the file itself: another name of ``~/.bashrc`` (a link, a hard link, a second mount) is
-still that file.
+The patterns are data in ``guarded_paths.toml``. A path is compared under every name it has while its links are
+resolved, ignoring case, and by file identity: ``~/.bashrc`` is recognized through a link, a hard link or a second
+mount.
 """
 
 from __future__ import annotations
@@ -18,46 +18,46 @@ from pathlib import Path
 
 DATA = Path(__file__).with_name("guarded_paths.toml")
 MAX_LINKS = 40
-"""As many as the kernel follows."""
+"""The kernel's limit."""
 
 _WILDCARD = re.compile(r"[*?]")
 
 
 @dataclass(frozen=True, slots=True)
 class PathList:
-    """One list of patterns, for one home folder. ``named`` are paths that variables of the environment give."""
+    """One list of patterns for one home folder. ``named`` holds paths from environment variables."""
 
     patterns: tuple[str, ...]
     home: Path
     named: tuple[Path, ...] = ()
     aliases: tuple[tuple[Path, Path], ...] = ()
-    """Folders, and where a path below them is looked at instead (XDG_CONFIG_HOME and ``~/.config``)."""
+    """Pairs of folders: paths below the first are looked up below the second (XDG_CONFIG_HOME and ``~/.config``)."""
     expression: re.Pattern[str] = field(init=False)
-    """Fits a path that was ``folded``."""
+    """Matches a path after ``folded``."""
 
     def __post_init__(self) -> None:
-        """Make one expression of all patterns."""
+        """Compile all patterns into one expression."""
         named = [f"{path}/" for path in self.named]
         alternatives = [_expression(pattern, self.home) for pattern in (*self.patterns, *named)]
         object.__setattr__(self, "expression", re.compile("|".join(alternatives)))
 
     def holds(self, spellings: Sequence[Path]) -> bool:
-        """Whether a path is on the list; ``spellings`` are its names, the real one last."""
+        """Whether a path is on the list; ``spellings`` are its names, the real path last."""
         return any(map(self.fits, spellings)) or self._is_the_same_file(spellings[-1])
 
     def fits(self, path: Path) -> bool:
-        """Whether an absolute path is on the list by this name."""
+        """Whether an absolute path is on the list under this name."""
         seen = [path, *(shown / path.relative_to(real) for real, shown in self.aliases if path.is_relative_to(real))]
         return any(self.expression.search(folded(one)) is not None for one in seen)
 
     def existing(self) -> list[Path]:
-        """What is there of the paths that patterns name in the home folder or from the root."""
+        """Existing paths that match patterns below the home folder or from the root."""
         plain = [path for path, _ in self._candidates()]
         plain += [real / rest for real, rest in self._moved() if not _WILDCARD.search(rest)]
         return [*(path for path in plain if _identity(path) is not None), *self._fitting_wildcards()]
 
     def _moved(self) -> Iterator[tuple[Path, str]]:
-        """Folders that a variable puts elsewhere, and the rest of each pattern that goes on there."""
+        """Folders that a variable moves, each with the rest of the patterns that apply there."""
         for real, shown in self.aliases:
             start = f"{shown.relative_to(self.home)}/"
             for pattern in self.patterns:
@@ -74,7 +74,7 @@ class PathList:
             for part in pattern.strip("/").split("/"):
                 fits = re.compile(_name(part))
                 found = [path / name for path in found for name, small in names(path) if fits.fullmatch(small)]
-            # `credentials*` is about files: a folder of such a name may be somebody's project.
+            # `credentials*` means files: a folder with such a name may be a project.
             yield from (path for path in found if path.is_dir() == pattern.endswith("/"))
 
     def _is_the_same_file(self, real: Path) -> bool:
@@ -91,7 +91,7 @@ class PathList:
         """Paths without wildcards, and whether they are folders."""
         for pattern in self.patterns:
             if not _WILDCARD.search(pattern):
-                # A path from the root, `/etc/`, stays what it is; the rest is looked for in the home folder.
+                # A path from the root, such as `/etc/`, stays as it is; others are relative to the home folder.
                 yield self.home / pattern.removeprefix("~/"), pattern.endswith("/")
         for path in self.named:
             yield path, True
@@ -99,16 +99,14 @@ class PathList:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GuardedPaths:
-    """Both lists."""
-
     secret: PathList
-    """Reading asks, and searches leave it out."""
+    """Reading needs permission, and searches skip it."""
     startup: PathList
-    """Writing always asks."""
+    """Writing always needs permission."""
 
 
 def guarded_paths(home: Path, environment: Mapping[str, str], run_by_git: Sequence[Path] = ()) -> GuardedPaths:
-    """The lists for a home folder (a real path), variables that move files elsewhere, and what git runs here."""
+    """Build the lists for a home folder (a real path), variables that move files, and files that git runs."""
     data = _data()
     aliases = tuple(
         (Path(environment[name]), home / place)
@@ -125,7 +123,7 @@ def guarded_paths(home: Path, environment: Mapping[str, str], run_by_git: Sequen
 
 
 def spellings(path: Path) -> list[Path]:
-    """An absolute path by each name it has while its links are followed, one after the other."""
+    """All names of an absolute path while its links are resolved, one after the other."""
     found = [path]
     for _ in range(MAX_LINKS):
         further = _one_link_further(found[-1])
@@ -136,7 +134,7 @@ def spellings(path: Path) -> list[Path]:
 
 
 def folded(path: Path) -> str:
-    """A path as file systems compare names that keep no case: also without what they drop or ignore in a name."""
+    """Normalize a path as case-insensitive file systems do, including characters they drop or ignore."""
     text = str(path)
     if not text.isascii():
         text = "".join(one for one in unicodedata.normalize("NFKC", text) if unicodedata.category(one) != "Cf")
@@ -144,7 +142,7 @@ def folded(path: Path) -> str:
 
 
 def _one_link_further(path: Path) -> Path | None:
-    """The path with ``..`` applied up to its first link, and that link replaced; None when nothing changes."""
+    """Apply ``..`` up to the first link and replace that link; None if nothing changes."""
     done = Path(path.anchor)
     parts = path.parts[1:]
     for at, part in enumerate(parts):
@@ -161,7 +159,7 @@ def _one_link_further(path: Path) -> Path | None:
 
 
 def _expression(pattern: str, home: Path) -> str:
-    """The pattern as a regular expression that is searched in a folded path."""
+    """Convert a pattern to a regular expression for folded paths."""
     start, whole = "/", pattern
     if pattern.startswith("~/"):
         start, whole = "^" + re.escape(folded(home)) + "/", pattern[2:]
@@ -184,13 +182,13 @@ def _named(names: Iterable[str], environment: Mapping[str, str], home: Path) -> 
 
 
 def _is_below_something(text: str, home: Path) -> bool:
-    """Not the home folder or one above it: ZDOTDIR is often the home folder, and would guard all of it."""
+    """False for the home folder and its parents: ZDOTDIR is often the home folder, and all of it would be guarded."""
     path = Path(text)
     return path.is_absolute() and "\0" not in text and path != home and path not in home.parents
 
 
 def _names_in(folder: Path) -> list[tuple[str, str]]:
-    """Names of what is there, as they are and folded."""
+    """Names of existing entries, original and folded."""
     try:
         return [(name, folded(Path(name))) for name in os.listdir(folder)]  # noqa: PTH208 - only names
     except OSError:

@@ -1,6 +1,6 @@
 """Glob patterns over path segments: ``*`` and ``?`` within a segment, ``**`` over any number of them, ``{a,b}``.
 
-Matching is linear per segment whatever the pattern (``fnmatch`` does not backtrack): no pattern can hang it.
+Matching is linear per segment for any pattern (``fnmatch`` does not backtrack), so no pattern can hang it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 MAX_ALTERNATIVES = 64
-"""Patterns one pattern with braces may stand for; more braces are taken literally."""
+"""Number of patterns one pattern with braces may expand to; beyond that, braces are literal."""
 
 _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
 _ESCAPED = re.compile(r"\[[*?[]\]")
@@ -19,7 +19,7 @@ _WILDCARD = re.compile(r"[*?[]")
 
 
 def alternatives(pattern: str) -> tuple[str, ...]:
-    """The patterns without braces that one with braces stands for."""
+    """Expand braces."""
     done: list[str] = []
     waiting = [pattern]
     while waiting:
@@ -33,7 +33,7 @@ def alternatives(pattern: str) -> tuple[str, ...]:
 
 
 def segments_match(parts: Sequence[str], pattern: Sequence[str]) -> bool:
-    """Whether path segments fit pattern segments, all of them."""
+    """Whether all path segments match the pattern segments."""
     reached = {0}
     for segment in pattern:
         if segment == "**":
@@ -47,12 +47,12 @@ def segments_match(parts: Sequence[str], pattern: Sequence[str]) -> bool:
 
 
 def path_matches(path: str, pattern: str) -> bool:
-    """Whether a path fits a pattern of the same kind (both relative, or both absolute)."""
+    """Whether a path matches a pattern of the same kind (both relative, or both absolute)."""
     return segments_match(_segments(path), _segments(pattern))
 
 
 def literal_length(pattern: str) -> int:
-    """Segments before the first wildcard: how much of a path the pattern pins down."""
+    """Segments before the first wildcard, a measure of how specific the pattern is."""
     count = 0
     for segment in _segments(pattern):
         if has_wildcard(segment):
@@ -62,7 +62,7 @@ def literal_length(pattern: str) -> int:
 
 
 def has_wildcard(pattern: str) -> bool:
-    """Whether the pattern fits more than one path; ``[*]`` and the like are literal characters."""
+    """Whether the pattern can match several paths; ``[*]`` and similar are literal characters."""
     return bool(_WILDCARD.search(_ESCAPED.sub("", pattern)))
 
 

@@ -1,4 +1,4 @@
-"""Who allows a call: the rules first, then the user; answers become rules of the session or of the file."""
+"""Decides about calls: the rules first, then the user, whose answers become new rules."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ NOBODY = "Denied: this needs approval and nobody can be asked in this run. Not e
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """How a run stands to approvals: who can be asked, and what its command line allows."""
+    """Whether a user can be asked, and the rules of the command line."""
 
     interactive: bool = True
     allow: tuple[str, ...] = ()
-    """Rules of ``--allow``, for this run only."""
+    """Rules from ``--allow``, for this run only."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grant:
-    """How a call may run."""
+    """A permission for a call."""
 
     strength: Strength = Strength.FULL
     rule: str = ""
-    """The rule that allows it; empty where the user was asked."""
+    """The rule that allows it; empty if the user was asked."""
 
 
 @dataclass(slots=True)
 class Permissions:
-    """The rules in force. ``problems`` are what was wrong with the files; nothing wrong ever allows."""
+    """The rules in force. ``problems`` are errors in the rule files; an invalid rule never allows anything."""
 
     book: RuleBook
     home: str
@@ -47,12 +47,12 @@ class Permissions:
     policy: Policy
     problems: list[ConfigError] = field(default_factory=list)
     _asking: list[tuple[ToolCallBlock, Intent, Run]] = field(default_factory=list)
-    """Questions that stand open, of calls that run side by side."""
+    """Open questions of calls that run concurrently."""
     _settled: set[str] = field(default_factory=set)
-    """Calls whose question was answered by a rule that another answer made."""
+    """Calls that were allowed by a rule from the answer to another question."""
 
     async def permit(self, call: ToolCallBlock, intent: Intent, run: Run) -> Grant:
-        """Return when the call may run; raises ToolError with the words for the model when it may not."""
+        """Wait until the call is allowed. Raises ToolError with a message for the model if it is not."""
         ruling = await self._decide(intent, run)
         if ruling.verdict is Verdict.ALLOW:
             return Grant(strength=ruling.strength, rule=str(ruling.rule))
@@ -78,22 +78,22 @@ class Permissions:
 
     async def _decide(self, intent: Intent, run: Run) -> Ruling:
         if intent.wish.access is Access.SHELL:
-            # The first time the kernel is asked, which may start a process.
+            # The first query of the kernel may start a process.
             await asyncio.to_thread(self.book.held)
         return self.book.decide(intent.wish, tainted=run.tainted)
 
     def standing(self, tool: str, access: Access) -> str:
-        """The verdict for a tool as such; for lists."""
+        """The verdict for a tool without a target, for lists."""
         return self.book.standing(tool, access).value
 
     def _way_out(self, intent: Intent, ruling: Ruling) -> str:
-        """How the user could have allowed it; nothing where no rule can."""
+        """How the user could have allowed the call; empty if no rule can."""
         session = intent.session if not ruling.why or ruling.exact_opens else ""
         rule = next(iter(self._offers(intent, ruling)), session)
         return f" The user can allow it beforehand with `--allow {shlex.quote(rule)}`." if rule else ""
 
     def _offers(self, intent: Intent, ruling: Ruling) -> tuple[str, ...]:
-        """Only rules that would be accepted, and would allow this, are offered."""
+        """The rules to offer: only valid ones that would allow this call."""
         if ruling.why and not ruling.exact_opens:
             return ()
         patterns = intent.patterns[:1] if ruling.exact_opens else intent.patterns
@@ -132,7 +132,7 @@ class Permissions:
                 run.approver.settle(call)
 
     def mind_strangers(self, tools: Iterable[str]) -> None:
-        """Tell of rules about tools there are not. Where one should have denied, nothing else allows."""
+        """Report rules about unknown tools. If one of them denies, nothing is allowed without a question."""
         known = tuple(tools)
         for rule in self.book.strangers(known):
             near = tuple(difflib.get_close_matches(rule.subject, [*known, *Access], n=1))
@@ -154,7 +154,7 @@ def open_permissions(
     policy: Policy,
     held: Callable[[], frozenset[Strength]],
 ) -> Permissions:
-    """Read what is allowed. Only the user's own files and command line are asked, never the working folder's."""
+    """Load the rules. Only the user's own files and the command line count, never files in the working folder."""
     found = rules_of_file(file, home=str(home)).plus(
         rules_of_table(table, where="config.toml [permissions]", home=str(home))
     )
@@ -172,5 +172,5 @@ def _refusal(answer: str) -> str:
 
 
 def offered(subject: str, patterns: Sequence[str]) -> tuple[str, ...]:
-    """Rules to offer, from bare patterns."""
+    """Rules to offer, built from bare patterns."""
     return tuple(f"{subject}({pattern})" for pattern in patterns)

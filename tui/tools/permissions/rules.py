@@ -1,9 +1,9 @@
-"""The rules engine: what a call wants, what the rules say. Pure; nothing here reads a file or asks anybody.
+"""The rules engine: decides what the rules say about a requested access. Pure: no files, no questions.
 
-A rule is ``SUBJECT`` or ``SUBJECT(PATTERN)`` with a verdict; one that allows commands may end in a strength. The
-subject is a tool's name (``*`` as a wildcard) or a kind of access. Among the user's rules that fit, the most specific
-wins; deny beats ask beats allow at equal specificity. Only where none fits the defaults speak. Whatever allows, a
-guarded place and untrusted content ask.
+A rule is ``SUBJECT`` or ``SUBJECT(PATTERN)`` with a verdict; a rule that allows commands may end in a strength. The
+subject is a tool's name (with ``*`` as a wildcard) or a kind of access. Among the user's rules that match, the most
+specific wins; at equal specificity deny beats ask beats allow. The defaults apply only if no rule matches. Guarded
+paths and untrusted content lead to a question even if a rule allows the call.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tui.tools.sandbox.strength import Strength
 
 
 class Access(StrEnum):
-    """What a call does to the world; usable as a rule's subject."""
+    """What a call does; usable as the subject of a rule."""
 
     READ = "read"
     WRITE = "write"
@@ -34,7 +34,7 @@ class Access(StrEnum):
 
 
 class Verdict(StrEnum):
-    """What the rules say; the order is who wins at equal specificity."""
+    """Verdicts; the order decides at equal specificity."""
 
     ALLOW = "allow"
     ASK = "ask"
@@ -47,42 +47,42 @@ class Verdict(StrEnum):
 
 
 class GuardedKind(StrEnum):
-    """A place that rules alone do not open."""
+    """Kinds of paths that ordinary rules do not open."""
 
     NONE = "none"
     SECRET = "secret"
-    """Opens by a rule that names exactly this path."""
+    """Opened only by a rule that names exactly this path."""
     ALWAYS_ASKS = "always asks"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestedAccess:
-    """What one call wants."""
+    """What one call requests."""
 
     tool: str
     access: Access
     target: str = ""
-    """A real absolute path, the whole command, a host, or an MCP tool's fingerprint."""
+    """A real absolute path, a complete command, a host, or the fingerprint of an MCP tool."""
     inside: bool = False
-    """The path lies in the working folder."""
+    """Whether the path lies in the working folder."""
     guard: GuardedKind = GuardedKind.NONE
     stopped: bool = False
-    """The sandbox stopped this very command before."""
+    """Whether the sandbox stopped the same command before."""
 
 
 _EXACT = 10_000
-"""More than any number of segments or words."""
+"""Larger than any number of segments or words."""
 
 
 @dataclass(frozen=True)
 class Rule:
-    """One line of the user's rules. A path pattern is absolute, or relative to the working folder."""
+    """One rule of the user. A path pattern is absolute, or relative to the working folder."""
 
     verdict: Verdict
     subject: str
     pattern: str | None = None
     strength: Strength | None = None
-    """For commands; None where the rule does not say."""
+    """For commands; None if the rule does not say."""
 
     def __str__(self) -> str:
         text = self.subject if self.pattern is None else f"{self.subject}({self.pattern})"
@@ -90,12 +90,12 @@ class Rule:
 
     @property
     def is_exact_command(self) -> bool:
-        """Whether it names one whole command."""
+        """Whether it names one complete command."""
         return self.pattern is not None and self.pattern.startswith("=")
 
     @property
     def runs_with(self) -> Strength:
-        """The strength of a command that it allows."""
+        """The strength of the commands it allows."""
         return self.strength or Strength.WRITES_FOLDER
 
     @cached_property
@@ -105,17 +105,17 @@ class Rule:
         return 1 if has_wildcard(self.subject) or self.subject in list(Access) else 2
 
     def speaks_for(self, wish: RequestedAccess) -> bool:
-        """Whether tool or access fit."""
+        """Whether the rule's subject matches the tool or the access."""
         if self.subject == wish.access.value or self.subject == wish.tool:
             return True
         return has_wildcard(self.subject) and fnmatch.fnmatchcase(wish.tool, self.subject)
 
     def exact_for(self, wish: RequestedAccess) -> bool:
-        """Whether the pattern names the target itself."""
+        """Whether the pattern is exactly the target."""
         return self.pattern is not None and self.weight(wish)[0] >= _EXACT
 
     def weight(self, wish: RequestedAccess) -> tuple[int, int]:
-        """How specific the rule is; compared between rules that fit."""
+        """How specific the rule is, to compare rules that match."""
         return (0 if self.pattern is None else self._pattern_weight(wish), self._subject_rank)
 
     def _pattern_weight(self, wish: RequestedAccess) -> int:
@@ -131,16 +131,16 @@ class Rule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ruling:
-    """What was decided, and by which rule (None: by nothing but the floor)."""
+    """The decision, and the rule it is based on (None if no rule applied)."""
 
     verdict: Verdict
     rule: Rule | None = None
     why: str = ""
-    """Said on the approval sheet, where a guard overrode a rule."""
+    """Shown on the approval sheet if a guard overrode a rule."""
     exact_opens: bool = False
-    """A rule for exactly this command would allow it, whatever ``why`` says."""
+    """Whether a rule for exactly this command would allow it despite ``why``."""
     strength: Strength = Strength.FULL
-    """How a command runs that is allowed."""
+    """How an allowed command runs."""
 
 
 def _nothing_held() -> frozenset[Strength]:
@@ -148,7 +148,7 @@ def _nothing_held() -> frozenset[Strength]:
 
 
 DEFAULTS = (Rule(Verdict.ALLOW, "read"),)
-"""Reading in the working folder; everything else asks, because no rule fits."""
+"""Reading in the working folder is allowed; everything else asks, because no rule matches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,18 +158,18 @@ class RuleBook:
     folder: str
     rules: tuple[Rule, ...] = ()
     session: tuple[Rule, ...] = ()
-    """What the user agreed to while this program ran."""
+    """Rules from the user's answers in this run."""
     cautious: bool = False
-    """Rules that deny may be missing (a broken file): nothing but the session's own rules allows."""
+    """Rules that deny may be missing (invalid file): only the session's own rules allow anything."""
     held: Callable[[], frozenset[Strength]] = _nothing_held
-    """The strengths that a sandbox of this machine can hold."""
+    """The strengths that the sandbox of this machine can enforce."""
 
     def plus(self, rules: Iterable[Rule]) -> RuleBook:
-        """The book with more rules of this session."""
+        """A copy with more rules for this session."""
         return replace(self, session=(*self.session, *rules))
 
     def strangers(self, tools: Iterable[str]) -> list[Rule]:
-        """Rules about tools there are not. What MCP servers will offer is not known yet, so theirs may be any."""
+        """Rules about unknown tools. Those that may name MCP tools are left out, because MCP tools are listed later."""
         known = [*tools, *Access, "*"]
         return [
             rule
@@ -179,7 +179,7 @@ class RuleBook:
         ]
 
     def decide(self, wish: RequestedAccess, *, tainted: bool = False) -> Ruling:
-        """The verdict for a wish."""
+        """The verdict for a requested access."""
         rule = self._strongest((*self.rules, *self.session), wish) or self._strongest(DEFAULTS, wish)
         if rule is None:
             return Ruling(verdict=Verdict.ASK)
@@ -200,7 +200,7 @@ class RuleBook:
         return Ruling(verdict=Verdict.ALLOW, rule=rule, strength=strength)
 
     def _may_be_denied(self, wish: RequestedAccess) -> bool:
-        """Whether a rule that denies or asks could be meant, in a spelling that cannot be read."""
+        """Whether a rule that denies or asks may match, because the command cannot be parsed."""
         if not wish.target:
             return False
         strict = [
@@ -213,11 +213,11 @@ class RuleBook:
         return not is_readable(wish.target) or any(may_mention(wish.target, pattern) for pattern in strict)
 
     def never_matching(self) -> list[tuple[Rule, str]]:
-        """Rules that fit nothing, and why."""
+        """Rules that can never match, with the reason."""
         return [(rule, why) for rule in (*self.rules, *self.session) if (why := _why_never(rule))]
 
     def standing(self, tool: str, access: Access) -> Verdict:
-        """What the rules say of a tool before its target is known; for lists."""
+        """The verdict for a tool before its target is known, for lists."""
         if access is Access.READ:
             return self.decide(
                 RequestedAccess(tool=tool, access=access, target=f"{self.folder}/file", inside=True)
@@ -237,7 +237,7 @@ class RuleBook:
     def _fits(self, rule: Rule, wish: RequestedAccess) -> bool:
         allows = rule.verdict is Verdict.ALLOW
         if rule.pattern is None:
-            # A bare `read` or `write` that allows is about the working folder; one that denies is about everything.
+            # A bare `read` or `write` that allows covers the working folder; one that denies covers everything.
             return not allows or wish.inside or wish.access not in (Access.READ, Access.WRITE)
         match wish.access:
             case Access.SHELL if rule.pattern.startswith("="):
@@ -270,7 +270,7 @@ _PATH_SUBJECTS = ("read", "write", "read_file", "list_dir", "glob", "grep", "wri
 
 
 def read_rule(verdict: Verdict, text: str, *, home: str) -> Rule:
-    """One rule from its text; raises ConfigError when it is none, or allows more than a rule may."""
+    """Parse a rule. Raises ConfigError if it is invalid or allows too much."""
     found = _RULE.fullmatch(text.strip())
     if found is None:
         raise ConfigError(f"`{text[:200]}` is no rule: write `TOOL` or `TOOL(PATTERN)`.")
@@ -290,9 +290,9 @@ def read_rule(verdict: Verdict, text: str, *, home: str) -> Rule:
 
 
 def _first_words(pattern: str, verdict: Verdict) -> str | None:
-    """The words of a pattern; None for one that means all commands."""
+    """The words of a pattern; None if it covers all commands."""
     if verdict is Verdict.ALLOW or re.search(r"(?:^|[\s:])\*\Z", pattern):
-        # A rule that denies keeps its other wildcards: `rm*` is about `rmdir` too.
+        # A rule that denies keeps its other wildcards: `rm*` also covers `rmdir`.
         pattern = pattern.removesuffix("*")
     return pattern.rstrip(": ") or None
 
@@ -305,7 +305,7 @@ def _check_strength(rule: Rule) -> None:
 
 
 def _why_never(rule: Rule) -> str:
-    """Why no call can fit a rule; empty where one can."""
+    """Why no call can match the rule; empty if one can."""
     pattern, subject = rule.pattern or "", rule.subject
     if subject == Access.SHELL and rule.pattern is not None:
         return _why_no_command(rule, pattern)

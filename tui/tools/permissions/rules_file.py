@@ -1,6 +1,7 @@
-"""Where rules come from: ``permissions.toml`` (ours to write), ``[permissions]`` of config.toml, ``--allow``.
+"""Loads rules from ``permissions.toml`` (written by ponder), ``[permissions]`` of config.toml, and ``--allow``.
 
-What cannot be read never allows: a wrong line that allows is dropped, a wrong line that denies makes everything ask.
+Invalid input never allows anything: an invalid rule that allows is dropped; an invalid rule that denies makes every
+call ask.
 """
 
 from __future__ import annotations
@@ -25,15 +26,15 @@ _HEAD = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """Rules of one source, and what is wrong with it."""
+    """Rules from one source, and the errors in it."""
 
     rules: tuple[Rule, ...] = ()
     problems: tuple[ConfigError, ...] = ()
     cautious: bool = False
-    """Something that may have denied could not be read."""
+    """Whether a rule that denies could not be read."""
 
     def plus(self, other: Rules) -> Rules:
-        """Both."""
+        """Combine two sources."""
         return Rules(
             rules=(*self.rules, *other.rules),
             problems=(*self.problems, *other.problems),
@@ -42,7 +43,7 @@ class Rules:
 
 
 def rules_of_file(path: Path, *, home: str) -> Rules:
-    """Rules of the file; a missing one is an empty one."""
+    """Rules of the file; a missing file has none."""
     try:
         document = _document(path)
     except ConfigError as problem:
@@ -71,12 +72,12 @@ def rules_of_table(table: Mapping[str, object], *, where: str, home: str) -> Rul
 
 
 def rules_allowed(texts: Sequence[str], *, home: str) -> tuple[Rule, ...]:
-    """Rules of ``--allow``; raises ConfigError, because a wrong command line is an error."""
+    """Rules of ``--allow``. Raises ConfigError, because an invalid command line is an error."""
     return tuple(read_rule(Verdict.ALLOW, text, home=home) for text in texts)
 
 
 def add_allowed(path: Path, rule: str) -> None:
-    """Keep a rule for always. Raises ConfigError when the file is broken or cannot be written: nothing is lost then."""
+    """Append a permanent rule. Raises ConfigError if the file is invalid or cannot be written; it is then unchanged."""
     document = dict(_document(path))
     allowed = document.get("allow", [])
     if not isinstance(allowed, list):

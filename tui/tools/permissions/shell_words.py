@@ -1,8 +1,8 @@
-"""Reads a shell command the way a permission rule may: as plain words, or not at all.
+"""Parses shell commands for permission rules: into plain words, or not at all.
 
-Rules that allow need certainty, rules that deny must not be avoided by another spelling. So a rule that allows fits
-only plain words; a rule that denies fits wherever its words occur; and a command of which neither can be said for sure
-is one that the user is asked about.
+A rule that allows must be certain; a rule that denies must not be evaded by another spelling. So a rule that allows
+matches only plain words, a rule that denies matches wherever its words occur, and the user is asked about commands
+for which neither is certain.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 from itertools import pairwise
 
 _SPECIAL = re.compile(r"[;|&$()<>`\x00-\x08\x0a-\x1f\x7f\\]")
-"""With any of these a command can do more than its first words say, so no prefix speaks for it."""
+"""With any of these a command can do more than its first words say, so no prefix can be allowed."""
 _OPERATORS = re.compile(r"[\n;|&$()<>`{}]+")
 _WILDCARDS = re.compile(r"[*?\[]")
 
@@ -23,21 +23,21 @@ _RUNS_ANYTHING = re.compile(
     r"|perl|php|pipx|podman|python|ruby|runuser|screen|script|sed|setarch|setpriv|setsid|sh|ssh|stdbuf|strace|su|sudo"
     r"|systemd-run|tar|taskset|tclsh|tcsh|time|timeout|tmux|unshare|uv|uvx|watch|xargs|zsh)[0-9.]*"
 )
-"""Programs whose arguments are programs: only the whole command is offered."""
+"""Programs whose arguments are programs: only the complete command is offered."""
 _DESTROYS_OR_SENDS = re.compile(
     r"(?:chattr|chgrp|chmod|chown|cp|curl|dd|ftp|install|kill|killall|ln|mkfs.*|mount|mv|pkill|reboot|rm|rmdir|rsync"
     r"|scp|sftp|shred|shutdown|socat|tee|telnet|truncate|umount|unlink|wget)"
 )
-"""Programs that only destroy, overwrite or send: only the whole command is offered."""
+"""Programs that only destroy, overwrite or send: only the complete command is offered."""
 _HAS_SUBCOMMANDS = re.compile(
     r"git|hg|jj|npm|pnpm|yarn|cargo|go|pip[0-9.]*|poetry|gh|kubectl|helm|terraform|aws|gcloud|brew|apt"
 )
-"""Programs that are many programs: their name alone is not offered."""
+"""Programs with subcommands: the name alone is not offered."""
 _WRITES_GUARDED = frozenset({"git", "hg", "jj", "svn"})
-"""Programs that write where no sandbox lets anything write: `rw` would promise what does not work."""
+"""Programs that write where no sandbox allows writing, so `rw` would not work."""
 
 _HIDES_WORDS = frozenset("$`\\{}[]*?!")
-"""Outside quotes these make words that are not written there."""
+"""Outside quotes, these produce words that do not appear in the text."""
 _HIDES_WORDS_IN_QUOTES = frozenset("$`\\!")
 _INTERPRETER = re.compile(
     r"(?:ash|bash|bun|busybox|csh|dash|deno|fish|ksh|lua|node|osascript|perl|php|python|pypy|ruby|sh|tclsh|tcsh|zsh)[0-9.]*"
@@ -45,11 +45,11 @@ _INTERPRETER = re.compile(
 _READS_COMMANDS = re.compile(
     r"alias|at|batch|crontab|doas|ed|eval|ex|expect|g?awk|mawk|nawk|parallel|script|sed|ssh|su|trap|vim?|xargs"
 )
-"""Programs that run what stands in their arguments or their input, spelled in a language of their own."""
+"""Programs that execute their arguments or input in a language of their own."""
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _TAKES_ASSIGNMENTS = frozenset({"env", "export", "declare", "typeset", "readonly", "sudo", "doas", "command"})
 _HARMLESS_VARIABLES = re.compile(r"(?:LANG|LC_\w+|TZ|CI|NO_COLOR|FORCE_COLOR|TERM|COLUMNS|LINES)=")
-"""Others change what a program runs: PATH, LD_PRELOAD, BASH_ENV, GIT_CONFIG_COUNT, PAGER."""
+"""Any other variable can change what a program runs: PATH, LD_PRELOAD, BASH_ENV, GIT_CONFIG_COUNT, PAGER."""
 _GIT_COMMANDS = re.compile(
     r"add|am|annotate|apply|archive|bisect|blame|branch|bundle|cat-file|check-attr|check-ignore|checkout|cherry"
     r"|cherry-pick|clean|clone|commit|count-objects|describe|diff|diff-index|diff-tree|fetch|for-each-ref"
@@ -58,7 +58,7 @@ _GIT_COMMANDS = re.compile(
     r"|rev-parse|revert|rm|send-email|shortlog|show|show-branch|show-ref|sparse-checkout|stash|status|switch"
     r"|symbolic-ref|tag|var|verify-commit|version|whatchanged|worktree|write-tree"
 )
-"""Git's own commands, which no alias can replace. Other words may be aliases; `config` makes them."""
+"""Git's own commands, which no alias can replace. Other words may be aliases; `config` defines them."""
 
 
 def plain_words(command: str) -> tuple[str, ...] | None:
@@ -79,33 +79,33 @@ def begins_with(command: str, prefix: str) -> bool:
 
 
 def mentions(command: str, pattern: str) -> bool:
-    """Whether the words of ``pattern`` occur anywhere in a command, however wrapped; for rules that deny or ask.
+    """Whether the words of ``pattern`` occur anywhere in a command; for rules that deny or ask.
 
-    Options may stand between the words (``git -C . push``), and those of the pattern may come in any order and be
-    joined (``rm -fr``).
+    Options may occur between the words (``git -C . push``), and those of the pattern may come in any order and be
+    combined (``rm -fr``).
     """
     return _search(command, pattern, sure=True)
 
 
 def may_mention(command: str, pattern: str) -> bool:
-    """Whether the command is the one of ``pattern`` with options of which nothing is known (``git push --force``)."""
+    """Whether the command may match ``pattern`` with unknown options in between (``git push --force``)."""
     return _search(command, pattern, sure=False)
 
 
 def is_readable(command: str) -> bool:
-    """Whether every program the command starts is spelled out in it."""
+    """Whether every program that the command starts is spelled out in it."""
     return _quoting_is_plain(command) and not any(map(_hides_a_program, _runs(command)))
 
 
 def can_match(pattern: str, *, allows: bool) -> bool:
-    """Whether any command fits a pattern that is not an exact one."""
+    """Whether a pattern that is not an exact command can match any command."""
     if allows:
         return plain_words(pattern) is not None
     return any(_plain_and_options(pattern))
 
 
 def prefix_to_offer(command: str) -> str | None:
-    """The first words that a rule may speak for, or None where only the whole command may."""
+    """The first words that a rule can cover, or None if only the complete command can be allowed."""
     words = plain_words(command)
     if words is None:
         return None
@@ -118,7 +118,7 @@ def prefix_to_offer(command: str) -> str | None:
 
 
 def works_while_writing(prefix: str) -> bool:
-    """Whether a program makes sense in a sandbox that may write the working folder."""
+    """Whether the program works in a sandbox that can write only the working folder."""
     return prefix.split(" ")[0].rpartition("/")[2] not in _WRITES_GUARDED
 
 
@@ -146,7 +146,7 @@ def _plain_and_options(pattern: str) -> tuple[list[str], list[str]]:
 
 
 def _follow(words: list[str], wanted: list[str]) -> bool:
-    """Whether the wanted words begin the words; options, each with a value, may stand between them."""
+    """Whether the words begin with the wanted words; options, each with a value, may come in between."""
     at = 0
     for number, word in enumerate(wanted):
         while number and at < len(words) and words[at][0] == "-" and not _fits(words[at], word):
@@ -168,7 +168,7 @@ def _has_options(words: list[str], wanted: list[str]) -> bool:
     letters = {letter for word in given if word[:2] != "--" for letter in word[1:]}
     for option in (word.lower() for word in wanted):
         if option.startswith("--"):
-            # A program takes every beginning of a long option that is clear.
+            # A program accepts every unambiguous prefix of a long option.
             if not any(len(word) > 3 and option.partition("=")[0].startswith(word.partition("=")[0]) for word in given):
                 return False
         elif not set(option[1:]) <= letters:
@@ -177,9 +177,9 @@ def _has_options(words: list[str], wanted: list[str]) -> bool:
 
 
 def _runs(command: str) -> list[list[str]]:
-    """The words between operators, without any quoting: more words than a shell would see, never fewer."""
+    """The words between operators, ignoring quotes: this yields more words than a shell would see, never fewer."""
     unquoted = re.sub(r"\\(.)", r"\1", command.replace("\\\n", ""), flags=re.DOTALL)
-    # What an option has for its value may be a program: `tar --to-command=rm`.
+    # The value of an option may be a program: `tar --to-command=rm`.
     bare = re.sub(r"(?<!\S)(-\S*?)=", r"\1= ", unquoted.replace('"', "").replace("'", ""))
     return [words for words in (run.split() for run in _OPERATORS.split(bare)) if words]
 
@@ -197,7 +197,7 @@ def _quoting_is_plain(command: str) -> bool:
         elif one in _HIDES_WORDS or (one < " " and one not in "\t\n") or one == "\x7f":
             return False
         elif (one == "#" and before in " \t\n;|&()") or (one == "<" and before == "<"):
-            # In comments and here-documents quotes mean nothing.
+            # In comments and here-documents, quotes have no meaning.
             return False
         before = one
     return not quote
@@ -230,7 +230,7 @@ def _sets_variables(words: list[str]) -> bool:
 
 
 def _git_may_be_renamed(words: list[str]) -> bool:
-    """Whether git runs something that only its configuration knows."""
+    """Whether git may run an alias or program that only its configuration names."""
     names = [_bare(word) for word in words]
     if "git" not in names:
         return False
@@ -242,5 +242,5 @@ def _git_may_be_renamed(words: list[str]) -> bool:
 
 
 def _bare(word: str) -> str:
-    """The name of a program without its folder; letter case does not count on every file system."""
+    """The lower-case name of a program without its folder; some file systems ignore case."""
     return (word.rpartition("/")[2] or word).lower()

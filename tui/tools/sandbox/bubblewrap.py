@@ -1,4 +1,4 @@
-"""bubblewrap: the command sees a read-only copy of the file system, other processes and the network not at all."""
+"""bubblewrap: the command gets a read-only view of the file system, and neither other processes nor the network."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from pathlib import Path
 
 _PROBE_S = 10.0
 SYSTEM_FOLDERS = "/usr/bin:/bin:/usr/local/bin:/run/wrappers/bin:/run/current-system/sw/bin"
-"""PATH may lead into folders that a sandboxed command can write."""
+"""Fixed, because PATH may contain folders that a sandboxed command can write."""
 
 
 def arguments(
     program: str, *, temporary: Path, writable: Path | None, carved: Iterable[Path] = (), hidden: Iterable[Path] = ()
 ) -> tuple[str, ...]:
-    """The command line up to the command. Later mounts lie over earlier ones."""
+    """The command line up to the command. Later mounts cover earlier ones."""
     found = [
         *(program, "--die-with-parent", "--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-net"),
         *("--unshare-uts", "--unshare-cgroup-try", "--cap-drop", "ALL"),
@@ -25,7 +25,7 @@ def arguments(
     if writable is not None:
         found += ["--bind", str(writable), str(writable)]
         for path in sorted(above(carved, writable)):
-            # What is mounted cannot be renamed: `mv sub x && mkdir sub` would leave the guarded file elsewhere.
+            # Mount points cannot be renamed; otherwise `mv sub x && mkdir sub` would move the guarded file elsewhere.
             found += ["--bind", str(path), str(path)]
         for path in carved:
             found += ["--ro-bind", str(path), str(path)]
@@ -39,13 +39,13 @@ def arguments(
 
 
 def above(paths: Iterable[Path], folder: Path) -> set[Path]:
-    """The folders between a folder and paths in it."""
+    """The folders between a folder and paths below it."""
     return {parent for path in paths for parent in path.parents if folder in parent.parents}
 
 
 @cache
 def working_program() -> str | None:
-    """The path of ``bwrap`` where it is installed and this kernel lets it work. Blocks for some milliseconds."""
+    """The path of ``bwrap`` if it is installed and this kernel allows it to work. Blocks for some milliseconds."""
     program, harmless = (shutil.which(name, path=SYSTEM_FOLDERS) for name in ("bwrap", "true"))
     if program is None or harmless is None:
         return None

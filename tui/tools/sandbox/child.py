@@ -1,7 +1,7 @@
-"""Puts itself into a sandbox and becomes the command. Run as a script of its own: ``child.py SPEC COMMAND...``.
+"""Restricts its own process and then executes the command. Run as a script: ``child.py SPEC COMMAND...``.
 
-Runs with ``python -I -S``, so it imports nothing of this package. Whatever fails ends it: a command never runs with
-less than what the specification says.
+Runs with ``python -I -S`` and imports nothing of this package. Any failure ends it: a command never runs with
+weaker restrictions than the specification demands.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _CAPABILITIES_VERSION = 0x20080522
 _FILTER = 2
 _END_WITH_PARENT, _SET_DUMPABLE, _ADOPT = 1, 4, 36
 GRACE_S = 0.3
-"""Between TERM and KILL; ponder itself waits half a second."""
+"""Seconds between SIGTERM and SIGKILL; ponder itself waits half a second."""
 PATIENCE_S = 5.0
 
 
@@ -60,9 +60,9 @@ def _checked(result: int, what: str) -> int:
 
 
 def restrict(libc: ctypes.CDLL, spec: dict[str, object]) -> None:
-    """Give up rights; they never come back."""
+    """Drop privileges permanently."""
     _checked(libc.prctl(_SET_NO_NEW_PRIVILEGES, 1, 0, 0, 0), "no_new_privs")
-    # With its capabilities root could read the memory of other processes, which Landlock then does not prevent.
+    # With its capabilities, root could read the memory of other processes, which Landlock does not prevent.
     libc.prctl(_AMBIENT, _CLEAR_ALL, 0, 0, 0)
     header = CapabilityHeader(_CAPABILITIES_VERSION, 0)
     _checked(libc.capset(ctypes.byref(header), (ctypes.c_uint32 * 6)()), "capabilities")
@@ -86,7 +86,7 @@ def _landlock(libc: ctypes.CDLL, wanted: dict[str, object]) -> None:
         try:
             handle = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
         except OSError:
-            continue  # Nothing is granted where nothing can be opened.
+            continue  # A path that cannot be opened gets no rule.
         mode = os.fstat(handle).st_mode
         allowed = rights if stat.S_ISDIR(mode) else rights & of_files
         if allowed and not stat.S_ISLNK(mode):
@@ -99,9 +99,10 @@ def _landlock(libc: ctypes.CDLL, wanted: dict[str, object]) -> None:
 
 
 def become_watched(libc: ctypes.CDLL) -> None:
-    """Go on as a child of a process that ends everything that came of it, in whatever session and group it is.
+    """Continue as the child of a process that ends all its descendants, whatever their session and group.
 
-    bubblewrap does this by a process namespace. The watching process is outside the sandbox, which cannot reach it.
+    bubblewrap does this with a process namespace. The watching process is outside the sandbox and cannot be reached
+    from it.
     """
     _checked(libc.prctl(_ADOPT, 1, 0, 0, 0), "adopt")
     watcher = os.getpid()
@@ -131,7 +132,7 @@ def _end_at_once() -> None:
 
 
 def _end_children() -> None:
-    """Whoever is killed leaves its own children to this process, until there are none."""
+    """Children of killed processes become children of this process; repeat until none are left."""
     until = time.monotonic() + PATIENCE_S
     while time.monotonic() < until:
         for pid in _children():
@@ -158,7 +159,7 @@ def _children() -> list[int]:
 
 
 def main() -> NoReturn:
-    """Read the specification, restrict this process, become the command."""
+    """Read the specification, restrict this process, execute the command."""
     path, *command = sys.argv[1:]
     try:
         with open(path, encoding="utf-8") as file:  # noqa: PTH123 - pathlib would double the start-up time
@@ -168,7 +169,7 @@ def main() -> NoReturn:
             become_watched(libc)
         restrict(libc, spec)
         for number in (signal.SIGPIPE, signal.SIGXFSZ):
-            signal.signal(number, signal.SIG_DFL)  # Python ignores them, and so would the command.
+            signal.signal(number, signal.SIG_DFL)  # Python ignores these signals, and the command would inherit that.
         os.unlink(path)  # noqa: PTH108 - says that the sandbox holds and the command was started
         os.execv(command[0], command)
     except Exception as error:  # noqa: BLE001 - whatever it is, the command must not run

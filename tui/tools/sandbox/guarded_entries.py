@@ -1,7 +1,7 @@
-"""Files of the working folder that a shell or a tool runs by itself: which there are, and which a command made.
+"""Finds files in the working folder that a shell or tool runs automatically, and those a command created.
 
-A sandbox keeps the existing ones as they are. What a command makes anew cannot be told from other files by the kernel,
-so it is renamed as soon as the command has ended, under a name that nothing runs.
+A sandbox makes existing ones read-only. The kernel cannot tell newly created ones from other files, so they are
+renamed when the command has ended, to names that nothing runs.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from pathlib import Path
 from tui.tools.git_folders import OBEYED, REPOSITORIES
 
 MAX_ENTRIES = 20_000
-"""Looked at before a command, folders near the working folder first."""
+"""Entries visited before a command, folders near the working folder first."""
 MAX_ENTRIES_AFTER = 1_000_000
-"""A command could otherwise hide a file behind 20,000 others that it makes nearer."""
+"""Higher, because a command could otherwise hide a file behind 20,000 others."""
 
 Guarded = Callable[[Path], bool]
 
 
 @dataclass(frozen=True, slots=True)
 class Guards:
-    """What must stay as it is."""
+    """Which entries are guarded."""
 
     holds: Guarded
-    """Whether a path is run or obeyed by other programs."""
+    """Whether other programs run or read a path automatically."""
     begins: Callable[[str], bool] = lambda _: False
-    """Whether such paths go on below a folder of this name. Links of such names are followed."""
+    """Whether guarded paths can continue below a folder of this name. Links with such names are followed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,18 +39,18 @@ class Entries:
 
     identities: dict[Path, tuple[int, int]]
     left_out: frozenset[Path] = frozenset()
-    """Folders that were too many to be looked at."""
+    """Folders that were skipped because the limit was reached."""
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """All of them; links are left out, because what they lead to is guarded where it is."""
+        """All guarded paths, without links: their targets are guarded instead."""
         return tuple(path for path in self.identities if not path.is_symlink())
 
 
 def guarded_entries(
     folder: Path, guards: Guards, *, most: int = MAX_ENTRIES, but: frozenset[Path] = frozenset()
 ) -> Entries:
-    """What is there now, except in the folders of ``but``. Blocks: in a thread."""
+    """The current guarded entries, except those in the folders of ``but``. Blocks: call it in a thread."""
     found: dict[Path, tuple[int, int]] = {}
     waiting: deque[tuple[Path, Path | None]] = deque([(folder, None)])
     while waiting and most > 0:
@@ -61,7 +61,7 @@ def guarded_entries(
         except OSError:
             continue
         most -= len(entries)
-        # Git takes such a folder for a repository, whatever its name, and obeys the configuration in it.
+        # Git treats such a folder as a repository, whatever its name, and reads the configuration in it.
         names = {entry.name.lower() for entry in entries}
         of_git = OBEYED if any(signs <= names for signs in REPOSITORIES) else frozenset()
         for entry in entries:
@@ -84,10 +84,10 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 
 def _add(found: dict[Path, tuple[int, int]], path: Path, folder: Path, link: Path | None) -> None:
-    """The entry, and what it leads to inside the working folder: `.git` may be a link."""
+    """Add the entry, and its target inside the working folder: `.git` may be a link."""
     ways = [path, path.resolve()] if path.is_symlink() else [path]
     if link is not None:
-        # The kernel and the renaming need real paths. What lies outside is out of reach, but not the link to it.
+        # The kernel and renaming need real paths. Targets outside cannot be written, but the link itself can.
         real = path.parent.resolve() / path.name
         ways = [real, path.resolve()] if folder in real.parents else [link]
     for one in ways:
@@ -99,16 +99,16 @@ def _add(found: dict[Path, tuple[int, int]], path: Path, folder: Path, link: Pat
 
 @dataclass(frozen=True, slots=True)
 class SetAside:
-    """What was done after a command."""
+    """What was renamed after a command."""
 
     moved: tuple[tuple[Path, Path], ...] = ()
     """Old and new paths."""
     complete: bool = True
-    """Whether everything the command made was looked at."""
+    """Whether all created files were checked."""
 
 
 def set_aside(folder: Path, before: Entries, guards: Guards) -> SetAside:
-    """Rename what was made since. Blocks: in a thread."""
+    """Rename guarded entries created since ``before``. Blocks: call it in a thread."""
     known = set(before.identities.values())
     moved: list[tuple[Path, Path]] = []
     while True:
@@ -119,7 +119,7 @@ def set_aside(folder: Path, before: Entries, guards: Guards) -> SetAside:
                 continue
             with contextlib.suppress(OSError):
                 moved.append((path, _renamed(path)))
-        # A folder that was renamed is looked into: a repository's works under any name.
+        # A renamed folder is searched too, because a repository works under any name.
         if len(moved) == count:
             return SetAside(tuple(moved), complete=now.left_out <= before.left_out)
 
@@ -127,7 +127,7 @@ def set_aside(folder: Path, before: Entries, guards: Guards) -> SetAside:
 def _renamed(path: Path) -> Path:
     number = 0
     while True:
-        # Patterns such as `.vscode*` and `*.pth` must not fit the new name.
+        # Patterns such as `.vscode*` and `*.pth` must not match the new name.
         new = path.with_name(f"set-aside{number or ''}-{path.name.lstrip('.')}-by-ponder")
         if not os.path.lexists(new):  # noqa: TID251 - Path.exists follows links
             path.rename(new)

@@ -1,7 +1,7 @@
-"""Landlock: which rights a kernel's version knows, and the rules that leave parts of the file system out.
+"""Landlock: the access rights of each kernel version, and rules that exclude parts of the file system.
 
-Landlock only grants. A folder cannot be granted without something below it, so the folder above is granted entry by
-entry instead; nothing new can be made directly in such a folder.
+Landlock can only grant. To exclude something below a folder, the folder's entries are granted one by one instead of
+the folder itself; as a consequence, no new entries can be created directly in it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from os import scandir
 from pathlib import Path
 
 CREATE_RULESET = 444
-"""The number of the system call; the same on every architecture."""
+"""System call number, the same on every architecture."""
 _VERSION = 1
 
 
@@ -66,9 +66,9 @@ WRITE = (
     | Right.TRUNCATE
 )
 OF_FILES = Right.EXECUTE | Right.WRITE_FILE | Right.READ_FILE | Right.TRUNCATE | Right.IOCTL_DEV
-"""Rights that a rule about a file, not a folder, may have."""
+"""Rights that are valid for a file as opposed to a folder."""
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
-"""Devices that everything may write to."""
+"""Devices that are always writable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +81,12 @@ class Ruleset:
 
     @property
     def size(self) -> int:
-        """Bytes of the structure: an older kernel refuses fields that it does not know."""
+        """Size of the structure in bytes: an older kernel rejects fields it does not know."""
         return 24 if self.scoped else 16 if self.net else 8
 
 
 def rights_of(abi: int) -> Right:
-    """Every right on files that this version knows."""
+    """All file system rights of this version."""
     known = _FIRST
     for since, right in _SINCE.items():
         if abi >= since:
@@ -95,14 +95,14 @@ def rights_of(abi: int) -> Right:
 
 
 def ruleset_of(abi: int) -> Ruleset:
-    """All that this version can take away."""
+    """All restrictions that this version supports."""
     net = (_TCP if abi >= NETWORK_ABI else 0) | (_UDP if abi >= _UDP_ABI else 0)
     return Ruleset(fs=int(rights_of(abi)), net=net, scoped=_SCOPES if abi >= SCOPE_ABI else 0)
 
 
 @cache
 def kernel_abi() -> int:
-    """The version of this kernel; 0 without Landlock."""
+    """The Landlock version of this kernel; 0 if it is missing."""
     if sys.platform != "linux":
         return 0
     found = ctypes.CDLL(None, use_errno=True).syscall(
@@ -112,14 +112,14 @@ def kernel_abi() -> int:
 
 
 Rules = dict[str, int]
-"""Rights by path. A rule about a folder is about everything below it."""
+"""Rights by path. A rule for a folder applies to everything below it."""
 
 
 def read_only(abi: int, hidden: Iterable[Path]) -> Rules:
-    """Read and run everything but what is hidden; names of files may be listed everywhere."""
+    """Allow reading and executing everything except hidden paths; file names can be listed everywhere."""
     rules: Rules = {}
     grant(rules, Path("/"), Right.READ_DIR & rights_of(abi), ())
-    # In /dev are terminals: whoever reads one takes away what the user types.
+    # /dev contains terminals: a process that reads one takes the user's input.
     grant(rules, Path("/"), READ, (*hidden, Path("/dev")))
     for device in DEVICES:
         writes = Right.WRITE_FILE | Right.TRUNCATE | Right.IOCTL_DEV
@@ -128,12 +128,12 @@ def read_only(abi: int, hidden: Iterable[Path]) -> Rules:
 
 
 def writable(rules: Rules, abi: int, folder: Path, carved: Iterable[Path]) -> None:
-    """Also write the folder, but nothing that is carved out of it."""
+    """Also allow writing to the folder, except for the carved paths."""
     grant(rules, folder, WRITE & rights_of(abi), tuple(carved))
 
 
 def grant(rules: Rules, path: Path, rights: Right, but: tuple[Path, ...]) -> None:
-    """Add the rights for all of ``path`` except what is in ``but``."""
+    """Grant the rights for all of ``path`` except what is in ``but``."""
     below = tuple(out for out in but if out == path or path in out.parents)
     if path in below:
         return

@@ -1,4 +1,4 @@
-"""The sandbox of this machine: what it can hold, and a command put into it."""
+"""The sandbox of this machine: detects what it supports, and runs commands in it."""
 
 from __future__ import annotations
 
@@ -36,22 +36,22 @@ _REFUSED_ON_THE_WAY = re.compile(rf": (?:{_REFUSALS})\.?$", re.IGNORECASE | re.M
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kernel:
-    """What this machine offers."""
+    """The sandbox features of this machine."""
 
     landlock: int = 0
-    """The version; 0 is none."""
+    """The Landlock version; 0 if it is missing."""
     seccomp: bool = False
     bubblewrap: str | None = None
     seatbelt: bool = False
 
     @property
     def strengths(self) -> frozenset[Strength]:
-        """What can be held to all that it promises."""
+        """The strengths that can be enforced completely."""
         able = self.seatbelt or (self.seccomp and (self.landlock > 0 or self.bubblewrap is not None))
         return frozenset({Strength.READ_ONLY, Strength.WRITES_FOLDER}) if able else frozenset()
 
     def name_for(self, strength: Strength) -> str:
-        """What holds a strength."""
+        """The name of the mechanism that enforces a strength."""
         if strength not in self.strengths:
             return "none"
         if self.seatbelt:
@@ -59,7 +59,7 @@ class Kernel:
         return "bubblewrap" if self.bubblewrap is not None else f"Landlock {self.landlock}"
 
     def words(self) -> str:
-        """In a few words, for the user."""
+        """A short description for the user."""
         if not self.strengths:
             return "none (only exact commands can be allowed)"
         return f"{self.name_for(Strength.READ_ONLY)} (ro and rw)"
@@ -67,7 +67,7 @@ class Kernel:
 
 @cache
 def this_kernel() -> Kernel:
-    """Asks the kernel itself. Blocks for some milliseconds where bubblewrap is installed."""
+    """Detect the features. Blocks for some milliseconds if bubblewrap is installed."""
     if sys.platform == "darwin":
         return Kernel(seatbelt=seatbelt.PROGRAM.exists())
     if sys.platform != "linux":
@@ -84,20 +84,20 @@ class Confined:
     argv: tuple[str, ...]
     environment: dict[str, str]
     specification: Path | None = None
-    """A file that is gone as soon as the sandbox holds and the command was started."""
+    """A file that the child deletes once the sandbox is active and the command starts."""
     told: str = ""
-    """What is in that file: a command can make one of its name, but never saw what was in it."""
+    """The content of that file: a command can create a file of the same name, but never saw the content."""
     set_aside: SetAside = field(default_factory=SetAside)
-    """Guarded files the command made. Known after the end."""
+    """Guarded files created by the command; known after it has ended."""
 
     @property
     def never_started(self) -> bool:
-        """Whether the sandbox could not be set up, so that the command did not run."""
+        """Whether setting up the sandbox failed, so that the command did not run."""
         if self.specification is None:
             return False
         try:
             status = self.specification.lstat()
-            # Only then: what a command left may be a pipe, or endless.
+            # Read only in this case: what a command left there may be a pipe, or endless.
             if not stat.S_ISREG(status.st_mode) or status.st_size != len(self.told.encode()):
                 return False
             return self.specification.read_bytes() == self.told.encode()
@@ -107,33 +107,33 @@ class Confined:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sandbox:
-    """For one working folder."""
+    """The sandbox for one working folder."""
 
     folder: Path
     guards: Guards
-    """Which paths of the working folder are run or obeyed by other programs."""
+    """Which paths of the working folder other programs run or read automatically."""
     hidden: Callable[[], Sequence[Path]] = field(default=tuple)
-    """What must not be read either."""
+    """Paths that must not be readable either."""
     too_wide: bool = False
-    """The working folder is a whole disk or holds the home folder: ``rw`` would be no limit."""
+    """The working folder is a whole disk or contains the home folder: ``rw`` would not restrict anything."""
     kernel: Callable[[], Kernel] = this_kernel
 
     def strengths(self) -> frozenset[Strength]:
-        """What can be held here."""
+        """The strengths that can be enforced for this folder."""
         held = self.kernel().strengths
         return held - {Strength.WRITES_FOLDER} if self.too_wide else held
 
     def name(self) -> str:
-        """What holds commands."""
+        """The name of the mechanism that runs commands."""
         return self.kernel().name_for(Strength.READ_ONLY)
 
     @asynccontextmanager
     async def confine(
         self, strength: Strength, argv: Sequence[str], environment: Mapping[str, str]
     ) -> AsyncIterator[Confined]:
-        """The command line that runs it in the sandbox; leaving ends the traces of it."""
+        """The command line that runs a command in the sandbox; leaving the context cleans up."""
         before = Entries({})
-        # Not in a thread: a cancel meanwhile would leave the folder behind.
+        # Not in a thread: cancellation would leave the folder behind.
         temporary = _temporary_folder()
         try:
             if strength is Strength.WRITES_FOLDER:
@@ -143,7 +143,7 @@ class Sandbox:
             try:
                 yield confined
             except BaseException:
-                # Not in a thread: a second cancel must not leave it out.
+                # Not in a thread: a second cancellation must not skip it.
                 self._set_aside(confined, before)
                 raise
             await asyncio.to_thread(self._set_aside, confined, before)
@@ -203,27 +203,27 @@ def _temporary_folder() -> Path:
 
 
 def looks_refused(output: str, *, failed: bool) -> bool:
-    """Whether the output of a command speaks of something that a sandbox refuses.
+    """Whether the output reports an error that a sandbox causes.
 
-    One that did not fail may have found the words in a file: only the form of an error message counts.
+    The output of a successful command may quote such words from a file, so only the form of an error message counts.
     """
     return (_REFUSED if failed else _REFUSED_ON_THE_WAY).search(output) is not None
 
 
 def _variables(temporary: Path) -> dict[str, str]:
-    # Git refreshes its index while it only looks; without the lock it does not try.
+    # Git refreshes its index even in read-only commands; this setting disables that.
     return {"TMPDIR": str(temporary), "TMP": str(temporary), "TEMP": str(temporary), "GIT_OPTIONAL_LOCKS": "0"}
 
 
 def _inside_bubblewrap() -> dict[str, object]:
-    # The network is one of its own, with nothing but a loopback, so servers of tests work.
+    # The network namespace has only a loopback interface, so test servers work.
     families = frozenset({seccomp.AF_INET, seccomp.AF_INET6, seccomp.AF_NETLINK})
     wanted = seccomp.Filter(refused=seccomp.OUT_OF_PROCESS, sockets=families)
     return {"seccomp": seccomp.program_of(wanted).hex()}
 
 
 def filter_beside_landlock(abi: int, strength: Strength) -> seccomp.Filter:
-    """What a version of Landlock does not know is refused as system calls."""
+    """The system calls to refuse because this Landlock version does not cover them."""
     refused = seccomp.OUT_OF_PROCESS | seccomp.SHARED_MEMORY | seccomp.ATTRIBUTES
     if strength is Strength.READ_ONLY:
         refused |= seccomp.TIMES

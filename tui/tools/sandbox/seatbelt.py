@@ -1,4 +1,4 @@
-"""Seatbelt of macOS: the profile that ``sandbox-exec`` reads. What is not named is refused."""
+"""Seatbelt on macOS: builds the profile for ``sandbox-exec``. Everything is denied unless listed."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def profile(
     above: Iterable[Path] = (),
     hidden: Iterable[Path] = (),
 ) -> str:
-    """The profile. Of two statements that fit, the later one holds.
+    """Build the profile. If two statements match, the later one applies.
 
-    ``guarded`` are regular expressions of paths; the folders ``above`` them cannot be renamed.
+    ``guarded`` are regular expressions for paths; the folders ``above`` them cannot be renamed.
     """
     lines = [_BASE]
     lines += [f"(deny file-read* (subpath {_quoted(str(path))}))" for path in hidden]
@@ -53,7 +53,7 @@ def profile(
 
 
 def everything_below(path: Path) -> str:
-    """A regular expression for a path and all below it, whatever the case of its letters."""
+    """A case-insensitive regular expression for a path and everything below it."""
     letters = (f"[{one.lower()}{one.upper()}]" if one.isalpha() else re.escape(one) for one in str(path))
     return f"^{''.join(letters)}(/|$)"
 

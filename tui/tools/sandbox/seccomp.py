@@ -1,7 +1,7 @@
-"""Seccomp: the program of system calls that are refused, for what Landlock and bubblewrap leave open.
+"""Seccomp: builds the filter for system calls that Landlock and bubblewrap do not cover.
 
-Landlock does not know sockets of the file system (before version 9), UDP (before 10), permissions, owners and extended
-attributes; a socket of the file system leads to daemons (docker, systemd, an ssh agent) that do anything for the user.
+Landlock does not cover Unix sockets with a path (before version 9), UDP (before 10), modes, owners and extended
+attributes. Unix sockets lead to daemons (docker, systemd, an ssh agent) that can do anything for the user.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _X32 = 0x40000000
 _SET_SECCOMP, _FILTER_MODE = 22, 2
 _O_TRUNC, _O_ACCMODE = 0x200, 0x3
 _TERMINAL_INPUT = (0x5412, 0x541C)
-"""TIOCSTI and TIOCLINUX type into a terminal."""
+"""TIOCSTI and TIOCLINUX inject input into a terminal."""
 _SET_ATTRIBUTES = (0x40086602, 0x401C5820)
-"""FS_IOC_SETFLAGS and FS_IOC_FSSETXATTR need no right to write."""
+"""FS_IOC_SETFLAGS and FS_IOC_FSSETXATTR work without write permission."""
 AF_INET, AF_INET6, AF_NETLINK = 2, 10, 16
 
-# By name: the number on x86_64 and on aarch64, whose table is the generic one. None: not there.
+# Numbers on x86_64 and on aarch64, which uses the generic table. None: the call does not exist.
 NUMBERS: Mapping[str, tuple[int | None, int | None]] = {
     "socket": (41, 198),
     "ioctl": (16, 29),
@@ -111,7 +111,7 @@ OUT_OF_PROCESS = frozenset(
         *("mount_setattr", "setns", "unshare"),
     )
 )
-"""Other processes, the kernel's key rings, and ways around this filter."""
+"""Other processes, the kernel's keyrings, and ways around this filter."""
 SHARED_MEMORY = frozenset(
     (
         *("shmget", "shmat", "shmctl", "semget", "semop", "semctl", "semtimedop", "msgget", "msgsnd", "msgrcv"),
@@ -133,29 +133,29 @@ SIGNALS = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filter:
-    """What is refused besides the calls that are refused always."""
+    """What to refuse in addition to the calls that are always refused."""
 
     refused: frozenset[str]
     sockets: frozenset[int] = frozenset()
-    """Families of sockets that may be made; socket pairs always may."""
+    """Socket families that may be created; socket pairs are always allowed."""
     truncation: bool = False
     """Refuse to truncate a file that is not open for writing."""
     limits: bool = False
-    """Refuse to set limits of other processes: one of processor time ends them like a signal."""
+    """Refuse to set limits of other processes: a CPU time limit can end them like a signal."""
 
 
 @cache
 def works_here() -> bool:
-    """Whether the table knows this processor, and the kernel takes filters."""
+    """Whether the table covers this processor and the kernel accepts filters."""
     if platform.machine() not in _ARCHITECTURES or ctypes.sizeof(ctypes.c_void_p) != 8:
         return False
     libc = ctypes.CDLL(None, use_errno=True)
-    # Without a filter the kernel answers EFAULT, and without support for filters EINVAL.
+    # With support for filters, the kernel answers EFAULT; without, EINVAL.
     return int(libc.prctl(_SET_SECCOMP, _FILTER_MODE, None, 0, 0)) == -1 and ctypes.get_errno() == errno.EFAULT
 
 
 def program_of(wanted: Filter, machine: str | None = None) -> bytes:
-    """The filter as the kernel takes it."""
+    """The filter in the kernel's binary format."""
     audit, column = _ARCHITECTURES[machine or platform.machine()]
     code = _Code()
     code.load(_ARCHITECTURE)
@@ -168,7 +168,7 @@ def program_of(wanted: Filter, machine: str | None = None) -> bytes:
         if number is not None:
             code.equal(number, errno.EPERM)
     if wanted.truncation:
-        # openat2 takes its flags from memory, where no filter can look; libc falls back to openat.
+        # openat2 passes its flags in memory, which a filter cannot read; libc falls back to openat.
         code.equal(_number("openat2", column), errno.ENOSYS)
         code.equal(_number("truncate", column), errno.EPERM)
         for name, at in (("open", 1), ("openat", 2)):
@@ -191,7 +191,7 @@ def _number(name: str, column: int) -> int:
 
 
 class _Code:
-    """Instructions of classic BPF; each returns or falls through to the next."""
+    """Builds classic BPF; each group of instructions returns or falls through to the next."""
 
     def __init__(self) -> None:
         self.out: list[tuple[int, int, int, int]] = []

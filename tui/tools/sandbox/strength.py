@@ -1,4 +1,4 @@
-"""How much a command may do that runs without a question."""
+"""How much a command that runs without a question may do."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ class Strength(StrEnum):
     """The word at the end of a rule about commands."""
 
     READ_ONLY = "ro"
-    """Reads; writes only a temporary folder of its own; no network, no signals to other processes."""
+    """Reads; writes only to its own temporary folder; no network, no signals to other processes."""
     WRITES_FOLDER = "rw"
-    """Also writes the working folder, but nothing that other programs run or obey by themselves."""
+    """Also writes to the working folder, except files that other programs run or read automatically."""
     FULL = "full"
     """No sandbox."""
 
     @property
     def rank(self) -> int:
-        """More allows more."""
+        """Higher ranks allow more."""
         return list(Strength).index(self)
 
     @property
     def words(self) -> str:
-        """For the user and the model."""
+        """A description for the user and the model."""
         match self:
             case Strength.READ_ONLY:
                 return "it may read, but not write or use the network"

@@ -1,4 +1,4 @@
-"""Builds the workbench: the one place that knows which tools there are."""
+"""Builds the toolbox. Only this module lists all tools."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _no_limit() -> float | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolEnvironment:
-    """What the tools need to know of the program."""
+    """What the tools need from the program."""
 
     folder: Path
     """The working folder."""
@@ -47,25 +47,25 @@ class ToolEnvironment:
     environment: Mapping[str, str]
     permissions_file: Path
     protected: tuple[Path, ...] = ()
-    """The program's own folders: writing there always asks."""
+    """The program's own folders: writing to them always needs permission."""
     permissions: Mapping[str, object] = field(default_factory=dict)
-    """``[permissions]`` of config.toml: rules, and ``environment``: more variables that commands see."""
+    """``[permissions]`` of config.toml: rules, and ``environment`` with more variables for commands."""
     mcp: Mapping[str, object] = field(default_factory=dict)
     """``[mcp]`` of config.toml."""
     policy: Policy = field(default_factory=Policy)
     call_limit_s: Callable[[], float | None] = _no_limit
-    """Seconds the engine gives a call at most (``tools.timeout``)."""
+    """The engine's time limit for a call in seconds (``tools.timeout``)."""
     redact: Callable[[str], str] = _as_it_is
     proxy_for: ProxyFor = no_proxy
-    """The proxy a page is fetched through, by its URL."""
+    """Returns the proxy for the URL of a page."""
     outputs: Path | None = None
-    """A folder for outputs of commands that are too long to be told; None keeps only their ends."""
+    """Folder for command outputs that are too long for the model; None keeps only their ends."""
     kernel: Callable[[], Kernel] = this_kernel
-    """What sandbox this machine offers."""
+    """Detects the sandbox features of this machine."""
 
 
 def build_toolbox(around: ToolEnvironment) -> Toolbox:
-    """Everything that can be called. Raises ConfigError for a wrong ``--allow``."""
+    """Build the toolbox. Raises ConfigError for an invalid ``--allow``."""
     folder, home = around.folder.resolve(), around.home.resolve()
     guarded = guarded_paths(home, around.environment, named_by_git(folder))
     workspace = Workspace(folder, home, guarded, tuple(path.resolve() for path in around.protected))
@@ -104,14 +104,14 @@ def build_toolbox(around: ToolEnvironment) -> Toolbox:
 
 
 def _guarded_in(workspace: Workspace, environment: Mapping[str, str]) -> Callable[[Path], bool]:
-    """What a sandboxed command must leave alone in the working folder."""
+    """The paths in the working folder that a sandboxed command must not change."""
     searched = environment.get("PATH", "").split(":")
-    # Programs found by name, and ponder itself where it is installed in the working folder, run without the sandbox.
+    # ponder runs these without the sandbox: programs found by name, and ponder itself if it is installed here.
     programs = {(workspace.root / folder).resolve() for folder in searched if folder}
     programs |= {Path(sys.prefix).resolve(), Path(__file__).resolve().parents[1]}
     programs.discard(workspace.root)
     startup = workspace.guarded.startup
-    # Whoever walks down a folder needs the whole list only for names with which a pattern can end: 30 times faster.
+    # The full list is checked only for names with which a pattern can end: a folder scan is 30 times faster.
     endings = {pattern.rstrip("/").rpartition("/")[2] for pattern in startup.patterns} | {p.name for p in startup.named}
     may_end = re.compile("|".join(fnmatch.translate(folded(Path(name))) for name in endings))
 
@@ -126,7 +126,7 @@ def _guarded_in(workspace: Workspace, environment: Mapping[str, str]) -> Callabl
 
 
 def _begins(workspace: Workspace) -> Callable[[str], bool]:
-    """Names of folders with which a pattern goes on: `.cargo` of `.cargo/config*`."""
+    """Folder names with which a pattern continues: `.cargo` of `.cargo/config*`."""
     above = {name for pattern in workspace.guarded.startup.patterns for name in pattern.rstrip("/").split("/")[:-1]}
     fits = re.compile("|".join(fnmatch.translate(folded(Path(name))) for name in above if name not in ("", "~")))
     return lambda name: fits.match(folded(Path(name))) is not None

@@ -1,8 +1,8 @@
-"""A workbench that is put together when it is first used for more than offering its tools.
+"""A toolbox that is built on first use, while its definitions are available at once.
 
-Putting it together loads pydantic and every tool, which takes as long as half a start. Most conversations end without
-a tool call; what a request needs, the definitions, stands in ``definitions.json``, made from the tools themselves:
-``python -m tui.tools.toolbox.lazy`` writes it anew.
+Building it loads pydantic and every tool, which takes as long as half a start, and most conversations end without a
+tool call. Requests need only the definitions, which are stored in ``definitions.json``.
+``python -m tui.tools.toolbox.lazy`` regenerates that file from the tools.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def built_in_schemas() -> tuple[ToolSchema, ...]:
 
 
 class LazyToolbox:
-    """Stands in for a workbench without MCP servers and without rules to complain about; with those, build at once."""
+    """Replaces a toolbox without MCP servers and without errors in its rules; otherwise build it at once."""
 
     def __init__(self, build: Callable[[], Toolbox]) -> None:
         self._build = build
@@ -40,14 +40,14 @@ class LazyToolbox:
 
     @property
     def workbench(self) -> Toolbox:
-        """The real one."""
+        """The real toolbox."""
         if self._built is None:
             self._built = self._build()
         return self._built
 
     @property
     def problems(self) -> Sequence[PonderError]:
-        """What is wrong with the user's rules."""
+        """Errors in the user's rules."""
         return () if self._built is None else self._built.problems
 
     def schemas(self) -> tuple[ToolSchema, ...]:
@@ -67,20 +67,20 @@ class LazyToolbox:
         return () if self._built is None else self._built.servers()
 
     def enable(self, name: str, *, enabled: bool) -> None:
-        """Offer a tool to models or not."""
+        """Offer a tool to models, or stop offering it."""
         self.workbench.enable(name, enabled=enabled)
 
     async def ready(self) -> None:
         """There are no servers to start."""
 
     async def close(self) -> None:
-        """End what was started."""
+        """Stop what was started."""
         if self._built is not None:
             await self._built.close()
 
 
 def definitions() -> str:
-    """What ``definitions.json`` must hold."""
+    """The required content of ``definitions.json``."""
     from tui.tools.toolbox.build import ToolEnvironment, build_toolbox
     from tui.tools.toolbox.toolbox import schema_of
 

@@ -1,4 +1,4 @@
-"""The workbench: every tool there is, which of them are offered, and the way of a call from its words to its result."""
+"""The toolbox: all tools, which of them are offered, and running a call."""
 
 from __future__ import annotations
 
@@ -23,54 +23,52 @@ BUILT_IN = "built in"
 
 
 class ForeignTools(Protocol):
-    """Tools that come from elsewhere (MCP servers)."""
+    """Tools from MCP servers."""
 
     def schemas(self) -> Mapping[str, tuple[str, ToolSchema]]:
-        """By name: the source's name and the definition."""
+        """Server name and definition by tool name."""
         ...
 
     async def prepare(self, name: str, arguments: Mapping[str, object]) -> Prepared:
-        """Look at a call; raises ToolError."""
+        """Validate a call. Raises ToolError."""
         ...
 
     def rows(self) -> Sequence[ServerInfo]:
-        """The sources."""
+        """The servers, for lists."""
         ...
 
     async def ready(self) -> None:
-        """Start what is configured; returns when each is up or has failed."""
+        """Start all configured servers; returns when each has started or failed."""
         ...
 
     async def close(self) -> None:
-        """End what was started."""
+        """Stop all servers."""
         ...
 
 
 class NoForeignTools:
-    """Nothing is configured."""
+    """Used when no MCP server is configured."""
 
     def schemas(self) -> Mapping[str, tuple[str, ToolSchema]]:
-        """None."""
         return {}
 
     async def prepare(self, name: str, arguments: Mapping[str, object]) -> Prepared:
-        """Never a tool of ours."""
+        """Always fails: there are no such tools."""
         raise ToolError(f"There is no tool `{name}`.")
 
     def rows(self) -> Sequence[ServerInfo]:
-        """None."""
         return ()
 
     async def ready(self) -> None:
         """Nothing to start."""
 
     async def close(self) -> None:
-        """Nothing to end."""
+        """Nothing to stop."""
 
 
 @dataclass(slots=True)
 class _Job:
-    """The hands of one running call."""
+    """One running call."""
 
     call: ToolCallBlock
     run: Run
@@ -96,20 +94,20 @@ class Toolbox:
     permissions: Permissions
     foreign: ForeignTools
     redact: Callable[[str], str]
-    """Takes known secrets out of what the model is told."""
+    """Removes known secrets from what the model gets."""
     disabled: set[str] = field(default_factory=set)
 
     @property
     def problems(self) -> Sequence[PonderError]:
-        """What is wrong with the user's rules."""
+        """Errors in the user's rules."""
         return self.permissions.problems
 
     def schemas(self) -> tuple[ToolSchema, ...]:
-        """Definitions to offer; always in the same order, so that prompt caches hold."""
+        """Definitions to offer, always in the same order, so that prompt caches stay valid."""
         return tuple(schema for _, schema in self._all() if schema.name not in self.disabled)
 
     async def run(self, call: ToolCallBlock, run: Run) -> ToolResultBlock:
-        """Run one call to its end; failures are results marked failed, only cancellation raises."""
+        """Run one call to its end. Failures become results marked failed; only cancellation raises."""
         try:
             if call.name in self.disabled:
                 raise ToolError(f"The tool `{call.name}` is switched off.")
@@ -123,7 +121,7 @@ class Toolbox:
         return self._result(call, outcome)
 
     def rows(self, weigh: Callable[[ToolSchema], int]) -> Sequence[ToolInfo]:
-        """All tools, for lists; ``weigh`` gives the tokens of a definition at the model in use."""
+        """All tools, for lists; ``weigh`` counts the tokens of a definition for the current model."""
         return [
             ToolInfo(
                 name=schema.name,
@@ -143,18 +141,18 @@ class Toolbox:
         ]
 
     def enable(self, name: str, *, enabled: bool) -> None:
-        """Offer a tool to models or not, for as long as the program runs. A server's name stands for its tools."""
+        """Offer a tool to models, or not, while the program runs. A server's name means all its tools."""
         names = {schema.name for source, schema in self._all() if name in (schema.name, source)}
         if not names:
             raise UsageError(f"There is no tool `{name}`.")
         self.disabled = self.disabled - names if enabled else self.disabled | names
 
     async def ready(self) -> None:
-        """Start the MCP servers; returns within their start limits, whether they came up or not."""
+        """Start the MCP servers; returns within their start limits, whether they started or not."""
         await self.foreign.ready()
 
     async def close(self) -> None:
-        """End the MCP servers."""
+        """Stop the MCP servers."""
         await self.foreign.close()
 
     def _all(self) -> list[tuple[str, ToolSchema]]:
@@ -180,13 +178,13 @@ class Toolbox:
 
 
 def schema_of(tool: Tool) -> ToolSchema:
-    """The definition of a built-in tool, from the model of its arguments."""
+    """The definition of a built-in tool, derived from the model of its arguments."""
     return ToolSchema(name=tool.name, description=tool.description, parameters=parameters_of(tool.arguments))
 
 
 @cache
 def parameters_of(arguments: type[BaseModel]) -> Mapping[str, object]:
-    """JSON Schema of the arguments, without what only costs tokens."""
+    """JSON Schema of the arguments, without fields that only cost tokens."""
     schema = arguments.model_json_schema()
     return {key: _untitled(value) for key, value in schema.items() if key not in ("title", "description")}
 
@@ -194,7 +192,7 @@ def parameters_of(arguments: type[BaseModel]) -> Mapping[str, object]:
 def _untitled(value: object) -> object:
     if not isinstance(value, dict):
         return value
-    # A property may itself be called `title`: only a title that is text is one.
+    # A property may itself be called `title`: only a title that is a string is removed.
     return {key: _untitled(inner) for key, inner in value.items() if not (key == "title" and isinstance(inner, str))}
 
 
