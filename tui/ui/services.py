@@ -1,4 +1,4 @@
-"""What screens ask of the application around them."""
+"""What screens use of the application."""
 
 from __future__ import annotations
 
@@ -14,12 +14,10 @@ from tui.ui.transcript.build import Showing
 
 
 class Shell(Protocol):
-    """The application, as seen from a screen."""
+    """The application's services for screens."""
 
     @property
-    def registry(self) -> Registry:
-        """The command table."""
-        ...
+    def registry(self) -> Registry: ...
 
     @property
     def keymap(self) -> Mapping[str, tuple[str, ...]]:
@@ -27,7 +25,7 @@ class Shell(Protocol):
         ...
 
     def ink(self) -> ThemeStyles:
-        """The theme's colours for line-drawn widgets."""
+        """The theme's styles for line-drawn widgets."""
         ...
 
     def showing(self) -> Showing:
@@ -35,28 +33,28 @@ class Shell(Protocol):
         ...
 
     def context(self) -> CommandContext:
-        """What commands touch."""
+        """The context that commands run with."""
         ...
 
     async def run_line(self, line: str) -> bool:
-        """Run a slash command; what is wrong with it is said. False where it was not typed right."""
+        """Run a slash command and show its errors. False if the line was not a valid command."""
         ...
 
     async def run_id(self, command: str) -> None:
-        """Run a command of the table."""
+        """Run the command with this id."""
         ...
 
     @property
     def edited_turn(self) -> str | None:
-        """The turn whose prompt is in the composer, to be replaced by what is sent."""
+        """The turn whose prompt is in the composer and which the next prompt replaces."""
         ...
 
     def edit_again(self, turn_id: str | None) -> None:
-        """Go on with an edit that could not be sent."""
+        """Resume an edit that could not be sent."""
         ...
 
     async def submit(self, blocks: tuple[Block, ...], replaced: str | None) -> None:
-        """Send a prompt; it takes the place of the turn ``replaced``."""
+        """Send a prompt; it replaces the turn ``replaced``, if given."""
         ...
 
     async def take_back(self) -> None:
@@ -68,9 +66,9 @@ class Shell(Protocol):
         ...
 
     def say(self, text: str, severity: Severity = Severity.INFO, advice: str = "") -> None:
-        """A sentence that goes away by itself."""
+        """Show a toast."""
         ...
 
     def heard(self, event: AppEvent) -> None:
-        """Something happened that concerns more than the screen (an approval, a theme setting)."""
+        """Handle an event that concerns more than the chat screen (an approval, a theme setting)."""
         ...

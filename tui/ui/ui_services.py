@@ -1,4 +1,4 @@
-"""What screens ask of the application: commands run, prompts sent, files attached, settings heard of."""
+"""Services that screens use: run commands, send prompts, attach files, react to settings."""
 
 from __future__ import annotations
 
@@ -36,11 +36,10 @@ class AppShell:
 
     @property
     def registry(self) -> Registry:
-        """The command table."""
         return self._app.registry
 
     def ink(self) -> ThemeStyles:
-        """The theme's colours for line-drawn widgets."""
+        """The theme's styles for line-drawn widgets."""
         return self._app.theming.ink(self._app)
 
     def showing(self) -> Showing:
@@ -49,17 +48,17 @@ class AppShell:
         return Showing(thinking=shown, fold=self._fold)
 
     def step_thinking_view(self) -> Fold:
-        """The next of folded, peek, full, for all."""
+        """Switch all thinking to the next of folded, peek and full."""
         self._fold = self._fold.next
         self._app.chat.conversation.show(self.showing())
         return self._fold
 
     def context(self) -> CommandContext:
-        """What commands touch."""
+        """The context that commands run with."""
         return self._context
 
     async def run_line(self, line: str) -> bool:
-        """Run a slash command; what is wrong with it is said. False where it was not typed right."""
+        """Run a slash command and show its errors. False if the line was not a valid command."""
         try:
             await self.registry.run_line(self._context, line)
         except PonderError as error:
@@ -68,11 +67,11 @@ class AppShell:
         return True
 
     async def run_id(self, command: str) -> None:
-        """Run a command of the table."""
+        """Run the command with this id."""
         await self.guarded(self.registry.by_id(command).run(self._context, ""))
 
     async def guarded(self, work: Awaitable[None]) -> None:
-        """Await it; what is wrong with it is said."""
+        """Await the work and show its errors."""
         try:
             await work
         except PonderError as error:
@@ -80,23 +79,23 @@ class AppShell:
 
     @property
     def edited_turn(self) -> str | None:
-        """The turn whose prompt is in the composer, to be replaced by what is sent."""
+        """The turn whose prompt is in the composer and which the next prompt replaces."""
         return self._app.chat.edit_mode.turn
 
     def edit_again(self, turn_id: str | None) -> None:
-        """Go on with an edit that could not be sent."""
+        """Resume an edit that could not be sent."""
         self._app.chat.edit_mode.begin(turn_id)
 
     async def submit(self, blocks: tuple[Block, ...], replaced: str | None) -> None:
-        """Send a prompt; it takes the place of the turn ``replaced``."""
+        """Send a prompt; it replaces the turn ``replaced``, if given."""
         await self._app.editing.submit(blocks, replaced)
 
     async def take_back(self) -> None:
-        """Put the last queued prompt back into the composer."""
+        """Put the last queued prompt into the composer."""
         await self._app.editing.take_back()
 
     def attach(self, path: str) -> None:
-        """A file or image as a chip in the composer."""
+        """Attach a file or image as a chip in the composer."""
 
         async def read_and_insert() -> None:
             block = await asyncio.to_thread(self._app.services.drafts.read_attachment, path)
@@ -107,7 +106,7 @@ class AppShell:
         self._app.run_worker(self.guarded(read_and_insert()))
 
     def say(self, text: str, severity: Severity = Severity.INFO, advice: str = "") -> None:
-        """A sentence that goes away by itself."""
+        """Show a toast."""
         self._app.say(text, severity, advice)
 
     def _to_terminal(self, sequence: str) -> None:
@@ -117,7 +116,7 @@ class AppShell:
             driver.flush()
 
     def heard(self, event: AppEvent) -> None:
-        """What concerns more than the chat screen."""
+        """Handle an event that concerns more than the chat screen."""
         self._call_back(event)
         match event:
             case ApprovalAsked():

@@ -1,1 +1,1 @@
-"""Widgets: each owns one thing, tells upward by messages, is told downward by methods."""
+"""Widgets: each owns one thing, reports by messages and is updated by method calls."""

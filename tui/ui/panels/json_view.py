@@ -1,4 +1,4 @@
-"""JSON as a tree that folds: a cursor, space folds what it stands on, colours by kind of value."""
+"""A foldable JSON tree: a cursor, space to fold, colours by type of value."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from tui.ui.panels.page import Page
 from tui.ui.theme.theme_styles import ThemeStyles
 
 LONGEST = 4_000
-"""Characters of a string that are drawn; saving gives all of it."""
+"""Most characters of a string that are drawn; saving writes all of it."""
 SHORT = 12
-"""Items of a list that start unfolded; of longer ones only the last few."""
+"""Lists with more items than this start folded, except for the last few items."""
 LAST = 4
 
 Path = tuple[str | int, ...]
@@ -29,7 +29,7 @@ Path = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A line of the tree before it is wrapped."""
+    """A line of the tree before wrapping."""
 
     path: Path
     depth: int
@@ -38,7 +38,7 @@ class Node:
 
 
 def first_folds(value: object, path: Path = ()) -> set[Path]:
-    """What starts folded: all but the last items of long lists."""
+    """The paths that start folded: all but the last items of long lists."""
     folded: set[Path] = set()
     if isinstance(value, Mapping):
         for key, inner in value.items():
@@ -52,7 +52,7 @@ def first_folds(value: object, path: Path = ()) -> set[Path]:
 
 
 def nodes(value: object, folded: set[Path]) -> Iterator[Node]:
-    """Lines of a value; what is folded is one line with its size. Unfolded they are the JSON, comma by comma."""
+    """Lines of a value; a folded one is one line with its size. Unfolded, the lines are the exact JSON."""
     yield from _nodes(value, folded, (), [], "")
 
 
@@ -87,7 +87,7 @@ def _leaf(value: object) -> Run:
 
 
 class JsonView(Page):
-    """A value, foldable."""
+    """Shows a value as a tree."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "move(-1)", "up", show=False),
@@ -104,7 +104,6 @@ class JsonView(Page):
         self._cursor = 0
 
     def show_value(self, value: object) -> None:
-        """Another value."""
         self._value, self._folded, self._cursor = value, first_folds(value), 0
         self.show(self._laid)
 
@@ -121,7 +120,7 @@ class JsonView(Page):
         return lines
 
     def action_move(self, step: int) -> None:
-        """The cursor to the next line that has something to fold, or just on."""
+        """Move the cursor to the next foldable line, or scroll if there is none near."""
         self._cursor = min(max(self._cursor + step, 0), max(0, len(self._tree_nodes) - 1))
         if self._cursor in self._of_line:
             line = self._of_line.index(self._cursor)
@@ -131,14 +130,14 @@ class JsonView(Page):
         self.refresh()
 
     def action_fold(self) -> None:
-        """Fold or unfold what the cursor is on."""
+        """Fold or unfold at the cursor."""
         node = self._tree_nodes[self._cursor] if self._cursor < len(self._tree_nodes) else None
         if node is not None and node.folds:
             self._folded ^= {node.path}
             self.show(self._laid, keep_place=True)
 
     def on_click(self, event: events.Click) -> None:
-        """A click folds."""
+        """Fold or unfold the clicked line."""
         offset = event.get_content_offset(self)
         line = offset.y + round(self.scroll_y) if offset is not None else -1
         if 0 <= line < len(self._of_line):
@@ -146,7 +145,6 @@ class JsonView(Page):
             self.action_fold()
 
     def render_line(self, y: int) -> Strip:
-        """One line; the cursor's is marked."""
         strip = super().render_line(y)
         line = y + round(self.scroll_y)
         if self.has_focus and line < len(self._of_line) and self._of_line[line] == self._cursor:

@@ -1,4 +1,4 @@
-"""The meter and the session's bill as lines; pure, so that they can be compared before they are drawn."""
+"""Formats the meter and the bill as lines; pure functions, so that results can be compared before drawing."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ GROUPS: Sequence[tuple[str, tuple[Part, ...], str]] = (
     ("tool results", (Part.TOOL_RESULTS,), "meter-tools"),
     ("thinking sent", (Part.THINKING_SENT,), "meter-thinking"),
 )
-"""What is sent, in the order of the bar, with the theme variable of its cells."""
+"""Parts that are sent, in the order of the bar, with the theme variable of their cells."""
 
 BEHIND: Sequence[tuple[str, Part]] = (("stripped", Part.THINKING_STRIPPED), ("reserved", Part.RESERVED))
-"""What is not: thinking that stays behind, room kept for the answer."""
+"""Parts that are not sent: omitted thinking, and room reserved for the answer."""
 
 
 def part_counts(reading: MeterReading) -> list[tuple[str, int, str]]:
-    """Words, tokens and colour of every part: the same lines always, so that nothing moves while they grow."""
+    """Label, tokens and colour of every part: always the same lines, so that nothing moves while they grow."""
     rows = []
     for words, parts, colour in GROUPS:
         drafting = Part.DRAFT in parts and reading.parts.get(Part.DRAFT, 0)
@@ -38,12 +38,12 @@ def part_counts(reading: MeterReading) -> list[tuple[str, int, str]]:
 
 
 def certainty_words(reading: MeterReading) -> str:
-    """The word that must stand beside every figure."""
+    """The label that states how certain a reading is."""
     return "reported" if reading.certainty is Certainty.REPORTED else "≈ estimated"
 
 
 def bar(reading: MeterReading, width: int, *, plain: bool = False) -> Content:
-    """The window, which must be known, as cells: each part in its colour, what is free, where compression starts."""
+    """A known context window as cells: each part in its colour, the free rest, and where compression starts."""
     full, free, mark = ("#", "-", "|") if plain else ("▰", "▱", "┊")
     whole = max(1, reading.limit or 0)
     trigger = round(reading.trigger / whole * width) if reading.trigger and reading.limit else None
@@ -91,7 +91,7 @@ def meter_lines(reading: MeterReading, width: int, *, plain: bool = False) -> Co
 
 
 def part_lines(reading: MeterReading, width: int, *, plain: bool = False) -> list[Content]:
-    """A line for each part, with the colour it has in the bar; an empty one is muted."""
+    """A line per part, in its colour of the bar; empty parts are muted."""
     dot = "#" if plain else "▪"
     lines = []
     for words, weight, colour in part_counts(reading):
@@ -108,9 +108,9 @@ def _pair(words: str, figure: str, width: int, style: str = "$foreground") -> Co
 
 
 def bill_lines(turns: int, paid: Sequence[Paid], width: int) -> Content:
-    """Turns, the session's cost, and how much of what was generated is thinking.
+    """Turns, the session's cost, and the share of thinking in the output.
 
-    By model where several were asked; the cost of summaries is in the sum and on a line of its own.
+    By model if there were several; the sum includes the cost of summaries, which also have a line of their own.
     """
     bill = bill_of(paid)
     lines = [_pair(count(turns, "turn"), bill.cost.words or "nothing spent", width)]

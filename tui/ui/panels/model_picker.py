@@ -1,4 +1,4 @@
-"""The model picker: a filter, the list, and what is known of the row the bar is on."""
+"""The model picker: a filter, the list, and facts about the selected model."""
 
 from __future__ import annotations
 
@@ -27,17 +27,16 @@ if TYPE_CHECKING:
 
 
 def same_model(first: ModelSpec, second: ModelSpec) -> bool:
-    """Whether two names mean one model, levels aside."""
+    """Whether two specs name one model, ignoring levels."""
     return (first.provider, first.model) == (second.provider, second.model)
 
 
 def key_of(spec: ModelSpec) -> str:
-    """A row's key."""
     return f"{spec.provider}/{spec.model}"
 
 
 def model_rows(models: Sequence[ModelInfo], query: str, current: ModelSpec, width: int) -> list[Row]:
-    """Rows with headings; a query drops the headings and puts the best first."""
+    """Rows with headings; a query removes the headings and sorts by match."""
     if query.strip():
         found = best(query, models, lambda row: f"{row.spec.provider}/{row.spec.model} {row.provider}")
         return [_row(model, current, width, full=True) for model in found]
@@ -59,7 +58,7 @@ def _groups(models: Sequence[ModelInfo]) -> list[tuple[str, list[ModelInfo], boo
     for provider, group in rest.items():
         reasons = {model.reason for model in group if not model.available}
         shared = len(reasons) == 1 and not any(model.available for model in group)
-        # The command that helps stands with the row the bar is on; the heading has room for the cause only.
+        # The command that fixes the problem is shown with the selected row; the heading has room for the cause only.
         groups.append((f"{provider} · {reasons.pop().partition(':')[0]}" if shared else provider, group, False))
     return [group for group in groups if group[1]]
 
@@ -79,7 +78,7 @@ def _row(model: ModelInfo, current: ModelSpec, width: int, *, full: bool) -> Row
 
 
 def price_words(price: tuple[float | None, float | None]) -> str:
-    """``$5/$25``: dollars per million in and out."""
+    """``$5/$25``: dollars per million tokens of input and output."""
     into, out = price
     if into is None and out is None:
         return "price unknown"
@@ -89,7 +88,7 @@ def price_words(price: tuple[float | None, float | None]) -> str:
 
 
 def facts_of(model: ModelInfo) -> tuple[str, str]:
-    """What is known of a model in two short lines; the second is why it cannot be asked, if so."""
+    """Facts about a model in two short lines; the second is the reason if the model is unavailable."""
     window = tokens(model.window) if model.window else "window unknown"
     facts = " · ".join(part for part in (window, price_words(model.price), model.thinking) if part)
     if not model.available:
@@ -98,38 +97,38 @@ def facts_of(model: ModelInfo) -> tuple[str, str]:
 
 
 FILL_AFTER_S = 0.15
-"""When the sidebar's list is filled: after the first screen and the first letters."""
+"""Delay before the sidebar's list is filled, so that the first screen and first keys come first."""
 
 
 class ModelPicker(Vertical):
-    """Type to filter, arrows to move, enter to take, ``*`` to mark a favourite."""
+    """Type to filter, arrows to move, enter to choose, ``*`` to mark a favourite."""
 
     HELP = "Type to filter models, ↑↓ to move, enter to take one, * to mark a favourite, tab for thinking."
 
     @dataclass
     class Picked(Message):
-        """Another model was taken."""
+        """Another model was chosen."""
 
         said: str
 
     @dataclass
     class Failed(Message):
-        """It could not be."""
+        """The choice failed."""
 
         error: PonderError
 
     @dataclass
     class KeyMissing(Message):
-        """The model that was taken needs a key first."""
+        """The chosen model needs a key first."""
 
         provider: str
         model: str
 
     def __init__(self, service: ModelService, spec: ModelSpec, *, later: bool = False) -> None:
-        """With ``later`` the list is filled once the screen stands: it reads all makers' files."""
+        """With ``later`` the list is filled after the screen is shown: it reads the files of all makers."""
         super().__init__(classes="model-picker")
         self.filled = False
-        """Whether the models were asked for yet."""
+        """Whether the models were requested yet."""
         self._later = later
         self._service = service
         self._spec = spec
@@ -139,13 +138,13 @@ class ModelPicker(Vertical):
         self._facts = Static("", markup=False, id="model-facts")
 
     def compose(self) -> ComposeResult:
-        """Filter over list over facts."""
+        """Filter, list, facts."""
         yield self._field
         yield self._list
         yield self._facts
 
     def on_mount(self) -> None:
-        """Draw, at once or later."""
+        """Fill the list now or later."""
         if self._later:
             self.set_timer(FILL_AFTER_S, self._fill)
         else:
@@ -156,23 +155,22 @@ class ModelPicker(Vertical):
             self.refresh_rows(at=key_of(self._spec))
 
     def on_resize(self) -> None:
-        """Names are cut to the width."""
+        """Cut names to the width."""
         if self.filled:
             self._draw_rows()
 
     def focus_filter(self) -> None:
-        """Here one begins."""
         self._field.focus()
 
     def show(self, spec: ModelSpec) -> None:
-        """Mark the model that is in use now."""
+        """Mark the model now in use."""
         if spec != self._spec:
             self._spec = spec
             if self.filled:
                 self.refresh_rows(at=key_of(spec))
 
     def refresh_rows(self, at: str | None = None) -> None:
-        """Ask for the models again."""
+        """Request the models again."""
         at = key_of(self._spec) if at is None and not self.filled else at
         self.filled = True
         self._models = {key_of(model.spec): model for model in self._service.models()}
@@ -224,7 +222,7 @@ class ModelPicker(Vertical):
             self._list.step(event.key)
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
-        """What was found may be more than a moment ago."""
+        """Refresh the list: availability may have changed since the last focus."""
         self.refresh_rows()
 
     def _pick(self, key: str | None) -> None:
@@ -238,7 +236,7 @@ class ModelPicker(Vertical):
 
     @work(exclusive=True, group="pick")
     async def take(self, name: str) -> None:
-        """Ask this model from now on."""
+        """Choose this model."""
         try:
             said = await self._service.set_model(name)
         except PonderError as error:

@@ -1,4 +1,4 @@
-"""A page of lines that scrolls: markdown, or lines of runs made by whoever shows it. Only what is seen is painted."""
+"""A scrolling page of lines: markdown, or lines made by the caller. Only visible lines are painted."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from tui.ui.markdown.runs import Line, plain
 from tui.ui.theme.theme_styles import ThemeStyles
 
 Lines = Callable[[int], Sequence[Line]]
-"""Lines for a width."""
+"""Returns lines for a width."""
 
 
 def markdown_lines(text: str) -> Lines:
-    """A text's lines, laid out for any width."""
+    """Lines of a markdown text, laid out for any width."""
     return Document(text, closed=True).lines
 
 
 class Page(ScrollView, can_focus=True):
-    """Lines on the sheet's ground; arrows, pages and the wheel scroll."""
+    """Lines on a sheet's background; arrows, page keys and the wheel scroll."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j", "scroll_down", "down", show=False),
@@ -40,20 +40,20 @@ class Page(ScrollView, can_focus=True):
         self._width = 0
 
     def show(self, make: Lines, *, keep_place: bool = False) -> None:
-        """These lines from now on."""
+        """Show other lines."""
         self._make, self._width = make, 0
         if not keep_place:
             self.scroll_to(0, 0, animate=False, immediate=True)
         self._lay()
 
     def recolour(self, ink: ThemeStyles) -> None:
-        """Another theme."""
+        """Apply another theme."""
         self._ink = ink
         self.refresh()
 
     @property
     def lines_below(self) -> int | None:
-        """How many lines are below those that are seen; None before they are laid out for this width."""
+        """The number of lines below the visible ones; None before layout at this width."""
         if not self.size.height or self._width != max(8, self.size.width - 1):
             return None
         return max(0, len(self._lines) - round(self.scroll_y) - self.size.height)
@@ -63,7 +63,7 @@ class Page(ScrollView, can_focus=True):
         return "\n".join(plain(line) for line in self._lines)
 
     def on_resize(self) -> None:
-        """Another width."""
+        """Lay out for the new width."""
         self._lay()
 
     def _lay(self) -> None:
@@ -78,11 +78,10 @@ class Page(ScrollView, can_focus=True):
         self.refresh()
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """As tall as its lines, where the style sheet lets it."""
+        """The number of lines, for style sheets with automatic height."""
         return len(self._make(max(8, width - 1))) if self._make is not None else 1
 
     def render_line(self, y: int) -> Strip:
-        """One line of what is seen."""
         place = y + round(self.scroll_y)
         line = self._lines[place] if place < len(self._lines) else []
         return self._ink.strip(list(line), "", 0).crop_extend(0, self.size.width, self._ink.ground(""))

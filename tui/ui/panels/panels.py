@@ -1,4 +1,4 @@
-"""The panels: model, thinking, context, session; in the sidebar, and in a sheet where there is no room for it."""
+"""The panels: model, thinking, context, session; in the sidebar, or in a sheet on narrow screens."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def heading(words: str) -> Content:
 
 
 class MeterView(Vertical):
-    """Context and session; redrawn only when a reading or a turn is another."""
+    """Context and session; redrawn only when the reading or the turns change."""
 
     def __init__(self, plain: Callable[[], bool]) -> None:
         super().__init__(classes="meter-view")
@@ -42,40 +42,38 @@ class MeterView(Vertical):
         self._view: SessionView | None = None
         self._width = 0
         self._rows = -1
-        """Lines of the meter: only when they change must anything else move."""
+        """Lines of the meter: other widgets move only when this changes."""
 
     def compose(self) -> ComposeResult:
-        """Meter over bill."""
+        """Meter above bill."""
         yield self._title
         yield self._meter
         yield Static(heading("SESSION"), markup=False, classes="panel-title")
         yield self._bill
 
     def on_resize(self) -> None:
-        """Another width."""
+        """Redraw for the new width."""
         self.lay()
 
     def lay(self) -> None:
-        """Everything is cut to the width."""
+        """Format everything for the width."""
         if self._width != self.size.width:
             self._width = self.size.width
             self._draw_meter()
             self._draw_bill()
 
     def show_session(self, view: SessionView) -> None:
-        """Show the cost of this session."""
         if not same_paid(view, self._view):
             self._view = view
             self._draw_bill()
 
     def show_meter(self, reading: MeterReading) -> None:
-        """Another reading."""
         if reading is not self._reading and reading != self._reading:
             self._reading = reading
             self._draw_meter()
 
     def redraw(self) -> None:
-        """Draw the same otherwise."""
+        """Redraw after a theme or settings change."""
         self._draw_meter()
 
     def _draw_meter(self) -> None:
@@ -94,7 +92,7 @@ class MeterView(Vertical):
 
 
 class Panels(VerticalScroll, can_focus=False):
-    """Model, thinking, context, session below each other."""
+    """Model, thinking, context and session below each other."""
 
     def __init__(self, services: AppServices, view: SessionView, *, id: str | None = None, later: bool = False) -> None:  # noqa: A002
         super().__init__(id=id, classes="panels")
@@ -111,7 +109,7 @@ class Panels(VerticalScroll, can_focus=False):
         yield self.meter
 
     def on_mount(self) -> None:
-        """Textual tells widgets of their first size only where nobody has asked for a place since the last layout."""
+        """Size the panels: Textual sends widgets their first size only if no layout was requested since."""
         self.call_after_refresh(self._lay)
 
     def _lay(self) -> None:
@@ -119,7 +117,7 @@ class Panels(VerticalScroll, can_focus=False):
         self.meter.lay()
 
     def show(self, view: SessionView) -> None:
-        """Draw what changed since the last time; called every frame while something streams."""
+        """Draw what changed; called every frame while an answer streams."""
         self.picker.show(view.spec)
         self.thinking.show(view.spec, view.plan)
         self.meter.show_session(view)
@@ -127,7 +125,7 @@ class Panels(VerticalScroll, can_focus=False):
             self.meter.show_meter(view.meter)
 
     def show_meter(self, reading: MeterReading) -> None:
-        """The meter with the draft in it."""
+        """Show the meter with the draft included."""
         self.meter.show_meter(reading)
 
     @on(ModelPicker.Picked)
@@ -148,7 +146,7 @@ class Panels(VerticalScroll, can_focus=False):
 
 
 class WidePanels(Panels):
-    """The same in two columns: models left, all that depends on the choice right."""
+    """The panels in two columns: models left, what depends on the model right."""
 
     def compose(self) -> ComposeResult:
         """Two columns."""
@@ -163,7 +161,7 @@ class WidePanels(Panels):
 
 
 class SidePanels(Panels):
-    """The sidebar's: what was taken is said in a toast, and then one goes on writing."""
+    """The sidebar's panels: a choice shows a toast and focuses the composer."""
 
     def __init__(self, services: AppServices, view: SessionView) -> None:
         super().__init__(services, view, later=True)
@@ -186,11 +184,11 @@ class SidePanels(Panels):
 
 
 LOW = 31
-"""Rows below which every blank line counts."""
+"""Screens with fewer rows than this omit blank lines."""
 
 
 class Sidebar(Vertical):
-    """Docked at the right. Its panels are made when they are first asked for."""
+    """Docked at the right. Its panels are created on first use."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "back", show=False)]
 
@@ -202,11 +200,11 @@ class Sidebar(Vertical):
         self._panels: SidePanels | None = None
 
     def on_resize(self, event: events.Resize) -> None:
-        """Where there are few rows, everything is in sight with less room between."""
+        """Reduce spacing on low screens, so that everything stays visible."""
         self.set_class(event.size.height < LOW, "-low")
 
     def furnish(self) -> SidePanels:
-        """The panels, made if they are not there yet."""
+        """The panels, created if necessary."""
         if self._panels is None:
             if self._view is None:
                 self._view = self._services.chat.view()
@@ -219,36 +217,36 @@ class Sidebar(Vertical):
 
     @property
     def picker(self) -> ModelPicker:
-        """Of models."""
+        """The model picker."""
         return self.furnish().picker
 
     @property
     def thinking(self) -> ThinkingPicker:
-        """Of levels and budgets."""
+        """The thinking picker."""
         return self.furnish().thinking
 
     def show(self, view: SessionView) -> None:
-        """Draw what changed since the last time; called every frame while something streams."""
+        """Draw what changed; called every frame while an answer streams."""
         self._view = view
         if self._panels is not None:
             self._panels.show(view)
 
     def look_again(self) -> None:
-        """Other models can be asked now than a moment ago."""
+        """Refresh the models after availability changed."""
         if self._panels is not None and self._panels.picker.filled:
             self._panels.picker.refresh_rows()
 
     def redraw(self) -> None:
-        """Draw the same otherwise."""
+        """Redraw after a theme or settings change."""
         if self._panels is not None:
             self._panels.meter.redraw()
 
     def show_meter(self, reading: MeterReading) -> None:
-        """The meter with the draft in it."""
+        """Show the meter with the draft included."""
         self._meter = reading
         if self._panels is not None:
             self._panels.show_meter(reading)
 
     def action_leave(self) -> None:
-        """Back to writing."""
+        """Focus the composer."""
         cast("PonderApp", self.app).chat.composer.focus()

@@ -1,4 +1,4 @@
-"""A list of rows with a bar on one of them; rows are content, so nothing in them is markup."""
+"""A list of rows with a selection bar; rows are Content, so their text is never parsed as markup."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from tui.domain.fast_dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line (or several) of a list; ``key`` finds it again, a row without one is a heading."""
+    """One or several lines of a list; ``key`` identifies it, a row without a key is a heading."""
 
     key: str
     content: Content
 
 
 class BarList(OptionList):
-    """An option list whose bar can be read and seen in every theme, and where there are no colours."""
+    """An option list whose selected row is readable in every theme, and also without colours."""
 
     def render_line(self, y: int) -> Strip:
-        """Under the bar all words take the bar's own colour: muted ones could not be read there."""
+        """Draw the selected row's text in the bar's colour: muted text would be unreadable there."""
         strip = super().render_line(y)
         line = self.scroll_offset.y + y
         if self.highlighted is None or line >= len(self._lines) or self._lines[line][0] != self.highlighted:
             return strip
         bar = self.get_component_rich_style("option-list--option-highlighted")
-        # Without colours the bar of the list one is in is seen by swapping ground and letters.
+        # Without colours, reverse video shows the selected row of the focused list.
         over = Style(reverse=bool(bar.bold)) if self.app.no_color else Style(color=bar.color)
         return Strip(Segment.apply_style(strip, post_style=over), strip.cell_length)
 
 
 class RowList(BarList):
-    """Rows by key."""
+    """A list addressed by row keys."""
 
     def __init__(self, *, id: str | None = None, can_focus: bool = True) -> None:  # noqa: A002
         super().__init__(id=id, markup=False, compact=True)
@@ -46,7 +46,7 @@ class RowList(BarList):
         self._rows: list[Row] = []
 
     def show_rows(self, rows: Sequence[Row], *, at: str | None = None) -> None:
-        """Show these; the bar goes to ``at``, else stays on its key, else goes to the first."""
+        """Replace the rows; selects ``at``, else the same key as before, else the first row."""
         wanted = at if at is not None else self.chosen
         if [row.key for row in rows] == [row.key for row in self._rows]:
             for number, (row, old) in enumerate(zip(rows, self._rows, strict=True)):
@@ -60,24 +60,24 @@ class RowList(BarList):
         self.put_bar(wanted)
 
     def put_bar(self, key: str | None) -> None:
-        """On this row, or the first that can be chosen."""
+        """Select this row, or the first selectable one."""
         places = [number for number, row in enumerate(self._rows) if row.key and row.key == key]
         first = [number for number, row in enumerate(self._rows) if row.key]
         self.highlighted = next(iter([*places, *first]), None)
 
     @property
     def chosen(self) -> str | None:
-        """The key of the row the bar is on."""
+        """The key of the selected row."""
         if self.highlighted is None or self.highlighted >= len(self._rows):
             return None
         return self._rows[self.highlighted].key or None
 
     def key_at(self, number: int) -> str:
-        """The key of a row by its place."""
+        """The key of a row by its index."""
         return self._rows[number].key
 
     def step(self, key: str) -> None:
-        """What a key means for the bar: up, down, pageup, pagedown, home, end."""
+        """Move the bar for up, down, pageup, pagedown, home or end."""
         moves = {
             "up": self.action_cursor_up,
             "down": self.action_cursor_down,
@@ -90,4 +90,4 @@ class RowList(BarList):
 
 
 STEPS = frozenset({"up", "down", "pageup", "pagedown"})
-"""Keys a field hands on to the list beside it."""
+"""Keys that a field passes to the list beside it."""

@@ -1,4 +1,4 @@
-"""The thinking picker: the levels the model takes, what each sends, or a budget typed as a number."""
+"""The thinking picker: the model's levels, what each sends, or a budget typed as a number."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BAR_WITHOUT_COLOURS = "bold reverse"
 
 
 class ThinkingPicker(Static, can_focus=True):
-    """Arrows move, enter takes; digits begin a budget (``16k``)."""
+    """Arrows move, enter chooses; digits start a budget (``16k``)."""
 
     HELP = "←→ choose a level, enter takes it; type a number (16k) for a budget."
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -38,13 +38,13 @@ class ThinkingPicker(Static, can_focus=True):
 
     @dataclass
     class Picked(Message):
-        """Another level was taken."""
+        """Another level was chosen."""
 
         said: str
 
     @dataclass
     class Failed(Message):
-        """It could not be."""
+        """The choice failed."""
 
         error: PonderError
 
@@ -57,24 +57,22 @@ class ThinkingPicker(Static, can_focus=True):
         self._at = 0
         self._typed = ""
         self._width = 0
-        """Known from the first layout on."""
+        """0 until the first layout."""
 
     def on_mount(self) -> None:
-        """Ask once."""
         self._load()
 
     def on_resize(self) -> None:
-        """Another width."""
         self.lay()
 
     def lay(self) -> None:
-        """What is sent is cut to the width."""
+        """Cut what is sent to the width."""
         if self._width != self.size.width:
             self._width = self.size.width
             self._draw()
 
     def show(self, spec: ModelSpec, plan: ThinkingPlan) -> None:
-        """Another model or level, and what is sent for it."""
+        """Show a model, its levels, and what is sent for each."""
         if spec != self._spec or plan != self._plan:
             self._spec, self._plan = spec, plan
             self._load()
@@ -123,7 +121,7 @@ class ThinkingPicker(Static, can_focus=True):
         return self._rows[self._at] if self._at < len(self._rows) else None
 
     def watch_has_focus(self, _has_focus: bool) -> None:  # noqa: FBT001 - Textual's
-        """The bar is seen while one is here; nothing half done stays behind."""
+        """Show the bar only with focus; discard a half-typed budget."""
         super().watch_has_focus(_has_focus)
         if not _has_focus:
             self._typed = ""
@@ -131,7 +129,7 @@ class ThinkingPicker(Static, can_focus=True):
         self._draw()
 
     def on_key(self, event: events.Key) -> None:
-        """Digits begin a budget."""
+        """Digits start a budget."""
         if event.key == "backspace" and self._typed:
             self._typed = self._typed[:-1]
         elif event.character and (event.character.isdigit() or (self._typed and event.character in "kKmM_,.")):
@@ -145,13 +143,13 @@ class ThinkingPicker(Static, can_focus=True):
         self._draw()
 
     def action_step(self, step: int) -> None:
-        """The bar to the next level."""
+        """Move the bar to the next level."""
         if self._rows and not self._typed:
             self._at = min(max(self._at + step, 0), len(self._rows) - 1)
             self._draw()
 
     def action_take(self) -> None:
-        """Take what the bar is on, or what was typed."""
+        """Choose the selected level or the typed budget."""
         if not self._typed:
             self._choose(self._row())
             return
@@ -161,14 +159,14 @@ class ThinkingPicker(Static, can_focus=True):
             self.post_message(self.Failed(error))
 
     def _choose(self, row: LevelInfo | None) -> None:
-        """Choose a level. The one in force stays as it is, whether a level or a setting put it there."""
+        """Choose a level. The level in force is not chosen again, whether a choice or a setting set it."""
         if row is not None and row.current:
             self.post_message(self.Picked(self._plan.summary))
         elif row is not None:
             self._set(row.asked)
 
     def on_click(self, event: events.Click) -> None:
-        """A click takes the level under it."""
+        """Choose the clicked level."""
         offset = event.get_content_offset(self)
         if offset is None or offset.y != 0:
             return

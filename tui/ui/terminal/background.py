@@ -1,7 +1,7 @@
-"""Whether the terminal is light or dark, asked of the terminal itself before the screen starts.
+"""Asks the terminal whether its background is light or dark, before the screen starts.
 
-The question goes out first thing and the answer is collected once everything else is loaded, so it costs no time.
-A second question every terminal answers (what are you?) tells when there is nothing more to wait for.
+The question is sent first and the answer is read after everything else is loaded, so it costs no time. A second
+question, which every terminal answers (device attributes), shows when no more answers will come.
 """
 
 from __future__ import annotations
@@ -22,32 +22,32 @@ QUESTION = b"\x1b]11;?\x1b\\\x1b[c"
 ANSWER = re.compile(rb"\x1b\]11;rgba?:([0-9a-fA-F]+)/([0-9a-fA-F]+)/([0-9a-fA-F]+)[^\x07\x1b]*(?:\x07|\x1b\\)")
 NAMED = re.compile(rb"\x1b\[\?[0-9;]*c")
 PATIENCE_S = 0.15
-"""How much longer than loading takes a terminal may take to answer. Later answers are the keyboard's to understand."""
+"""How long to wait for the answer after loading is complete. Later answers are handled by the keyboard parser."""
 LAST_PATIENCE_S = 0.5
-"""How long a program that ends waits for answers: what comes later is typed at the shell's prompt."""
+"""How long to wait for answers at exit: later ones would be typed at the shell's prompt."""
 
 
 class TerminalBackground(Enum):
-    """What a terminal's background is."""
+    """A terminal's background."""
 
     LIGHT = "light"
     DARK = "dark"
 
 
 class BackgroundQuestion:
-    """Asked early; ``light`` waits for the answer. All that was said meanwhile is ``heard``, keys and answers."""
+    """Sent early; ``light`` waits for the answer. ``heard`` has all bytes received meanwhile, keys and answers."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self.heard = b""
         self.modes: list[object] | None = None
-        """The terminal's own, where we have changed them."""
+        """The terminal's original modes, if they were changed."""
         self._open = False
         self._wanted = (
             sys.platform != "win32" and not environment.get("NO_COLOR") and not environment.get("TEXTUAL_DRIVER")
         )
 
     def ask(self) -> None:
-        """Ask, and echo nothing of what is said from now on."""
+        """Send the questions and turn off echo."""
         if not (self._wanted and os.isatty(0) and os.isatty(1)):
             return
         with contextlib.suppress(OSError, termios.error):
@@ -59,7 +59,7 @@ class BackgroundQuestion:
             os.write(1, QUESTION)
 
     def light(self) -> bool | None:
-        """Whether the ground is light; None where the terminal does not say (yet)."""
+        """Whether the background is light; None if the terminal has not answered."""
         if not self._open:
             return None
         self.heard = read_answers(0, self.heard, PATIENCE_S)
@@ -68,17 +68,17 @@ class BackgroundQuestion:
 
     @property
     def is_unanswered(self) -> bool:
-        """Whether an answer will come that nobody has read."""
+        """Whether an answer is still to come."""
         return self._open and not NAMED.search(self.heard)
 
     def give_up(self) -> None:
-        """The program ends before its screen stands: no answer may be left for the shell to read."""
+        """Read remaining answers if the program ends before its screen starts: the shell must not get them."""
         if self.is_unanswered:
             self.heard = read_answers(0, self.heard, LAST_PATIENCE_S)
         self.close()
 
     def close(self) -> None:
-        """The terminal's modes are as they were. Until then, nothing that is said shows on the shell's screen."""
+        """Restore the terminal's modes. Until then nothing typed is echoed."""
         if self._open and self.modes is not None:
             self._open = False
             with contextlib.suppress(OSError, termios.error):
@@ -86,9 +86,9 @@ class BackgroundQuestion:
 
 
 def read_answers(terminal: int, heard: bytes, patience: float, count: int = 1) -> bytes:
-    """What a terminal says until it has been named so many times or patience ends, behind what was ``heard`` before."""
+    """Read until the terminal has named itself ``count`` times or ``patience`` ends; returns all bytes."""
     deadline = time.monotonic() + patience
-    with contextlib.suppress(OSError):  # the terminal is gone, which others find out, too
+    with contextlib.suppress(OSError):  # the terminal is gone, which other code detects
         while len(NAMED.findall(heard)) < count:
             left = deadline - time.monotonic()
             if left <= 0 or not select.select([terminal], [], [], left)[0]:
@@ -101,7 +101,7 @@ def read_answers(terminal: int, heard: bytes, patience: float, count: int = 1) -
 
 
 def background_in(said: bytes) -> TerminalBackground | None:
-    """What an answer says of the ground; None where there is no answer in it."""
+    """The background that an answer reports; None if there is no answer."""
     found = ANSWER.search(said)
     if found is None:
         return None

@@ -1,4 +1,4 @@
-"""Clipboard out: the answer, its code, its thinking, everything. Native first, then the terminal, then a file."""
+"""Copies answers, code, thinking or the whole session: by a native tool, else by the terminal, else to a file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _OBEYED_WHEN_PASTED = lazy_regex("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 OSC52_LIMIT = 100_000
-"""Terminals ignore or choke on more."""
+"""Terminals ignore or mishandle longer sequences."""
 
 TOOLS = (
     ("WAYLAND_DISPLAY", ("wl-copy",)),
@@ -32,34 +32,34 @@ TOOLS = (
     ("", ("pbcopy",)),
     ("", ("clip.exe",)),
 )
-"""The desktop's own tools, and the variable that says they have a desktop to talk to."""
+"""The desktop's own tools, and the environment variable that shows that their desktop is present."""
 
 SCREEN_PIECE = 240
-"""Characters GNU screen hands on in one go, whatever its version."""
+"""Characters that GNU screen passes on at once, in any version."""
 
 TOOL_S = 0.5
-"""What such a tool may take; the screen waits for it."""
+"""Time limit for such a tool, because the screen waits for it."""
 
 
 class Clipboard:
-    """Finds what is meant and puts it on the clipboard."""
+    """Collects text and puts it on the clipboard."""
 
     def __init__(self, app: PonderApp) -> None:
         self._app = app
 
     def copy(self, what: Copy) -> str:
-        """Copy; the sentence for the user."""
+        """Copy; returns the sentence for the user."""
         text = printable(self._text(what))
         if not text.strip():
             raise UsageError("There is nothing to copy.")
         return f"Copied {what.value} ({count(len(text), 'character')}){self.put(text)}."
 
     def put(self, text: str) -> str:
-        """Put words on the clipboard; how, for the user."""
+        """Put text on the clipboard; returns for the user how it was copied."""
         return put_on_clipboard(text, self._write, os.environ)
 
     def selection(self, text: str) -> None:
-        """Copy what is selected, and say so."""
+        """Copy the selection and show a message."""
         text = printable(text)
         try:
             self._app.say(f"Copied {count(len(text), 'character')}{self.put(text)}.")
@@ -94,7 +94,7 @@ class Clipboard:
             yield from turn.messages
 
     def _messages(self) -> Iterator[Message]:
-        """The message under the cursor, or the last turn's answers."""
+        """The message under the cursor, or the answers of the last turn."""
         view = self._app.chat.view()
         if view is None or not view.turns:
             return
@@ -121,15 +121,15 @@ def _said(message: Message) -> str:
 
 
 def pasteable(text: str) -> str:
-    """Text that ends no paste and types no keys where it is pasted: control characters as they are drawn."""
+    """Text that cannot end a paste or type keys where it is pasted: control characters are made visible."""
     return _OBEYED_WHEN_PASTED.sub(lambda found: printable(found[0]), text.replace("\r\n", "\n"))
 
 
 def put_on_clipboard(text: str, write: Callable[[str], None], environment: Mapping[str, str] = os.environ) -> str:
-    """Copy by the best way there is; how, in a few words for the user ("" when it surely worked).
+    """Copy by the best available way; returns it in a few words for the user ("" if it certainly worked).
 
-    Over ssh and in a browser the desktop is elsewhere, so only what draws can help. tmux keeps the text in a buffer of
-    its own and hands it on (``-w``) to a terminal it knows to have a clipboard.
+    Over ssh and in a browser the desktop is on another machine, so only the terminal can copy. tmux stores the text
+    in a buffer of its own and passes it on (``-w``) to a terminal that supports it.
     """
     text = pasteable(text)
     browser = bool(environment.get("TEXTUAL_DRIVER"))
@@ -157,7 +157,7 @@ def _piped(command: Sequence[str], text: str) -> bool:
             command,
             input=text.encode("utf-8", "replace"),
             timeout=TOOL_S,
-            # These tools stay behind to serve the clipboard: a pipe of ours would never end.
+            # These tools keep running to serve the clipboard: a pipe of ours would never close.
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             check=False,
@@ -170,10 +170,10 @@ def _piped(command: Sequence[str], text: str) -> bool:
 def _osc52(data: bytes, environment: Mapping[str, str]) -> str:
     sequence = f"\x1b]52;c;{base64.b64encode(data).decode()}\x07"
     if environment.get("TMUX"):
-        # As its own settings go, tmux takes the one or hands on the other.
+        # tmux accepts one or passes on the other, depending on its settings.
         return sequence + "\x1bPtmux;" + sequence.replace("\x1b", "\x1b\x1b") + "\x1b\\"
     if environment.get("STY"):
-        # GNU screen would print the end of what is longer than its own buffer.
+        # GNU screen would print the part that exceeds its buffer.
         pieces = (sequence[at : at + SCREEN_PIECE] for at in range(0, len(sequence), SCREEN_PIECE))
         return "".join(f"\x1bP{piece}\x1b\\" for piece in pieces)
     return sequence

@@ -1,10 +1,9 @@
-"""Rows of the screen whose width terminals disagree about.
+"""Paints rows whose width terminals disagree about.
 
-A terminal that counts code points moves its cursor farther past a family than one that counts clusters, and what
-follows in the row lands in other cells. Rows with such clusters are painted whole, and after each of them the cursor is
-put where it belongs, so that only the cells of the cluster itself look different. The compositor of Textual
-(``Screen._compositor``, ``ChopsUpdate``, ``LayoutUpdate``) offers no place for that; a test in ``tests/e2e`` sees when
-it changes.
+A terminal that counts code points moves its cursor farther after an emoji sequence than one that counts clusters, and
+the rest of the row lands in other cells. Rows with such clusters are painted whole, and the cursor is positioned after
+each of them, so that only the cells of the cluster itself can differ. Textual's compositor (``Screen._compositor``,
+``ChopsUpdate``, ``LayoutUpdate``) has no hook for this; a test in ``tests/e2e`` fails when it changes.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from tui.ui.markdown.runs import width_of
 
 
 def steady(screen: Screen[object], update: object) -> object:
-    """The update, with rows that hold such clusters painted whole and in place."""
+    """The update, with rows that contain such clusters painted whole and with explicit cursor positions."""
     if isinstance(update, ChopsUpdate):
         _steady_chops(screen, update)
     elif isinstance(update, LayoutUpdate):
@@ -53,7 +52,7 @@ def _steady_chops(screen: Screen[object], update: ChopsUpdate) -> None:
 
 
 def _holds_unsure(strip: Strip | None) -> bool:
-    # Asked of every strip that is painted: a plain loop, and no call for plain text.
+    # Called for every painted strip: a plain loop, without a call for plain text.
     for text, _, _ in strip or ():  # noqa: SIM110 - half as fast with any()
         if not text.isascii() and is_unsure(text):
             return True
@@ -73,7 +72,7 @@ def _in_place(strips: Iterable[Strip], x: int) -> list[Strip]:
 
 
 def _anchored(text: str, x: int) -> str:
-    """Text with the cursor put before and after every cluster; its cells are emptied first."""
+    """Text with the cursor positioned before and after every cluster; the cluster's cells are erased first."""
     parts: list[str] = []
     for cluster, width in clusters(text):
         if is_unsure(cluster):

@@ -1,13 +1,13 @@
-"""What the terminal says: keys, mouse, pastes, and answers that come late. Textual's driver and parser, mended.
+"""Textual's Linux driver and parser, corrected.
 
-- Bytes that are no UTF-8 would end the program; they are shown as U+FFFD.
-- A late answer about the background would be typed into the composer; it is taken out, and acted on.
-- Nothing is read before the screen can take keys, so what was typed early is handled as if it came now.
-- A paste is one paste, whatever it holds: escapes and control characters in it are no keys.
-- Alt+enter is alt+enter, also where it comes as an escape and a return.
-- A key waits until the one before it is done with: those bound to actions take longer ways than letters do, and would
-  be overtaken where many arrive at once (early, over a slow line).
-- On a keyboard with other letters than Latin ones, ctrl and alt go by the key's Latin letter (``ctrl+с`` is ctrl+c).
+- Bytes that are not UTF-8 would end the program; they are shown as U+FFFD.
+- A late answer about the background would be typed into the composer; it is removed and applied.
+- Nothing is read before the screen can take keys, so that early keys are handled as if typed then.
+- A paste is one event, whatever it contains: escapes and control characters in it are not keys.
+- Alt+enter is recognised also where it arrives as an escape and a return.
+- A key waits until the one before it is handled: keys bound to actions take longer than letters, and would be overtaken
+  when many arrive at once (typed early, or over a slow line).
+- On keyboards with non-Latin letters, ctrl and alt use the key's Latin letter (``ctrl+с`` is ctrl+c).
 """
 
 from __future__ import annotations
@@ -34,33 +34,33 @@ from textual.message_pump import MessagePump
 from tui.ui.terminal.background import LAST_PATIENCE_S, TerminalBackground, background_in, read_answers
 
 ALTERNATE_KEYS = "\x1b[=4;2u"
-"""Kitty's protocol: beside what Textual asks for, tell the key's letter on a Latin keyboard."""
+"""Kitty's protocol: besides what Textual requests, report the key's letter on a Latin keyboard."""
 NAMED = re.compile(r"\x1b\[\?[0-9;]*c")
-"""What the terminal is, when it is asked."""
+"""A terminal's answer to ``ASK_NAME``."""
 ASK_NAME = "\x1b[c"
-"""Every terminal answers this, and in order: what was asked before has then been answered."""
+"""Every terminal answers this, and in order: earlier questions have been answered by then."""
 ASK_CLUSTERS, CLUSTERS_ON, CLUSTERS_OFF = "\x1b[?2027$p", "\x1b[?2027h", "\x1b[?2027l"
 CLUSTERS_ARE_OFF = "\x1b[?2027;2$y"
-"""The answer of a terminal that could count the columns of clusters, and does not."""
+"""The answer of a terminal that could count the columns of clusters, but does not."""
 ALT_KEYS = {"\x1b\r": "alt+enter", "\x1b\n": "alt+enter"} | {f"\x1b{digit}": f"alt+{digit}" for digit in range(10)}
-"""As terminals without kitty's protocol say them. Textual would take the first for enter, which sends, and a digit for
-what option writes with it on a Mac: `alt+1` would type `¡`."""
+"""Sequences of terminals without kitty's protocol. Textual would take the first for enter, which sends, and a digit
+for the character option types with it on a Mac: `alt+1` would type `¡`."""
 PASTE, PASTED = "\x1b[200~", "\x1b[201~"
 LOST_S = 10.0
-"""After which the end of a paste does not come any more."""
+"""Time after which the end of a paste is given up."""
 COLOUR_ANSWERS = ("\x1b]10;", "\x1b]11;")
 LONGEST_ANSWER = 64
-"""Characters of an answer; one that never ends must not swallow what is typed."""
+"""Characters of an answer; an endless one must not swallow what is typed."""
 TICK_S = 0.1
 PATIENCE_S = 0.25
-"""How long a key waits where the one before it got stuck; what takes longer must not hold up escape."""
+"""How long a key waits for a stuck one before it; escape must work even then."""
 LOOK_S = 0.02
 KEY_WITH_ALTERNATES = re.compile(r"\x1b\[(\d+):(\d*)(?::(\d*))?(?:;(\d*)((?:;[\d:]*)?))?([u~ABCDEFHPQRS])")
 CTRL_ALT_SUPER = 2 | 4 | 8
 
 
 def plain_key(sequence: str) -> str:
-    """A key of kitty's protocol without its alternates: the Latin letter where a modifier makes it a command."""
+    """A kitty key sequence without its alternates: the Latin letter if a modifier makes it a command."""
     found = KEY_WITH_ALTERNATES.fullmatch(sequence)
     if found is None:
         return sequence
@@ -72,7 +72,7 @@ def plain_key(sequence: str) -> str:
 
 
 class Keyboard(XTermParser):
-    """Textual's parser, knowing alternates and late answers."""
+    """Textual's parser with alternate keys and late answers."""
 
     def __init__(self, told: Callable[[TerminalBackground], object], *, debug: bool = False) -> None:
         self._told = told
@@ -83,7 +83,7 @@ class Keyboard(XTermParser):
         super().__init__(debug)
 
     def feed(self, data: str) -> Iterable[Message]:
-        """What was read, outside and inside of pastes; "" at the end."""
+        """Parse input, outside and inside of pastes; "" means end of input."""
         if not data:
             yield from super().feed("")
         while data:
@@ -93,27 +93,28 @@ class Keyboard(XTermParser):
                 data = yield from self._pasted(data)
 
     def tick(self) -> Iterable[Message]:
-        """Time has passed."""
+        """End a paste that was given up, and Textual's own timeouts."""
         if self._paste is not None and time.monotonic() - self._pasting > LOST_S:
             yield from self._pasted(PASTED)
         yield from super().tick()
 
     def _typed(self, data: str) -> Generator[Message, None, str]:
-        """Keys and answers, up to where a paste begins; returns the rest."""
+        """Parse keys and answers up to the start of a paste; returns the rest."""
         text = self._before + data
         begins = text.find(PASTE)
         end = len(text) if begins < 0 else begins + len(PASTE)
         typed, rest = text[len(self._before) : end], text[end:]
+        # The start of a paste may be divided between two reads: keep enough of the end to recognise it.
         self._before = "" if begins >= 0 else text[1 - len(PASTE) :]
         self._paste = None if begins < 0 else ""
         self._pasting = time.monotonic()
-        # A terminal's name is longer than Textual follows a sequence; the rest of it would be typed.
+        # Textual's limit for sequences is shorter than a terminal's name; the rest of the name would be typed.
         if kept := NAMED.sub("", typed):
             yield from super().feed(kept)
         return rest
 
     def _pasted(self, data: str) -> Generator[Message, None, str]:
-        """What is inside, up to its end; returns the rest. Textual hears of an empty one."""
+        """Collect a paste up to its end; returns the rest. Textual's parser sees an empty paste."""
         known = self._paste or ""
         self._pasting = time.monotonic()
         self._paste = known + data
@@ -122,6 +123,7 @@ class Keyboard(XTermParser):
             return ""
         text, rest = self._paste[:ends], self._paste[ends + len(PASTED) :]
         self._paste = None
+        # Textual's parser saw only the start of the paste: its own event is empty, and ours has the text.
         for event in super().feed(PASTED):
             if not isinstance(event, events.Paste):
                 yield event
@@ -145,12 +147,12 @@ class Keyboard(XTermParser):
         if sequence in ALT_KEYS:
             return [events.Key(ALT_KEYS[sequence], None)]
         if alt and len(sequence) == 1 and sequence.isprintable() and not sequence.isalnum():
-            # Textual forgets alt beside a sign: `alt+.` would type a dot.
+            # Textual drops alt before punctuation: `alt+.` would type a dot.
             return [events.Key(f"alt+{_character_to_key(sequence)}", None)]
         return super()._sequence_to_key_events(sequence, alt)
 
     def _goes_on(self, sequence: str) -> bool:
-        """Whether this belongs to the answer that has begun; says what it was when it ends."""
+        """Whether the sequence belongs to the answer being received; reports the background at its end."""
         answer = self._answer or ""
         if sequence in ("\x07", "\x1b\\"):
             self._answer = None
@@ -166,7 +168,7 @@ class Keyboard(XTermParser):
 
 
 class TerminalDriver(LinuxDriver):
-    """Textual's driver, listening with a ``Keyboard`` once it is told to, one key at a time."""
+    """Textual's driver; starts reading when ``listen`` is called and delivers one key at a time."""
 
     def __init__(
         self, app: App[object], *, debug: bool = False, mouse: bool = True, size: tuple[int, int] | None = None
@@ -182,13 +184,13 @@ class TerminalDriver(LinuxDriver):
         self._counts_clusters = False
         self._keeps_input = False
         self._owed = 0
-        """How often the terminal has yet to say what it is."""
+        """Answers to ``ASK_NAME`` still to come."""
         self._said = ""
         self._is_up = self._continued = False
         self._woken: Callable[[], object] = lambda: None
 
     def start_application_mode(self) -> None:
-        """Ask for more of the keyboard, too."""
+        """Enable the keyboard and cluster modes too."""
         self._is_up = True
         question = getattr(self._app, "question", None)
         if question is not None:
@@ -205,7 +207,7 @@ class TerminalDriver(LinuxDriver):
             self.flush()
 
     def stop_application_mode(self) -> None:
-        """Give back what Textual forgets: the pointer's shape, the mouse told in pixels, a title that was marked."""
+        """Reset what Textual leaves set: the pointer's shape, mouse reports in pixels, and a marked title."""
         self._is_up = False
         shell = getattr(self._app, "shell", None)
         if shell is not None:
@@ -217,17 +219,17 @@ class TerminalDriver(LinuxDriver):
         super().stop_application_mode()
 
     def call_when_woken(self, woken: Callable[[], object]) -> None:
-        """``woken`` is called when the terminal has been set up again."""
+        """Call ``woken`` after the terminal has been set up again."""
         self._woken = woken
 
     def _sigcont_application(self, *_: object) -> None:
-        # The code that was interrupted may hold the lock of what is to be written, so the work is left to the loop.
+        # The interrupted code may hold the lock needed to write, so the work is left to the loop.
         self._continued = True
         with contextlib.suppress(RuntimeError):  # the loop is closed
             self._loop.call_soon_threadsafe(self._go_on)
 
     def _go_on(self) -> None:
-        """The process was stopped and continued; a shell may have given the terminal other modes meanwhile."""
+        """The process was stopped and continued; a shell may have changed the terminal's modes meanwhile."""
         if not self._continued:
             return
         self._continued = False
@@ -236,11 +238,11 @@ class TerminalDriver(LinuxDriver):
         elif self._is_up:
             self._set_up_again()
         else:
-            return  # nothing to wake up, or another program has the terminal
+            return  # nothing to resume, or another program has the terminal
         self._woken()
 
     def _set_up_again(self) -> None:
-        # Textual's own way throws away what was typed meanwhile (``tcflush`` in ``disable_input``).
+        # Textual's own way discards what was typed meanwhile (``tcflush`` in ``disable_input``).
         self._keeps_input = True
         try:
             self.suspend_application_mode()
@@ -249,7 +251,7 @@ class TerminalDriver(LinuxDriver):
         self.resume_application_mode()
 
     def disable_input(self) -> None:
-        """Stop listening; what was typed and not read is kept while the terminal is only set up again."""
+        """Stop reading; unread input is kept if the terminal is only set up again."""
         if self._keeps_input or self._owed:
             self.exit_event.set()
             if self._key_thread is not None:
@@ -257,13 +259,13 @@ class TerminalDriver(LinuxDriver):
             self.exit_event.clear()
         if self._keeps_input:
             return
-        if self._owed:  # an answer that nobody reads would be typed at the shell's prompt
+        if self._owed:  # an unread answer would be typed at the shell's prompt
             read_answers(self.fileno, self._said.encode(), LAST_PATIENCE_S, count=self._owed)
             self._owed = 0
         super().disable_input()
 
     def _get_terminal_size(self) -> tuple[int, int]:
-        """What the terminal says, whatever a shell has left in COLUMNS and LINES; a serial line may say nothing."""
+        """The terminal's size, ignoring COLUMNS and LINES from the shell; a serial line may not report one."""
         with contextlib.suppress(OSError):
             width, height = os.get_terminal_size(self.fileno)
             if width and height:
@@ -271,16 +273,19 @@ class TerminalDriver(LinuxDriver):
         return super()._get_terminal_size()
 
     def listen(self, heard: bytes, told: Callable[[TerminalBackground], object]) -> None:
-        """The screen can take keys: first those that were heard before, then what comes."""
+        """Start delivering keys: first the bytes received earlier, then new input."""
         self._heard, self._told = heard, told
         self._ready.set()
 
     def run_input_thread(self) -> None:
-        """Wait for input and hand it on."""
+        """Read input and deliver it."""
+        # Until ``listen`` is called, input stays in the kernel's buffer.
         while not self._ready.wait(TICK_S):
             if self.exit_event.is_set():
                 return
         keyboard = Keyboard(self._told, debug=self._debug)
+        # Incremental, because a read may end within a character; "replace", because Textual's strict decoder would end
+        # the thread.
         decode = getincrementaldecoder("utf-8")("replace").decode
         heard, self._heard = self._heard, b""
         self._hand_on(keyboard.feed(decode(heard)) if heard else ())
@@ -299,9 +304,10 @@ class TerminalDriver(LinuxDriver):
                 self._hand_on(keyboard.feed(""))
 
     def _look_for_clusters(self, words: str) -> None:
-        """Let the terminal count columns as we do, where it says that it can."""
+        """Let the terminal count columns of clusters, as we do, if it reports that it can."""
         if self._asked is None:
             return
+        # An answer may be divided between two reads.
         self._asked = (self._asked + words)[-LONGEST_ANSWER:]
         if CLUSTERS_ARE_OFF in self._asked:
             self._asked, self._counts_clusters = None, True
@@ -309,7 +315,7 @@ class TerminalDriver(LinuxDriver):
             self.flush()
 
     def _count_names(self, words: str) -> None:
-        """Answers that are still to come when the program ends have to be waited for."""
+        """Count answers, because those still to come at exit must be read."""
         if self._owed:
             *names, self._said = NAMED.split(self._said + words)
             self._owed = max(0, self._owed - len(names))
@@ -318,6 +324,7 @@ class TerminalDriver(LinuxDriver):
     def _hand_on(self, said: Iterable[Message]) -> None:
         for event in said:
             word = self._is_of_a_word(event)
+            # Letters of a word go to one field and keep their order without waiting, which keeps typing fast.
             if not (word and self._in_a_word):
                 self._wait()
             self._in_a_word = word
@@ -326,7 +333,7 @@ class TerminalDriver(LinuxDriver):
                 self._send_after()
 
     def _is_of_a_word(self, event: Message) -> bool:
-        """Whether this is a letter for a field of text: those stay in order by themselves."""
+        """Whether this is a letter typed into a text field: those stay in order without waiting."""
         if not isinstance(event, events.Key) or not event.is_printable:
             return False
         character = event.character or ""
@@ -342,18 +349,19 @@ class TerminalDriver(LinuxDriver):
         asyncio.run_coroutine_threadsafe(self._follow(), loop=self._loop)
 
     def _wait(self) -> None:
-        """Until the last key is done with, or nobody can say so any more."""
+        """Wait until the last key is handled, or nothing can report that any more."""
         if self._in_a_word:
             self._send_after()
         where, deadline = self._where, time.monotonic() + PATIENCE_S
         while not self._settled.wait(LOOK_S) and not self.exit_event.is_set():
+            # The key has advanced to another widget: it is not stuck, so the deadline starts again.
             if self._where is not where:
                 where, deadline = self._where, time.monotonic() + PATIENCE_S
             if time.monotonic() > deadline or where._closed:
                 self._settled.set()
 
     async def _follow(self) -> None:
-        """Take the way of a key through the queues of the screen, and of what it makes others say."""
+        """Follow a key through the message queues of the widgets, twice, to include the messages that it causes."""
         app = self._app
         self._where = app
 
@@ -362,6 +370,7 @@ class TerminalDriver(LinuxDriver):
                 way = (app.focused or app.screen).ancestors_with_self
             except ScreenStackError:
                 way = []
+            # Twice: handling the key may post messages to the same widgets, for example an action.
             go([*way, *way])
 
         def go(way: Sequence[MessagePump]) -> None:

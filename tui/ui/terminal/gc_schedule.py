@@ -1,7 +1,7 @@
-"""Looking for garbage when nobody waits: a full collection takes as long as a frame that is late.
+"""Runs garbage collection when the user is idle: a full collection takes long enough to delay a frame.
 
-Young objects are looked through in small portions, as they always are. The old ones, which are most of a long
-conversation, are looked through only once the program has stood still for a while.
+Young objects are collected in small portions as usual. Old ones, most of a long conversation, are collected only after
+the program has been idle for a while.
 """
 
 from __future__ import annotations
@@ -12,29 +12,29 @@ from collections.abc import Callable, Iterable, Sequence
 from textual.strip import Strip
 
 YOUNG = 2_000
-"""New objects before the young ones are looked through: half a millisecond."""
+"""New objects before a young collection, which takes half a millisecond."""
 NEVER = 1_000_000
-"""Collections of the young before the older ones are looked through by themselves."""
+"""Young collections before older generations are collected automatically: in effect never."""
 STILL_S = 5
-"""Seconds without anything new after which the old ones are looked through."""
+"""Idle seconds after which old objects are collected."""
 LONGEST_S = 600
-"""Seconds after which the old ones are looked through in any case: hours of work must not pile up what is in cycles."""
+"""Seconds after which old objects are collected in any case, so that cycles from hours of work do not pile up."""
 STIRRED = 200
-"""New objects of a second in which the program did something; an idle screen makes fewer."""
+"""New objects per second that show activity; an idle screen makes fewer."""
 WORTH = 20_000
-"""Objects that have grown old since the last time, before it is worth looking."""
+"""Objects that must have grown old since the last time to make a collection worthwhile."""
 
 MUCH = 100_000
-"""The same, after which a pause between two answers has to do: whoever goes on and on never stands still."""
+"""The same, for collecting in a pause between two answers: a user who never stops is never idle."""
 PAUSE_S = 3
-"""Seconds without an answer that are a pause; typing does not end it. Right after an answer one scrolls and reads."""
+"""Seconds without an answer that count as a pause, even while typing. Right after an answer users scroll and read."""
 
 
 def divide_without_cycles() -> None:
     """Keep Textual's strips from storing themselves in their own cache.
 
-    ``Strip.divide`` caches ``[self]`` where nothing is cut off, and the compositor asks that of every row it paints.
-    Such a strip, with 5 KB of caches, is only freed by a full collection: 0.3 MB for every answer that was painted.
+    ``Strip.divide`` caches ``[self]`` if nothing is cut off, and the compositor calls it for every row it paints.
+    Such a strip, with 5 KB of caches, is only freed by a full collection: 0.3 MB per painted answer.
     """
     divide = Strip.divide
     if divide.__name__ == _divide.__name__:
@@ -54,7 +54,7 @@ def _divide(
 
 
 class GcSchedule:
-    """Counts the seconds that nothing happened in; ``tick`` is called once in each."""
+    """Counts idle seconds; ``tick`` is called once per second."""
 
     def __init__(self, is_busy: Callable[[], bool]) -> None:
         self._is_busy = is_busy
@@ -65,14 +65,14 @@ class GcSchedule:
         self._rounds = 0
 
     def begin(self) -> None:
-        """The screen stands: what was loaded for it is never garbage, what comes from now on may be."""
+        """Start: exempt what start-up loaded from collection, and collect what comes later."""
         divide_without_cycles()
         gc.freeze()
         gc.set_threshold(YOUNG, NEVER, NEVER)
         gc.enable()
 
     def tick(self) -> bool:
-        """Look for garbage if it is time; whether it was."""
+        """Collect if it is time; returns whether it did."""
         young, rounds, _ = gc.get_count()
         busy = self._is_busy()
         stirred = busy or rounds != self._rounds or abs(young - self._young) > STIRRED

@@ -1,6 +1,6 @@
-"""Calls the user back who looks elsewhere when something ends: a bell or a notification, and a mark in the title.
+"""Notifies a user who looks elsewhere when work ends: a bell or a notification, and a mark in the title.
 
-Terminals tell whether they have the focus; where one does not, it always has it and nothing is ever called.
+Terminals report whether they have the focus; one that does not is assumed to have it, and never notifies.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from tui.domain.printable import one_line
 BELL = "\a"
 NOTIFY = "\x1b]9;{}\x1b\\"
 MARK = "\x1b[22;2t\x1b]2;● ponder\x1b\\"
-"""Puts the title away and sets another."""
+"""Saves the title and sets another."""
 UNMARK = "\x1b]2;ponder\x1b\\\x1b[23;2t"
-"""Takes the old title back; a terminal that keeps none gets our name."""
+"""Restores the saved title; a terminal that saves none shows our name."""
 LONGEST = 80
 
 
 class Notifications:
-    """What was missed while the terminal was not looked at."""
+    """What happened while the terminal did not have the focus."""
 
     def __init__(self, write: Callable[[str], object]) -> None:
         self._write = write
@@ -28,7 +28,7 @@ class Notifications:
         self._marked = False
 
     def heard(self, event: AppEvent, wish: str, title: str, *, waiting: bool) -> None:
-        """Something happened; ``wish`` is the setting, ``waiting`` that another prompt is answered next."""
+        """Notify if needed; ``wish`` is the setting, ``waiting`` means that another prompt follows."""
         words = _words(event, waiting=waiting)
         if not words or self._looking or wish == "off":
             return
@@ -39,13 +39,13 @@ class Notifications:
             self._write(MARK)
 
     def looks(self, *, here: bool) -> None:
-        """The terminal got the focus, or lost it."""
+        """The terminal got or lost the focus."""
         self._looking = here
         if here:
             self.over()
 
     def over(self) -> None:
-        """The title as it was."""
+        """Restore the title."""
         if self._marked:
             self._marked = False
             self._write(UNMARK)

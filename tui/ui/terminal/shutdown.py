@@ -1,8 +1,8 @@
-"""Leaving on signals and on a terminal that is gone: in order if there is time, by force if there is not.
+"""Ends the program on signals and when the terminal is gone: in order if there is time, else by force.
 
-Textual gives the terminal back only when its own loop ends in peace. That loop stands still while a terminal reads
-nothing, and its output thread dies with the terminal, so nothing here waits for it: whoever asks a second time, or
-waits longer than ``GRACE_S``, gets the terminal back and an end to the process.
+Textual restores the terminal only when its own loop ends normally. That loop blocks while a terminal does not read, and
+its output thread dies with the terminal, so nothing here waits for it: a second request, or more than ``GRACE_S``,
+restores the terminal and ends the process.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ if sys.platform != "win32":
 
 SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
 GRACE_S = 1.0
-"""What leaving in order may take before the engine is stopped from outside."""
+"""Time for an orderly end before the engine is stopped from outside."""
 LAST_S = 0.7
-"""What stopping the engine from outside may take before the process ends."""
+"""Time for stopping the engine from outside before the process ends."""
 ATTEMPTS, ATTEMPT_EVERY_S = 80, 0.002
-"""How long we try to get a word in where another thread is writing; with the two above it stays under two seconds."""
+"""Attempts to write while another thread is writing, and their interval; with the two above less than two seconds."""
 GONE = 129
-"""The exit code of a program whose terminal went away: that of SIGHUP."""
+"""The exit code if the terminal is gone: that of SIGHUP."""
 
 RESTORE = (
     b"\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1015l\x1b[?1016l\x1b[?2004l\x1b[?1004l\x1b[?2048l"
@@ -39,26 +39,27 @@ RESTORE = (
 
 
 class Shutdown:
-    """One program's end. Entered before anything touches the terminal."""
+    """Ends one program. Entered before anything changes the terminal."""
 
     def __init__(self, terminal: int = 0) -> None:
         self.last: Callable[[], object] = lambda: None
-        """What stops the engine from outside."""
+        """Stops the engine from outside."""
         self._terminal = terminal
         self._leave: Callable[[int], object] | None = None
         self._code: int | None = None
         self._signals = itertools.count()
         self._asked = os.pipe()
-        """A byte in it says that leaving has begun."""
+        """A byte in this pipe means that the end was requested."""
         self._modes = _modes_of(terminal)
 
     def __enter__(self) -> Shutdown:
         for name in SIGNALS:
             number = getattr(signal, name, None)
-            # Whoever starts us with HUP ignored (nohup) means it.
+            # A parent that ignores HUP (nohup) means it.
             if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
                 signal.signal(number, self._signalled)
-        # Started now: a handler must not start a thread, the code it interrupts may hold the lock that takes.
+        # Started now: a signal handler must not start a thread, because the interrupted code may hold the lock for
+        # that.
         threading.Thread(target=self._watch, name="departure", daemon=True).start()
         return self
 
@@ -68,7 +69,7 @@ class Shutdown:
         self._leave = None
 
     def attend(self, leave: Callable[[int], object]) -> None:
-        """Someone is there to leave in order; ``leave`` is called with the exit code, from any thread."""
+        """Register the orderly end; ``leave`` is called with the exit code, from any thread."""
         self._leave = leave
         if self._code is not None:  # a signal came before
             leave(self._code)
@@ -79,7 +80,7 @@ class Shutdown:
             raise SystemExit(self._code)
 
     def _signalled(self, number: int, frame: FrameType | None) -> None:
-        # Handlers interrupt each other between any two steps; a counter is the one thing that cannot be parted.
+        # Handlers can interrupt each other between any two steps; only the counter is atomic.
         asked_before = next(self._signals) > 0
         self._begin(128 + number)
         if asked_before:
@@ -90,7 +91,7 @@ class Shutdown:
             self._leave(128 + number)
 
     def _watch(self) -> None:
-        """Wait, without cost, until the terminal is gone or leaving has begun; then see to its end."""
+        """Wait without polling until the terminal is gone or the end was requested; then make sure of it."""
         if not self._is_gone():
             os.read(self._asked[0], 1)
         else:
@@ -105,7 +106,7 @@ class Shutdown:
         self._force()
 
     def _is_gone(self) -> bool:
-        """Wait for either; False where leaving has begun or the terminal cannot be watched."""
+        """Wait for either; False if the end was requested or the terminal cannot be watched."""
         if sys.platform == "win32" or not os.isatty(self._terminal):
             return False
         poll = select.poll()
@@ -124,7 +125,7 @@ class Shutdown:
 
 
 def restore_terminal(terminal: int, modes: list[object] | None) -> None:
-    """Give the terminal back from any thread, without waiting for a terminal that reads nothing."""
+    """Restore the terminal from any thread, without waiting for a terminal that does not read."""
     if sys.platform == "win32" or modes is None:
         return
     with contextlib.suppress(OSError, termios.error):
@@ -134,12 +135,12 @@ def restore_terminal(terminal: int, modes: list[object] | None) -> None:
         finally:
             os.set_blocking(terminal, True)
             termios.tcsetattr(terminal, termios.TCSANOW, modes)  # type: ignore[arg-type]  # as tcgetattr gave it
-            termios.tcflush(terminal, termios.TCIFLUSH)  # answers nobody reads any more
+            termios.tcflush(terminal, termios.TCIFLUSH)  # answers that nobody will read
 
 
 def _insist(terminal: int, words: bytes) -> None:
-    # Another thread may hold the terminal, asleep in a write that waits for room. What is queued will never be read in
-    # time, so it is emptied; Linux does not wake the sleeper for that, but does when output is stopped and goes on.
+    # Another thread may be blocked in a write to the terminal. The queued output will not be read in
+    # time, so it is flushed; on Linux that does not wake the writer, but stopping and restarting output does.
     for _ in range(ATTEMPTS):
         termios.tcflush(terminal, termios.TCOFLUSH)
         termios.tcflow(terminal, termios.TCOOFF)

@@ -1,7 +1,7 @@
-"""While the screen is up nothing but the screen writes to the terminal: everything else goes to the log file.
+"""Redirects stdout and stderr to the log file while the screen is active.
 
-Children, C libraries and stray tracebacks write to descriptors 1 and 2, so those are led away, and Textual gets a
-descriptor of its own. The log holds what went wrong, never prompts or keys: exceptions are written without locals.
+Child processes, C libraries and stray tracebacks write to descriptors 1 and 2, so those are redirected, and Textual
+gets a descriptor of its own. The log has errors, never prompts or keys: exceptions are written without locals.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LOG = logging.getLogger("tui")
 
 
 class StdioRedirect:
-    """Entered around the screen."""
+    """A context manager around the screen."""
 
     def __init__(self, log_file: Path) -> None:
         self.log_file = log_file
@@ -34,7 +34,7 @@ class StdioRedirect:
     def __enter__(self) -> StdioRedirect:
         self._log = _opened(self.log_file)
         self._streams = (sys.__stdout__, sys.__stderr__)
-        # Textual writes to what it finds here; a pipe (textual serve) stays what it is.
+        # Textual writes to these streams; a pipe (textual serve) is left unchanged.
         if os.isatty(1):
             self._screen = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="replace", newline="")
             sys.__stdout__ = sys.__stderr__ = self._screen  # type: ignore[misc]  # where Textual looks
@@ -58,14 +58,14 @@ class StdioRedirect:
         os.close(self._log)
 
     def lead_away(self) -> None:
-        """Descriptors 1 and 2 are the log."""
+        """Redirect descriptors 1 and 2 to the log."""
         if self._kept is None and self._screen is not None:
             self._kept = (os.dup(1), os.dup(2))
             os.dup2(self._log, 1)
             os.dup2(self._log, 2)
 
     def lead_back(self) -> None:
-        """As before: another program gets the terminal for a while, or ours is over."""
+        """Restore the descriptors, at the end or while another program has the terminal."""
         for descriptor, kept in enumerate(self._kept or (), start=1):
             os.dup2(kept, descriptor)
             os.close(kept)
@@ -90,7 +90,7 @@ def _passed_over(found: sys.UnraisableHookArgs) -> None:
 
 
 def _opened(path: Path) -> int:
-    """The log, or nowhere if it cannot be written."""
+    """The log, or the null device if the log cannot be written."""
     try:
         put_long_log_aside(path)
         return open_log_file(path)

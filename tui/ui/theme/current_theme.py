@@ -1,4 +1,4 @@
-"""The theme in force: chosen, previewed, reloaded while its file is edited."""
+"""The theme in force: chosen, previewed, and reloaded while its file is edited."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from tui.ui.app import PonderApp
 
 POLL_S = 0.5
-"""How often the user's theme files are looked at for changes."""
+"""Interval between checks of the user's theme files."""
 
 
 class CurrentTheme:
-    """Knows all themes, and which is worn."""
+    """Holds all themes and the current one."""
 
     def __init__(
         self, folder: Path | None, wish: str, environment: Mapping[str, str], *, light: bool | None = None
@@ -47,19 +47,18 @@ class CurrentTheme:
 
     @property
     def starts_ansi(self) -> bool:
-        """Whether the theme to begin with uses the terminal's own colours."""
+        """Whether the initial theme uses the terminal's own colours."""
         return self.resolve(self._wish) == "ansi"
 
     def names(self) -> Sequence[str]:
-        """All themes by name."""
         return list(self._themes)
 
     def file(self, name: str) -> ThemeFile:
-        """One of them."""
+        """The theme of this name."""
         return self._themes[name]
 
     def install(self, app: App[int]) -> None:
-        """Wear the one that is wished for, before the program runs: so its styles are read once, in these colours."""
+        """Apply the configured theme before the program runs, so that styles are parsed only once, in its colours."""
         name = self.resolve(self._wish)
         theme = self._themes[name].theme
         app.register_theme(theme)
@@ -71,19 +70,19 @@ class CurrentTheme:
         app.stylesheet.set_variables(app.get_css_variables())
 
     def choose(self, app: PonderApp, name: str) -> None:
-        """Wear this one from now on."""
+        """Apply a theme and remember it as the choice."""
         self._wish = name
         self.wear(app, name)
 
     def wear(self, app: App[int], name: str) -> None:
-        """Put it on (also for a preview)."""
+        """Apply a theme (also for a preview)."""
         name = self.resolve(name)
         app.register_theme(self._themes[name].theme)
         app.ansi_color = name == "ansi"
         app.theme = name
 
     def ground_told(self, app: PonderApp, ground: TerminalBackground) -> None:
-        """The terminal has said, late, what its background is."""
+        """Apply the background that the terminal reported late."""
         before = self.resolve(self._wish)
         self._light = ground is TerminalBackground.LIGHT
         if self.resolve(self._wish) != before and app.theme == before:
@@ -91,7 +90,7 @@ class CurrentTheme:
             app.chat.transcript.recolour(self.ink(app))
 
     def resolve(self, name: str) -> str:
-        """The theme meant; ``auto`` follows the terminal's background where it can be told."""
+        """The theme that a name means; ``auto`` follows the terminal's background if it is known."""
         if self._environment.get("NO_COLOR"):
             return "ansi"
         if name in self._themes:
@@ -101,13 +100,13 @@ class CurrentTheme:
         return DEFAULT_LIGHT if self._light else DEFAULT_DARK
 
     def ink(self, app: PonderApp) -> ThemeStyles:
-        """Colours for line-drawn widgets."""
+        """Styles for line-drawn widgets."""
         file = self._themes.get(app.theme)
         variables = theme_variables(file.theme if file is not None else app.current_theme)
         return ThemeStyles(variables, ansi=app.theme == "ansi", plain=_is_plain(app))
 
     def sheet_ink(self, app: PonderApp) -> ThemeStyles:
-        """The same on the ground of sheets."""
+        """Styles for line-drawn widgets on the background of sheets."""
         file = self._themes.get(app.theme)
         theme = file.theme if file is not None else app.current_theme
         variables = theme_variables(theme)
@@ -120,8 +119,8 @@ class CurrentTheme:
         return theme_variables(self._themes[name].theme)
 
     def watch(self, app: PonderApp) -> None:
-        """Reload while files are edited; tell what is wrong with them."""
-        # A toast that is made before the first frame may be over by then: its time runs from here.
+        """Reload files while they are edited, and report errors in them."""
+        # A toast created before the first frame may have expired by then: start its time here.
         app.call_after_refresh(self._tell, app, self.problems)
         app.set_interval(POLL_S, lambda: app.run_worker(self._look(app), exclusive=True, group="themes"))
 
@@ -141,7 +140,7 @@ class CurrentTheme:
         app.chat.transcript.recolour(self.ink(app))
 
     def _fresh(self) -> tuple[Themes, tuple[ConfigError, ...]]:
-        """All themes, the shipped ones read too: the screen need not read one when it is chosen."""
+        """All themes, with the shipped ones parsed too, so that choosing one later reads no file."""
         themes, problems = read_themes(self._folder)
         for name in themes:
             themes[name]
@@ -159,7 +158,7 @@ class CurrentTheme:
 
 
 def _changed(path: Path) -> int:
-    """When a file was last written; 0 for one that is gone again."""
+    """The modification time of a file; 0 if it was removed meanwhile."""
     try:
         return path.stat().st_mtime_ns
     except OSError:

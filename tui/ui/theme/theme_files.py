@@ -1,4 +1,4 @@
-"""Themes: TOML files to Textual themes. The user's folder beats the packaged one; a bad file is told, never fatal."""
+"""Reads TOML themes as Textual themes. The user's folder takes precedence; an invalid file is reported, never fatal."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ MOST_THEMES = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThemeFile:
-    """One theme as it was read."""
+    """One theme file."""
 
     theme: Theme
     description: str
     own: bool
-    """It is from the user's folder."""
+    """Whether the file is in the user's folder."""
 
 
 def packaged_themes() -> Path:
@@ -51,7 +51,7 @@ def packaged_themes() -> Path:
 
 
 class Themes(Mapping[str, ThemeFile]):
-    """Themes by name. A shipped one is named as its file and read when it is first asked for: a start needs one."""
+    """Themes by name. Shipped ones are named after their files and parsed on first use."""
 
     def __init__(self, shipped: Mapping[str, Path], own: Mapping[str, ThemeFile]) -> None:
         self._shipped = shipped
@@ -75,7 +75,7 @@ class Themes(Mapping[str, ThemeFile]):
 
 
 def read_themes(own: Path | None) -> tuple[Themes, tuple[ConfigError, ...]]:
-    """All themes by name, and what was wrong with some of the user's."""
+    """All themes by name, and the errors in the user's files."""
     found: dict[str, ThemeFile] = {}
     problems: list[ConfigError] = []
     try:
@@ -86,7 +86,7 @@ def read_themes(own: Path | None) -> tuple[Themes, tuple[ConfigError, ...]]:
     for entry in files[:MOST_THEMES]:
         try:
             text = read_user_text(entry, MAX_BYTES)
-            if text is None:  # gone since it was listed
+            if text is None:  # removed since it was listed
                 continue
             read = parse_theme(entry.name, text, own=True)
             found[read.theme.name] = read
@@ -103,12 +103,12 @@ def read_themes(own: Path | None) -> tuple[Themes, tuple[ConfigError, ...]]:
 
 
 def theme_files(own: Path | None) -> tuple[Path, ...]:
-    """The user's theme files, as many as are read and one more. Raises OSError."""
+    """The user's theme files, at most one more than is read. Raises OSError."""
     return list_user_files(own, ".toml", MOST_THEMES + 1) if own is not None else ()
 
 
 def parse_theme(file: str, text: str, *, own: bool) -> ThemeFile:
-    """A theme from its TOML; whatever is not a colour is refused."""
+    """A theme from its TOML; raises an error for values that are not colours."""
     try:
         document = parse_user_toml(text)
     except tomllib.TOMLDecodeError as error:
@@ -139,7 +139,7 @@ def _colour(file: str, key: str, value: object) -> str:
 
 
 def derived_variables(theme: Theme) -> dict[str, str]:
-    """Our variables for a theme that does not have them (one of Textual's own, or a short one of the user's)."""
+    """Our variables for a theme that lacks them (one of Textual's own, or a short one of the user's)."""
     from textual.color import Color
 
     background = Color.parse(theme.background or ("#121212" if theme.dark else "#f8f8f8"))
@@ -197,7 +197,7 @@ def derived_variables(theme: Theme) -> dict[str, str]:
 
 
 def theme_variables(theme: Theme) -> dict[str, str]:
-    """All variables of a theme, derived where it does not give them itself."""
+    """All variables of a theme, derived if it does not define them."""
     own = {
         "background": theme.background or "",
         "foreground": theme.foreground or "",

@@ -1,4 +1,4 @@
-"""Roles to colours: what a theme makes of a run."""
+"""Maps roles to styles of a theme."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ VARIABLES = {
 """Roles whose theme variable has another name; every other role is a variable itself."""
 
 DIM_ROLES = frozenset({"thinking", "muted", "code-label", "code-wrap", "code-cut", "syntax-comment"})
-"""Roles that are dim where a terminal's own 16 colours have no muted one."""
+"""Roles that are drawn dim in 16-colour themes, which have no muted colour."""
 
 GROUNDS = {"": "background", "user": "user-tint", "thinking": "thinking-tint", "code": "code-tint"}
-"""Where a line stands, and the theme variable of its background."""
+"""Kinds of background, and their theme variables."""
 
 
 def _colour(value: str | None) -> Color | None:
@@ -52,11 +52,11 @@ def _colour(value: str | None) -> Color | None:
 
 
 PLAIN_MARKS = str.maketrans(dict(zip("▸▾┊▌▐│─•◦▪●○◌◐◇⊘⊞✓✗⚠›‹…↪", "+-||||-***oo.~o/#vx!><~>", strict=True)))
-"""What a screen reader can say instead of our marks, each as wide as the other."""
+"""ASCII replacements for our marks, each as wide as the mark, for screen readers."""
 
 
 class ThemeStyles:
-    """Styles of one theme, made once and kept; ``plain`` writes marks with the letters of a keyboard."""
+    """Cached styles of one theme; ``plain`` replaces marks by ASCII characters."""
 
     def __init__(self, variables: Mapping[str, str], *, ansi: bool = False, plain: bool = False) -> None:
         self._variables = variables
@@ -66,11 +66,11 @@ class ThemeStyles:
         self._grounds = {ground: Style(bgcolor=_colour(variables.get(name))) for ground, name in GROUNDS.items()}
 
     def ground(self, ground: str) -> Style:
-        """The style of an empty cell."""
+        """The style of an empty cell on a background."""
         return self._grounds[ground]
 
     def style(self, role: str, look: Look, ground: str, href: str = "") -> Style:
-        """The style of a run on a ground."""
+        """The style of a run on a background."""
         key = (role, look, ground, href)
         found = self._styles.get(key)
         if found is None:
@@ -93,7 +93,7 @@ class ThemeStyles:
         )
 
     def strip(self, line: Line, ground: str, width: int, *, left: Line | None = None) -> Strip:
-        """A line in colours, filled up to ``width``; ``left`` stands before it on the page's own ground."""
+        """A line with styles, padded to ``width``; ``left`` precedes it on the page's own background."""
         if self._marks is not None:
             left = [run._replace(text=run.text.translate(self._marks)) for run in left or ()]
             line = [run._replace(text=run.text.translate(self._marks)) for run in line]
@@ -106,5 +106,5 @@ class ThemeStyles:
 
 
 def said(text: str, role: str = "text", look: Look = Look.PLAIN) -> Run:
-    """A run, for callers that build lines by hand."""
+    """A run with defaults, for callers that build lines by hand."""
     return Run(text, role, look)

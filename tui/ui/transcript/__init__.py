@@ -1,1 +1,1 @@
-"""The conversation, drawn by lines: one widget, as many sections as there are messages, only what is seen laid out."""
+"""The conversation, drawn by lines: one widget with a section per message; only visible lines are laid out."""

@@ -1,4 +1,4 @@
-"""What stands in a section: words, thinking, captions. Each knows its lines at a width."""
+"""Blocks of a section: prompts, answers, thinking, captions."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from tui.ui.markdown.document import Document
 
 PEEK_ROWS = 10
-"""Rows of thinking shown while it is live, and when it is peeked at."""
+"""Rows of thinking shown while it is live or peeked at."""
 
 
 PART = 4_000
-"""Characters of what the user wrote that are laid out together."""
+"""Characters of a prompt that are laid out together."""
 
 
 def parts_of(text: str) -> list[str]:
-    """Cut at line ends; a line that is longer than a part at a blank."""
+    """Cut at line ends; lines longer than a part at a blank."""
     parts: list[str] = []
     at = 0
     while len(text) - at > PART:
@@ -44,7 +44,7 @@ def parts_of(text: str) -> list[str]:
 
 
 class Spoken(Renderable):
-    """What the user wrote."""
+    """A prompt."""
 
     ground = "user"
 
@@ -56,7 +56,7 @@ class Spoken(Renderable):
         self._width = 0
 
     def height(self, width: int) -> int:
-        """Wrapped as written; of a long text what is not seen is guessed."""
+        """The rows of the prompt as written; unseen parts of a long one are guessed."""
         if width != self._width:
             self._width = width
             self._parts = self._parts or parts_of(self._text)
@@ -72,36 +72,29 @@ class Spoken(Renderable):
         return [[Run(f"⊞ {one_line(name, self._width - 2)}", "muted")] for name in self._attachments]
 
     def line(self, number: int) -> Line:
-        """One of them."""
         return self._stretches.line(number)
 
     def reach(self, first: int, last: int) -> int:
-        """Lay out what is seen."""
         return self._stretches.reach(first, last)
 
     def reach_end(self, count: int) -> None:
-        """Lay out the end."""
         self._stretches.reach_end(count)
 
     def mark(self, number: int) -> Mark | None:
-        """Its part, and where in it."""
         return self._stretches.mark(number)
 
     def line_at(self, mark: Mark) -> int:
-        """Where that is now."""
         return self._stretches.line_at(mark)
 
     def estimate(self, width: int) -> int:
-        """By length."""
         return estimated_lines(self._text, width) + len(self._attachments)
 
     def text(self) -> str:
-        """As written."""
         return self._text
 
 
 class Caption(Renderable):
-    """Fixed lines: who answers, what it cost, a notice."""
+    """Fixed lines: model, cost, or a notice."""
 
     def __init__(self, *runs: Run, space: int = 0) -> None:
         self._runs = list(runs)
@@ -110,30 +103,27 @@ class Caption(Renderable):
         self.space = space
 
     def show(self, *runs: Run) -> None:
-        """Say something else."""
+        """Change the text."""
         self._runs, self._width = list(runs), 0
 
     def height(self, width: int) -> int:
-        """Wrapped."""
         if width != self._width:
             self._width, self._lines = width, wrap(self._runs, width)
         return len(self._lines)
 
     def line(self, number: int) -> Line:
-        """One of them."""
         return self._lines[number]
 
     def estimate(self, width: int) -> int:
-        """Nearly always one."""
+        """Nearly always one line."""
         return 1
 
     def text(self) -> str:
-        """Its words."""
         return plain(self._runs)
 
 
 class Answer(Renderable):
-    """The model's words, as markdown."""
+    """The model's answer, as markdown."""
 
     space = 1
     is_markdown = True
@@ -145,82 +135,74 @@ class Answer(Renderable):
         self._document: Document | None = None
 
     def append(self, text: str) -> None:
-        """More of it."""
+        """Add text."""
         self._source.append(text)
         self._size += len(text)
         if self._document is not None:
             self._document.append(text)
 
     def share(self, text: str) -> None:
-        """Hold these words, which are the same, in place of a copy."""
+        """Refer to this equal string instead of keeping a copy."""
         if len(text) == self._size:
             self._source = [text]
 
     def close(self) -> None:
-        """It is whole."""
+        """End of text."""
         self._closed = True
         if self._document is not None:
             self._document.close()
 
     def document(self) -> Document:
-        """The laid-out text, made when it is first looked at."""
+        """The layout, created when first used."""
         if self._document is None:
-            from tui.ui.markdown.document import Document  # with the first answer, not with the first screen
+            from tui.ui.markdown.document import Document  # imported with the first answer, not for the first screen
 
             self._document = Document("".join(self._source), closed=self._closed)
         return self._document
 
     def rest(self) -> None:
-        """Forget the layout; it is far from being seen."""
+        """Drop the layout: the block is far from the window."""
         self._source = ["".join(self._source)]
         self._document = None
 
     def height(self, width: int) -> int:
-        """The document's."""
         self.document().sideways = self.sideways
         return self.document().height(width)
 
     def line(self, number: int) -> Line:
-        """The document's."""
         return self.document().line(number)
 
     def reach(self, first: int, last: int) -> int:
-        """The document's."""
         return self.document().reach(first, last)
 
     def reach_end(self, count: int) -> None:
-        """The document's."""
         self.document().reach_end(count)
 
     def mark(self, number: int) -> Mark | None:
-        """The document's."""
         return self.document().mark(number)
 
     def line_at(self, mark: Mark) -> int:
-        """The document's."""
         return self.document().line_at(mark)
 
     def find(self, wanted: SearchTerms, number: int, width: int) -> Found:
-        """The document's."""
         self.height(width)
         return self.document().find(wanted, number)
 
     def estimate(self, width: int) -> int:
-        """By length."""
         self._source = ["".join(self._source)]
         return estimated_lines(self._source[0], width)
 
     def text(self) -> str:
-        """The markdown as it came."""
+        """The markdown source."""
         return "".join(self._source)
 
     @property
     def size(self) -> int:
-        """Characters of it; asked every frame, so nothing is joined for it."""
+        """The number of characters; called every frame, so nothing is joined for it."""
         return self._size
 
     def beginning(self, count: int) -> str:
-        """The first characters of it."""
+        """The first characters of the source."""
         found = ""
         for part in self._source:
             found += part[: count - len(found)]
@@ -230,7 +212,7 @@ class Answer(Renderable):
 
 
 class Thinking(Renderable):
-    """Thinking: live and open, then folded to a line, then as the user likes it."""
+    """Thinking: open while live, then one line, then whatever the user chooses."""
 
     ground = "thinking"
     foldable = True
@@ -260,39 +242,39 @@ class Thinking(Renderable):
 
     @property
     def has_text(self) -> bool:
-        """Whether there is anything to open."""
+        """Whether there is text to show."""
         return self.words.size > 0
 
     @property
     def size(self) -> int:
-        """Characters of it."""
+        """The number of characters."""
         return self.words.size
 
     def append(self, text: str) -> None:
-        """More of it."""
+        """Add text."""
         self.words.append(text)
 
     def finish(self) -> None:
-        """The thinking is over: fold, unless the user has touched it."""
+        """Fold when the thinking ends, unless the user changed it."""
         self.live = False
         self.words.close()
         if not self._touched:
             self._shown = self._after
 
     def show(self, fold: Fold) -> None:
-        """Show this much; the user said so."""
+        """Show this much, as the user chose."""
         self._touched = True
         self._shown = fold
 
     def fold(self) -> None:
-        """Folded → peek → full → folded; what is short enough skips the peek."""
+        """Folded → peek → full → folded; short thinking skips the peek."""
         following = self._shown.next
         if following is Fold.FULL and self._total <= PEEK_ROWS:
             following = Fold.FOLDED
         self.show(following)
 
     def height(self, width: int) -> int:
-        """The head, and as many rows as are shown."""
+        """The head and the rows shown."""
         self._width = width
         if self._shown is Fold.FOLDED or not self.has_text:
             self._rows = self._first = 0
@@ -321,24 +303,23 @@ class Thinking(Renderable):
         return [Run("┊ ", "thinking-bar"), *self.words.line(self._first + number - 1)]
 
     def reach(self, first: int, last: int) -> int:
-        """All of it is only reached where all of it is shown."""
+        """Has an effect only if all of it is shown."""
         return self.words.reach(first - 1, last - 1) if self._is_whole else 0
 
     def reach_end(self, count: int) -> None:
-        """The same."""
+        """As ``reach``."""
         if self._is_whole:
             self.words.reach_end(count)
 
     def mark(self, number: int) -> Mark | None:
-        """Below the head the text's."""
+        """Below the head, the text's position."""
         return self.words.mark(number - 1) if self._is_whole and number else None
 
     def line_at(self, mark: Mark) -> int:
-        """Where that is now."""
         return 1 + self.words.line_at(mark) if self._is_whole else 0
 
     def find(self, wanted: SearchTerms, number: int, width: int) -> Found:
-        """Below the head, behind the bar."""
+        """Below the head, and shifted by the bar."""
         self.height(width)
         if not self._is_whole:
             return super().find(wanted, number, width)
@@ -365,15 +346,15 @@ class Thinking(Renderable):
         return line
 
     def estimate(self, width: int) -> int:
-        """One when folded."""
+        """One line when folded."""
         return 1 if self._shown is Fold.FOLDED else self.height(width)
 
     def text(self) -> str:
-        """The thinking as it came."""
+        """The thinking as received."""
         return self.words.text()
 
     def rest(self) -> None:
-        """Forget the layout; it is far from being seen."""
+        """Drop the layout: the block is far from the window."""
         self.words.rest()
 
 

@@ -1,4 +1,4 @@
-"""Stored messages to sections: what a conversation looks like when it is opened."""
+"""Stored messages to sections: how a conversation looks when it is opened."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tui.ui.transcript.summary import Folded
 LOG = logging.getLogger(__name__)
 
 CHARACTERS_PER_TOKEN = 4
-"""Good enough for a figure that is marked as estimated and gives way to a reported one."""
+"""Enough for a number that is marked as an estimate and replaced by a reported one."""
 
 Results = Mapping[str, ToolResultBlock]
 NO_RESULT = "No result is known: the program ended before this call did."
@@ -38,14 +38,14 @@ NO_RESULT = "No result is known: the program ended before this call did."
 
 @dataclass(frozen=True, slots=True)
 class Showing:
-    """What the user wants to see of thinking."""
+    """How thinking is shown."""
 
     thinking: bool = True
     fold: Fold = Fold.FOLDED
 
 
 def sections_of(turns: Sequence[Turn], showing: Showing) -> Iterator[Section]:
-    """Sections for turns, first to last; blocks are made when they are looked at."""
+    """Sections for turns in order; their blocks are built when first looked at."""
     for turn in turns:
         results = results_in(turn.messages)
         if not turn.open:
@@ -68,7 +68,7 @@ def results_in(messages: Sequence[Message]) -> dict[str, ToolResultBlock]:
 
 
 def _never_came(messages: Sequence[Message]) -> dict[str, ToolResultBlock]:
-    """What stands for the result of each call if the program ended before there was one."""
+    """Substitute results for calls whose results are missing because the program ended."""
     return {
         block.call_id: ToolResultBlock(
             call_id=block.call_id, name=block.name, content=(TextBlock(text=NO_RESULT),), failed=True
@@ -80,7 +80,7 @@ def _never_came(messages: Sequence[Message]) -> dict[str, ToolResultBlock]:
 
 
 def section_of(message: Message, results: Results, showing: Showing) -> Section | None:
-    """The section of one message; tool results stand with their calls and have none of their own."""
+    """The section of a message; tool results are shown with their calls and have no section."""
     if message.role is Role.TOOL:
         return None
     guess = sum(_length(block) for block in message.blocks)
@@ -99,13 +99,13 @@ def section_of(message: Message, results: Results, showing: Showing) -> Section 
 def _or_as_it_came(message: Message, build: Callable[[], list[Renderable]]) -> list[Renderable]:
     try:
         return build()
-    except Exception:  # the boundary of a message: whatever is wrong in it must not end the program
+    except Exception:  # boundary of a message: an error in it must not end the program
         LOG.exception("the blocks of %s could not be made", message.id)
         return [Raw(words_in(message))]
 
 
 def words_in(message: Message) -> str:
-    """All its words, in the order they came."""
+    """All text of a message, in order."""
     return "\n\n".join(filter(None, map(_words, message.blocks)))
 
 
@@ -122,7 +122,7 @@ def _words(block: Block) -> str:
 
 
 def void(message: Message) -> Renderable:
-    """An attempt that was made again: a line that opens to what came of it."""
+    """A failed attempt that was repeated: one line that unfolds to its text."""
     why = one_line(message.interrupted or "made again", 80)
     return Folded(f"An attempt that counts no more: {why}", words_in(message))
 
@@ -132,14 +132,14 @@ def _length(block: Block) -> int:
 
 
 def spoken(message: Message) -> Renderable:
-    """What the user said, with what was attached."""
+    """The user's prompt with its attachments."""
     words = "\n".join(block.text for block in message.blocks if isinstance(block, TextBlock))
     images = tuple(block.name or block.media_type for block in message.blocks if isinstance(block, ImageBlock))
     return Spoken(words, images)
 
 
 def answer_blocks(message: Message, results: Results, showing: Showing) -> list[Renderable]:
-    """The model's message, block by block, with its head and its bill."""
+    """The blocks of the model's message, with head and bill."""
     drawn: list[Renderable] = [head(message)]
     for block in message.blocks:
         made = answer_block(block, results, showing)
@@ -154,7 +154,7 @@ def answer_blocks(message: Message, results: Results, showing: Showing) -> list[
 
 
 def answer_block(block: Block, results: Results, showing: Showing) -> Renderable | None:
-    """One block of an answer; None for what is not shown."""
+    """One block of an answer; None for blocks that are not shown."""
     match block:
         case TextBlock(text=text):
             return Answer(text, closed=True) if text.strip() else None
@@ -171,7 +171,7 @@ def answer_block(block: Block, results: Results, showing: Showing) -> Renderable
 
 
 def thought(block: ThinkingBlock, showing: Showing) -> Thinking:
-    """A finished stretch of thinking."""
+    """A finished thinking block."""
     made = Thinking(block.text, folded=showing.fold)
     made.seconds = block.seconds
     made.word = block.nature
@@ -180,14 +180,14 @@ def thought(block: ThinkingBlock, showing: Showing) -> Thinking:
 
 
 def count_tokens(drawn: Thinking, reported: int | None) -> None:
-    """As reported, else estimated by the length of the thinking. A summary or nothing says nothing about the length."""
+    """Use the reported count, else estimate from the length. The length of a summary says nothing about the count."""
     drawn.tokens, drawn.tokens_estimated = reported, reported is None
     if reported is None and drawn.has_text and not drawn.word:
         drawn.tokens = drawn.size // CHARACTERS_PER_TOKEN
 
 
 def tool_call(block: ToolCallBlock, result: ToolResultBlock | None) -> ToolCall:
-    """A call and, if there is one, its result."""
+    """A call with its result, if it has one."""
     drawn = ToolCall(block.name)
     fill_arguments(drawn, block.arguments)
     if result is not None:
@@ -198,11 +198,11 @@ def tool_call(block: ToolCallBlock, result: ToolResultBlock | None) -> ToolCall:
 
 
 TELLING = ("command", "pattern", "query", "url", "path", "file", "name")
-"""Arguments that say most about a call, the best first."""
+"""The most informative arguments of a call, best first."""
 
 
 def fill_arguments(drawn: ToolCall, arguments: str) -> None:
-    """Say what was asked."""
+    """Show the arguments of a call."""
     try:
         parsed = json.loads(arguments or "{}")
         indented = json.dumps(parsed, indent=2, ensure_ascii=False)
@@ -218,7 +218,7 @@ def fill_arguments(drawn: ToolCall, arguments: str) -> None:
 
 
 def fill_result(drawn: ToolCall, result: ToolResultBlock) -> None:
-    """Say what came."""
+    """Show the result of a call."""
     drawn.state = ToolState.DENIED if result.denied else ToolState.FAILED if result.failed else ToolState.DONE
     drawn.seconds = result.seconds
     words = "\n".join(part.text for part in result.content if isinstance(part, TextBlock))
@@ -227,12 +227,12 @@ def fill_result(drawn: ToolCall, result: ToolResultBlock) -> None:
 
 
 def heading(model: str, level: str) -> str:
-    """The model and the level in force, if it has levels."""
+    """The model, and the level in force if it has levels."""
     return one_line(f"{model} · {level}" if level else model, 80)
 
 
 def head(message: Message) -> Caption:
-    """Who answers, at which level; a warning where another model did than was asked."""
+    """The model and level that answered; a warning if another model was requested."""
     origin = message.origin
     if origin is None:
         return Caption(Run("answer", "muted"))
@@ -254,7 +254,7 @@ STOPS = {
 
 
 def footer(message: Message) -> Caption | None:
-    """The bill of an answer, and why it ended if not by itself."""
+    """The bill of an answer, and why it ended early, if it did."""
     runs: list[Run] = []
     if message.interrupted:
         why = "the program ended" if message.interrupted == CRASHED else one_line(message.interrupted, 80)
@@ -269,7 +269,7 @@ def footer(message: Message) -> Caption | None:
 
 
 def bill_of(message: Message) -> str:
-    """``in 8.2k (6.1k cached) · out 1.9k · thinking 12.4k · 44 s · $0.36``, as far as it is known."""
+    """``in 8.2k (6.1k cached) · out 1.9k · thinking 12.4k · 44 s · $0.36``, as far as known."""
     parts: list[str] = []
     usage = message.usage
     if usage is not None:

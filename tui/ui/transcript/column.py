@@ -1,8 +1,8 @@
-"""Sections in a column and a window onto it: what is measured, what is guessed, where the window stands.
+"""Sections in a column and a window onto it: heights measured or guessed, and the window's position.
 
-Only what has been in the window is ever laid out, of a long section no more than was seen of it. When something above
-the window's top turns out taller or shorter than guessed, the window moves along with what is being read, so nothing
-on the screen jumps.
+Only what has been in the window is laid out, and of a long section only the visible part. If something above the window
+turns out taller or shorter than guessed, the window moves by the difference, so that the text on the screen does not
+jump.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from tui.ui.markdown.lazy_lines import HeightIndex
 from tui.ui.transcript.section import Presence, Section
 
 KEPT = 120
-"""Sections that keep their layout; the farthest of the others are laid out again when they are seen again."""
+"""Sections that keep their layout; beyond this the farthest drop it until they are visible again."""
 
 
 class Stack:
-    """Sections, found by their line or their key."""
+    """Sections, found by line or by key."""
 
     def __init__(self) -> None:
         self.sections: list[Section] = []
@@ -31,29 +31,29 @@ class Stack:
 
     @property
     def total(self) -> int:
-        """Lines in all, as far as is known."""
+        """The number of lines, including guesses."""
         return self._heights.total
 
     @property
     def arrived(self) -> int:
-        """Lines in all without what only wrong guesses made of them: it grows by what is new."""
+        """The number of lines without corrections of guesses: it changes only with content."""
         return self.total - self._corrected
 
     def _arrange(self, sections: Iterable[Section]) -> None:
-        """Other sections, or the same in another order; nothing about them is known."""
+        """Replace or reorder the sections; all heights are guessed again."""
         self.sections = list(sections)
         self._places = {section.key: place for place, section in enumerate(self.sections)}
         self._guess_anew()
 
     def append(self, section: Section) -> None:
-        """One more at the end."""
+        """Add a section at the end."""
         self._places[section.key] = len(self.sections)
         self.sections.append(section)
         self._heights.append(section.estimate(self.width) if self.width else 1)
         self._dirty.add(len(self.sections) - 1)
 
     def remove_last(self, key: str) -> None:
-        """Take the last one away again."""
+        """Remove the last section if it has this key."""
         if self.sections and self.sections[-1].key == key:
             place = len(self.sections) - 1
             self.sections.pop()
@@ -63,29 +63,29 @@ class Stack:
             self._measured.discard(place)
 
     def rename(self, section: Section, key: str) -> None:
-        """An answer has its name only once it is complete."""
+        """Give an answer its final key, which exists only once it is complete."""
         place = self._places.pop(section.key, None)
         section.key = key
         if place is not None:
             self._places[key] = place
 
     def changed(self, section: Section) -> None:
-        """It is different now; ``settle`` will see."""
+        """Mark a section as changed, for the next ``settle``."""
         section.touch()
         place = self._places.get(section.key)
         if place is not None:
             self._dirty.add(place)
 
     def place_of(self, key: str) -> int | None:
-        """Where the section with this key is."""
+        """The index of the section with this key."""
         return self._places.get(key)
 
     def line_of(self, place: int, block: int) -> int:
-        """The line a block starts on."""
+        """The first line of a block."""
         return self._heights.start_of(place) + self.sections[place].start_of(block)
 
     def find(self, line: int) -> tuple[int, int] | None:
-        """The place of the section a line falls into, and the line within it."""
+        """The section that contains a line, and the line within it."""
         if not self.sections or not 0 <= line < self.total or not self.width:
             return None
         place, inside = self._heights.find(line)
@@ -98,31 +98,31 @@ class Stack:
         self._heights.reset(section.estimate(self.width) if self.width else 1 for section in self.sections)
 
     def _measure(self, place: int) -> int:
-        """Have a section laid out; by how much the guess at it was wrong."""
+        """Lay out a section; returns the error of the guess."""
         self._measured.add(place)
         return self._heights.set_height(place, self.sections[place].height(self.width))
 
     def _correct(self, place: int) -> None:
-        """A section has laid out more of itself."""
+        """Update the height after a section has laid out more of itself."""
         change = self._heights.set_height(place, self.sections[place].height(self.width))
         if change:
             self._corrected += change
             self._different = min(self._different, self._heights.start_of(place))
 
     def _let_rest(self, line: int) -> None:
-        """Sections far from a line let their layout go."""
+        """Let sections far from a line drop their layout."""
         near, _ = self._heights.find(line)
         far = sorted(self._measured, key=lambda place: -abs(place - near))[: KEPT // 4]
         for place in far:
             self.sections[place].rest()
-            # Its height stays as it was; laid out again it is only guessed at first.
+            # The index keeps the exact height; after a new layout it is only a guess until the lines are reached.
             self._measured.discard(place)
 
 
 EVERYTHING = 1 << 60
-"""More lines than there are."""
+"""More lines than any column has."""
 MOST_TURNS = 8
-"""How often the window may find itself past a shrinking end, and look again at what it shows then."""
+"""Most repetitions of a layout that moves the window, which shows other lines, which need layout."""
 
 
 class Column(Stack):
@@ -134,21 +134,21 @@ class Column(Stack):
         self.following = True
         self.height = 0
         self.shifted = 0
-        """Lines by which what is read was moved because of wrong guesses above it; for whoever kept line numbers."""
+        """Lines by which the window moved because of wrong guesses above it; callers that keep line numbers add it."""
 
     @property
     def last_top(self) -> int:
-        """Where the window stands when it shows the end."""
+        """The window's top when it shows the end."""
         return max(0, self.total - self.height)
 
     def replace_all(self, sections: Iterable[Section]) -> None:
-        """Other sections; the window goes to the end."""
+        """Replace the sections; the window moves to the end."""
         self._arrange(sections)
         self.following = True
         self.settle()
 
     def rearrange(self, sections: Iterable[Section]) -> None:
-        """Some taken out, some put in: what stays keeps its layout, and what is being read its place on the screen."""
+        """Insert or remove sections: the others keep their layout, and the visible text stays in place."""
         place, inside = self._heights.find(self.top)
         anchor = self.sections[place].key if self.sections else ""
         known = {id(self.sections[number]): self._heights.height_of(number) for number in self._measured}
@@ -165,12 +165,14 @@ class Column(Stack):
             self.shifted += self.top - before
 
     def resize(self, width: int, height: int) -> None:
-        """Another window; what was at its top stays there."""
+        """Resize the window; the text at its top stays there."""
         if (width, height) == (self.width, self.height):
             return
         other_width, self.width, self.height = width != self.width, width, height
         if other_width:
             place, inside = self._heights.find(self.top)
+            # A line number means nothing at another width, so the top is kept as a mark: a part and the share of it
+            # above the window.
             held = bool(self.sections) and not self.following and self._heights.height_of(place) > 0
             mark = self.sections[place].mark(inside) if held else None
             self._guess_anew()
@@ -182,15 +184,17 @@ class Column(Stack):
         self.settle()
 
     def settle(self) -> int:
-        """Take changes in and measure what is seen; the first line that is different."""
+        """Apply changes and measure visible sections; returns the first line that differs."""
         self._different = self.total
         self._absorb()
         self._measure_window()
         return self._different
 
     def scroll_to(self, line: int) -> None:
-        """Move the window; at the end it follows, elsewhere it does not."""
+        """Move the window; it follows new content only from the end."""
         up = self.top - line
+        # Short upward moves show lines that were only guessed: without a layout first, their error would be added to
+        # the move.
         if 0 < up <= self.height and self.width and self.sections:
             self._lift(up)
             line = self.top - up
@@ -199,7 +203,7 @@ class Column(Stack):
         self._measure_window()
 
     def show(self, place: int, block: int) -> int:
-        """Bring a block into the window; the line it starts on."""
+        """Scroll a block into the window; returns its first line."""
         self._corrected += self._measure(place)
         line = self.line_of(place, block)
         if not self.top <= line < self.top + self.height:
@@ -207,13 +211,14 @@ class Column(Stack):
         return self.line_of(place, block)
 
     def reach(self, first: int, last: int) -> int:
-        """Lay out everything between two lines that have been seen; where the second of them stands now."""
+        """Lay out everything between two lines that have been seen; returns the new number of the second."""
         if not self.sections or not self.width:
             return last
         place, inside = self._heights.find(first)
         end, below = self._heights.find(last)
         kept, at = self._heights.find(self.top)
         ends, reads = self.sections[end].mark(below), self.sections[kept].mark(at)
+        # Both ends are kept as marks (above), because laying out what is between them changes line numbers.
         for number in range(place, end + 1):
             self._corrected += self._measure(number)
             self.sections[number].reach(inside if number == place else 0, EVERYTHING)
@@ -229,6 +234,7 @@ class Column(Stack):
             known = place in self._measured
             after = section.height(self.width) if known else section.estimate(self.width) if self.width else 1
             change = self._heights.set_height(place, after)
+            # The section is above the window: move the window along, so that the text in it stays in place.
             if change and not self.following and start + before <= self.top:
                 self.top += change
                 self.shifted += change
@@ -236,7 +242,7 @@ class Column(Stack):
         self._dirty.clear()
 
     def _lift(self, count: int) -> None:
-        """Lay out the lines above the window before it moves there, so that what is seen moves as far as was asked."""
+        """Lay out the lines above before scrolling up, so that the text moves exactly as far as requested."""
         for _ in range(MOST_TURNS):
             before = self.shifted
             place, _ = self._heights.find(max(0, self.top - count))
@@ -267,11 +273,13 @@ class Column(Stack):
             before, self.top = self.top, self.last_top if self.following else max(0, min(self.top, self.last_top))
             if self.top == before:
                 break
+        # Layouts are by far the largest part of a long conversation's memory.
         if len(self._measured) > KEPT:
             self._let_rest(self.top)
 
     def _measure_end(self) -> None:
         left = self.height
+        # Backwards from the end, because the top is only known once the last sections have true heights.
         for place in range(len(self.sections) - 1, -1, -1):
             if left <= 0:
                 break
@@ -293,7 +301,7 @@ class Column(Stack):
                 break
             section = self.sections[place]
             if section.presence is Presence.HIDDEN:
-                # Finding a line passes over what has none; only at the end it may lead back to where one is.
+                # ``find`` skips hidden sections, except at the end, where it may return an earlier one.
                 place = max(place + 1, self._heights.find(start)[0])
                 continue
             if place not in self._measured:

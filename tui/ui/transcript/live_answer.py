@@ -1,4 +1,4 @@
-"""The answer that is arriving: stream events to blocks of one section, with running clocks."""
+"""The arriving answer: turns stream events into blocks of one section, with running clocks."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ from tui.ui.transcript.section import Section
 
 Clock = Callable[[], float]
 TELLING = 200
-"""Characters of a call's arguments that are looked at for the line that shows them arriving."""
+"""Characters of a call's arguments used for the line that shows them arriving."""
 
 D = TypeVar("D", Answer, Thinking)
 
 
 def message_texts(message: Message, kind: type[TextBlock] | type[ThinkingBlock]) -> list[str]:
-    """The words of a message's blocks of one kind."""
+    """The text of a message's blocks of one type."""
     return [block.text for block in message.blocks if isinstance(block, kind)]
 
 
 def is_blank(text: str) -> bool:
-    """Whether there is nothing to be seen in it; of a long text nothing is copied for it."""
+    """Whether a text has only whitespace; a long one is not copied to find out."""
     return not text or text.isspace()
 
 
@@ -64,10 +64,10 @@ class Live:
         self._arguments: dict[int, list[str]] = {}
         self._running: Thinking | None = None
         self._index = 0
-        """Its number in the stream."""
+        """The block's index in the stream."""
 
     def feed(self, event: StreamEvent) -> None:
-        """Take one event in."""
+        """Apply an event."""
         self._time.take(event, self._now())
         match event:
             case TextDelta(index, text):
@@ -86,7 +86,7 @@ class Live:
                 self._structure(event)
 
     def tick(self) -> bool:
-        """Run the clocks; whether any runs."""
+        """Advance the clocks; returns whether any runs."""
         running = self._running
         if running is None:
             return False
@@ -95,14 +95,14 @@ class Live:
         return True
 
     def finish(self, message: Message) -> None:
-        """The message is whole: its own figures take the place of the running ones."""
+        """Replace running numbers by those of the complete message."""
         self._fold_thinking()
         self._true_figures(message)
         for answer, words in zip(self._drawn(Answer), message_texts(message, TextBlock), strict=False):
             answer.share(words)
         for thinking, words in zip(self._drawn(Thinking), message_texts(message, ThinkingBlock), strict=False):
             thinking.words.share(words)
-        # What says nothing is not drawn when the message is opened again, either.
+        # Blank blocks are not drawn when the message is opened again, either.
         said = [block for block in self.section.blocks if not isinstance(block, Answer) or not is_blank(block.text())]
         self.section.blocks[:] = [head(message), *said[1:]]
         for block in self._blocks.values():
@@ -114,7 +114,7 @@ class Live:
         self.section.touch()
 
     def abandon(self) -> None:
-        """No message came of it."""
+        """End an attempt that gave no message."""
         self._fold_thinking()
         for block in self._blocks.values():
             if isinstance(block, Answer):
@@ -160,7 +160,7 @@ class Live:
                 pass
 
     def _start_over(self) -> None:
-        """The server began its answer anew: what came before is void."""
+        """The server restarted its answer: discard what came before."""
         del self.section.blocks[1:]
         self._blocks.clear()
         self._arguments.clear()

@@ -1,6 +1,6 @@
-"""What stands in the place of a block that cannot be laid out: its words as they came, in the plainest lines.
+"""The plainest drawing of a block whose layout raised an error: its text as received.
 
-One message nobody foresaw must never take the whole program down.
+An error in one message must never end the program.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ HEAD = "⚠ this could not be laid out; as it came:"
 
 
 class Raw(Renderable):
-    """The words of another block. Nothing in here wraps, measures or parses: whatever raised is not asked again."""
+    """The text of another block. It does not wrap, measure or parse, because one of these may have raised."""
 
     def __init__(self, words: str, space: int = 0) -> None:
         self._rows = printable(words).split("\n")
@@ -27,20 +27,20 @@ class Raw(Renderable):
         self._lines: list[Line] = []
         self._width = 0
         self._cut = 0
-        """Rows whose lines are made; the last one may still grow and is always cut anew."""
+        """Rows whose lines are made; the last one may still grow and is always cut again."""
         self._kept = 0
         """Lines of those rows."""
         self._grown = True
 
     def append(self, words: str) -> None:
-        """More of them."""
+        """Add text."""
         first, *others = printable(words).split("\n")
         self._rows[-1] += first
         self._rows.extend(others)
         self._grown = True
 
     def height(self, width: int) -> int:
-        """Cut at the width; half of it where a character may take two columns."""
+        """Cut at the width, or at half of it where a character may take two columns."""
         if width != self._width:
             self._width, self._cut = width, 0
             self._lines = [[Run(HEAD[:width], "warning")]]
@@ -58,16 +58,15 @@ class Raw(Renderable):
         return len(self._lines)
 
     def line(self, number: int) -> Line:
-        """One of them; none where the block it replaces was taller."""
+        """One line; empty where the replaced block was taller."""
         return self._lines[number] if number < len(self._lines) else []
 
     def text(self) -> str:
-        """As it came."""
         return "\n".join(self._rows)
 
 
 class PlainFallback:
-    """An answer one of whose events could not be drawn: from there on its words as they come, and nothing else."""
+    """An answer after an event that could not be drawn: only its text is shown."""
 
     def __init__(self, section: Section, words: str) -> None:
         self.section = section
@@ -76,7 +75,7 @@ class PlainFallback:
         section.touch()
 
     def feed(self, event: StreamEvent) -> None:
-        """More words."""
+        """Add the event's text."""
         if isinstance(event, TextDelta | ThinkingDelta | ToolArgsDelta):
             self._raw.append(event.text)
         elif isinstance(event, BlockFinished):
@@ -87,4 +86,4 @@ class PlainFallback:
         return False
 
     def abandon(self) -> None:
-        """It stays as it is."""
+        """Nothing to change."""

@@ -1,4 +1,4 @@
-"""What a block of a section can be asked; long ones lay out only what is looked at."""
+"""The interface of a section's blocks; long ones lay out only visible lines."""
 
 from __future__ import annotations
 
@@ -34,49 +34,49 @@ class Renderable:
     """Empty lines above it."""
     foldable: bool = False
     sideways: int | None = None
-    """The column that lines of code begin with where they are cut; None where they are wrapped."""
+    """The first visible column where lines of code are cut; None where they are wrapped."""
 
     def height(self, width: int) -> int:
-        """Lines at this width; ``line`` then gives them."""
+        """Lines at this width; later calls of ``line`` use the same width."""
         raise NotImplementedError
 
     def line(self, number: int) -> Line:
-        """One line at the width last asked for."""
+        """One line at the width last given to ``height``."""
         raise NotImplementedError
 
     def estimate(self, width: int) -> int:
-        """A cheap guess at the height, for what is not seen yet."""
+        """A cheap guess at the height of a block that was not seen yet."""
         return self.height(width)
 
     def text(self) -> str:
-        """Its words, for copying and finding."""
+        """Its text, for copying and searching."""
         return ""
 
     def fold(self) -> None:
-        """Show the next amount of it."""
+        """Show the next amount."""
 
     def rest(self) -> None:
-        """It is far away: the layout may go."""
+        """Drop the layout: the block is far from the window."""
 
     # A long block guesses most of its height.
 
     def reach(self, first: int, last: int) -> int:
-        """Make the lines from ``first`` to ``last`` true; by how many lines ``first`` stands lower now."""
+        """Lay out lines ``first`` to ``last``; returns by how many lines ``first`` moved down."""
         return 0
 
     def reach_end(self, count: int) -> None:
-        """Make the last lines true."""
+        """Lay out the last lines."""
 
     def mark(self, number: int) -> Mark | None:
-        """Where a line is, whatever the width; None where a share of the height says as much."""
+        """The position of a line, independent of the width; None if the share of the height is exact enough."""
         return None
 
     def line_at(self, mark: Mark) -> int:
-        """The line of a mark now."""
+        """The line at a mark."""
         return 0
 
     def count(self, wanted: SearchTerms) -> int:
-        """How often it occurs in the block, shown or folded away."""
+        """How often the terms occur in the block, shown or folded."""
         return count_in_markdown(wanted, self.text()) if self.is_markdown else len(wanted.spans(self.text()))
 
     def find(self, wanted: SearchTerms, number: int, width: int) -> Found:

@@ -1,4 +1,4 @@
-"""Where words stand in a conversation, folded thinking included, and how to bring them into sight."""
+"""Finds text in a conversation, including folded thinking, and scrolls to it."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from tui.ui.transcript.summary import SUMMARY, Folded
 from tui.ui.transcript.transcript import Transcript
 
 MOST = 2_000
-"""Hits that are listed; nobody steps through more."""
+"""Most hits listed; nobody steps through more."""
 MOST_LOOKS = 6
-"""How often the window is moved towards words that stand elsewhere once what is above them is laid out."""
+"""Most moves towards a hit whose line changes as the sections above it are laid out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """An occurrence: the section, the block in it, and how many come before it in the block."""
+    """An occurrence: the section, the block, and the number of earlier occurrences in the block."""
 
     place: int
     block: int
@@ -33,7 +33,7 @@ class Hit:
 
 
 def hits_in(sections: Sequence[Section], view: SessionView, wanted: SearchTerms) -> list[Hit]:
-    """Every occurrence, from the top; sections never looked at are built only where there is one."""
+    """Every occurrence from the top; sections never seen are built only if they contain one."""
     stored = {message.id: message.blocks for turn in view.turns for message in turn.messages}
     hits: list[Hit] = []
     for place, section in enumerate(sections):
@@ -49,15 +49,15 @@ def hits_in(sections: Sequence[Section], view: SessionView, wanted: SearchTerms)
 
 @dataclass(frozen=True, slots=True)
 class Near:
-    """Where a search for sessions found something: the messages, best first, and the words around it."""
+    """Where a session search found something: messages, best first, and the text around the match."""
 
     messages: tuple[str, ...] = ()
     before: str = ""
-    """The words before the hit and the hit itself, blanks as in ``" ".join(text.split())``."""
+    """The text before the match and the match, blanks as in ``" ".join(text.split())``."""
     after: str = ""
 
     def first_of(self, hits: Sequence[Hit], sections: Sequence[Section], wanted: SearchTerms) -> int:
-        """The hit that was found; else the first one in these messages; else the first one."""
+        """The hit that the session search found, else the first in these messages, else the first."""
         for key in self.messages:
             inside = [number for number, hit in enumerate(hits) if sections[hit.place].key == key]
             for number in inside:
@@ -72,7 +72,7 @@ class Near:
 
 
 def _may_hold(blocks: Sequence[Block], wanted: SearchTerms) -> bool:
-    # Tool calls are drawn with their results, which are messages of their own: such sections are always looked into.
+    # Tool calls are drawn with their results, which are separate messages: such sections are always searched.
     return any(isinstance(block, ToolCallBlock) or is_in_markdown(wanted, _words(block)) for block in blocks)
 
 
@@ -87,7 +87,7 @@ def _words(block: Block) -> str:
 
 
 def reveal(transcript: Transcript, hit: Hit, wanted: SearchTerms) -> tuple[Offset, Offset] | None:
-    """Open the block, move the window to the words, put the cursor there; where they stand, for marking."""
+    """Unfold the block, scroll to the hit, and put the cursor there; returns its position for marking."""
     column = transcript.column
     section = column.sections[hit.place]
     if section.presence is Presence.HIDDEN:
@@ -100,7 +100,7 @@ def reveal(transcript: Transcript, hit: Hit, wanted: SearchTerms) -> tuple[Offse
     transcript.put_cursor(hit.place, hit.block)
     line, found = 0, Found(0)
     for _ in range(MOST_LOOKS):
-        # What is laid out on the way there may move the words.
+        # Layout on the way may move the hit.
         found = block.find(wanted, hit.number, text_width(column.width))
         column.changed(section)
         column.settle()
@@ -116,7 +116,7 @@ def reveal(transcript: Transcript, hit: Hit, wanted: SearchTerms) -> tuple[Offse
 
 
 def _uncover(column: Column) -> None:
-    """Open the summary that the section was folded into."""
+    """Open the summary that contains the section."""
     for section in column.sections:
         if section.key == SUMMARY:
             for block in section.blocks:

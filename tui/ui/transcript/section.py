@@ -22,23 +22,23 @@ T = TypeVar("T")
 MARGIN = 3
 """Columns left of the text: a blank, the bar or the cursor, a blank."""
 MAX_TEXT = 100
-"""Prose is not read in longer lines."""
+"""Most columns of prose, for readability."""
 
 
 MOST_STRIPS = 240
-"""Lines of one section that are kept in colours, a few screens of them: Textual hangs about 5 KB of caches on each."""
+"""Styled lines kept per section, a few screens: Textual attaches about 5 KB of caches to each."""
 BLANK: Line = []
-"""The line between blocks, always the same one."""
+"""The line between blocks, always the same object."""
 
 
 NO_BLOCKS: list[Renderable] = []
 NO_LINES: list[int] = []
 NO_STRIPS: dict[int, tuple[Line, bool, Strip]] = {}
-"""What a section has that was never looked at; all of them are replaced, never filled."""
+"""Shared by sections that were never drawn; it is replaced, never filled."""
 
 
 class Presence(Enum):
-    """How much of a section is there: a turn that was folded into a summary steps back."""
+    """How much of a section is shown: turns folded into a summary are hidden or dimmed."""
 
     SHOWN = "shown"
     DIMMED = "dimmed"
@@ -46,7 +46,7 @@ class Presence(Enum):
 
 
 class Speaker(StrEnum):
-    """Whose section it is."""
+    """The author of a section."""
 
     USER = "user"
     MODEL = "model"
@@ -59,7 +59,7 @@ def text_width(width: int) -> int:
 
 
 def margin(voice: Speaker, *, marked: bool) -> Line:
-    """What stands left of a line."""
+    """What is drawn left of a line."""
     if marked:
         return [Run(" "), Run("▌", "focus"), Run(" ")]
     if voice is Speaker.USER:
@@ -76,27 +76,28 @@ def _reached_end(block: Renderable, count: int) -> None:
 
 
 def built_or_raw(build: Callable[[], list[Renderable]], key: str) -> list[Renderable]:
-    """The blocks of a section, or a line that says they could not be made."""
+    """The blocks of a section, or a line that reports that building them failed."""
     try:
         return build()
-    except Exception:  # the boundary of a message: whatever is wrong in it must not end the program
+    except Exception:  # boundary of a message: an error in it must not end the program
         LOG.exception("the blocks of %s could not be made", key)
         return [Raw("(the log says why; the session itself is whole: /export writes it)")]
 
 
 def words_of(block: Renderable) -> str:
-    """The words of a block that may be broken in more than one way."""
+    """The text of a block, which may fail in its ``text`` as well."""
     try:
         return block.text()
-    except Exception:  # the boundary of a message, as above
+    except Exception:  # boundary of a message, as above
         LOG.exception("the words of a %s could not be had", type(block).__name__)
         return ""
 
 
 class Section:
-    """Blocks below each other. Made cheaply; ``build`` is called when it is first looked at.
+    """Blocks below each other. Cheap to create; ``build`` is called when it is first looked at.
 
-    There may be ten thousand, of which a few are ever seen: what only a seen one needs is shared until then.
+    There may be ten thousand, of which few are ever seen: containers that only a drawn section needs are shared
+    until then.
     """
 
     __slots__ = (
@@ -128,11 +129,11 @@ class Section:
         self._width = 0
         self._dirty = True
         self.strips: dict[int, tuple[Line, bool, Strip]] = NO_STRIPS
-        """Lines kept in colours, each with what it was made from."""
+        """Styled lines, each with what it was made from."""
         self.presence = Presence.SHOWN
 
     def put(self, presence: Presence) -> None:
-        """Step back, or come forth again."""
+        """Hide, dim or show the section."""
         self.presence = presence
         if self.strips:
             self.forget_strips()
@@ -140,7 +141,7 @@ class Section:
 
     @property
     def blocks(self) -> list[Renderable]:
-        """Its blocks; the list is only changed through ``add``."""
+        """Its blocks; the list changes only by ``add``."""
         if self._build is not None:
             build, self._build = self._build, None
             self._blocks = built_or_raw(build, self.key)
@@ -148,31 +149,31 @@ class Section:
 
     @property
     def is_built(self) -> bool:
-        """Whether it has been looked at."""
+        """Whether its blocks exist."""
         return self._build is None
 
     def add(self, block: Renderable) -> None:
-        """One more block below."""
+        """Add a block at the end."""
         self.blocks.append(block)
         self.touch()
 
     def touch(self) -> None:
-        """Something in it changed."""
+        """Its content changed."""
         self._dirty = True
 
     def forget_strips(self) -> None:
-        """The colours changed, the layout did not."""
+        """Drop the styled lines after the colours, but not the layout, changed."""
         self.strips = {}
 
     def rest(self) -> None:
-        """It is far away: keep the text, let the layout go."""
+        """Keep the text and drop the layout: the section is far from the window."""
         self.strips = {}
         self._dirty = True
         for block in self._blocks:
             block.rest()
 
     def estimate(self, width: int) -> int:
-        """A cheap guess at the height while it was never looked at."""
+        """A cheap guess at the height before the section is first seen."""
         if self.presence is Presence.HIDDEN:
             return 0
         if self._build is not None:
@@ -205,16 +206,16 @@ class Section:
         return self._height
 
     def block_at(self, number: int) -> tuple[int, int] | None:
-        """The block a line belongs to, and the line's place in it; None between blocks."""
+        """The block that contains a line, and the line within it; None between blocks."""
         for index in range(len(self._starts) - 1, -1, -1):
             if number >= self._starts[index]:
                 return (index, number - self._starts[index]) if number < self._ends[index] else None
         return None
 
-    # A long block lays out only what is seen of it.
+    # A long block lays out only its visible lines.
 
     def reach(self, first: int, last: int) -> int:
-        """Make the lines from ``first`` to ``last`` true; by how many lines ``first`` stands lower now."""
+        """Lay out lines ``first`` to ``last``; returns by how many lines ``first`` moved down."""
         moved = 0
         for index in range(len(self._starts)):
             start = self._starts[index]
@@ -227,7 +228,7 @@ class Section:
         return moved
 
     def reach_end(self, count: int) -> None:
-        """Make the last lines true."""
+        """Lay out the last lines."""
         left = count - 1
         for index in range(len(self._starts) - 1, -1, -1):
             if left <= 0:
@@ -247,7 +248,7 @@ class Section:
             self._height += change
 
     def mark(self, number: int) -> tuple[int, Mark | float]:
-        """Where a line is, whatever the width."""
+        """The position of a line, independent of the width."""
         found = self.block_at(number)
         if found is None:
             return -1, number / max(1, self._height)
@@ -256,7 +257,7 @@ class Section:
         return index, mark if mark is not None else inside / max(1, self._ends[index] - self._starts[index])
 
     def line_at(self, mark: tuple[int, Mark | float]) -> int:
-        """The line of a mark now."""
+        """The line at a mark."""
         index, place = mark
         if isinstance(place, float):
             start, end = (0, self._height) if index < 0 else (self._starts[index], self._ends[index])
@@ -266,11 +267,11 @@ class Section:
         return self._starts[index] + inside
 
     def start_of(self, block: int) -> int:
-        """The line a block starts on."""
+        """The first line of a block."""
         return self._starts[block] if block < len(self._starts) else 0
 
     def line(self, number: int) -> tuple[Line, str, int | None]:
-        """A line without margin, its ground, and its block."""
+        """A line without margin, the kind of its background, and its block."""
         found = self.block_at(number)
         if found is None:
             return BLANK, "", None
@@ -279,11 +280,11 @@ class Section:
         return line, self._blocks[index].ground, index
 
     def _sheltered(self, index: int, ask: Callable[[Renderable], T]) -> T:
-        """Ask a block; one that raises is replaced by its words."""
+        """Call a block; one that raises is replaced by its plain text."""
         block = self._blocks[index]
         try:
             return ask(block)
-        except Exception:  # the boundary of a message: whatever is wrong in it must not end the program
+        except Exception:  # boundary of a message: an error in it must not end the program
             LOG.exception("block %d of %s (%s) could not be laid out", index, self.key, type(block).__name__)
             raw = self._blocks[index] = Raw(words_of(block), block.space)
             raw.height(text_width(self._width))
@@ -291,11 +292,11 @@ class Section:
             return ask(raw)
 
     def strip(self, number: int, ink: ThemeStyles, *, cursor: int | None, dim: bool = False) -> Strip:
-        """A line in colours, over the whole width; ``dim`` draws it as a dimmed section does."""
+        """A styled line over the whole width; ``dim`` draws it as in a dimmed section."""
         dim = dim or self.presence is Presence.DIMMED
         line, ground, block = self.line(number)
         kept = self.strips.get(number)
-        # While text streams, lines that are done stay the very same objects; only new ones are drawn.
+        # While text streams, finished lines stay the same objects, so that only new ones are drawn.
         if kept is not None and kept[0] is line and kept[1] is dim and cursor is None:
             return kept[2]
         width = self._width

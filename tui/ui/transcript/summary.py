@@ -1,4 +1,4 @@
-"""What is folded away: a line that opens to the words behind it. A summary brings the folded turns themselves back."""
+"""Folded text: a line that unfolds to the text behind it. A summary also unfolds the turns that it replaces."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tui.ui.transcript.blocks import Renderable
 from tui.ui.transcript.section import Presence, Section, Speaker
 
 SUMMARY = "summary:"
-"""The key of the section a summary stands in; there is one at most."""
+"""The key prefix of a summary's section; there is at most one."""
 
 
 class Folded(Renderable):
-    """One line that opens to words."""
+    """One line that unfolds to text."""
 
     foldable = True
 
@@ -36,7 +36,6 @@ class Folded(Renderable):
         return self._open
 
     def height(self, width: int) -> int:
-        """One, or all of it."""
         if self._laid != (width, self._open):
             self._laid = (width, self._open)
             self._lines = [self._first(width)]
@@ -52,15 +51,14 @@ class Folded(Renderable):
         return [Run(head, "muted", Look.BOLD), Run("   " + line_within(self._words.strip()[:400], room), "muted")]
 
     def line(self, number: int) -> Line:
-        """One of them."""
         return self._lines[number]
 
     def estimate(self, width: int) -> int:
-        """Closed until somebody opens it."""
+        """One line: it is closed until the user opens it."""
         return 1
 
     def text(self) -> str:
-        """The words behind it."""
+        """The text behind the line."""
         return self._words
 
     def fold(self) -> None:
@@ -69,7 +67,7 @@ class Folded(Renderable):
 
 
 class Summary(Folded):
-    """What is sent in place of the turns of these sections; they stand behind it, and dimmed below it when it opens."""
+    """Text sent instead of the turns of these sections, which are hidden, or dimmed below it when it is open."""
 
     def __init__(self, view: CompressionView, behind: Sequence[Section], changed: Callable[[Section], None]) -> None:
         super().__init__(_said_of(view), view.summary)
@@ -78,7 +76,7 @@ class Summary(Folded):
         self._put()
 
     def fold(self) -> None:
-        """Open or close, and the turns with it."""
+        """Open or close, and show or hide the turns."""
         super().fold()
         self._put()
 
@@ -98,7 +96,7 @@ def _said_of(view: CompressionView) -> str:
 def folded_into(
     view: CompressionView | None, keys: frozenset[str], sections: Sequence[Section], changed: Callable[[Section], None]
 ) -> list[Section]:
-    """All sections, those from the first to the last with such a key behind a summary; without one all come forth."""
+    """All sections, with those from the first to the last of these keys behind a summary; without one, show all."""
     shown = [section for section in sections if section.key != SUMMARY]
     for section in shown:
         if section.presence is not Presence.SHOWN:
@@ -107,7 +105,7 @@ def folded_into(
     places = [place for place, section in enumerate(shown) if section.key in keys]
     if view is None or not places:
         return shown
-    # What stands between them, such as a notice, was said of them.
+    # Sections between them, such as a notice, belong to them.
     behind = shown[places[0] : places[-1] + 1]
     standing = Section(SUMMARY, Speaker.NOTICE)
     standing.add(Summary(view, behind, changed))

@@ -1,4 +1,4 @@
-"""A tool call as it is seen: one line, and on demand what was asked and what came."""
+"""A tool call as drawn: one line that unfolds to arguments and result."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class ToolState(Enum):
-    """Where a call stands; a glyph and a word, never colour alone."""
+    """The state of a call, shown by a glyph and a word, never by colour alone."""
 
     WAITING = ("◌", "tool-waiting", "waiting for you")
     WRITING = ("◌", "tool-waiting", "")
@@ -30,33 +30,30 @@ class ToolState(Enum):
 
     @property
     def glyph(self) -> str:
-        """Its sign."""
         return self.value[0]
 
     @property
     def role(self) -> str:
-        """Its colour's role."""
         return self.value[1]
 
     @property
     def word(self) -> str:
-        """Its word."""
         return self.value[2]
 
 
 class ToolCall(Renderable):
-    """A tool call: one line, and on demand what was asked and what came."""
+    """A tool call: one line that unfolds to arguments and result."""
 
     foldable = True
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.telling = ""
-        """The argument that says most."""
+        """The most informative argument."""
         self.state = ToolState.WRITING
         self.seconds: float | None = None
         self.detail: list[tuple[str, str]] = []
-        """Opened up: (language, text) parts, arguments first."""
+        """What unfolds: (language, text) parts, arguments first."""
         self._open = False
         self._width = 0
         self._shown: tuple[list[tuple[str, str]], Document] | None = None
@@ -71,7 +68,7 @@ class ToolCall(Renderable):
         self._open = not self._open
 
     def _document(self) -> Document:
-        """The detail, laid out anew only when it is another."""
+        """The detail's layout, created again only if the detail changed."""
         if self._shown is None or self._shown[0] != self.detail:
             from tui.ui.markdown.document import Document, fenced
 
@@ -81,25 +78,22 @@ class ToolCall(Renderable):
         return self._shown[1]
 
     def height(self, width: int) -> int:
-        """A line, or more when open."""
+        """One line, or more when open."""
         self._width = width
         return 1 + (self._document().height(width) if self._open else 0)
 
     def reach(self, first: int, last: int) -> int:
-        """Of the detail."""
         return self._document().reach(first - 1, last - 1) if self._open else 0
 
     def reach_end(self, count: int) -> None:
-        """Of the detail."""
         if self._open:
             self._document().reach_end(count)
 
     def mark(self, number: int) -> Mark | None:
-        """Below the first line the detail's."""
+        """Below the first line, the detail's position."""
         return self._document().mark(number - 1) if self._open and number else None
 
     def line_at(self, mark: Mark) -> int:
-        """Where that is now."""
         return 1 + self._document().line_at(mark) if self._open else 0
 
     def find(self, wanted: SearchTerms, number: int, width: int) -> Found:
@@ -114,11 +108,11 @@ class ToolCall(Renderable):
         return first[min(number, len(first) - 1)] if first else Found(0)
 
     def rest(self) -> None:
-        """The detail is laid out again when it is seen again."""
+        """Drop the detail's layout."""
         self._shown = None
 
     def line(self, number: int) -> Line:
-        """The one line, or a row of the detail."""
+        """The first line, or a row of the detail."""
         if number:
             return self._document().line(number - 1)
         ran = self.seconds is not None and self.state is not ToolState.DENIED
@@ -135,9 +129,8 @@ class ToolCall(Renderable):
         ]
 
     def estimate(self, width: int) -> int:
-        """One while closed."""
         return 1 if not self._open else self.height(width)
 
     def text(self) -> str:
-        """What was asked and what came."""
+        """Arguments and result."""
         return "\n".join([f"{self.name} {self.telling}".strip(), *(text for _, text in self.detail)])

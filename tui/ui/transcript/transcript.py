@@ -1,4 +1,4 @@
-"""The transcript widget: paints the window of a column of sections, and hands keys and mouse to them."""
+"""The transcript widget: paints the window of a column of sections, and handles keys and mouse."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from tui.ui.transcript.section import MARGIN, Presence, Section
 
 NEVER = (None, 0, Strip([]))
 MOST_PAINTED = 300
-"""Lines kept as they were last painted: a few screens, so that scrolling text is not made anew."""
+"""Painted lines that are kept: a few screens, so that scrolling back paints nothing anew."""
 
 
 def finished(strip: Strip, absolute: int, width: int, ink: ThemeStyles) -> Strip:
-    """A row as wide as the screen, that knows where it stands so that the mouse can select in it."""
-    # A strip that is cropped to its own width stores itself in its cache: a cycle that only a full collection frees.
+    """A row of the screen's width, with its line number, which Textual's mouse selection needs."""
+    # A strip cropped to its own width stores itself in its cache: a cycle that only a full collection frees.
     wide = strip if strip.cell_length == width else strip.crop_extend(0, width, ink.ground(""))
     return wide.apply_offsets(0, absolute)
 
 
 def with_selection(strip: Strip, selection: Selection, absolute: int, style: Style) -> Strip:
-    """A row with what is selected of it marked."""
+    """A row with its selected part highlighted."""
     span = selection.get_span(absolute)
     if span is None:
         return strip
@@ -47,7 +47,7 @@ def with_selection(strip: Strip, selection: Selection, absolute: int, style: Sty
 
 
 def with_marks(strip: Strip, wanted: SearchTerms, ink: ThemeStyles) -> Strip:
-    """A row with every occurrence in it standing out, also without colours."""
+    """A row with every occurrence highlighted, also without colours."""
     text = "".join(segment.text for segment in strip)
     spans = wanted.spans(text)
     if not spans:
@@ -63,7 +63,7 @@ def with_marks(strip: Strip, wanted: SearchTerms, ink: ThemeStyles) -> Strip:
 
 
 class Painted(ScrollView):
-    """The rows of a column's window."""
+    """Paints the rows of a column's window."""
 
     def __init__(self, ink: ThemeStyles, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id, classes=classes)
@@ -77,14 +77,14 @@ class Painted(ScrollView):
         self._latest: Section | None = None
 
     def recolour(self, ink: ThemeStyles) -> None:
-        """Another theme."""
+        """Apply another theme."""
         self._ink = ink
         for section in self.column.sections:
             section.forget_strips()
         self.refresh()
 
     def mark(self, wanted: SearchTerms) -> None:
-        """Mark every occurrence that is in sight; nothing wanted marks nothing."""
+        """Mark every visible occurrence; empty terms mark nothing."""
         if wanted != self._wanted:
             self._wanted = wanted
             self.refresh()
@@ -96,14 +96,16 @@ class Painted(ScrollView):
             self.refresh()
 
     def _refresh_rows(self, first: int) -> None:
-        """Paint the rows that are different: of a long answer that grows these are the last two or three."""
+        """Repaint rows that differ: of a growing answer only the last two or three."""
         rows = range(first, self.size.height)
+        # Identity is enough, and much cheaper than comparing text: sections return the same strip while a row is
+        # unchanged.
         changed = [y for y in rows if self._source(y) is not self._painted.get(self.column.top + y, NEVER)[0]]
         if changed:
             self.refresh(Region(0, changed[0], self.size.width, changed[-1] - changed[0] + 1))
 
     def _move_selection(self) -> None:
-        """What is selected stays selected when wrong guesses above it give its lines other numbers."""
+        """Move the selection along when wrong guesses above it change its line numbers."""
         by, self.column.shifted = Offset(0, self.column.shifted), 0
         if not by.y:
             return
@@ -111,13 +113,14 @@ class Painted(ScrollView):
         if chosen is not None:
             start, end = (place + by if place is not None else None for place in chosen)
             self.screen.selections = {**self.screen.selections, self: Selection(start, end)}
+        # A drag in progress keeps its start in Textual's private state, which must move too.
         dragging = self.screen._select_state
         if dragging is not None and dragging.start.content_widget is self and dragging.start.content_offset is not None:
             begun = dragging.start._replace(content_offset=dragging.start.content_offset + by)
             self.screen.set_reactive(Screen._select_state, dragging._replace(start=begun))
 
     def _source(self, y: int) -> Strip | None:
-        """A row as its section draws it, always the same object while it is the same; None below the end."""
+        """A row as its section draws it, the same object while unchanged; None below the end."""
         found = self.column.find(self.column.top + y)
         if found is None:
             return None
@@ -131,7 +134,7 @@ class Painted(ScrollView):
         return section.strip(inside, self._ink, cursor=cursor, dim=dim)
 
     def _note_drawn(self, section: Section) -> None:
-        """Only sections drawn lately keep their lines in colours; a long conversation would hold megabytes of them."""
+        """Let only recently drawn sections keep styled lines; a long conversation would keep megabytes of them."""
         self._latest = section
         self._drawn.pop(section, None)
         self._drawn[section] = None
@@ -143,9 +146,10 @@ class Painted(ScrollView):
             longest_ago.forget_strips()
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Rows of the screen, always the same strips while they are the same: Textual then keeps what it makes of them.
+        """Rows of the screen, the same strips while unchanged, so that Textual's caches on them stay useful.
 
-        Nothing is drawn around the transcript; where a style sheet wants that, Textual's own way draws it.
+        The transcript has no border, tint or opacity; if a style sheet adds them, Textual's own method draws
+        the rows.
         """
         styles = self.styles
         if self.opacity != 1.0 or styles.tint.a or any(styles.gutter) or crop.column_span != (0, self.size.width):
@@ -157,7 +161,6 @@ class Painted(ScrollView):
         return strips
 
     def render_line(self, y: int) -> Strip:
-        """One line of the screen."""
         width = self.size.width
         absolute = self.column.top + y
         strip = self._source(y)
@@ -166,6 +169,7 @@ class Painted(ScrollView):
             return self._ink.strip([], "", width)
         if self._wanted:
             strip = with_marks(strip, self._wanted, self._ink)
+        # Rows with a selection or marks are not kept: they change with every mouse move or key.
         if self.text_selection is not None:
             style: Style = self.screen.get_component_rich_style("screen--selection")
             marked = with_selection(strip, self.text_selection, absolute, style)
@@ -173,6 +177,7 @@ class Painted(ScrollView):
         if self._wanted:
             return finished(strip, absolute, width, self._ink)
         kept = self._painted.get(absolute)
+        # Returning the same strip again keeps the caches that Textual attaches to it.
         if kept is None or kept[0] is not strip or kept[1] != width:
             if len(self._painted) > MOST_PAINTED:
                 self._painted.clear()
@@ -180,9 +185,10 @@ class Painted(ScrollView):
         return kept[2]
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        """The words between two places, without margins."""
+        """The text between two positions, without margins."""
         first = selection.start.y if selection.start is not None else 0
         last = min(selection.end.y if selection.end is not None else self.column.total - 1, self.column.total - 1)
+        # A selection may span lines that were never visible; guessed lines would copy the wrong text.
         last = self.column.reach(first, last)
         rows: list[str] = []
         for absolute in range(first, last + 1):
@@ -191,6 +197,7 @@ class Painted(ScrollView):
             row, before = plain(line), wrapped_after(line)
             start = max(0, selection.start.x - MARGIN) if selection.start and absolute == first else 0
             end = max(0, selection.end.x - MARGIN) if selection.end and absolute == last else len(row)
+            # The row continues the line above: join them, so that copied text has the original line breaks.
             if before and rows:
                 rows[-1] += row[before : max(before, end)]
             else:
@@ -198,28 +205,27 @@ class Painted(ScrollView):
         return "\n".join(row.rstrip() for row in rows), "\n"
 
     def selection_updated(self, selection: Selection | None) -> None:
-        """Draw the selection."""
         self.refresh()
 
 
 def stops_in(section: Section) -> int:
-    """Blocks the cursor can stand on."""
+    """Blocks that the cursor can select."""
     return 0 if section.presence is Presence.HIDDEN else len(section.blocks)
 
 
 def shifted(column: int | None, by: int) -> int | None:
-    """Where code begins that began with ``column``; None wraps it, and 0 goes from the one to the other."""
+    """The new first column of code; None wraps lines, and 0 switches between wrapping and cutting."""
     if column is None:
         return None if by else 0
     return max(0, column + by) if by else None
 
 
 class Transcript(Painted, can_focus=True):
-    """Sections below each other. Whoever changes one says so to ``column``; once per frame ``settle`` draws it."""
+    """Sections below each other. Callers report changes to ``column`` and call ``settle`` once per frame."""
 
     @dataclass
     class FollowChanged(Message):
-        """The tail is followed, or not; ``below`` new lines wait."""
+        """Whether the tail is followed, and how many new lines are ``below``."""
 
         following: bool
         below: int
@@ -242,24 +248,24 @@ class Transcript(Painted, can_focus=True):
         self._moving = False
         self._left_at = 0
         self.draft: Widget | None = None
-        """Takes what is pasted here."""
+        """Receives text that is pasted here."""
 
     def on_paste(self, event: events.Paste) -> None:
-        """The conversation takes no text; the draft does."""
+        """Pass the paste to the draft."""
         if self.draft is not None:
             event.stop()
             self.draft.focus()
             self.draft.post_message(events.Paste(event.text))
 
     def replace_all(self, sections: Iterable[Section]) -> None:
-        """Another conversation (or another path through it), at its end."""
+        """Show another conversation (or another branch), from its end."""
         self._cursor = None
         self.column.replace_all(sections)
         self.settle()
         self.refresh()
 
     def rearrange(self, sections: Iterable[Section]) -> None:
-        """Some taken out, some put in; the cursor stays on its section while that is there."""
+        """Insert or remove sections; the cursor stays on its section while that exists."""
         cursor, new = self.cursor, self.column.arrived - self._left_at
         self.column.rearrange(sections)
         key = cursor[0].key if cursor is not None else ""
@@ -268,13 +274,13 @@ class Transcript(Painted, can_focus=True):
         self._painted.clear()
         self.settle()
         if not self.column.following:
-            # What came forth or stepped back is not new.
+            # Sections that were shown or hidden are not new content.
             self._left_at = self.column.arrived - max(0, new)
             self.post_message(self.FollowChanged(following=False, below=max(0, new)))
         self.refresh()
 
     def settle(self) -> None:
-        """Bring scroll bar, scroll position and screen up to date; called once per frame."""
+        """Update scroll bar, scroll position and screen; called once per frame."""
         if not self.is_mounted or not self.size.width:
             return
         column = self.column
@@ -283,7 +289,7 @@ class Transcript(Painted, can_focus=True):
             region = self.scrollable_content_region
             column.resize(region.width, region.height)
             if not column.following and column.top >= column.last_top:
-                # The end came into sight with the larger window: nothing below it is left to scroll to.
+                # The larger window already shows the end: there is nothing left to scroll to.
                 self._note_following(now=True)
                 column.following = True
             first = 0
@@ -312,7 +318,7 @@ class Transcript(Painted, can_focus=True):
                 self._moving = False
 
     def follow(self) -> None:
-        """Go to the tail and stay with it."""
+        """Scroll to the end and follow it."""
         self._note_following(now=True)
         self.column.following = True
         self.settle()
@@ -324,34 +330,33 @@ class Transcript(Painted, can_focus=True):
             self.post_message(self.FollowChanged(following=now, below=0))
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Scrolling up lets go of the tail; reaching it takes hold again."""
+        """Stop following when the user scrolls up, and follow again at the end."""
         super().watch_scroll_y(old_value, new_value)
         if self._moving or not self.column.width or (self._is_unsettled() and new_value >= self.max_scroll_y):
-            # Textual moves what no longer fits before it tells of another size: nobody scrolled then.
+            # Textual clamps the scroll position before it reports a new size: that is no scrolling by the user.
             return
         self._note_following(now=round(new_value) >= self.column.last_top)
         self.column.scroll_to(round(new_value))
         self._show_window()
 
     def _is_unsettled(self) -> bool:
-        """The column is laid out for another size than there is now."""
+        """Whether the column is laid out for another size than the current one."""
         region = self.scrollable_content_region
         return (region.width, region.height) != (self.column.width, self.column.height)
 
     def on_resize(self, event: events.Resize) -> None:
-        """Another window."""
         self.settle()
         self.refresh()
 
     @property
     def cursor(self) -> tuple[Section, int] | None:
-        """The block the cursor is on."""
+        """The block under the cursor."""
         if self._cursor is None or self._cursor[0] >= len(self.column.sections):
             return None
         return self.column.sections[self._cursor[0]], self._cursor[1]
 
     def move_cursor(self, step: int) -> None:
-        """To the next or previous block, bringing it into sight."""
+        """Move to the next or previous block and scroll it into view."""
         sections = self.column.sections
         place, block = self._cursor if self._cursor is not None else (len(sections), 0)
         block += step
@@ -363,7 +368,7 @@ class Transcript(Painted, can_focus=True):
         self.put_cursor(place, block)
 
     def put_cursor(self, place: int, block: int) -> None:
-        """On this block."""
+        """Put the cursor on this block."""
         self._cursor = (place, block)
         self._note_following(now=self.column.following)
         self.column.show(place, block)
@@ -371,14 +376,14 @@ class Transcript(Painted, can_focus=True):
         self.refresh()
 
     def action_fold_at_cursor(self) -> None:
-        """Open or close the block under the cursor; without a cursor it goes to the last block first."""
+        """Open or close the block under the cursor; without a cursor, put it on the last block."""
         if self._cursor is None:
             self.move_cursor(-1)
         if self._cursor is not None:
             self._fold(*self._cursor)
 
     def shift_code(self, columns: int) -> None:
-        """Code of the message under the cursor: 0 cuts its long lines or wraps them again, else they move sideways."""
+        """Scroll the code of the message under the cursor sideways; 0 switches between cutting and wrapping."""
         if self._cursor is None:
             self.move_cursor(-1)
         if self._cursor is None:
@@ -393,7 +398,7 @@ class Transcript(Painted, can_focus=True):
         for block in section.blocks:
             block.sideways = after
         section.forget_strips()
-        self.screen.clear_selection()  # other characters stand in its columns now
+        self.screen.clear_selection()  # its columns now have other characters
         self.column.changed(section)
         self.column.settle()
         if found is not None and mark is not None and not self.column.following:
@@ -411,13 +416,13 @@ class Transcript(Painted, can_focus=True):
             self.column.changed(section)
             self.settle()
             self.column.following = self.column.top >= self.column.last_top
-            # What opened is not new: nothing came while the user was away from the tail.
+            # Lines of an opened block are not new content.
             self._left_at = self.column.arrived
             self.post_message(self.FollowChanged(following=self.column.following, below=0))
             self.post_message(self.Folded(section, block))
 
     def on_click(self, event: events.Click) -> None:
-        """A click on a block's head folds it; on a link it is offered."""
+        """Fold the block whose head was clicked; show the address of a clicked link."""
         href = event.style.meta.get("href") if event.style else None
         if href:
             self.post_message(self.LinkClicked(str(href)))

@@ -1,4 +1,4 @@
-"""Events to sections: the one place where what happens becomes what is seen."""
+"""Applies session events to the transcript's sections; the only place that does."""
 
 from __future__ import annotations
 
@@ -44,41 +44,41 @@ from tui.ui.transcript.transcript import Transcript
 
 
 class Calls:
-    """Calls by their ids. Of a call nobody knows nothing is shown."""
+    """Tool calls on the screen by id. Events of unknown calls are ignored."""
 
     def __init__(self, changed: Callable[[Section], None]) -> None:
         self._changed = changed
         self._known: dict[str, tuple[Section, ToolCall]] = {}
 
     def know(self, section: Section, calls: Mapping[str, ToolCall]) -> None:
-        """These stand in this section."""
+        """Register the calls of a section."""
         self._known.update({call_id: (section, call) for call_id, call in calls.items()})
 
     def clear(self) -> None:
-        """The turn is over."""
+        """Forget all calls at the end of a turn."""
         self._known.clear()
 
     def state(self, call_id: str, state: ToolState) -> None:
-        """It waits, runs, or may not."""
+        """Show that a call waits, runs or was denied."""
         if (found := self._known.get(call_id)) is not None:
             found[1].state = state
             self._changed(found[0])
 
     def says(self, call_id: str, text: str) -> None:
-        """It says something while it runs."""
+        """Show output of a running call."""
         if (found := self._known.get(call_id)) is not None:
             found[1].detail = [*found[1].detail[:1], ("", text)]
             self._changed(found[0])
 
     def finished(self, event: ToolFinished) -> None:
-        """It is over."""
+        """Show the result of a call."""
         if (found := self._known.get(event.call_id)) is not None:
             fill_result(found[1], event.result)
             found[1].seconds = event.seconds if event.result.seconds is None else event.result.seconds
             self._changed(found[0])
 
     def answered(self, message: Message) -> None:
-        """Calls that were never begun have results, too."""
+        """Show the results of calls that never started."""
         for block in message.blocks:
             if isinstance(block, ToolResultBlock) and (found := self._known.get(block.call_id)) is not None:
                 fill_result(found[1], block)
@@ -87,7 +87,7 @@ class Calls:
 
 LOG = logging.getLogger(__name__)
 LIVE = "live:"
-"""How the key of an answer begins that has no name yet."""
+"""Key prefix of an arriving answer, which has no id yet."""
 
 
 class TranscriptView:
@@ -103,15 +103,15 @@ class TranscriptView:
         self._calls = Calls(transcript.column.changed)
         self._count = 0
         self._broken = False
-        """Something of this turn could not be drawn; that is told once."""
+        """An error in drawing this turn was already reported."""
 
     @property
     def is_live(self) -> bool:
-        """Whether something on the screen has a running clock."""
+        """Whether anything on the screen has a running clock."""
         return self._live is not None
 
     def load(self, view: SessionView, showing: Showing | None = None) -> None:
-        """Show a session as it stands."""
+        """Show a session."""
         self._turns, self._folding = view.turns, view.folding
         self._showing = showing or self._showing
         turns = [*view.turns, view.open_turn] if view.open_turn is not None else list(view.turns)
@@ -127,28 +127,28 @@ class TranscriptView:
         self._transcript.settle()
 
     def show(self, showing: Showing) -> None:
-        """Thinking is shown otherwise from now on; what is still arriving stays as it is."""
+        """Change how thinking is shown; the arriving answer is left as it is."""
         self._showing = showing
         self._put(sections_of(self._turns, showing))
 
     def take(self, stamped: Stamped) -> None:
-        """Take one event in; ``settle`` of the transcript draws what came of it.
+        """Apply an event; the transcript's ``settle`` draws the result.
 
-        An event that cannot be taken in costs its answer the fine drawing, and nothing else.
+        If an event cannot be applied, its answer is shown as plain text.
         """
         try:
             self._apply(stamped.event)
-        except Exception as error:  # the boundary of a message: whatever is wrong in it must not end the program
+        except Exception as error:  # boundary of a message: an error in it must not end the program
             kind = type(stamped.event).__name__
             LOG.exception("event %d (%s) of %s could not be drawn", stamped.seq, kind, stamped.session)
             self._draw_plainly(stamped.event, error, f"The log tells of event {stamped.seq}.")
 
     def tick(self) -> None:
-        """Let running clocks run; called a few times a second while something is live."""
+        """Advance running clocks; called a few times a second while something is live."""
         try:
             if self._live is not None and self._live.tick():
                 self._transcript.column.changed(self._live.section)
-        except Exception as error:  # the boundary of a message, as above
+        except Exception as error:  # boundary of a message, as above
             LOG.exception("the clock of an answer could not be drawn")
             self._draw_plainly(None, error, "The log tells more.")
 
@@ -196,7 +196,7 @@ class TranscriptView:
             case _:
                 pass
 
-    # The answer that is arriving
+    # The arriving answer
 
     def _begin(self, key: str, model: str, level: str) -> None:
         self._drop_bare()
@@ -211,11 +211,11 @@ class TranscriptView:
             return
         if sections and sections[-1] is live.section:
             self._transcript.column.remove_last(live.section.key)
-        else:  # something was said below it meanwhile
+        else:  # something was added below it meanwhile
             self._transcript.rearrange([section for section in sections if section is not live.section])
 
     def _drop_bare(self) -> None:
-        """An attempt that said nothing leaves no head behind."""
+        """Remove the head of an attempt without content."""
         if self._live is not None and len(self._live.section.blocks) == 1:
             self._reset()
 
@@ -232,7 +232,7 @@ class TranscriptView:
             self._store(message)
             return
         if any(section.key == message.id for section in self._transcript.column.sections):
-            # No later attempt brought anything, so an answer that broke off counts again.
+            # No later attempt gave an answer, so the one that was cut off counts again.
             self._drop_bare()
             self._put(filter(None, [section_of(message, {}, self._showing)]))
             return
@@ -246,7 +246,7 @@ class TranscriptView:
         self._store(message, live.section if live is not None else None)
 
     def _store(self, message: Message, instead: Section | None = None) -> None:
-        """A message that is whole, as it is drawn when the session is opened again."""
+        """Draw a complete message as it will look when the session is opened again."""
         section = section_of(message, {}, self._showing)
         if section is not None and instead is None:
             self._transcript.column.append(section)
@@ -257,7 +257,7 @@ class TranscriptView:
     # What could not be drawn
 
     def _draw_plainly(self, event: AppEvent | None, error: Exception, where: str) -> None:
-        """Keep the words readable, say what happened, go on."""
+        """Show the text plainly, report the error, and continue."""
         try:
             match event:
                 case MessageCompleted(message=message) if message.role is not Role.TOOL:
@@ -279,22 +279,22 @@ class TranscriptView:
                 self._broken = True
                 said = f"Something here could not be drawn ({type(error).__name__}), so its words stand as they came."
                 self._notice("warning", said, f"Nothing is lost: opening the session again draws it anew. {where}")
-        except Exception:  # what is left to do is to go on
+        except Exception:  # nothing is left to try; the program must continue
             LOG.exception("nor could its words be shown")
 
     def _folded(self, sections: Iterable[Section]) -> list[Section]:
-        """Finished turns that a summary stands for step behind it."""
+        """Hide finished turns that a summary replaces."""
         folded = self._folding.folded if self._folding is not None else frozenset[str]()
         keys = frozenset(message.id for turn in self._turns if turn.id in folded for message in turn.messages)
         return folded_into(self._folding, keys, list(sections), self._transcript.column.changed)
 
     def _put(self, fresh: Iterable[Section]) -> None:
-        """Sections in the place of those that show the same messages."""
+        """Replace the sections of the same messages."""
         made = {section.key: section for section in fresh}
         sections = [made.get(section.key, section) for section in self._transcript.column.sections]
         self._transcript.rearrange(self._folded(sections))
 
-    # The turn around it
+    # The surrounding turn
 
     def _turn_started(self, turn: Turn) -> None:
         for message in turn.messages:
@@ -318,7 +318,7 @@ class TranscriptView:
         if error is not None:
             self._notice("error", error.message, error.advice)
 
-    # Everything else
+    # Other events
 
     def _notice(self, severity: str, text: str, advice: str) -> None:
         role = {"error": "error", "warning": "warning"}.get(severity, "muted")
