@@ -1,4 +1,4 @@
-"""What the user does with the open session: send, cancel, retry, fork, compress, switch."""
+"""Actions on the open session: send, cancel, retry, fork, compress, switch."""
 
 from __future__ import annotations
 
@@ -33,41 +33,39 @@ class ChatService:
         self._current = current
 
     def attach(self) -> tuple[SessionView, Subscription[Stamped]]:
-        """The session as it stands, and what happens from now on."""
+        """A snapshot of the session, and a subscription to its next events."""
         return self._current.session.attach()
 
     def view(self) -> SessionView:
-        """A snapshot of the session."""
         return self._current.session.view()
 
     @property
     def session_id(self) -> str:
-        """The session that is open."""
         return self._current.session_id
 
     async def preview(self, draft: str) -> RequestPreview:
-        """The next request."""
+        """Preview the next request."""
         return await self._current.call(self._current.session.preview(draft))
 
     def bill(self) -> Bill:
-        """What it cost so far."""
-        from tui.context.bill import bill_of  # with the page that shows it
+        """What the conversation has cost, by model; compression summaries are separate rows."""
+        from tui.context.bill import bill_of  # loaded with the page that shows it
 
         return bill_of(self.view().paid, self._price)
 
     def _price(self, origin: Origin) -> Price | None:
         try:
             return self._current.program.catalog.find(origin.provider, origin.model).price
-        except PonderError:  # a provider that is not configured any more
+        except PonderError:  # the provider is no longer configured
             return None
 
     async def wire_preview(self, draft: str) -> Mapping[str, object]:
-        """The next request as it goes on the wire, keys masked."""
+        """The next request as it is sent: method, URL, headers, body. Keys are masked."""
         preview = await self._current.call(self._current.session.outlook.spoken(draft))
         return on_the_wire(preview.target, preview.request, self._current.program.keys.redactor)
 
     def last_exchange(self) -> ExchangeInfo | None:
-        """What was said last."""
+        """The last request and its events, or None."""
         exchange = self._current.program.backend.last
         if exchange is None:
             return None
@@ -78,7 +76,7 @@ class ChatService:
         return ExchangeInfo(request=request, events=events, seconds=exchange.seconds)
 
     async def count_exactly(self) -> int | None:
-        """Input tokens by the provider's own count."""
+        """Input tokens counted by the provider; None if it cannot count."""
         preview = await self.preview("")
         if not preview.request.outgoing.messages:
             raise UsageError("There is nothing to count yet.", advice="Ask something first; the meter estimates.")
@@ -88,22 +86,21 @@ class ChatService:
         return count
 
     async def weigh(self, draft: str) -> MeterReading:
-        """The meter with these words in it."""
+        """The meter reading with this draft included."""
         return await self._current.call(self._current.session.outlook.weigh(draft))
 
     async def submit(self, blocks: tuple[Block, ...]) -> None:
-        """Send a prompt."""
+        """Send a prompt, or queue it if a turn is running."""
         state = self._current.program.user_state
         state.add_prompt("\n".join(block.text for block in blocks if isinstance(block, TextBlock)))
         state.add_recent(str(self._current.spec))
         await self._current.call(self._current.session.submit(blocks))
 
     async def cancel(self) -> None:
-        """Stop what runs and hold the queue."""
+        """Stop the running turn and pause the queue."""
         await self._current.call(self._current.session.cancel())
 
     async def resume_queue(self) -> None:
-        """Send the held queue."""
         await self._current.call(self._current.session.queue.resume())
 
     async def take_back(self) -> tuple[Block, ...]:
@@ -115,30 +112,30 @@ class ChatService:
         await self._current.call(self._current.session.skip_wait())
 
     async def consent(self, *, agree: bool) -> None:
-        """The user's word on a long wait."""
+        """Agree to a long wait before a retry, or refuse it."""
         await self._current.call(self._current.session.consent(agree=agree))
 
     async def answer_approval(self, call_id: str, answer: str) -> bool:
-        """The user's word on a tool call."""
+        """Answer the approval of a tool call; returns False if it is no longer open."""
         return await self._current.call(self._current.session.answer_approval(call_id, answer))
 
     async def retry(self, turn_id: str, name: str = "") -> None:
-        """Ask again, of another model or level if ``name`` says so."""
+        """Ask again; ``name`` can be another model or level."""
         spec = self._named(name) if name else None
         await self._choose_level(name)
         with self._current.changed_to(spec or self._current.spec):
             await self._current.call(self._current.session.retry(turn_id, spec))
 
     async def edit(self, turn_id: str, blocks: tuple[Block, ...]) -> None:
-        """Say something else there."""
+        """Replace the prompt of a turn and send it."""
         await self._current.call(self._current.session.edit(turn_id, blocks))
 
     async def fork(self, turn_id: str) -> str:
-        """A new session that goes on from there."""
+        """Copy the session up to this turn; returns the new session's id."""
         return await self._current.storage.fork(self._current.session_id, turn_id, keep=True)
 
     async def flip(self, turn_id: str, step: int) -> str:
-        """Over to the branch beside this turn, round and round; a sentence for the user."""
+        """Switch to the next branch at this turn, wrapping around; returns a message for the user."""
         current = self._current
         names = await current.storage.siblings(current.session_id, turn_id)
         if len(names) < 2:
@@ -160,7 +157,7 @@ class ChatService:
         try:
             active = await current.storage.activate(session, names[place])
             stored = replace(active, spec=spec, settings=stored.settings)
-        finally:  # where it cannot be read, the path that was open stays open
+        finally:  # if it cannot be read, the old branch is reopened
             current.start(spec, stored)
         return f"Branch {place + 1} of {len(names)}."
 
@@ -183,21 +180,21 @@ class ChatService:
         return before
 
     async def compress(self, instruction: str) -> None:
-        """Fold finished turns."""
+        """Replace finished turns with a summary."""
         await self._current.call(self._current.session.compress_now(instruction))
 
     async def uncompress(self) -> bool:
-        """Take the folding back."""
+        """Undo the last compression; returns False if there is none."""
         return await self._current.call(self._current.session.uncompress())
 
     async def new_session(self) -> None:
-        """Leave this one for a new one."""
+        """Close this session and start a new one."""
         spec = self._current.spec
         await self._current.close()
         self._current.start(spec)
 
     async def open_session(self, session: str, turn_id: str = "") -> None:
-        """Leave this one for a stored one, on the branch of a turn."""
+        """Close this session and open a stored one, on the branch of a turn if given."""
         stored = await self._current.storage.load(session)
         if turn_id and all(turn.id != turn_id for turn in stored.turns):
             stored = await self._current.storage.activate(session, turn_id)
@@ -205,7 +202,7 @@ class ChatService:
         self._current.start(self._current.spec, stored)
 
     async def _choose_level(self, name: str) -> None:
-        """A level said now goes before what was set in place of levels till now."""
+        """If the name contains a level, it overrides settings that replace levels."""
         if split_asked(f"model/{name}")[1] is not None:
             await self._current.choose_level()
 

@@ -20,7 +20,7 @@ from tui.settings.layers import IN_PLACE_OF_LEVELS, Layer, Layers
 
 
 def fact_sheet(facts: ModelFacts) -> str:
-    """A table of facts."""
+    """All facts of a model with their sources, as a markdown table."""
     controls, price = facts.controls, facts.price
     budget = f"{controls.budget.min:,} to {controls.budget.max:,}" if controls.budget is not None else "none"
     rows: list[tuple[str, str, str]] = [
@@ -61,7 +61,7 @@ Reason = Callable[[ProviderFacts], str]
 def model_rows(
     catalog: Catalog, reason: Reason, recent: Sequence[str], favourites: Sequence[str], in_use: ModelSpec
 ) -> list[ModelInfo]:
-    """Favourites, then recents, then the rest by provider; of retired and unknown models only the one in use."""
+    """Favourites, then recent models, then the rest by provider. Retired and unknown models only if in use."""
     rows: list[ModelInfo] = []
     for provider in catalog.providers().values():
         why = reason(provider)
@@ -105,7 +105,7 @@ def _note(facts: ModelFacts, provider: ProviderFacts) -> str:
 
 
 def thinking_words(facts: ModelFacts) -> str:
-    """How a model can be told to think, in a word or two."""
+    """How thinking is controlled, in a few words."""
     controls = facts.controls
     if not facts.known:
         return "left to the server"
@@ -136,7 +136,7 @@ def level_rows(asked: Asked, in_force: ThinkingPlan, planned: Planned) -> list[L
 
 
 def _position(in_force: ThinkingPlan, plans: Sequence[ThinkingPlan]) -> int:
-    """Among budgets by size, else behind all levels."""
+    """The index by budget size; the end of the list if the plan has no budget."""
     sent = in_force.sent
     if not isinstance(sent, int):
         return len(plans)
@@ -174,7 +174,7 @@ class ModelService:
         self._availability = availability
 
     async def set_model(self, name: str) -> str:
-        """By name as typed."""
+        """Select a model or level by the name the user typed; returns a message for the user."""
         asked = parse_asked(name)
         if asked is not None:
             return await self.set_level(asked)
@@ -186,13 +186,13 @@ class ModelService:
         spec = parse_spec(name, self._current.program.catalog)
         said = await self._current.use(spec)
         provider = self._current.program.catalog.provider(spec.provider)
-        if self._availability.reason(provider).startswith("no key"):  # it may not have been looked for yet
+        if self._availability.reason(provider).startswith("no key"):  # the keyring may not have been searched yet
             await asyncio.to_thread(self._availability.look_for_key, provider)
         lacks = self._availability.reason(provider)
         return f"{said} — {lacks}" if lacks else said
 
     async def set_level(self, asked: Asked) -> str:
-        """Another level or budget."""
+        """Select a level or budget; returns a message for the user."""
         said = await self._use_level(asked)
         add_notice(self._current.session, said)
         return said
@@ -201,7 +201,7 @@ class ModelService:
         return await self._current.use(replace(self._current.spec, asked=asked))
 
     async def step_level(self, step: int, *, wrap: bool) -> str:
-        """The next level the model takes; never above high."""
+        """Select the next level of the model; never above high."""
         rows = self.levels()
         position = next(position for position, row in enumerate(rows) if row.current)
         following = (position + step) % len(rows) if wrap else max(0, min(position + step, len(rows) - 1))
@@ -212,7 +212,7 @@ class ModelService:
         return await self._use_level(level)
 
     async def step_model(self, step: int) -> str:
-        """The next recent model and level."""
+        """Select the next of the recent models."""
         recent = self._current.program.user_state.recent
         if len(recent) < 2:
             return "No other model was used yet."
@@ -224,7 +224,7 @@ class ModelService:
         return said
 
     def models(self) -> Sequence[ModelInfo]:
-        """For the picker."""
+        """Rows for the model picker."""
         state = self._current.program.user_state
         favourites = [*self._current.layers.settings().favourites, *state.favourites]
         return model_rows(
@@ -232,7 +232,7 @@ class ModelService:
         )
 
     def levels(self) -> Sequence[LevelInfo]:
-        """For the picker, for the model in use."""
+        """Rows for the level picker of the model in use."""
         view = self._current.session.view()
         weight = view.meter.effective if view.meter is not None else None
         facts = self._current.facts
@@ -243,7 +243,7 @@ class ModelService:
         return asked if asked is not None else ThinkingLevel.MED
 
     def plan_for(self, name: str) -> ThinkingPlan:
-        """What another model or level would mean."""
+        """The thinking plan another model or level would get."""
         asked = parse_asked(name)
         spec = replace(self._current.spec, asked=asked) if asked is not None else None
         spec = spec or parse_spec(name, self._current.program.catalog)
@@ -253,12 +253,11 @@ class ModelService:
         return self._planned(facts, self._asked(), self._current.layers)
 
     def model_info(self, name: str = "") -> str:
-        """All facts with their sources."""
         spec = parse_spec(name, self._current.program.catalog) if name else self._current.spec
         return fact_sheet(self._current.program.catalog.find(spec.provider, spec.model))
 
     async def toggle_favourite(self, spec: ModelSpec) -> bool:
-        """Mark or unmark."""
+        """Add or remove a favourite; returns whether it is one now."""
         state = self._current.program.user_state
         name = f"{spec.provider}/{spec.model}"
         now = name not in state.favourites
@@ -266,13 +265,13 @@ class ModelService:
         return now
 
     async def refresh_models(self) -> int:
-        """Ask the provider for its list."""
+        """Fetch the provider's model list; returns the number of models."""
         found = await self._availability.refresh(self._current.program.catalog.provider(self._current.spec.provider))
         await self._current.apply(self._current.layers, {})
         return found
 
     def _planned_at(self, facts: ModelFacts, asked: Asked, *, context_tokens: int | None = None) -> ThinkingPlan:
-        """Under the settings there would be once this level was chosen."""
+        """The plan if this level were chosen."""
         layers = self._current.layers
         for name in IN_PLACE_OF_LEVELS:
             layers = layers.without(Layer.SESSION, name)

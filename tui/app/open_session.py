@@ -1,4 +1,4 @@
-"""The session that is open: started, replaced, closed; and the settings it runs under."""
+"""The open session: start, replace and close it; model and settings it runs under."""
 
 from __future__ import annotations
 
@@ -28,15 +28,14 @@ from tui.settings.schema import keys
 T = TypeVar("T")
 
 DEMO = ModelSpec(provider="demo", model="demo")
-"""Who answers when nothing was found and nobody was asked for."""
+"""The model used when none is named and no provider is available."""
 CLOSE_WITHIN_S = 2.0
 SESSION_SECTIONS = ("reasoning", "generation", "context", "tools")
-"""Settings that are kept with a session. How things look and how long the network is waited for is the user's, not the
-conversation's: what is set there holds until the program ends."""
+"""Sections stored with a session. Values set in other sections (display, network) last until the program ends."""
 
 
 class OpenSession:
-    """One session at a time, with its layers of settings."""
+    """Holds one session at a time, with its model and settings."""
 
     def __init__(self, program: Program, storage: Storage, *, interactive: bool) -> None:
         self.program = program
@@ -44,7 +43,7 @@ class OpenSession:
         self.session_id = ""
         self.spec = DEMO
         self.chosen_by_default = False
-        """Nobody asked for this model; it was what there was."""
+        """The user named no model: this one was picked."""
         self._interactive = interactive
         self._started = False
         self._shown_notices: set[str] = set()
@@ -55,7 +54,6 @@ class OpenSession:
 
     @property
     def layers(self) -> Layers:
-        """The settings in force."""
         return self.program.in_force.layers
 
     @layers.setter
@@ -64,21 +62,20 @@ class OpenSession:
 
     @property
     def session(self) -> Session:
-        """The one that is open."""
         assert self._session is not None
         return self._session
 
     async def call(self, work: Coroutine[object, object, T]) -> T:
-        """Have the engine do something, and wait for it."""
+        """Run a coroutine on the engine thread and wait for its result."""
         return await asyncio.wrap_future(self.program.engine.call(work))
 
     def _key_choices(self, target: Target, error: ProviderError) -> str:
-        from tui.app.missing_key import key_choices  # wanted where a key is
+        from tui.app.missing_key import key_choices  # loaded only if a key is missing
 
         return key_choices(self.program, target, error, on_screen=self._interactive)
 
     def start(self, spec: ModelSpec, stored: Stored | None = None) -> None:
-        """Open a new session, or a stored one. A headless run gives it life by itself."""
+        """Open a new session, or a stored one. A headless run drives the session itself."""
         if stored is not None and not self._started:
             stored = apply_command_line(self.program, stored)
         self._started = True
@@ -105,24 +102,24 @@ class OpenSession:
         )
         journal = self.storage.journal(self.session_id, str(self.spec))
         self._session = Session(self.program.ports(journal, interactive=self._interactive), opening)
-        for notice in self._new_notices():  # said by the storage meanwhile
+        for notice in self._new_notices():  # reported by the storage meanwhile
             self._session.announce(notice)
         if self._interactive:
             self._life = self.program.engine.call(self._session.run())
 
     def show_notice(self, sentence: str) -> None:
-        """The storage says something; before there is a session, the first one will."""
+        """Show a notice of the storage once. Before a session is open, the first one shows it."""
         if self._session is not None and sentence not in self._shown_notices:
             self._shown_notices.add(sentence)
             self._session.announce(Notice(Severity.WARNING, sentence))
 
     def title_changed(self, session: str, title: str) -> None:
-        """The title on the screen follows."""
+        """Publish a new title if it is the open session's."""
         if self._session is not None and session == self.session_id:
             self._session.announce(TitleChanged(title))
 
     async def close(self) -> None:
-        """End it; what it did is kept."""
+        """End the session; its turns are saved."""
         if self._session is None or self._life is None:
             return
         await self.call(self._session.close())
@@ -132,16 +129,15 @@ class OpenSession:
             self._life.cancel()
         self._session = self._life = None
         forget_texts()
-        with contextlib.suppress(StoreError):  # nobody waits for a place that cannot be written
+        with contextlib.suppress(StoreError):  # the data folder cannot be written
             await self.storage.leave(self.session_id)
 
     @property
     def facts(self) -> ModelFacts:
-        """What is known of the model in use."""
         return self.program.catalog.find(self.spec.provider, self.spec.model)
 
     def _find_level(self, stored: Stored | None) -> None:
-        """The level where the name had none; that of a session goes before config.toml, not before this run's words."""
+        """Choose a level if the model name had none. A stored level overrides config.toml, not the command line."""
         unsaid = unsaid_level({name: self.layers.value(name) for name in ("reasoning.enabled", *IN_PLACE_OF_LEVELS)})
         left = stored is not None and stored.spec is not None
         if left and self.spec.asked not in (None, unsaid):
@@ -150,14 +146,14 @@ class OpenSession:
             self.spec = replace(self.spec, asked=unsaid)
 
     async def apply(self, layers: Layers, changed: Mapping[str, object]) -> ThinkingPlan:
-        """Run under other settings from the next turn on; how thinking is controlled then."""
+        """Use other settings from the next turn on; returns the new thinking plan."""
         settings = engine_settings(layers, self.program.catalog)
         with self.changed_to(self.spec, layers):
             return await self.call(self.session.assign(settings, changed))
 
     @contextlib.contextmanager
     def changed_to(self, spec: ModelSpec, layers: Layers | None = None) -> Iterator[None]:
-        """Set model and settings; set them back if the session refuses.
+        """Set model and settings; restore them if the session refuses.
 
         The session publishes the change inside: a follower that reads them when it gets the event finds the new ones.
         """
@@ -170,7 +166,7 @@ class OpenSession:
             raise
 
     async def use(self, spec: ModelSpec, *, remember: bool = True, of_profile: bool = False) -> str:
-        """Ask another model or at another level; the sentence for the user."""
+        """Use another model or level; returns a message for the user."""
         before = self.layers
         level_said = spec.asked is not None and not of_profile and before.overruler()
         layers = _with_level_chosen(before) if level_said else before
@@ -192,24 +188,24 @@ class OpenSession:
         return describe_model(self, plan, *aside)
 
     async def choose_level(self) -> None:
-        """A level chosen here and now goes before what was set in place of levels till then."""
+        """Drop settings that replace levels: the user has chosen a level."""
         layers = _with_level_chosen(self.layers)
         await self.apply(layers, changed_values(self.layers, layers))
 
     def session_settings(self) -> dict[str, object]:
-        """What was set here and belongs to the conversation."""
+        """The values set in this session that are stored with it."""
         said = self.layers.values.get(Layer.SESSION, {})
         return {name: value for name, value in said.items() if _belongs_to_session(name)}
 
     async def save_settings(self) -> None:
-        """Write model, level and settings down, for when the session is opened again."""
+        """Store model, level and settings for the next time the session is opened."""
         try:
             await self.storage.remember(self.session_id, self.spec, self.session_settings())
         except StoreError as error:
             self.show_notice(f"The model and settings of this session are not kept: {error.message}")
 
     def _restored_settings(self, settings: Mapping[str, object]) -> tuple[dict[str, object], str]:
-        """What was set in a stored session, but for what the command line says now; and what cannot be any more."""
+        """Values of a stored session that the command line does not override, and a notice about invalid ones."""
         if not settings:
             return {}, ""
         from tui.settings.assign import checked
@@ -223,38 +219,38 @@ class OpenSession:
                     found[name] = checked(keys()[name], value)
                     if name == "context.compressionModel" and isinstance(value, str):
                         parse_spec(value, self.program.catalog)
-            except (PonderError, KeyError):  # kept by a version that took other values, or when there was that model
+            except (PonderError, KeyError):  # stored by another version, or the model is gone
                 found.pop(name, None)
                 lost.append(name)
         return found, f"What this session had set cannot be any more: {', '.join(lost)}." if lost else ""
 
     def _new_notices(self, *notices: str) -> tuple[Notice, ...]:
-        """What the storage said before anybody could hear it, and what is to be said of this session."""
+        """Storage notices not shown yet, and notices about this session."""
         sentences = [sentence for sentence in self.storage.notices if sentence not in self._shown_notices]
         self._shown_notices.update(sentences)
         return tuple(Notice(Severity.WARNING, sentence) for sentence in (*sentences, *notices) if sentence)
 
 
 def describe_model(current: OpenSession, plan: ThinkingPlan, *more: str) -> str:
-    """The model in use, its API, the thinking in force, and every warning."""
+    """One line: model, API, thinking in force, and all warnings."""
     provider = current.program.catalog.provider(current.spec.provider)
     head = f"{provider.title} · {current.facts.id} · {current.facts.wire}"
     return " — ".join((head, plan.summary, *plan.warnings, *more))
 
 
 def add_notice(session: Session, sentence: str) -> None:
-    """Leave a sentence about model and thinking in the conversation, where it can be read later."""
+    """Add a notice about model and thinking to the conversation."""
     warned = session.view().plan.warnings
     session.announce(Notice(Severity.WARNING if warned else Severity.INFO, sentence))
 
 
 def changed_values(before: Layers, after: Layers) -> Mapping[str, object]:
-    """Settings that have another value now."""
+    """The settings whose value differs."""
     return {name: after.value(name) for name in keys() if after.value(name) != before.value(name)}
 
 
 def _with_level_chosen(layers: Layers) -> Layers:
-    """The settings once a level was chosen in the session."""
+    """The layers after a level was chosen in the session."""
     for name in IN_PLACE_OF_LEVELS:
         layers = layers.without(Layer.SESSION, name)
     return replace(layers, level_at=Layer.SESSION)
@@ -265,7 +261,7 @@ def _belongs_to_session(name: str) -> bool:
 
 
 def apply_command_line(program: Program, stored: Stored) -> Stored:
-    """What the command line says of model, level and profile goes before what the session was left with."""
+    """Override the stored model, level and settings with those of the command line."""
     options = program.options
     spec = stored.spec
     if options.model:
@@ -283,13 +279,13 @@ def apply_command_line(program: Program, stored: Stored) -> Stored:
 
 
 def first_spec(program: Program, ready: list[ModelSpec]) -> ModelSpec:
-    """The model to begin with: asked for, configured, used last, found; else the demo. At the level asked for."""
+    """The first model: the named one, else the one used last, else an available one, else the demo."""
     spec, asked = _first_model(program, ready), program.options.asked
     return spec if asked is None else replace(spec, asked=require_asked(asked))
 
 
 def named_model(program: Program) -> str:
-    """The model the user asked for, on the command line, in a profile or in config.toml; "" where nowhere."""
+    """The model named on the command line, in a profile or in config.toml; "" if none."""
     return program.options.model or program.profile_model or program.layers.settings().model or ""
 
 

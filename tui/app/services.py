@@ -26,7 +26,7 @@ from tui.version import __version__
 
 
 async def begin_with_found(current: OpenSession, ready: Sequence[ModelSpec]) -> bool:
-    """A model that is found takes the place of a demo that nobody asked for and nobody talked to; says whether."""
+    """Replace the default demo with an available model if nothing was sent yet; returns whether it did."""
     view = current.session.view()
     untouched = not view.turns and view.open_turn is None
     if not (ready and untouched and current.chosen_by_default and current.spec.provider == "demo"):
@@ -44,14 +44,14 @@ class KeyService:
         self.availability = availability.rows
 
     async def check_key(self, provider: str, key: str) -> KeyCheck:
-        """Look at its shape, and ask the provider for its models with it."""
+        """Check the format of a key, then try it by listing the provider's models."""
         from tui.app.key_check import check_key
 
         facts = self._current.program.catalog.provider(provider)
         return await check_key(self._current.program, facts, key)
 
     async def save_key(self, provider: str, key: str, *, keep: bool) -> str:
-        """Use a key from now on, and keep it if the user wants that."""
+        """Use a key from now on; ``keep`` also saves it. Returns a message for the user."""
         facts = self._current.program.catalog.provider(provider)
         keys = self._current.program.keys
         if keep:
@@ -67,7 +67,7 @@ class KeyService:
         return said
 
     def key_hint(self, provider: str) -> str:
-        """Which variable it would be in, and where a key is made."""
+        """The environment variable and the web page for a provider's key."""
         from tui.providers.redacted_request import shown_url
 
         facts = self._current.program.catalog.provider(provider)
@@ -92,12 +92,12 @@ class ToolService:
         self._current = current
 
     def tools(self) -> Sequence[ToolInfo]:
-        """All tools, each with the tokens that the meter counts for it."""
+        """All tools with their token counts."""
         facts, scale = self._facts(), self._meter().scale
         return self._current.program.toolbox.rows(lambda schema: round(tool_tokens(schema, facts.tokenizer) * scale))
 
     def tools_sent(self) -> ToolTokens:
-        """What the definitions add to the next request, as the meter counts."""
+        """The tokens that tool definitions add to the next request."""
         meter, facts = self._meter(), self._facts()
         count = meter.parts.get(Part.TOOLS, 0)
         if not count:
@@ -108,7 +108,7 @@ class ToolService:
         return ToolTokens(tokens=count, shared=max(0, count - single))
 
     async def notes(self) -> Sequence[str]:
-        """The sandbox of commands, and what is wrong with the rules."""
+        """The sandbox in use, and problems of the permission rules."""
         problems = self._current.program.toolbox.problems
         return [f"Sandbox for commands: {await _sandbox()}", *(problem.message for problem in problems)]
 
@@ -122,12 +122,11 @@ class ToolService:
         return program.planner.target(self._current.spec).facts
 
     async def enable_tool(self, name: str, *, enabled: bool) -> None:
-        """Offer it to models, or not."""
+        """Turn a tool on or off."""
         self._current.program.toolbox.enable(name, enabled=enabled)
         await self._current.call(self._current.session.outlook.tell_again())
 
     def servers(self) -> Sequence[ServerInfo]:
-        """MCP servers."""
         return self._current.program.toolbox.servers()
 
 
@@ -139,27 +138,27 @@ class DraftService:
         self._folder = current.program.options.folder
 
     def prompt_history(self) -> Sequence[str]:
-        """What the user typed before, newest last."""
+        """Earlier prompts, newest last."""
         return self._state.prompts
 
     def keep_draft(self, session: str, text: str) -> None:
-        """Keep the draft of a session."""
+        """Save the draft of a session; "" removes it."""
         self._state.save_draft(session, text)
 
     def kept_draft(self, session: str) -> str:
-        """The draft of a session."""
+        """The saved draft of a session; "" if there is none."""
         return self._state.draft(session)
 
     def remember_prompt(self, text: str) -> None:
-        """Make a draft that has no session the newest of the prompt history."""
+        """Add text to the prompt history."""
         self._state.add_prompt(text)
 
     def complete_path(self, start: str) -> Sequence[str]:
-        """Files of the working folder."""
+        """Completions of a path in the working folder."""
         return complete_path(self._folder, start)
 
     def read_attachment(self, path: str) -> Block:
-        """A file or image for the prompt."""
+        """Read a file or image as a block of the prompt."""
         return read_attachment(self._folder, path)
 
 
@@ -178,13 +177,13 @@ class AppServices:
         self.library = library
 
     async def discover(self) -> None:
-        """Keyring and servers on this machine; a model that is found takes the demo's place until it was used."""
+        """Search the keyring and local servers; an available model replaces an unused default demo."""
         await self._availability.discover()
         await begin_with_found(self._current, self._availability.ready())
         await self._current.apply(self._current.layers, {})
 
     def status(self) -> str:
-        """What is going on."""
+        """Model, route, proxy and files, as markdown."""
         from tui.app.diagnostics import describe_proxy
         from tui.providers.http.address import without_user
 
@@ -203,12 +202,11 @@ class AppServices:
         return "\n".join(rows)
 
     def _plan_summary(self) -> str:
-        """What the level comes to."""
         view = self.chat.view()
         return view.plan.summary
 
     async def doctor(self) -> str:
-        """What was found."""
+        """The report of ``ponder doctor``, as markdown."""
         from importlib import metadata
 
         from tui.app.refused_parameters_file import RefusedParametersFile
@@ -239,6 +237,6 @@ class AppServices:
         return "\n".join(rows)
 
     def problems(self) -> Sequence[tuple[str, str]]:
-        """What was wrong at the start."""
+        """Problems found at the start, each with advice."""
         told = [(problem.message, problem.advice) for problem in self._current.program.problems]
         return [*told, *((notice, "") for notice in self._current.storage.notices)]

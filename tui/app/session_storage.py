@@ -1,4 +1,4 @@
-"""Where sessions are kept, as the rest of the wiring sees it."""
+"""Storage of sessions: the interface, and an implementation in memory."""
 
 from __future__ import annotations
 
@@ -32,130 +32,122 @@ class Stored:
     turns: tuple[Turn, ...]
     view: CompressionView | None = None
     summaries: tuple[SummaryRun, ...] = ()
-    """What was paid for summaries in it."""
+    """Costs of compression summaries."""
     elsewhere: tuple[Paid, ...] = ()
-    """What was paid on its other branches."""
+    """Costs on other branches."""
     settings: Mapping[str, object] = field(default_factory=dict)
-    """What was set in it, by the user's keys, as it was written down."""
+    """Values set in the session, by setting key, not validated."""
     queue: tuple[tuple[Block, ...], ...] = ()
-    """Prompts that waited behind a turn when the program ended."""
+    """Prompts that were queued when the program ended."""
     notice: str = ""
-    """What the user should hear about how it was opened."""
+    """A message for the user about how it was opened."""
 
 
 class Listener(Protocol):
-    """Hears what happens to the place, from any thread."""
+    """Receives events of the storage, from any thread."""
 
     def show_notice(self, sentence: str) -> None:
-        """Something the user should know: damage that was repaired, a folder that cannot be written."""
+        """Tell the user about a repaired database or a folder that cannot be written."""
         ...
 
-    def title_changed(self, session: str, title: str) -> None:
-        """A session has another title."""
-        ...
+    def title_changed(self, session: str, title: str) -> None: ...
 
 
 class Storage(Protocol):
-    """Sessions, kept."""
+    """Stored sessions."""
 
     def listen(self, listener: Listener) -> None:
-        """Tell this one from now on."""
+        """Set the receiver of events."""
         ...
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """What the user should hear about the place."""
+        """Messages for the user about the database."""
         ...
 
     def journal(self, session: str, model: str) -> Journal:
-        """Where a session that is open writes."""
+        """The journal an open session writes to."""
         ...
 
     async def load(self, session: str) -> Stored:
-        """A session as it was left."""
+        """Load a session. If another window has it open, this returns a fork."""
         ...
 
     async def remember(self, session: str, spec: ModelSpec, settings: Mapping[str, object]) -> None:
-        """The model it is used with, and what was set in it."""
+        """Store the model and settings of a session."""
         ...
 
     async def leave(self, session: str) -> None:
-        """Not open here any more."""
+        """Release a session: it is no longer open here."""
         ...
 
     async def fork(self, session: str, turn_id: str, *, keep: bool) -> str:
-        """A new session with the turns up to this one, it included if ``keep``; its id."""
+        """Copy the turns before this one (and this one if ``keep``) to a new session; returns its id."""
         ...
 
     async def siblings(self, session: str, turn_id: str) -> Sequence[str]:
-        """The turns at the same place, this one included, oldest first."""
+        """The turns with the same parent, including this one, oldest first."""
         ...
 
     async def activate(self, session: str, turn_id: str) -> Stored:
-        """The session, gone over to the branch of this turn."""
+        """Switch to the branch of this turn and load it."""
         ...
 
     async def latest(self) -> str | None:
-        """The session used last."""
+        """The id of the session used last."""
         ...
 
     async def sessions(self, query: str = "", limit: int = 200) -> Sequence[SessionInfo]:
-        """Newest first."""
+        """Pinned sessions, then the newest; with a query only matches."""
         ...
 
     async def preview(self, session: str) -> str:
-        """Its first and last words."""
+        """The first and last text of a session, as markdown."""
         ...
 
     async def turns(self, session: str) -> Sequence[Turn]:
-        """All of its turns."""
+        """All turns of a session."""
         ...
 
-    async def rename(self, session: str, title: str) -> None:
-        """Another title."""
-        ...
+    async def rename(self, session: str, title: str) -> None: ...
 
-    async def pin(self, session: str, *, pinned: bool) -> None:
-        """At the top."""
-        ...
+    async def pin(self, session: str, *, pinned: bool) -> None: ...
 
     async def delete(self, session: str) -> None:
-        """Away."""
+        """Delete a session; ``undelete`` restores it."""
         ...
 
     async def undelete(self, session: str) -> None:
-        """Back."""
+        """Restore a deleted session."""
         ...
 
     async def export_to(self, path: Path, session: str, form: Literal["md", "json", "html"], parts: str) -> None:
-        """To a file."""
+        """Write to a file; ``parts`` is answers, thinking or all. Keys are redacted. Raises OSError."""
         ...
 
     async def bring_in(self, path: Path) -> str:
-        """From a file."""
+        """Import a file; returns the new session's id."""
         ...
 
     async def aclose(self) -> None:
-        """All is written."""
+        """Write everything and close."""
         ...
 
 
 class InMemorySessions:
-    """Sessions of this run only: what there is when nothing can be written."""
+    """Sessions in memory, for when nothing can be written."""
 
     def __init__(self) -> None:
         self._sessions: dict[str, _InMemorySession] = {}
         self.notices: tuple[str, ...] = ()
 
     def listen(self, listener: Listener) -> None:
-        """Nothing happens to memory."""
+        """Has no effect: there are no events."""
 
     def journal(self, session: str, model: str) -> Journal:
-        """Keeps turns until the program ends."""
         return self._sessions.setdefault(session, _InMemorySession())
 
     async def load(self, session: str) -> Stored:
-        """As it was left."""
         kept = self._sessions.get(session)
         if kept is None:
             raise UsageError("That session is not kept any more.")
@@ -171,15 +163,13 @@ class InMemorySessions:
         )
 
     async def remember(self, session: str, spec: ModelSpec, settings: Mapping[str, object]) -> None:
-        """Until the program ends."""
         kept = self._sessions.setdefault(session, _InMemorySession())
         kept.spec, kept.settings = spec, dict(settings)
 
     async def leave(self, session: str) -> None:
-        """Nobody else could have it."""
+        """Has no effect: there is no other window."""
 
     async def fork(self, session: str, turn_id: str, *, keep: bool) -> str:
-        """A copy up to there."""
         from tui.app.ids import new_id
 
         source = await self.load(session)
@@ -190,19 +180,17 @@ class InMemorySessions:
         return name
 
     async def siblings(self, session: str, turn_id: str) -> Sequence[str]:
-        """Other paths are not kept."""
+        """Other branches are not stored."""
         return (turn_id,)
 
     async def activate(self, session: str, turn_id: str) -> Stored:
-        """There is only one path."""
         return await self.load(session)
 
     async def latest(self) -> str | None:
-        """None is older than this run."""
+        """None: there are no earlier sessions."""
         return None
 
     async def sessions(self, query: str = "", limit: int = 200) -> Sequence[SessionInfo]:
-        """Those of this run."""
         from tui.domain.listing import SessionInfo
 
         rows = []
@@ -213,37 +201,31 @@ class InMemorySessions:
         return rows
 
     async def preview(self, session: str) -> str:
-        """Nothing to show."""
         return ""
 
     async def turns(self, session: str) -> Sequence[Turn]:
-        """All of its turns."""
         return (await self.load(session)).turns
 
     async def rename(self, session: str, title: str) -> None:
-        """Not kept."""
+        """Has no effect."""
 
     async def pin(self, session: str, *, pinned: bool) -> None:
-        """Not kept."""
+        """Has no effect."""
 
     async def delete(self, session: str) -> None:
-        """Forget it."""
         self._sessions.pop(session, None)
 
     async def undelete(self, session: str) -> None:
-        """Not possible."""
         raise UsageError("Nothing is kept, so nothing can be brought back.")
 
     async def export_to(self, path: Path, session: str, form: Literal["md", "json", "html"], parts: str) -> None:
-        """Not possible."""
         raise UsageError("Sessions are not being saved, so there is nothing to export.")
 
     async def bring_in(self, path: Path) -> str:
-        """Not possible."""
         raise UsageError("Sessions are not being saved, so nothing can be imported.")
 
     async def aclose(self) -> None:
-        """Nothing to write."""
+        """Has no effect."""
 
 
 class _InMemorySession:
@@ -258,50 +240,45 @@ class _InMemorySession:
         self.settings: Mapping[str, object] = {}
 
     async def turn_started(self, session: str, turn: Turn) -> None:
-        """Known."""
+        """Has no effect."""
 
     async def checkpoint(self, session: str, turn_id: str, message: Message) -> None:
-        """Known."""
+        """Has no effect."""
 
     async def grown(
         self, session: str, turn_id: str, message: Message, grown: Sequence[Growth], *, whole: bool
     ) -> bool:
-        """Known."""
         return True
 
     async def message_added(self, session: str, turn_id: str, message: Message) -> None:
-        """Known."""
+        """Has no effect."""
 
     async def turn_finished(self, session: str, turn: Turn) -> None:
-        """Keep it."""
         self.turns.append(turn)
 
     async def history_replaced(self, session: str, turns: Sequence[Turn]) -> None:
-        """Another path."""
         kept = {turn.id for turn in turns}
         self.elsewhere += left_behind(self.turns, self.summaries, kept)
         self.summaries = [run for run in self.summaries if run.turn in kept]
         self.turns = list(turns)
 
     async def compressed(self, session: str, view: CompressionView | None) -> None:
-        """Another look."""
         self.view = view
 
     async def summary_run(self, session: str, run: SummaryRun) -> None:
-        """Paid for."""
         self.summaries.append(run)
 
     async def queued(self, session: str, prompts: Sequence[Sequence[Block]]) -> None:
-        """Not kept."""
+        """Has no effect."""
 
     async def still_open(self, session: str) -> None:
-        """Nobody else could take it."""
+        """Has no effect."""
 
 
 def open_storage(program: Program, *, soon: bool = False) -> Storage:
-    """The database in the data folder. Whether it can be written shows with the first prompt.
+    """The database in the data folder, or memory if there is no home folder. Write errors show with the first prompt.
 
-    With ``soon`` it is opened at once, beside the caller: there will be a prompt.
+    ``soon`` opens the file at once, in another thread.
     """
     if not program.paths.data.is_absolute():
         program.problems.append(StoreError("There is no home folder: sessions of this run are not kept."))

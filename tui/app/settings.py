@@ -36,11 +36,11 @@ class SettingsService:
         self._folder = current.program.paths.profiles
 
     def layers(self) -> Layers:
-        """All settings, with where they are from."""
+        """All settings with their sources."""
         return self._current.layers
 
     async def assign(self, key: str, words: str) -> str:
-        """``/set``."""
+        """Set a value from text (``/set``); returns a message for the user."""
         name, value = parse(key, words)
         if name == "model" and isinstance(value, str):
             parse_spec(value, self._current.program.catalog)
@@ -58,7 +58,7 @@ class SettingsService:
         return " — ".join([_with_plan(f"{name} = {_shown(value)}", name, plan), *await self._not_sent_warnings(name)])
 
     async def _remember(self, name: str, value: object) -> str:
-        """Set a value now and for the next start."""
+        """Set a value for this session and save it."""
         remembered = self._current.program.remembered
         layers = self._current.layers.without(Layer.SESSION, name).with_value(Layer.SAVED, name, value)
         overruler = layers.provenance(name)
@@ -68,12 +68,12 @@ class SettingsService:
         if remembered is not None:
             remembered.keep(name, value)
         said = f"{name} = {_shown(value)}"
-        if overruler.layer is not Layer.CONFIG:  # --set is not there at the next start
+        if overruler.layer is not Layer.CONFIG:  # a --set value ends with this run
             return f"{said} — saved"
         return f"{said} — for this session; {overruler.source} sets {_shown(overruler.value)} at the next start"
 
     async def set_saved(self, key: str, *, saved: bool) -> str:
-        """Keep the value in force for the next start, or only for this session."""
+        """Save the current value, or keep it for this session only."""
         name = find_key(key).name
         value = self._current.layers.value(name)
         if not is_remembered(name):
@@ -87,14 +87,14 @@ class SettingsService:
         return f"{name} = {_shown(value)} — for this session only"
 
     async def _not_sent_warnings(self, name: str) -> list[str]:
-        """Where the model in use will not be told of it, that."""
+        """Warnings if the setting is not sent to the model in use."""
         if not name.startswith("generation."):
             return []
         preview = await self._current.call(self._current.session.preview(""))
         return [warning for warning in preview.request.outgoing.warnings if warning.startswith(f"`{name}`")]
 
     async def unassign(self, key: str) -> str:
-        """``/unset``."""
+        """Remove a value set in the session or saved (``/unset``); returns a message for the user."""
         name = find_key(key).name
         layers = self._current.layers.without(Layer.SESSION, name)
         if is_remembered(name):
@@ -112,7 +112,7 @@ class SettingsService:
             raise ConfigError(f"There is no theme `{name}`.", key="ui.theme", nearest=nearest(name, known))
 
     def profiles(self) -> Sequence[tuple[str, str]]:
-        """Names and descriptions; of one that cannot be used, what is wrong with it."""
+        """Names and descriptions; the description of an invalid profile is its error."""
         return [(name, self._description(name)) for name in profile_names(self._folder)]
 
     def _description(self, name: str) -> str:
@@ -122,7 +122,7 @@ class SettingsService:
             return f"✗ {error.message}"
 
     async def load_profile(self, name: str) -> str:
-        """All of it or nothing."""
+        """Apply a profile completely or not at all; returns a message for the user."""
         profile = await asyncio.to_thread(load_profile, self._folder, name)
         spec = parse_spec(profile.model, self._current.program.catalog) if profile.model else None
         before = self._current.layers
@@ -140,7 +140,7 @@ class SettingsService:
         return said
 
     async def save_profile(self, name: str) -> str:
-        """The model, level and settings in force."""
+        """Save the current model, level and settings under a name."""
         layers = self._current.layers
         values = {
             key: layers.value(key)
@@ -154,21 +154,20 @@ class SettingsService:
         return f"Profile {name} saved: {self._current.spec} and {count(len(values), 'setting')}."
 
     async def delete_profile(self, name: str) -> str:
-        """One of the user's."""
         await asyncio.to_thread(delete_profile, self._folder, name)
         return f"Profile {name} deleted."
 
     def show_profile(self, name: str) -> str:
-        """Its TOML."""
+        """The profile as TOML."""
         return profile_toml(load_profile(self._folder, name))
 
     def keys_file(self) -> str:
-        """Where keys are changed."""
+        """The path of keys.toml."""
         return str(self._current.program.paths.keys_file)
 
 
 def _with_plan(said: str, name: str, plan: ThinkingPlan) -> str:
-    """A setting of the plan is answered with the plan."""
+    """Add the plan's summary if the setting affects thinking."""
     return f"{said} — {plan.summary}" if name in PLAN_KEYS and name.startswith("reasoning.") else said
 
 

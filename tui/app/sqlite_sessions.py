@@ -1,4 +1,4 @@
-"""Sessions kept in the database, as the rest of the wiring sees them."""
+"""Storage of sessions in the SQLite database."""
 
 from __future__ import annotations
 
@@ -39,77 +39,66 @@ class SqliteSessions:
 
     @cached_property
     def _library(self) -> StoredLibrary:
-        """For lists and names; a new session needs neither."""
+        """Loaded on demand: a new session does not need it."""
         from tui.store.library import StoredLibrary
 
         return StoredLibrary(self._database, self._context)
 
     async def latest(self) -> str | None:
-        """The session used last."""
         row = await self._library.newest()
         return row.id if row is not None else None
 
     async def sessions(self, query: str = "", limit: int = 200) -> Sequence[SessionInfo]:
-        """Newest first, pinned ones before."""
         return await self._library.sessions(query, limit)
 
     async def preview(self, session: str) -> str:
-        """Its first and last words."""
         return await self._library.preview(session)
 
     async def rename(self, session: str, title: str) -> None:
-        """Another title."""
         if not title.strip():
             raise UsageError("A title needs words.")
-        await self._open_sessions.create(Beginning(id=session))  # it may have no prompt yet
+        await self._open_sessions.create(Beginning(id=session))  # a session without a prompt has no row yet
         await self._library.rename(session, title.strip())
         if self._listener is not None:
             self._listener.title_changed(session, title.strip())
 
     async def pin(self, session: str, *, pinned: bool) -> None:
-        """At the top, or not."""
         await self._open_sessions.create(Beginning(id=session))
         await self._library.pin(session, pinned=pinned)
 
     async def delete(self, session: str) -> None:
-        """Put it away; one in which nothing was said is not there anyway."""
+        """Delete a session. One without prompts was never stored."""
         if await self._open_sessions.is_stored(session):
             await self._library.delete(session)
 
     async def undelete(self, session: str) -> None:
-        """Bring it back."""
         await self._library.undelete(session)
 
     async def export_to(self, path: Path, session: str, form: Literal["md", "json", "html"], parts: str) -> None:
-        """To a file, keys taken out."""
         if not await self._open_sessions.is_stored(session):
             raise UsageError("There is nothing to export yet.")
         await self._library.export_to(path, session, form, parts)
 
     async def bring_in(self, path: Path) -> str:
-        """From a file; the new session's id."""
         return await self._library.bring_in(path)
 
     def open_soon(self) -> None:
-        """Open the file beside the caller, who will write before long; what is wrong with it is told then."""
+        """Open the file in another thread; errors show with the first write."""
         self._database.submit(lambda _: None)
 
     def listen(self, listener: Listener) -> None:
-        """Tell this one what happens to the database and to titles."""
         self._listener = listener
         self._database.tell = listener.show_notice
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """What the user should hear about the database."""
         return self._database.notices
 
     def journal(self, session: str, model: str) -> Journal:
-        """Where a session that is open writes."""
         return self._journal
 
     async def load(self, session: str) -> Stored:
-        """A session as it was left; one that is open elsewhere comes as a fork of itself."""
+        """Load a session, or a fork of it if another window has it open."""
         name = await self._library.resolve(session)
         loaded = await self._open_sessions.load(name)
         notice = ""
@@ -121,33 +110,29 @@ class SqliteSessions:
         return stored_from(loaded, notice)
 
     async def turns(self, session: str) -> tuple[Turn, ...]:
-        """Its turns, only looked at."""
+        """Return the turns without opening the session."""
         return await self._open_sessions.turns(await self._library.resolve(session))
 
     async def remember(self, session: str, spec: ModelSpec, settings: Mapping[str, object]) -> None:
-        """The model it is used with, and what was set in it; a session is stored with its first prompt."""
+        """Store model and settings, if the session has a prompt and is stored at all."""
         self._journal.beginnings[session] = Beginning(id=session, spec=spec, settings=settings)
         if self._database.can_write:
             await self._open_sessions.remember(session, spec, settings)
 
     async def leave(self, session: str) -> None:
-        """Not open here any more."""
         await self._open_sessions.leave(session)
 
     async def fork(self, session: str, turn_id: str, *, keep: bool) -> str:
-        """A new session with the turns up to this one."""
         return await self._open_sessions.fork(session, turn_id, keep=keep)
 
     async def siblings(self, session: str, turn_id: str) -> Sequence[str]:
-        """The turns at the same place, oldest first."""
         return await self._open_sessions.siblings(session, turn_id)
 
     async def activate(self, session: str, turn_id: str) -> Stored:
-        """Over to the branch of this turn, to where it was left."""
         return stored_from(await self._open_sessions.activate(session, turn_id))
 
     async def aclose(self) -> None:
-        """All is written, nothing is held any more, the log is taken in."""
+        """Release all sessions, write everything and close the database."""
         if self._database.can_write:
             with suppress(StoreError):
                 await self._open_sessions.leave_all()
@@ -155,7 +140,6 @@ class SqliteSessions:
 
 
 def stored_from(loaded: Loaded, notice: str = "") -> Stored:
-    """What the store gave, as the rest of the program knows it."""
     return Stored(
         id=loaded.id,
         title=loaded.title,
