@@ -111,7 +111,7 @@ async def keystrokes(s: Living) -> float:
     taken = []
     for number in range(200):
         start = time.process_time()
-        await s.session.outlook.weigh(draft[: 300 + number])
+        await s.session.previewer.meter(draft[: 300 + number])
         taken.append((time.process_time() - start) * 1_000)
     return statistics.median(taken)
 

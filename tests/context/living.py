@@ -106,7 +106,7 @@ class Living:
         return heard
 
     async def meter(self, draft: str = "") -> MeterReading:
-        return await self.session.outlook.weigh(draft)
+        return await self.session.previewer.meter(draft)
 
     def shown(self) -> MeterReading:
         """What a screen shows."""

@@ -157,7 +157,7 @@ def test_c06_whatever_is_folded_the_server_takes_the_request(tools, plain, keep)
     async def check(s):
         await s.session.compress_now()
         await s.until(CompressionFinished)
-        preview = await s.session.outlook.spoken("go on")
+        preview = await s.session.previewer.preview_as_prompt("go on")
         target = preview.target
         spelled = wire_named(target.facts.wire).encode(preview.request, effective_quirks(target.provider, target.facts))
         body = json.loads(json.dumps(spelled.body))

@@ -10,7 +10,7 @@ from tests.fakes.planner import SPEC, FakePlanner, target
 from tests.fakes.stage import Stage, stage
 from tui.domain.compression import CompressionView, SummaryRun
 from tui.domain.errors import ErrorKind, ProviderError
-from tui.domain.events import CompressionFinished, CompressionStarted, FoldingChanged
+from tui.domain.events import CompressionChanged, CompressionFinished, CompressionStarted
 from tui.domain.stream import ResponseStarted
 from tui.domain.usage import Usage
 from tui.engine.ports import Target
@@ -58,12 +58,12 @@ def test_a_summary_is_billed_told_and_kept_with_the_last_turn_there_was() -> Non
             )
             view = s.session.attach()[0]
             assert view.summaries == (run,)
-            assert view.folding is not None
-            assert view.folding.folded == {first}
-            assert (view.folding.before, view.folding.after) == (finished.before, finished.after)
+            assert view.compression is not None
+            assert view.compression.folded == {first}
+            assert (view.compression.before, view.compression.after) == (finished.before, finished.after)
             assert await s.session.uncompress()
             view = s.session.attach()[0]
-            assert (view.folding, view.summaries) == (None, (run,))
+            assert (view.compression, view.summaries) == (None, (run,))
         assert s.journal.runs == [run]
         assert s.journal.view is None
 
@@ -80,7 +80,7 @@ def test_attempts_that_failed_and_summaries_of_no_use_are_paid_for_too() -> None
             finished = await compressed(s)
             why = "The summary was not smaller."
             assert runs(finished) == [(second, 0.01, "The stream broke."), (second, 0.01, why)]
-            assert s.session.attach()[0].folding is None
+            assert s.session.attach()[0].compression is None
             assert len(s.session.attach()[0].summaries) == 2
 
     virtually(check())
@@ -111,18 +111,18 @@ def test_going_back_behind_a_compression_returns_to_the_view_before_it_and_to_wh
         async with stage(scripts, planner=Priced()) as s:
             await turns_of(s)
             await compressed(s)
-            first = s.session.attach()[0].folding
+            first = s.session.attach()[0].compression
             await s.say("Question 3")
             await compressed(s)
-            assert s.session.attach()[0].folding != first
+            assert s.session.attach()[0].compression != first
             turns = s.session.attach()[0].turns
             await s.session.fork(turns[0].id)
             heard = s.heard()
             view = s.session.attach()[0]
         assert isinstance(first, CompressionView)
-        assert view.folding == first == s.journal.view
+        assert view.compression == first == s.journal.view
         assert view.summaries == ()
-        assert FoldingChanged(first) in heard
+        assert CompressionChanged(first) in heard
 
     virtually(check())
 

@@ -241,12 +241,12 @@ async def test_a_compression_and_its_cost_are_there_when_the_session_is_opened_a
         await home.services.chat.compress("")
         await heard_until(subscription, CompressionFinished)
         left, session = home.view(), home.services.chat.session_id
-        assert left.folding is not None
+        assert left.compression is not None
         assert [row.for_summaries for row in home.services.chat.bill().models] == [False, True]
     async with at_home(tmp_path, session) as home:
-        assert (home.view().folding, home.view().summaries) == (left.folding, left.summaries)
+        assert (home.view().compression, home.view().summaries) == (left.compression, left.summaries)
         assert await home.services.chat.uncompress()
-        assert home.view().folding is None
+        assert home.view().compression is None
 
 
 async def test_a_session_that_was_deleted_elsewhere_comes_back_with_the_next_prompt_and_says_so(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from tests.ui.fake_services import FakeServices
 from tests.ui.stage import on_stage, screen_text, until
 from tui.commands.context import Copy, View
 from tui.domain.compression import CompressionView
-from tui.domain.events import CompressionFinished, FoldingChanged
+from tui.domain.events import CompressionChanged, CompressionFinished
 from tui.ui.app import PonderApp
 from tui.ui.transcript.section import Section
 
@@ -20,7 +20,7 @@ HEAD = "Folded 1 turn into a summary · 84k → 9k tokens"
 
 
 async def fold(app: PonderApp, services: FakeServices, pilot: Pilot[int]) -> None:
-    services.chat.publish(FoldingChanged(FIRST), CompressionFinished(84_000, 9_000, FIRST.summary))
+    services.chat.publish(CompressionChanged(FIRST), CompressionFinished(84_000, 9_000, FIRST.summary))
     await until(pilot, lambda: f"▸ {HEAD}" in top(app))
 
 
@@ -50,7 +50,7 @@ async def test_folded_turns_collapse_into_one_line_also_when_opened_again_and_un
         app.chat.open()
         await pilot.pause()
         await until(pilot, lambda: rows(app) == live)
-        services.chat.publish(FoldingChanged(None))
+        services.chat.publish(CompressionChanged(None))
         await until(pilot, lambda: rows(app) == before)
 
 
@@ -108,6 +108,6 @@ async def test_the_view_of_all_thinking_leaves_the_fold_and_what_is_still_arrivi
         assert "Still arriving." in screen_text(app)
         assert f"▸ {HEAD}" in top(app)
         assert not app.chat.transcript.column.following
-        services.chat.publish(FoldingChanged(None))
+        services.chat.publish(CompressionChanged(None))
         await until(pilot, lambda: "▸ Folded" not in screen_text(app) and "follows the answer" in screen_text(app))
         assert "new lines" not in screen_text(app)

@@ -61,7 +61,7 @@ class ChatService:
 
     async def wire_preview(self, draft: str) -> Mapping[str, object]:
         """The next request as it is sent: method, URL, headers, body. Keys are masked."""
-        preview = await self._current.call(self._current.session.outlook.spoken(draft))
+        preview = await self._current.call(self._current.session.previewer.preview_as_prompt(draft))
         return on_the_wire(preview.target, preview.request, self._current.program.keys.redactor)
 
     def last_exchange(self) -> ExchangeInfo | None:
@@ -82,12 +82,12 @@ class ChatService:
             raise UsageError("There is nothing to count yet.", advice="Ask something first; the meter estimates.")
         count = await self._current.call(self._current.program.backend.count(preview.target, preview.request))
         if count is not None:
-            await self._current.call(self._current.session.outlook.counted(preview.request, count))
+            await self._current.call(self._current.session.previewer.use_count(preview.request, count))
         return count
 
     async def weigh(self, draft: str) -> MeterReading:
         """The meter reading with this draft included."""
-        return await self._current.call(self._current.session.outlook.weigh(draft))
+        return await self._current.call(self._current.session.previewer.meter(draft))
 
     async def submit(self, blocks: tuple[Block, ...]) -> None:
         """Send a prompt, or queue it if a turn is running."""
@@ -148,7 +148,7 @@ class ChatService:
             title=view.title,
             spec=spec,
             turns=view.turns,
-            view=view.folding,
+            view=view.compression,
             summaries=view.summaries,
             elsewhere=view.elsewhere,
             settings=current.session_settings(),

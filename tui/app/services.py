@@ -124,7 +124,7 @@ class ToolService:
     async def enable_tool(self, name: str, *, enabled: bool) -> None:
         """Turn a tool on or off."""
         self._current.program.toolbox.enable(name, enabled=enabled)
-        await self._current.call(self._current.session.outlook.tell_again())
+        await self._current.call(self._current.session.previewer.refresh_meter())
 
     def servers(self) -> Sequence[ServerInfo]:
         return self._current.program.toolbox.servers()

@@ -225,7 +225,7 @@ class CompressionFinished:
 
 
 @dataclass(frozen=True, slots=True)
-class FoldingChanged:
+class CompressionChanged:
     """The compression view changed; None means the whole history is sent."""
 
     view: CompressionView | None
@@ -281,7 +281,7 @@ AppEvent = (
     | SettingsChanged
     | CompressionStarted
     | CompressionFinished
-    | FoldingChanged
+    | CompressionChanged
     | TitleChanged
     | SaveFailed
     | SaveRecovered

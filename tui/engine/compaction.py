@@ -13,9 +13,9 @@ from tui.domain.counting import count
 from tui.domain.errors import ErrorKind, PonderError, ProviderError
 from tui.domain.events import (
     AppEvent,
+    CompressionChanged,
     CompressionFinished,
     CompressionStarted,
-    FoldingChanged,
     MeterChanged,
     Notice,
     Severity,
@@ -85,7 +85,7 @@ class Compaction:
         preview = self.preview(ask)
         if preview is None or reading.trigger is None or preview.folded_tokens >= reading.trigger * REAL_GAIN:
             return None
-        return f"Only {count(preview.folded_tokens, 'token')} could be folded: that would win too little."
+        return f"Only {count(preview.folded_tokens, 'token')} can be compressed: that would save too little."
 
     async def relieve(self, ask: Ask, publish: Publish) -> bool:
         """Handle a context overflow: cut large results, then compress. True if something changed."""
@@ -166,7 +166,7 @@ class Compaction:
             await self._saver.save(lambda journal: journal.compressed(session, view))
         finally:
             # The write was already queued; the turn that requested it may have ended.
-            self._publish(FoldingChanged(view))
+            self._publish(CompressionChanged(view))
         return self._ports.planner.meter(replace(ask, view=view))
 
     async def _summary(
@@ -260,6 +260,6 @@ def _nothing() -> None:
 
 def _nothing_to_compress(kept: int) -> str:
     if not kept:
-        return "There is no finished turn that could be folded."
+        return "There is no finished turn to compress."
     last = "turn is" if kept == 1 else f"{count(kept, 'turn')} are"
-    return f"The last {last} kept as they are (`context.keepTurns`), and nothing before could be folded."
+    return f"The last {last} kept as they are (`context.keepTurns`), and nothing before can be compressed."

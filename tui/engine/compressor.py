@@ -43,7 +43,7 @@ class HistoryCompressor:
             return None
         window = writer.facts.context_window
         limit = None if window is None else int(window * SHARE_FOR_READING)
-        return self._folding(_Notes(made=made, ask=ask, writer=writer, instruction=instruction, limit=limit))
+        return self._pending(_Notes(made=made, ask=ask, writer=writer, instruction=instruction, limit=limit))
 
     def preview(self, ask: Ask, writer: Target) -> CompressionPreview | None:
         """What compressing now would save; None if nothing can be compressed."""
@@ -57,7 +57,7 @@ class HistoryCompressor:
         """The same compression with half as many turns to read."""
         notes = _notes(pending)
         limit = min(notes.made.folded_tokens, notes.limit or notes.made.folded_tokens) // 2
-        return self._folding(replace(notes, limit=limit)) if limit >= LEAST_TO_READ else None
+        return self._pending(replace(notes, limit=limit)) if limit >= LEAST_TO_READ else None
 
     def apply(self, ask: Ask, pending: PendingCompression, answer: Message) -> CompressionView:
         """The view with the summary; raises CompressionError if the summary is unusable."""
@@ -86,7 +86,7 @@ class HistoryCompressor:
             family=ask.target.facts.tokenizer,
         )
 
-    def _folding(self, notes: _Notes) -> PendingCompression:
+    def _pending(self, notes: _Notes) -> PendingCompression:
         outgoing = compress.prompt(
             notes.made,
             notes.ask.turns,

@@ -38,38 +38,38 @@ class Previewer:
         self._runner = runner
         self._publish = publish
 
-    def tell(self) -> None:
+    def publish_meter(self) -> None:
         """Publish the meter after a change of model, settings, history or tools."""
         self._publish(MeterChanged(self._planner.meter(self._runner.ask(""))))
 
-    async def tell_again(self) -> None:
+    async def refresh_meter(self) -> None:
         """The same, for callers outside the engine's loop."""
-        self.tell()
+        self.publish_meter()
 
     async def preview(self, draft: str) -> RequestPreview:
         """The next request and its size, with the draft counted by the meter only."""
-        return self._seen(self._runner.ask(draft, whole=True))
+        return self._preview_of(self._runner.ask(draft, whole=True))
 
-    async def weigh(self, draft: str) -> MeterReading:
+    async def meter(self, draft: str) -> MeterReading:
         """The meter reading with this draft; cheap enough for every keystroke."""
         return self._planner.meter(self._runner.ask(draft))
 
-    async def counted(self, request: ChatRequest, tokens: int) -> None:
+    async def use_count(self, request: ChatRequest, tokens: int) -> None:
         """Use the provider's count of a previewed request, if that is still the next one."""
         ask = self._runner.ask("", whole=True)
         if self._planner.request(ask) is request:
             self._planner.learn(ask, Usage(input=tokens))
-            self.tell()
+            self.publish_meter()
 
-    async def spoken(self, draft: str) -> RequestPreview:
+    async def preview_as_prompt(self, draft: str) -> RequestPreview:
         """Like ``preview``, but with the draft as the prompt, unless a turn runs before it."""
         ask = self._runner.ask("", whole=True)
         if draft.strip() and not self._runner.busy:
-            said = Message(id=DRAFT_ID, role=Role.USER, blocks=(TextBlock(text=draft),))
-            ask = replace(ask, turns=(*ask.turns, Turn(id=DRAFT_ID, messages=(said,), open=True)))
-        return self._seen(ask)
+            prompt = Message(id=DRAFT_ID, role=Role.USER, blocks=(TextBlock(text=draft),))
+            ask = replace(ask, turns=(*ask.turns, Turn(id=DRAFT_ID, messages=(prompt,), open=True)))
+        return self._preview_of(ask)
 
-    def _seen(self, ask: Ask) -> RequestPreview:
+    def _preview_of(self, ask: Ask) -> RequestPreview:
         return RequestPreview(
             target=ask.target,
             request=self._planner.request(ask),

@@ -19,7 +19,15 @@ from tui.domain.blocks import Block
 from tui.domain.compression import CompressionView, SummaryRun
 from tui.domain.cost import Paid
 from tui.domain.errors import UsageError
-from tui.domain.events import AppEvent, FoldingChanged, HistoryChanged, Notice, SettingsChanged, Stamped, TitleChanged
+from tui.domain.events import (
+    AppEvent,
+    CompressionChanged,
+    HistoryChanged,
+    Notice,
+    SettingsChanged,
+    Stamped,
+    TitleChanged,
+)
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import Role, Turn
 from tui.domain.thinking import ModelSpec, ThinkingPlan
@@ -161,7 +169,7 @@ class Session:
                 title=opening.title,
                 queue=tuple(Prompt(blocks).label for blocks in opening.queue),
                 queue_held=bool(opening.queue),
-                folding=opening.view,
+                compression=opening.view,
                 summaries=opening.summaries,
                 elsewhere=opening.elsewhere,
                 notices=opening.notices,
@@ -181,7 +189,7 @@ class Session:
         """Prompts behind the running turn."""
         pace = partial(self._channel.keep_pace, ports.clock)
         self._runner = Runner(ports, self._conversation, self._saver, self._channel.publish, self.queue, pace)
-        self.outlook = Previewer(ports.planner, self._runner, self._channel.publish)
+        self.previewer = Previewer(ports.planner, self._runner, self._channel.publish)
         """Previews of the next request."""
         self._closing = asyncio.Event()
         self._tasks: asyncio.TaskGroup | None = None
@@ -261,7 +269,7 @@ class Session:
             self._channel.publish(SettingsChanged(dict(changed)))
         plan = self._ports.planner.plan(conversation.ask())
         self._channel.publish(conversation.replanned(plan))
-        self.outlook.tell()
+        self.previewer.publish_meter()
         return plan
 
     async def assign(self, settings: EngineSettings, changed: Mapping[str, object]) -> ThinkingPlan:
@@ -277,7 +285,7 @@ class Session:
         plan = self._ports.planner.plan(conversation.ask())
         if plan != conversation.plan:
             self._channel.publish(conversation.replanned(plan))
-        self.outlook.tell()
+        self.previewer.publish_meter()
         return plan
 
     async def compress_now(self, instruction: str = "") -> None:
@@ -290,7 +298,7 @@ class Session:
 
     async def preview(self, draft: str) -> RequestPreview:
         """The next request and its size, with the draft included."""
-        return await self.outlook.preview(draft)
+        return await self.previewer.preview(draft)
 
     async def close(self) -> None:
         """End the session; ``run`` returns when everything is stored."""
@@ -326,8 +334,8 @@ class Session:
         await self._saver.save(lambda journal: journal.history_replaced(conversation.session, turns))
         self._channel.publish(HistoryChanged(turns))
         if fitting is not view:
-            self._channel.publish(FoldingChanged(fitting))
-        self.outlook.tell()
+            self._channel.publish(CompressionChanged(fitting))
+        self.previewer.publish_meter()
 
 
 def queue_keeper(saver: Saver, session: str) -> Callable[[tuple[tuple[Block, ...], ...]], None]:

@@ -19,9 +19,9 @@ from tui.domain.events import (
     ApprovalAsked,
     ApprovalSettled,
     AttemptReset,
+    CompressionChanged,
     CompressionFinished,
     CompressionStarted,
-    FoldingChanged,
     HistoryChanged,
     MessageCompleted,
     MeterChanged,
@@ -102,7 +102,7 @@ class SessionView:
     approvals: tuple[ApprovalAsked, ...] = ()
     tools_running: tuple[ToolStarted, ...] = ()
     not_saved: str | None = None
-    folding: CompressionView | None = None
+    compression: CompressionView | None = None
     """The compression applied to finished turns; None is the whole history."""
     summaries: tuple[SummaryRun, ...] = ()
     """Costs of summaries on this path."""
@@ -253,7 +253,7 @@ class SessionState:
                 self._view = replace(view, spec=spec, plan=plan)
             case SettingsChanged(values):
                 self._view = replace(view, settings={**view.settings, **values})
-            case CompressionStarted() | CompressionFinished() | FoldingChanged():
+            case CompressionStarted() | CompressionFinished() | CompressionChanged():
                 self._compression(event)
             case TitleChanged(title):
                 self._view = replace(view, title=title)
@@ -264,7 +264,7 @@ class SessionState:
             case _:
                 pass
 
-    def _compression(self, event: CompressionStarted | CompressionFinished | FoldingChanged) -> None:
+    def _compression(self, event: CompressionStarted | CompressionFinished | CompressionChanged) -> None:
         view = self._view
         match event:
             case CompressionStarted():
@@ -272,8 +272,8 @@ class SessionState:
             case CompressionFinished(runs=runs):
                 phase = Phase.IDLE if view.open_turn is None else Phase.SENDING
                 self._view = replace(view, phase=phase, summaries=(*view.summaries, *runs))
-            case FoldingChanged(folding):
-                self._view = replace(view, folding=folding)
+            case CompressionChanged(compression):
+                self._view = replace(view, compression=compression)
 
 
 def _with_message(messages: tuple[Message, ...], message: Message) -> tuple[Message, ...]:

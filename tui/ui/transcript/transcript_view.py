@@ -13,8 +13,8 @@ from tui.domain.events import (
     ApprovalAsked,
     ApprovalSettled,
     AttemptReset,
+    CompressionChanged,
     CompressionFinished,
-    FoldingChanged,
     HistoryChanged,
     MessageCompleted,
     Notice,
@@ -98,7 +98,7 @@ class TranscriptView:
         self._now = now
         self._showing = showing
         self._turns: tuple[Turn, ...] = ()
-        self._folding: CompressionView | None = None
+        self._compression: CompressionView | None = None
         self._live: Live | PlainFallback | None = None
         self._calls = Calls(transcript.column.changed)
         self._count = 0
@@ -112,7 +112,7 @@ class TranscriptView:
 
     def load(self, view: SessionView, showing: Showing | None = None) -> None:
         """Show a session."""
-        self._turns, self._folding = view.turns, view.folding
+        self._turns, self._compression = view.turns, view.compression
         self._showing = showing or self._showing
         turns = [*view.turns, view.open_turn] if view.open_turn is not None else list(view.turns)
         self._live, self._broken = None, False
@@ -169,8 +169,8 @@ class TranscriptView:
             case HistoryChanged(turns):
                 self._turns, self._live = turns, None
                 self._transcript.replace_all(self._folded(sections_of(turns, self._showing)))
-            case FoldingChanged(view):
-                self._folding = view
+            case CompressionChanged(view):
+                self._compression = view
                 self._transcript.rearrange(self._folded(self._transcript.column.sections))
             case _:
                 self._apply_rest(event)
@@ -284,9 +284,9 @@ class TranscriptView:
 
     def _folded(self, sections: Iterable[Section]) -> list[Section]:
         """Hide finished turns that a summary replaces."""
-        folded = self._folding.folded if self._folding is not None else frozenset[str]()
+        folded = self._compression.folded if self._compression is not None else frozenset[str]()
         keys = frozenset(message.id for turn in self._turns if turn.id in folded for message in turn.messages)
-        return folded_into(self._folding, keys, list(sections), self._transcript.column.changed)
+        return folded_into(self._compression, keys, list(sections), self._transcript.column.changed)
 
     def _put(self, fresh: Iterable[Section]) -> None:
         """Replace the sections of the same messages."""
