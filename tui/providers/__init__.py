@@ -1,1 +1,1 @@
-"""Where a wire is spoken: keys, transport, discovery, the demo."""
+"""Access to the providers: API keys, HTTP transport, model lists, the demo provider."""

@@ -1,8 +1,8 @@
-"""One request to one model: key, encoding, transport, decoding. What comes out is events or a ProviderError.
+"""Sends one request to one model and yields the events of the response: key, encoding, transport, decoding.
 
-Nothing that failed is retried here. What was refused outright is sent once more in three cases: the key has been
-replaced in its source meanwhile, a server of the user's may want it in another header, or there is nothing at the
-address and the base URL lacks its version (``/v1``).
+Failed requests are not retried here. A rejected request is sent again in three cases: the key was replaced in its
+source meanwhile, a server configured by the user may expect the key in another header, or the address was not found
+and the base URL lacks its version (``/v1``).
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ SIGNS = (
 
 
 def in_another_format(beginning: bytes, wire: WireName) -> ProviderError | None:
-    """The error for an answer in another format than ``wire``; None where it looks like that or like nothing known."""
+    """Return the error for a response in another known format than ``wire``, or None."""
     found = next((name for sign, name in SIGNS if sign.search(beginning)), wire)
     if found is wire:
         return None
@@ -65,15 +65,15 @@ def in_another_format(beginning: bytes, wire: WireName) -> ProviderError | None:
 
 LOG = logging.getLogger(__name__)
 NOT_TAKEN = "thinking_not_taken"
-"""Code for a refusal that may be about thinking sent back."""
+"""Error code of a rejected request that may have failed because of the thinking in it."""
 OTHER_WAYS = 2
-"""How often a refused request is sent another way: a version and a header may both be missing."""
+"""How often a rejected request is changed and sent again: both the version and the header may be wrong."""
 TELLING = 2000
-"""Bytes of an answer that tell which format it is in."""
+"""Bytes of a response that are examined for its format."""
 DRAIN_S = 0.2
-"""How long the end of bytes is waited for after a finished answer, so that the connection can be kept."""
+"""How long to wait for the end of the body after the last event, so that the connection can be reused."""
 _SAYS_MODEL = lazy_regex(r"(?<![/\w.-])models?\b(?!/)", re.IGNORECASE)
-"""A 404 that speaks of a model (not one that only quotes a path) is about its name, not about the base URL."""
+"""Matches the message of a 404 about the model's name; one that only quotes a path is about the base URL."""
 
 
 class Endpoint(Protocol):
@@ -81,34 +81,34 @@ class Endpoint(Protocol):
 
     @property
     def provider(self) -> ProviderFacts:
-        """Where."""
+        """The provider."""
         ...
 
     @property
     def facts(self) -> ModelFacts:
-        """Which."""
+        """The model."""
         ...
 
 
 class ProviderBackend:
-    """The way to every provider. Lives on one event loop."""
+    """Sends requests to any provider. It must be used on one event loop only."""
 
     def __init__(self, keys: Keys, make_transport: Callable[[], Transport], *, limits: Limits | None = None) -> None:
         self._keys = keys
         self._make_transport = make_transport
         self.limits = limits or Limits()
-        """In force from the next request on."""
+        """The limits; a change applies from the next request."""
         self._transport: Transport | None = None
         self._found_at: dict[tuple[str, str], ProviderFacts] = {}
         self._warned: set[tuple[str, str, str]] = set()
 
     def get_ready(self, target: Endpoint) -> None:
-        """Load what the first request there needs."""
+        """Import the modules that the first request to this model needs."""
         wire_named(target.facts.wire)
         self._ready_transport().get_ready(target.provider.base_url)
 
     async def stream(self, target: Endpoint, request: ChatRequest) -> AsyncGenerator[Sequence[StreamEvent], None]:
-        """Send one request and yield the events of the answer, those that arrived together in one batch."""
+        """Send a request and yield the events of the response; events that arrive together come in one batch."""
         ways = OTHER_WAYS
         try:
             provider = self._keys.with_variables(self._spoken_to(target))
@@ -132,7 +132,7 @@ class ProviderBackend:
             raise
 
     async def count(self, target: Endpoint, request: ChatRequest) -> int | None:
-        """Exact input tokens by the provider's own count; None where it has none."""
+        """Return the input tokens as counted by the provider, or None if it cannot count."""
         from tui.providers.token_counting import COUNTERS
 
         counter = COUNTERS.get(target.facts.wire)
@@ -149,11 +149,11 @@ class ProviderBackend:
         except ProviderError as error:
             self._keys.redactor.clean_error(error)
             if error.kind is ErrorKind.NOT_FOUND:
-                return None  # a compatible server that speaks the wire and cannot count
+                return None  # a compatible server without this endpoint
             raise
 
     async def aclose(self) -> None:
-        """Close connections that are kept."""
+        """Close the connections kept for reuse."""
         if self._transport is not None:
             await self._transport.aclose()
 
@@ -181,7 +181,7 @@ class ProviderBackend:
     ) -> AbstractAsyncContextManager[HttpResponse]:
         limits = limits_for(target.provider, self.limits)
         if not streams and limits.header_s:
-            # The head of a whole answer only comes when the answer is done.
+            # Without streaming, the headers only come when the response is complete.
             limits = replace(limits, header_s=max(limits.header_s, limits.private_header_s))
         return self._ready_transport().open(request, limits=limits)
 
@@ -194,7 +194,7 @@ class ProviderBackend:
         for value in config_secrets(provider):
             self._keys.redactor.remember(Secret(value))
         if provider.auth is AuthStyle.NONE:
-            return ask(provider)  # no source is looked at, so nothing blocks
+            return ask(provider)  # no key source is read, so nothing blocks
         try:
             return await asyncio.to_thread(ask, provider)
         except ConfigError as error:
@@ -203,7 +203,7 @@ class ProviderBackend:
     async def _another_way(
         self, error: ProviderError, target: Endpoint, provider: ProviderFacts, refused_key: FoundKey | None
     ) -> tuple[ProviderFacts, FoundKey | None] | None:
-        """A replaced key, the header a copy wants it in, or the version a base URL lacks; None: the refusal stands."""
+        """Return a changed provider or key to send the request again with, or None if the error is final."""
         if error.kind is ErrorKind.AUTH and refused_key is not None:
             found = await self._key(provider, self._keys.reread)
             if found is not None and found.secret != refused_key.secret:
@@ -217,7 +217,7 @@ class ProviderBackend:
         return None
 
     def _spoken_to(self, target: Endpoint) -> ProviderFacts:
-        """The provider at the base URL where it speaks this model's wire."""
+        """Return the provider with the base URL for this model's wire."""
         provider, wire = target.provider, target.facts.wire
         known = self._found_at.get((provider.id, wire))
         base_url = provider.bases.get(wire, provider.base_url)
@@ -227,7 +227,7 @@ class ProviderBackend:
 
 
 def _suspect_thinking(error: ProviderError, target: Endpoint, request: ChatRequest) -> None:
-    """A server nobody described that refuses a request for no known reason may not take its own thinking back."""
+    """Classify an unexplained rejection by an unknown server as caused by the thinking in the request."""
     if error.kind is not ErrorKind.INVALID_REQUEST or error.status not in (400, 422):
         return
     thinking = any(
@@ -248,11 +248,11 @@ def _quirks(target: Endpoint) -> Quirks:
 
 
 async def _refuse(target: Endpoint, answer: HttpResponse, limits: Limits, sent: Encoded) -> None:
-    """Turn an HTTP error into the wire's own."""
+    """Raise the wire's ProviderError for an HTTP error status."""
     if not 200 <= answer.status < 300:
         reply = Reply(status=answer.status, headers=answer.headers, body=await answer.head(limits.error_bytes))
         if page_title(reply.body) is not None:
-            raise refused(reply)  # a page is a proxy's or a portal's word, whatever the wire
+            raise refused(reply)  # an HTML page comes from a proxy or portal, not from the provider
         from tui.providers.refused_field import name_refused_field
 
         refusal = wire_named(target.facts.wire).refusal(reply)
@@ -261,7 +261,7 @@ async def _refuse(target: Endpoint, answer: HttpResponse, limits: Limits, sent: 
 
 
 def _warnings(headers: Mapping[str, str]) -> Iterator[str]:
-    """What a provider says of the model's future, in headers of no settled name."""
+    """Yield deprecation warnings from the headers, which have no standard name."""
     for name, value in headers.items():
         if "deprecat" not in name and name not in ("warning", "sunset"):
             continue
@@ -302,19 +302,19 @@ async def _batches(
 
 
 def _cause(sentence: str) -> str:
-    """A wire's sentence about a cut stream, to stand behind a colon."""
+    """Return a wire's sentence about a cut stream in the form used after a colon."""
     sentence = sentence.removeprefix("The answer broke off: ")
     return f"{sentence[:1].lower()}{sentence[1:].rstrip('.')}."
 
 
 def _beginning(so_far: bytes, batch: Sequence[StreamEvent]) -> bytes | None:
-    """How an answer begins, until it says something; None from then on."""
+    """Return the first bytes of the response, or None once it has an event with content."""
     said = any(not isinstance(event, ResponseStarted | UsageReported) for event in batch)
     return None if said else so_far[:TELLING]
 
 
 def _rest(reader: BodyReader, target: Endpoint, beginning: bytes | None, received: int) -> Sequence[StreamEvent]:
-    """What the end of bytes brings; ``beginning`` is how an answer began that said nothing so far."""
+    """Return the closing events; ``beginning`` is the start of a response without content so far, else None."""
     try:
         return reader.finish()
     except ProviderError as error:

@@ -1,4 +1,4 @@
-"""What the user's configuration holds of secrets, made known before anything is shown, logged or exported."""
+"""Finds the secrets in the user's configuration, so that the redactor knows them before anything is shown or logged."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _NAMED = re.compile(r"-{0,2}([\w.-]+)\s*[:=]\s*(.+)", re.DOTALL)
 
 
 def learn_all_keys(keys: Keys, providers: Iterable[ProviderFacts]) -> None:
-    """Every key that could be used: of the environment, the keyring and the credentials file. Blocking."""
+    """Register the keys of all providers from environment, keyring and credentials file. Blocking."""
     for provider in providers:
-        with suppress(PonderError):  # what cannot be read holds no key that was ever used
+        with suppress(PonderError):  # a key that cannot be read was never used
             keys.find(provider)
 
 
@@ -38,7 +38,7 @@ def learn_configured(
     mcp: Mapping[str, object],
     environment: Mapping[str, str],
 ) -> None:
-    """Secrets of the user's own providers and of ``[mcp.servers.*]``, and all that ``${NAME}`` brings into them."""
+    """Register the secrets of the user's providers and MCP servers, including the values of ``${NAME}`` in them."""
     for provider in providers:
         for value in (*config_secrets(provider), *_brought_in(provider.headers.values(), environment)):
             redactor.remember(Secret(value))
@@ -50,7 +50,7 @@ def learn_configured(
 
 
 def server_secrets(server: Mapping[str, object], environment: Mapping[str, str]) -> set[str]:
-    """What the table of an MCP server holds: in its variables, headers, arguments and address."""
+    """Return the secrets in an MCP server's variables, headers, arguments and URL."""
     found: set[str] = set()
     for key in ("env", "headers"):
         table = server.get(key)
@@ -74,7 +74,7 @@ def server_secrets(server: Mapping[str, object], environment: Mapping[str, str])
 
 
 def _in_word(word: str) -> Iterator[str]:
-    """Secrets in one argument or value, as its own words tell them."""
+    """Yield the secrets in one argument or value, recognised by the names in it."""
     named = _NAMED.fullmatch(word)
     if named is not None and holds_secret(named[1]):
         yield from _with_last_word(named[2])
@@ -88,7 +88,7 @@ def _in_word(word: str) -> Iterator[str]:
 
 
 def _with_last_word(value: str) -> tuple[str, str]:
-    """``Bearer abc``, and ``abc``."""
+    """Return ``Bearer abc`` and ``abc``."""
     return value, value.split(" ")[-1]
 
 

@@ -1,6 +1,6 @@
-"""The log file: what went wrong, for bug reports. No key gets into it, whoever writes the record and whichever handler.
+"""The log file, for bug reports. Keys are removed from every record, whatever logger or handler is used.
 
-Bodies of requests are never logged. ``PONDER_DEBUG`` adds a second file with a line for every request.
+Request bodies are never logged. ``PONDER_DEBUG`` adds a second file with a line for every request.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ DEBUG_VARIABLE = "PONDER_DEBUG"
 
 
 class _PrivateFile(logging.Handler):
-    """A file only its owner can read, made when there is something to write; one that cannot be made stays away."""
+    """Writes to a file that only its owner can read, created with the first record; write errors are ignored."""
 
     def __init__(self, path: Path, level: int) -> None:
         super().__init__(level)
@@ -26,7 +26,7 @@ class _PrivateFile(logging.Handler):
         self._path = path
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Open, write, close: it happens rarely, and nothing is lost with the program."""
+        """Open the file, write, close it: records are rare, and none is lost in a crash."""
         with contextlib.suppress(OSError):
             put_long_log_aside(self._path)
             with os.fdopen(open_log_file(self._path), "a", encoding="utf-8", errors="replace") as file:
@@ -34,7 +34,7 @@ class _PrivateFile(logging.Handler):
 
 
 def redact_records(redactor: Redactor) -> None:
-    """From now on every log record is cleaned when it is made, traceback included: no handler can be forgotten."""
+    """Clean every log record when it is created, including its traceback, so that no handler sees a key."""
     make = logging.LogRecord
 
     def made(*args: object, **kwargs: object) -> logging.LogRecord:
@@ -54,7 +54,7 @@ def redact_records(redactor: Redactor) -> None:
 
 
 def open_log(path: Path, redactor: Redactor, environment: Mapping[str, str], *, screen: bool) -> None:
-    """Begin to log: problems to ``path`` (the screen has its own handler for it), everything beside it if asked."""
+    """Start logging: warnings to ``path`` (unless the screen does it), everything to ``debug.log`` if enabled."""
     redact_records(redactor)
     if not screen:
         logging.getLogger().addHandler(_PrivateFile(path, logging.WARNING))

@@ -1,4 +1,4 @@
-"""Puts the way to the providers together: what wiring, commands and tests call. Heavy imports wait for first use."""
+"""Builds the backend and its transport. Heavy modules are imported at first use."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def transport_maker(
     demo_speed: float = 1.0,
     watched: bool = True,
 ) -> Callable[[], Transport]:
-    """How a transport is made when the first request is; the demo's server is part of it."""
+    """Return a function that makes a transport, including the demo's server."""
 
     def make() -> Transport:
         from tui.providers.demo.server import DEMO_HOST, DemoServer
@@ -42,7 +42,7 @@ def open_backend(
     demo_speed: float = 1.0,
     watched: bool = True,
 ) -> ProviderBackend:
-    """A Backend for the engine: every provider, the demo included. Close it with ``aclose``."""
+    """Return the backend for all providers, including the demo. Close it with ``aclose``."""
     make = transport_maker(
         limits=limits, environ=environ, plain_http=plain_http, demo_speed=demo_speed, watched=watched
     )

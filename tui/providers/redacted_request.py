@@ -1,6 +1,6 @@
-"""A request as it may be seen: masked where the names in it, or values that are known, say that it holds a secret.
+"""Requests for display, with secrets masked by the names of fields and by known values.
 
-Whatever shows or exports a request does so through ``shown_request``, whatever shows an address through ``shown_url``.
+All code that shows or exports a request uses ``shown_request``; for a URL, ``shown_url``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def shown_request(
     body: Mapping[str, object],
     redactor: Redactor | None = None,
 ) -> dict[str, object]:
-    """``headers`` without the key's: that one is named here, with nothing in it."""
+    """Return the masked request. ``headers`` must not contain the key's header: it is added here, masked."""
     secrets = [Secret(value) for value in config_secrets(provider)]
     known = Redactor(secrets)
     seen = {name: MASK if holds_secret(name) else value for name, value in headers.items()}
@@ -49,7 +49,7 @@ def shown_request(
 
 
 def shown_url(url: str) -> str:
-    """An address without user and password, and without what its parameters hold of secrets."""
+    """Return a URL with user, password and secret parameters masked."""
     start, user, place, query = url_parts(url)
     parameters = [
         f"{name}={MASK}" if parameter_holds_secret(name) and value else name + ("=" + value if value else "")
@@ -59,7 +59,7 @@ def shown_url(url: str) -> str:
 
 
 def _without_set_secrets(body: Mapping[str, object], extra: Mapping[str, object]) -> dict[str, object]:
-    """The body, masked where the user's own ``extra_body`` put something secret; words of a chat are left alone."""
+    """Mask secrets in the fields that the user's ``extra_body`` added; the conversation is not changed."""
     seen = dict(body)
     for name, own in extra.items():
         if name in seen:

@@ -1,4 +1,4 @@
-"""Takes keys out of text: by the name of the field, by the value of every key we loaded, by the shape of known keys."""
+"""Removes keys from text, by the name of the field, by the value of every loaded key, and by known key formats."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tui.catalog.facts import ProviderFacts
 
 SHORTEST_LITERAL = 6
-"""Shorter values would take ordinary words out of ordinary text."""
+"""Shortest value that is redacted; shorter ones would match ordinary words."""
 
 _WORD = lazy_regex(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _SECRETIVE = frozenset(
@@ -28,13 +28,13 @@ _SECRETIVE = frozenset(
         "credentials", "signature", "sig", "sas", "jwt", "bearer", "otp", "sid", "sessid", "assertion",
     )
 )  # fmt: skip
-"""Last words of names of what holds a secret."""
+"""Last words of field names that mean a secret."""
 _SECRETIVE_ENDS = (
     "apikey", "accesskey", "authkey", "privatekey", "secretkey", "subscriptionkey",
     "accesstoken", "authtoken", "idtoken", "refreshtoken", "sessiontoken", "clientsecret", "password", "passwd",
 )  # fmt: skip
 _SECRETIVE_PARAMETERS = frozenset({"code", "ticket"})
-"""Names that hold a secret in an address; in an error's JSON a ``code`` says what is wrong."""
+"""Names that mean a secret only in a URL: in an error's JSON, ``code`` is not secret."""
 _JSON_FIELD = lazy_regex(r'("([\w.$-]{1,80})"\s*:\s*")((?:[^"\\]|\\.)+)(")')
 _JSON_FIELD_IN_TEXT = lazy_regex(r'(\\{1,7}"([\w.$-]{1,80})\\{1,7}"\s*:\s*\\{1,7}")([^"\\]+)')
 _HEADER_LINE = lazy_regex(
@@ -55,7 +55,7 @@ _USER_PASSWORD = lazy_regex(r"(://)([^/\s:@]+:[^/\s@]+)(@)")
 
 
 def holds_secret(name: str) -> bool:
-    """Whether a header, field or variable of this name holds a secret: ``X-Proxy-Token``, ``subscriptionKey``."""
+    """Whether a header, field or variable of this name is secret, such as ``X-Proxy-Token``, ``subscriptionKey``."""
     words = [word.lower() for word in _WORD.findall(name)]
     if not words:
         return False
@@ -68,12 +68,12 @@ def holds_secret(name: str) -> bool:
 
 
 def parameter_holds_secret(name: str) -> bool:
-    """The same for a parameter of an address."""
+    """Whether a URL parameter of this name is secret."""
     return name.lower() in _SECRETIVE_PARAMETERS or holds_secret(unquote_plus(name))
 
 
 def config_secrets(provider: ProviderFacts) -> set[str]:
-    """What a provider's row holds of secrets: in headers, in its addresses, in extra fields of the body."""
+    """Return the secrets in a provider's headers, URLs and extra body fields."""
     found = {
         word for name, value in provider.headers.items() if holds_secret(name) for word in (value, value.split(" ")[-1])
     }
@@ -100,7 +100,7 @@ def _secrets_in(name: str, value: object) -> Iterator[str]:
 
 
 def url_parts(url: str) -> tuple[str, str, str, str]:
-    """Scheme with its slashes, user and password, host with path, query; the fragment is dropped."""
+    """Split a URL into scheme with slashes, user and password, host with path, and query, without the fragment."""
     scheme, mark, rest = url.partition("#")[0].partition("://")
     if not mark:
         scheme, rest = "", scheme
@@ -111,7 +111,7 @@ def url_parts(url: str) -> tuple[str, str, str, str]:
 
 
 class Redactor:
-    """Knows the keys in use and cleans text of them."""
+    """Stores the keys in use and removes them from text."""
 
     def __init__(self, secrets: Iterable[Secret] = ()) -> None:
         self._spellings: dict[str, str] = {}
@@ -120,7 +120,7 @@ class Redactor:
             self.remember(secret)
 
     def remember(self, secret: Secret) -> None:
-        """From now on this value never gets through, however it is spelled."""
+        """Register a value to be removed from now on, in all its encodings."""
         value = secret.reveal()
         if len(value) < SHORTEST_LITERAL or value in self._spellings:
             return
@@ -128,7 +128,7 @@ class Redactor:
         url_coded = base64.urlsafe_b64encode(value.encode()).decode()
         plain = (value, quote(value, safe=""), quote_plus(value), _as_in_html(value))
         for spelling in (*plain, coded, coded.rstrip("="), url_coded):
-            # Servers repeat what they got as JSON, and as JSON within JSON.
+            # Servers quote their input as JSON, and as JSON within JSON.
             shown = masked(value)
             for _ in range(3):
                 self._spellings[spelling] = shown
@@ -137,7 +137,7 @@ class Redactor:
         self._literals = re.compile("|".join(map(re.escape, longest_first)))
 
     def clean(self, text: str) -> str:
-        """Text without keys: loaded values first, then by name, then by shape."""
+        """Return the text without keys, found by value, by field name and by format."""
         text = self.clean_known(text)
         for pattern in (_JSON_FIELD, _JSON_FIELD_IN_TEXT, _COOKIES, _HEADER_LINE, _VARIABLE_SET):
             text = pattern.sub(_masked_if_named_so, text)
@@ -147,21 +147,21 @@ class Redactor:
         return _SHAPES.sub("***", text)
 
     def clean_known(self, text: str) -> str:
-        """Text without the values that are known."""
+        """Return the text without registered values."""
         if self._literals is None:
             return text
         return self._literals.sub(lambda match: self._spellings[match[0]], text)
 
     def clean_content(self, text: str) -> str:
-        """A file or a page without keys, by value and by shape.
+        """Return the content of a file or page without keys, found by value and by format.
 
-        Not by name: every ``"key": "…"`` of the user's own data would come to the model as stars, and go back into
-        the file as such.
+        Field names are not used: every ``"key": "…"`` in the user's own data would reach the model as stars, and the
+        model would write the stars into the file.
         """
         return _SHAPES.sub("***", _BEARER.sub(_masked_middle, self.clean_known(text)))
 
     def clean_fields(self, value: object) -> object:
-        """A JSON value without keys, by field name and by value."""
+        """Return a JSON value without keys, found by field name and by value."""
         if isinstance(value, str):
             return self.clean(value)
         if isinstance(value, Mapping):
@@ -174,7 +174,7 @@ class Redactor:
         return value
 
     def clean_error(self, error: PonderError) -> None:
-        """Clean an error's sentences in place."""
+        """Remove keys from an error's message and advice in place."""
         error.message, error.advice = self.clean(error.message), self.clean(error.advice)
         error.args = (error.message,)
 
@@ -190,7 +190,7 @@ def _as_in_json(text: str) -> str:
 
 
 def _masked_if_named_so(match: re.Match[str]) -> str:
-    """Start, name within it, value, and what else was matched."""
+    """Mask a match if its name is secret. Groups: prefix, name in the prefix, value, optional suffix."""
     if match[3].startswith("***") or not holds_secret(match[2]):
         return match[0]
     return match[1] + masked(match[3]) + (match[4] if match.re.groups > 3 else "")
@@ -209,6 +209,6 @@ def _masked_middle(match: re.Match[str]) -> str:
 
 
 def quiet_http_loggers() -> None:
-    """The HTTP libraries print whole URLs and headers below WARNING."""
+    """Set the HTTP libraries' loggers to WARNING: below that they log whole URLs and headers."""
     for name in ("httpx", "httpcore", "httpx2", "httpcore2"):
         logging.getLogger(name).setLevel(logging.WARNING)

@@ -1,4 +1,4 @@
-"""Which field of a request a refusal is about, where its words alone do not tell: the one it names among those sent."""
+"""Finds the request field that an error is about, by searching the error for the names of the fields sent."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from tui.domain.errors import ErrorKind, ProviderError
 
 ESSENTIAL = frozenset({"model", "messages", "input", "contents", "instructions", "system", "systemInstruction"})
-"""Without these there is no request."""
+"""Fields that every request needs."""
 _NOT_WANTED = re.compile(
     r"\bnot (?:be )?(?:allowed|permitted|supported|recogni[sz]ed|accepted|defined|expected|known|implemented|available)"
     r"|\bunexpected\b|\bunknown\b|\bunrecogni[sz]ed\b|\bunsupported\b|\bundefined\b|\bunpermitted\b|\bextra_forbidden\b"
@@ -16,7 +16,7 @@ _NOT_WANTED = re.compile(
     r"|\binvalid (?:parameter|field)",
     re.IGNORECASE,
 )
-"""That something is there at all is the trouble; a value out of range is the user's to mend."""
+"""Matches errors that reject a field itself; a value out of range must be corrected by the user."""
 _QUOTED = "['\"`/]"
 _NOT = r"(?:not (?:yet )?|un)(?:supported|available|implemented|allowed)"
 _WHATEVER_THE_STATUS = (
@@ -30,13 +30,13 @@ _WHATEVER_THE_STATUS = (
         "tools",
     ),
 )
-"""What whole servers cannot do: some say so as a failure of their own, llama.cpp among them."""
+"""Features that some servers lack; llama.cpp and others report that as a server error."""
 
 
 def name_refused_field(error: ProviderError, body: Mapping[str, object], said: str = "") -> None:
-    """Make the refusal one of a named parameter, if it says that something it names is not wanted.
+    """Set the error's kind and parameter, if the error rejects a field that it names.
 
-    ``said`` is all that came. It may quote the whole request, so it only counts where it names one field.
+    ``said`` is the whole body. It may quote the whole request, so it counts only if it names exactly one field.
     """
     if error.status not in (400, 422, 500, 501):
         return
@@ -55,7 +55,7 @@ def name_refused_field(error: ProviderError, body: Mapping[str, object], said: s
 
 
 def _named_in(text: str, names: Sequence[str]) -> list[str]:
-    """The names in a text. A word of ordinary English counts in quotes or after a colon, not within a sentence."""
+    """Return the names found in a text. A name that is an English word counts only in quotes or after a colon."""
     found = []
     for name in names:
         word = re.escape(name)
@@ -66,7 +66,7 @@ def _named_in(text: str, names: Sequence[str]) -> list[str]:
 
 
 def _names(table: Mapping[str, object], depth: int = 2) -> Iterator[str]:
-    """Names of the body and of tables in it, which thinking is asked for in."""
+    """Yield the field names of the body and of nested objects, which contain the thinking options."""
     for name, value in table.items():
         yield name
         if isinstance(value, Mapping) and depth:

@@ -1,4 +1,4 @@
-"""How the providers that can count tokens are asked to."""
+"""Requests to the token counting endpoints of providers."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from tui.wires.wire import Encoded
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counter:
-    """One provider's way: a request made from the real one, and where the number stands in the answer."""
+    """The counting endpoint of one wire: its request, made from the real one, and the result's field."""
 
     request: Callable[[Encoded], Encoded]
     answer: str
 
     def tokens(self, answer: object) -> int | None:
-        """The number; None where the answer has none."""
+        """Return the count in the response, or None."""
         return whole(answer, self.answer)
 
 
@@ -48,4 +48,4 @@ COUNTERS = {
     WireName.OPENAI_RESPONSES: Counter(request=_responses, answer="input_tokens"),
     WireName.GEMINI: Counter(request=_gemini, answer="totalTokens"),
 }
-"""By wire; the others have none."""
+"""Counters by wire; the other wires have none."""

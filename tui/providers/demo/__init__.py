@@ -1,1 +1,1 @@
-"""The embedded provider: a server in this process that speaks the real wire formats, and says so. No model in it."""
+"""The demo provider: a server in this process that answers from scripts in the real wire formats, without a model."""

@@ -1,6 +1,6 @@
-"""A small coding errand, step by step: find a function, read it, change it, run its tests.
+"""A scripted coding task: find a function, read it, change it, run its tests.
 
-What is done next depends on what the tools answered.
+The next step depends on the results of the tools.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _TESTS = "python3 -B -m unittest -q"
 
 
 def errand(heard: ParsedRequest) -> tuple[Piece, ...] | None:
-    """The next step of an errand that was asked for; None when none was, or without the tools for it."""
+    """Return the next step of a requested task; None if none was requested or its tools are missing."""
     for phrase, needed, steps in (
         (_MAKE, {"write_file"}, (_make, _made)),
         (_FIX, {"grep", "read_file", "edit_file", "shell"}, (_find, _read, _change, _test, _report)),

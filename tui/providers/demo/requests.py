@@ -1,4 +1,4 @@
-"""Reads what was asked, on each wire, and refuses what the real servers refuse: thinking that did not come back."""
+"""Parses requests in each wire format and rejects those that real servers reject for missing thinking."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ Json = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class ParsedRequest:
-    """A request, understood."""
+    """The parts of a request that decide the demo's answer."""
 
     prompts: tuple[str, ...]
-    """What the user said, oldest first."""
+    """The user's messages, oldest first."""
     system: str
     tools: Mapping[str, Json]
     """Name → JSON Schema of the parameters."""
     results: tuple[str, ...]
-    """What the tools answered since the user last spoke."""
+    """Tool results since the user's last message."""
     thinks: bool
     refusal: Refusal | None = None
 
     @property
     def prompt(self) -> str:
-        """The last thing the user said."""
+        """The user's last message."""
         return self.prompts[-1] if self.prompts else ""
 
 
 class _Ear:
-    """Collects while the messages are read in order."""
+    """Collects prompts and tool results while the messages are read in order."""
 
     def __init__(self) -> None:
         self.prompts: list[str] = []
@@ -58,7 +58,7 @@ class _Ear:
 
 
 def words_of(value: object) -> str:
-    """The text of a content field, whichever shape it has."""
+    """Return the text of a content field of any shape."""
     if isinstance(value, str):
         return value
     if isinstance(value, list):
@@ -67,12 +67,12 @@ def words_of(value: object) -> str:
 
 
 def hear_anthropic(body: Json) -> ParsedRequest:
-    """Messages."""
+    """Parse an Anthropic Messages request."""
     ear, thinks = _Ear(), text(body, "thinking", "type") in ("enabled", "adaptive")
     for at, message in enumerate(children(body, "messages")):
         blocks = children(message, "content")
         if text(message, "role") == "user":
-            # Results stand before the words of the same message: those are a new prompt, after a turn that was stopped.
+            # Tool results come before text in a message; text after them is a new prompt that follows a stopped turn.
             ear.results += [words_of(block.get("content")) for block in blocks if text(block, "type") == "tool_result"]
             ear.user(words_of(message.get("content")))
         elif any(text(block, "type") == "tool_use" for block in blocks):
@@ -96,7 +96,7 @@ def _unsigned(blocks: Sequence[Json], at: int) -> str | None:
 
 
 def hear_responses(body: Json) -> ParsedRequest:
-    """Responses: a call must follow the reasoning it came from, unchanged."""
+    """Parse a Responses request: a call must follow the unchanged reasoning it belongs to."""
     ear, open_reasoning = _Ear(), False
     for item in children(body, "input"):
         kind, role = text(item, "type"), text(item, "role")
@@ -119,7 +119,7 @@ def hear_responses(body: Json) -> ParsedRequest:
 
 
 def hear_chat(body: Json) -> ParsedRequest:
-    """Chat Completions, as the makers do that want ``reasoning_content`` back."""
+    """Parse a Chat Completions request, like the providers that require ``reasoning_content`` back."""
     ear, system = _Ear(), []
     for message in children(body, "messages"):
         role, said = text(message, "role"), words_of(message.get("content"))
@@ -137,7 +137,7 @@ def hear_chat(body: Json) -> ParsedRequest:
 
 
 def hear_gemini(body: Json) -> ParsedRequest:
-    """generateContent: the first call of a step needs its signature."""
+    """Parse a Gemini request: the first call of a step must have its signature."""
     ear = _Ear()
     for content in children(body, "contents"):
         parts = children(content, "parts")

@@ -1,4 +1,4 @@
-"""Spells a script on each of the wires, frame by frame."""
+"""Encodes a script as a streamed response in each wire format."""
 
 from __future__ import annotations
 
@@ -13,35 +13,35 @@ Frames = Iterator[bytes]
 
 
 class Speaker(Protocol):
-    """One answer on one wire."""
+    """Encodes one response in one wire format."""
 
     def begin(self, bill: Bill) -> Frames:
-        """What comes first."""
+        """Yield the first frames."""
         ...
 
     def piece(self, piece: Piece) -> Frames:
-        """Frames of one piece of the script."""
+        """Yield the frames of one piece of the script."""
         ...
 
     def end(self, bill: Bill, *, calls: bool) -> Frames:
-        """The wire's own end."""
+        """Yield the last frames."""
         ...
 
 
 def sse(event: Mapping[str, object], name: str = "") -> bytes:
-    """One server-sent event."""
+    """Return one server-sent event."""
     head = f"event: {name}\n" if name else ""
     return f"{head}data: {dumps(event)}\n\n".encode()
 
 
 class AnthropicSpeaker:
-    """Messages, with signed thinking."""
+    """Encodes Anthropic Messages with signed thinking."""
 
     def __init__(self, model: str, stem: str) -> None:
         self._model, self._stem, self._index = model, stem, 0
 
     def begin(self, bill: Bill) -> Frames:
-        """``message_start``, and a ping as the real ones send it."""
+        """Yield ``message_start`` and a ping, as the real API does."""
         usage = {"input_tokens": bill.input, "output_tokens": 1, "cache_read_input_tokens": 0}
         message = {"id": f"msg_{self._stem}", "type": "message", "role": "assistant", "model": self._model}
         yield self._event("message_start", message={**message, "content": [], "stop_reason": None, "usage": usage})
@@ -51,7 +51,7 @@ class AnthropicSpeaker:
         return sse({"type": kind, **fields}, kind)
 
     def piece(self, piece: Piece) -> Frames:
-        """One content block."""
+        """Yield one content block."""
         match piece:
             case Think(text):
                 signed = [{"type": "signature_delta", "signature": seal(text)}]
@@ -75,7 +75,7 @@ class AnthropicSpeaker:
         self._index += 1
 
     def end(self, bill: Bill, *, calls: bool) -> Frames:
-        """``message_delta`` with the bill, ``message_stop``."""
+        """Yield ``message_delta`` with the usage, and ``message_stop``."""
         usage = {
             "output_tokens": bill.thinking + bill.answer,
             "output_tokens_details": {"thinking_tokens": bill.thinking},
@@ -86,7 +86,7 @@ class AnthropicSpeaker:
 
 
 class ResponsesSpeaker:
-    """Responses, with encrypted reasoning items."""
+    """Encodes OpenAI Responses with encrypted reasoning items."""
 
     def __init__(self, model: str, stem: str) -> None:
         self._model, self._stem = model, stem
@@ -101,11 +101,11 @@ class ResponsesSpeaker:
         return {"id": f"resp_{self._stem}", "object": "response", "model": self._model, "status": status}
 
     def begin(self, bill: Bill) -> Frames:
-        """``response.created``."""
+        """Yield ``response.created``."""
         yield self._event("response.created", response=self._response("in_progress"))
 
     def piece(self, piece: Piece) -> Frames:
-        """One output item."""
+        """Yield one output item."""
         at, id_ = len(self._output), f"{self._stem}{len(self._output)}"
         match piece:
             case Think(text):
@@ -145,7 +145,7 @@ class ResponsesSpeaker:
         return self._event("response.output_item.added", output_index=at, item={**item, "status": "in_progress"})
 
     def end(self, bill: Bill, *, calls: bool) -> Frames:
-        """``response.completed`` with the bill."""
+        """Yield ``response.completed`` with the usage."""
         usage = {
             "input_tokens": bill.input,
             "input_tokens_details": {"cached_tokens": 0},
@@ -158,7 +158,7 @@ class ResponsesSpeaker:
 
 
 class ChatSpeaker:
-    """Chat Completions, thinking in ``reasoning_content``."""
+    """Encodes Chat Completions with thinking in ``reasoning_content``."""
 
     def __init__(self, model: str, stem: str) -> None:
         self._base = {"id": f"chatcmpl-{stem}", "object": "chat.completion.chunk", "created": 1, "model": model}
@@ -168,11 +168,11 @@ class ChatSpeaker:
         return sse({**self._base, "choices": [{"index": 0, "delta": delta, "finish_reason": reason}]})
 
     def begin(self, bill: Bill) -> Frames:
-        """The role."""
+        """Yield the role."""
         yield self._delta({"role": "assistant", "content": None})
 
     def piece(self, piece: Piece) -> Frames:
-        """Deltas of one kind."""
+        """Yield deltas of one kind."""
         match piece:
             case Think(text):
                 yield from (self._delta({"reasoning_content": part}) for part in deltas(text))
@@ -189,7 +189,7 @@ class ChatSpeaker:
                 yield sse({"error": {"message": "Overloaded", "type": "server_error", "code": 503}})
 
     def end(self, bill: Bill, *, calls: bool) -> Frames:
-        """The reason, the bill, ``[DONE]``."""
+        """Yield the finish reason, the usage and ``[DONE]``."""
         yield self._delta({}, "tool_calls" if calls else "stop")
         usage = {
             "prompt_tokens": bill.input,
@@ -202,7 +202,7 @@ class ChatSpeaker:
 
 
 class GeminiSpeaker:
-    """generateContent, signatures on the parts that follow the thinking."""
+    """Encodes Gemini responses with signatures on the parts that follow the thinking."""
 
     def __init__(self, model: str, stem: str) -> None:
         self._model, self._stem = model, stem
@@ -216,11 +216,11 @@ class GeminiSpeaker:
         return sse(whole).replace(b"\n", b"\r\n")
 
     def begin(self, bill: Bill) -> Frames:
-        """Nothing: the first part is the beginning."""
+        """Yield nothing: the stream starts with the first part."""
         return iter(())
 
     def piece(self, piece: Piece) -> Frames:
-        """Parts of one kind; a call carries the seal of the thinking before it."""
+        """Yield parts of one kind; a call has the signature of the thinking before it."""
         match piece:
             case Think(text):
                 self._seal = locked(text)
@@ -236,7 +236,7 @@ class GeminiSpeaker:
                 yield sse({"error": error}).replace(b"\n", b"\r\n")
 
     def end(self, bill: Bill, *, calls: bool) -> Frames:
-        """The reason and the bill; the seal of thinking that no call took along comes on an empty part."""
+        """Yield finish reason and usage; an unused signature of the thinking is sent on an empty part."""
         usage = {
             "promptTokenCount": bill.input,
             "candidatesTokenCount": bill.answer,

@@ -1,4 +1,4 @@
-"""What a demo answer is made of, before any wire spells it."""
+"""The content of a demo response, independent of the wire format."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from tui.domain.fast_dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Think:
-    """A stretch of thinking, sealed at its end."""
+    """Thinking, signed at its end."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Say:
-    """Words of the answer."""
+    """Text of the answer."""
 
     text: str
 
@@ -34,7 +34,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Break:
-    """What goes wrong at this point of the stream."""
+    """A failure at this point of the stream."""
 
     how: Literal["cut", "overloaded"]
 
@@ -54,7 +54,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """An answer, or the error instead of one."""
+    """The pieces of a response, or the error sent instead."""
 
     pieces: tuple[Piece, ...] = ()
     refusal: Refusal | None = None
@@ -63,7 +63,7 @@ class Script:
 
 @dataclass(frozen=True, slots=True)
 class Bill:
-    """Tokens, counted as the demo counts: four characters each."""
+    """The token usage of a response."""
 
     input: int
     thinking: int
@@ -71,7 +71,7 @@ class Bill:
 
 
 def tokens(text: str) -> int:
-    """The demo's tokenizer."""
+    """Return the tokens of a text: one for four characters."""
     return (len(text) + 3) // 4
 
 
@@ -79,5 +79,5 @@ _DELTA = re.compile(r"\s*\S{1,7}|\s+")
 
 
 def deltas(text: str) -> Iterator[str]:
-    """Text in the small pieces models send."""
+    """Split text into small pieces, as models send it."""
     return (found[0] for found in _DELTA.finditer(text))

@@ -1,4 +1,4 @@
-"""Which script answers which request: a few words decide, and the demo says so."""
+"""Chooses the script for a request by keywords in the prompt."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ _REFUSALS: Mapping[str, tuple[Refusal, int]] = {
     "400": (Refusal(400, "invalid_request_error", "This request is wrong, as asked."), 99),
     "overflow": (Refusal(400, "invalid_request_error", _OVERFLOW), 1),
 }
-"""``error WORD`` → the refusal, and how many times it is given to the same request."""
+"""The error for the prompt ``error WORD``, and how often the same request gets it."""
 _WISH_LENGTH = 200
-"""Trouble is asked for in a few words at the end of a prompt; what is quoted before them asks for nothing."""
+"""Characters at the end of a prompt that are searched for a requested error, so that quoted text does not count."""
 
 
 def script_for(heard: ParsedRequest, *, attempt: int) -> Script:
-    """The answer to a request; ``attempt`` counts how often exactly this request came."""
+    """Return the answer to a request; ``attempt`` is how often this request has come."""
     asked = heard.prompt.lower()
     script = (None if _asks_for_summary(heard) else _mishap(asked, attempt)) or Script(pieces=_pieces(heard))
     if not heard.thinks:
@@ -57,9 +57,9 @@ def script_for(heard: ParsedRequest, *, attempt: int) -> Script:
 
 
 def counted_as(heard: ParsedRequest) -> str | None:
-    """What attempts are counted by where that is not the request itself.
+    """Return the key by which attempts are counted, or None to count identical requests.
 
-    A request that was compressed is another one, but it still comes after the one that was too long.
+    A request after compression differs from the one that was too long, but must count as its second attempt.
     """
     return "overflow" if _OVERFLOW_WISH.search(heard.prompt[-_WISH_LENGTH:]) else None
 
@@ -130,7 +130,7 @@ def _tool(heard: ParsedRequest, *words: str) -> str | None:
 
 
 def _arguments(heard: ParsedRequest, tool: str, value: str) -> str:
-    """The value for the first parameter that is required, or the first at all."""
+    """Return arguments that set the first required parameter, or the first one if none is required."""
     schema = heard.tools[tool]
     required, known = schema.get("required"), list(child(schema, "properties"))
     names = [str(name) for name in required] if isinstance(required, list) and required else known

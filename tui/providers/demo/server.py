@@ -1,4 +1,4 @@
-"""The demo's server: hears a request on any wire, picks a script, speaks it at a readable pace."""
+"""The demo's server: parses a request in any wire format, chooses a script and streams it at a readable pace."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from tui.wires.json_text import dumps, loads
 from tui.wires.read import text
 
 DEMO_HOST = "demo.invalid"
-"""The host of the demo's base URL; the name cannot exist anywhere."""
+"""The host of the demo's base URL; names in ``.invalid`` never exist."""
 FRAME_S = 0.012
-"""Between two frames of a model that takes its time: about 400 characters a second."""
+"""Delay between two frames, for about 400 characters per second."""
 THOUGHT_S = 0.25
-"""Before the first frame."""
+"""Delay before the first frame."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +44,9 @@ _COUNTS = ("/count_tokens", "/input_tokens", ":countTokens")
 
 
 class DemoServer:
-    """Hand ``answer`` to the transport for DEMO_HOST. ``speed`` 0 takes no time at all.
+    """Answers the requests to DEMO_HOST: pass ``answer`` to the transport. ``speed`` scales all delays; 0 means none.
 
-    Where nobody watches (``watched`` false) thinking takes no time, unless it was asked to be slow.
+    If ``watched`` is false, thinking has no delays unless the prompt asks for a slow answer.
     """
 
     def __init__(self, *, speed: float = 1.0, watched: bool = True) -> None:
@@ -55,7 +55,7 @@ class DemoServer:
         self._asked: Counter[str] = Counter()
 
     async def answer(self, request: HttpRequest) -> HttpAnswer:
-        """Answer one request."""
+        """Return the response to a request."""
         path = urlsplit(request.url).path
         try:
             body = loads(request.body or b"{}")
@@ -84,7 +84,7 @@ class DemoServer:
         if refusal is not None:
             return _refused(refusal)
         if not any(isinstance(piece, Break) for piece in script.pieces):
-            del self._asked[asked]  # it went well: asked again, trouble on request comes again
+            del self._asked[asked]  # after a success, the requested error occurs again
         bill = Bill(
             input=tokens((request.body or b"").decode("utf-8", "replace")),
             thinking=sum(tokens(piece.text) for piece in script.pieces if isinstance(piece, Think)),
@@ -98,7 +98,7 @@ class DemoServer:
 
 
 def _frames(speaker: Speaker, script: Script, bill: Bill) -> Iterator[tuple[Piece | None, bytes]]:
-    """Each with the piece it is of."""
+    """Yield each frame with the piece it belongs to."""
     yield from ((None, frame) for frame in speaker.begin(bill))
     for piece in script.pieces:
         yield from ((piece, frame) for frame in speaker.piece(piece))
@@ -116,7 +116,7 @@ async def _paced(
     last: Piece | None = None
     for piece, frame in frames:
         yield frame
-        begins, last = piece is not last, piece  # the first frame of a piece has no words yet
+        begins, last = piece is not last, piece  # the first frame of a piece has no text yet
         pace = answering if isinstance(piece, Say) and not begins else thinking
         await asyncio.sleep(FRAME_S * pace)
 

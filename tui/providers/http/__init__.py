@@ -1,1 +1,1 @@
-"""One HTTP request and its streamed response: connections, limits, faults."""
+"""HTTP requests with streamed responses: connections, deadlines, errors."""

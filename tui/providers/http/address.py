@@ -1,4 +1,4 @@
-"""Where a request goes: joining URLs, which hosts are our own network, which proxy stands in between."""
+"""URLs of requests: joining, checking, private networks, proxies."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ class Address:
     secure: bool
     loopback: bool
     private: bool
-    """Loopback or our own network: may be slow to load a model, may speak plain HTTP."""
+    """Loopback or a private network: longer deadlines apply, and plain HTTP is allowed."""
 
     @property
     def name(self) -> str:
-        """Host, with its port where that says something."""
+        """The host, with its port unless it is the default."""
         return self.host if self.port == (443 if self.secure else 80) else f"{self.host}:{self.port}"
 
 
 def joined(base_url: str, path: str) -> str:
-    """The URL of a path at a base URL, forgiving about ``/v1`` given twice and whole endpoints given as a base.
+    """Join a base URL and a path. A repeated ``/v1`` and a base URL that already ends with the path are accepted.
 
-    A query of the base URL (``?api-version=1``) stays behind the path, before that of the path itself.
+    A query of the base URL (``?api-version=1``) comes after the path and before the path's own query.
     """
     base, _, always = base_url.strip().partition("#")[0].partition("?")
     base = base.rstrip("/")
@@ -49,7 +49,7 @@ def joined(base_url: str, path: str) -> str:
 
 
 def checked(url: str, *, plain_http: Collection[str] = (), allow_http: bool = False) -> Address:
-    """The URL taken apart; what is no web address, or would send a key in the clear, is a ProviderError."""
+    """Parse a URL; raises ProviderError if it is not a web address or would send a key without encryption."""
     try:
         parts = urlsplit(url)
         port, host = parts.port, (parts.hostname or "").lower()
@@ -83,14 +83,14 @@ def _invalid(url: str, why: str) -> ProviderError:
 
 
 def without_user(url: str) -> str:
-    """A URL without user and password, query and fragment: fit to be shown."""
+    """Return a URL without user, password, query and fragment, for display."""
     scheme, mark, rest = url.partition("://")
     place, slash, path = rest.partition("/")
     return scheme + mark + place.rpartition("@")[2] + slash + path.partition("?")[0].partition("#")[0]
 
 
 def _neighbourhood(host: str) -> tuple[bool, bool]:
-    """(loopback, private or loopback) by the name alone; nothing is resolved."""
+    """Return whether a host is loopback, and whether it is loopback or private. Names are not resolved."""
     if host == "localhost" or host.endswith(".localhost"):
         return True, True
     try:
@@ -101,10 +101,10 @@ def _neighbourhood(host: str) -> tuple[bool, bool]:
 
 
 def proxy_for(address: Address, environ: Mapping[str, str] | None = None) -> SplitResult | None:
-    """The proxy a request would go through: environment, then the system's setting; never for this machine."""
+    """Return the proxy for an address from the environment or the system's settings; None for loopback."""
     if address.loopback:
         return None
-    import urllib.request  # brings a second HTTP client along, which the first screen need not wait for
+    import urllib.request  # imports a second HTTP client, so it must not delay the first screen
 
     proxies = _from(environ) if environ is not None else urllib.request.getproxies()
     without = proxies.get("no", "")
@@ -116,7 +116,7 @@ def proxy_for(address: Address, environ: Mapping[str, str] | None = None) -> Spl
 
 
 def _excepted(address: Address, without: str) -> bool:
-    """Whether NO_PROXY names the host: ``*``, a name with all below it, with or without port."""
+    """Whether NO_PROXY matches the host: ``*``, or a domain with its subdomains, with or without port."""
     names = [name.strip().lower().removeprefix("*").lstrip(".") for name in without.split(",")]
     hosts = (address.host, f"{address.host}:{address.port}")
     return without.strip() == "*" or any(
@@ -125,7 +125,7 @@ def _excepted(address: Address, without: str) -> bool:
 
 
 def _from(environ: Mapping[str, str]) -> dict[str, str]:
-    """``*_proxy`` variables; lower case wins, as everywhere."""
+    """Return the ``*_proxy`` variables; as in other programs, lower case takes precedence."""
     found: dict[str, str] = {}
     for name in sorted(environ):
         if name.lower().endswith("_proxy") and (name.islower() or f"{name.lower()}" not in environ):
@@ -134,5 +134,5 @@ def _from(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def proxy_name(proxy: SplitResult) -> str:
-    """Host and port of a proxy, without user and password."""
+    """Return host and port of a proxy, without user and password."""
     return proxy.netloc.rpartition("@")[2]

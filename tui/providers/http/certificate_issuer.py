@@ -1,4 +1,4 @@
-"""Who issued a server's certificate: asked only after it was not trusted, on a connection that carries nothing."""
+"""Finds the issuer of an untrusted server certificate, on a separate connection that sends no data."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SEQUENCE, _OID, _VERSION = 0x30, 0x06, 0xA0
 
 
 async def issuer_of(host: str, port: int) -> str | None:
-    """The issuer's name, or None where it cannot be had."""
+    """Return the issuer's name, or None if it cannot be determined."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
@@ -33,7 +33,7 @@ async def issuer_of(host: str, port: int) -> str | None:
 
 
 def issuer_name(certificate: bytes) -> str | None:
-    """Common name or organisation of the issuer in a DER certificate."""
+    """Return the issuer's common name or organisation from a DER certificate."""
     try:
         _, whole = next(_elements(certificate))
         _, signed = next(_elements(whole))
@@ -54,7 +54,7 @@ def _names(issuer: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _elements(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Tag and content of each DER element in a row."""
+    """Yield tag and content of each DER element."""
     at = 0
     while at + 2 <= len(data):
         tag, size = data[at], data[at + 1]

@@ -1,4 +1,4 @@
-"""A line to a server: what the transport needs of whatever carries bytes. One is HTTP, one ends in this process."""
+"""The interface of a connection to a server; the implementations use HTTP or a server in this process."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from tui.providers.http.request import HttpRequest
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Route:
-    """The way to a server, for sentences about it."""
+    """The route to a server, used in error messages."""
 
     address: Address
     proxy: str | None = None
 
     @property
     def server(self) -> str:
-        """The host, and the proxy if there is one."""
+        """The host, with the proxy if one is used."""
         return f"`{self.address.name}`" + (f" through the proxy `{self.proxy}`" if self.proxy else "")
 
     @property
     def advice(self) -> str:
-        """What to look at when there is no connection."""
+        """What the user can check if there is no connection."""
         if self.address.loopback:
             return "Is the server running?"
         if self.proxy:
@@ -35,36 +35,37 @@ class Route:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResponseHead:
-    """An answer whose body is still to come."""
+    """Status and headers of a response, and its body to read."""
 
     status: int
     headers: Mapping[str, str]
     """Names in lower case."""
     body: AsyncIterable[bytes]
     aclose: Callable[[], Awaitable[None]]
-    """Let go of the body; the line can be used again when it was read to its end."""
+    """Release the body; the connection can be reused if the body was read to its end."""
 
 
 class Connection(Protocol):
-    """One exchange at a time with one server. What goes wrong comes out as one of ``foreign()``."""
+    """A connection to one server, for one request at a time. Its methods raise ``transport_errors()``."""
 
     async def send(self, request: HttpRequest) -> ResponseHead:
-        """Send a request and wait for the head of its answer."""
+        """Send a request and wait for the headers of the response."""
         ...
 
     def had_been_closed(self, fault: Exception) -> bool:
-        """Whether the fault says that the server had closed a line that was kept."""
+        """Whether the error means that the server had closed a kept connection."""
         ...
 
     async def aclose(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         ...
 
 
 def transport_errors() -> tuple[type[Exception], ...]:
-    """Everything that lines were seen to raise; ``ValueError`` has the encoding and internationalised-name errors.
+    """Return the exceptions of all connections; ``ValueError`` includes the errors of encodings and IDNA.
 
-    For an ``except``, which asks for it when there is something to catch: a library that is not loaded raised nothing.
+    For use in ``except``, which evaluates it only when an exception occurs: httpx errors are included once httpx is
+    loaded.
     """
     own = (OSError, ValueError, RuntimeError, ImportError, ExceptionGroup)
     if "tui.providers.http.httpx_connection" not in sys.modules:

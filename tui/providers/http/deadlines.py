@@ -1,4 +1,4 @@
-"""How long one answer may take: without a byte, without meaning, in all, and when the machine was asleep meanwhile."""
+"""Deadlines of a response: without a byte, without an event, in total, and after the machine was asleep."""
 
 from __future__ import annotations
 
@@ -10,49 +10,49 @@ from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.fast_dataclass import dataclass
 
 SLEEP_JUMP_S = 30.0
-"""Wall clock ahead of the monotonic one by this much: the machine slept, and the connection is dead."""
+"""If the wall clock gains this much on the monotonic clock, the machine slept and the connection is dead."""
 RESUMED = "resumed"
-"""Code of the error for it: worth another try at once."""
+"""Error code after sleep; such a request is retried at once."""
 LOOK_EVERY_S = 5.0
-"""How often the two clocks are compared while nothing comes."""
+"""Interval at which the two clocks are compared during a wait."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How long and how much; 0 seconds is no limit."""
+    """Limits of time and size; 0 seconds means no limit."""
 
     connect_s: float = 10.0
     write_s: float = 30.0
     pool_s: float = 5.0
     header_s: float = 120.0
     private_header_s: float = 600.0
-    """On our own network: a local server may load a model first."""
+    """``header_s`` in private networks, where a server may have to load the model first."""
     idle_s: float = 120.0
-    """Without a byte."""
+    """Longest wait without a byte."""
     meaning_s: float = 300.0
-    """Without an event other than pings."""
+    """Longest wait without an event other than pings."""
     total_s: float = 3600.0
     after_end_s: float = 3.0
-    """How long the end of bytes may take after the wire's own end."""
+    """Longest wait for the end of the body after the end marker."""
     stream_bytes: int = 64 * 1024 * 1024
     error_bytes: int = 64 * 1024
     allow_http: bool = False
-    """``network.allowHttp``: plain http is spoken with hosts outside this machine and private networks, too."""
+    """Allow plain HTTP to public hosts (``network.allowHttp``)."""
 
 
 Waiting = asyncio.Future[Exception | None]
-"""A wait for bytes: ends with None when they came, with the exception to raise when a deadline did."""
+"""A wait for bytes: its result is None when bytes came, or the exception to raise when a deadline passed."""
 
 
 class DeadlineExceeded(Exception):
-    """The wire's own end was seen and nothing more came: the answer is complete."""
+    """The end marker was seen and the body did not end in time: the response is complete."""
 
 
 class Deadlines:
-    """The deadlines of one attempt, from the moment its head has come.
+    """The deadlines of one response, from the arrival of its headers.
 
-    One timer serves all waits: bytes and meaning only ever move a deadline later, so a timer set for the nearest one
-    is never late, and looks again when it was early. Nothing is set or cancelled when bytes come.
+    One timer serves all waits. Bytes and events only move deadlines later, so a timer set for the nearest deadline is
+    never late; if it fires early, it is set again. No timer is set or cancelled when bytes come.
     """
 
     def __init__(
@@ -70,22 +70,22 @@ class Deadlines:
         self._timer: asyncio.TimerHandle | None = None
 
     def meaning_came(self) -> None:
-        """An event came that was no ping."""
+        """Note that an event other than a ping came."""
         self._meant = self._loop.time()
 
     def end_came(self, within_s: float) -> None:
-        """The wire's own end came: what may follow it is waited for no longer than this."""
+        """Note that the end marker came; the rest of the body may take ``within_s`` seconds."""
         self._closing_s = within_s
-        self.rest()  # the one deadline that may be nearer than the timer
+        self.rest()  # this deadline may be nearer than the timer
 
     def watch(self, waiting: Waiting) -> None:
-        """From now on ``waiting`` is waited for: the nearest deadline ends it with a ProviderError (or Over)."""
+        """Watch a wait: the nearest deadline ends it with a ProviderError or DeadlineExceeded."""
         self._waiting, self._since = waiting, self._loop.time()
         if self._timer is None:
             self._set_timer()
 
     def rest(self) -> None:
-        """Watch nothing until the next wait."""
+        """Stop watching until the next wait."""
         self._waiting = None
         if self._timer is not None:
             self._timer.cancel()

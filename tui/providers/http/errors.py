@@ -1,4 +1,4 @@
-"""What can go wrong on the way to a server, in our own words: no sentence here quotes a library's exception."""
+"""Translates connection errors into ProviderErrors with own sentences; library messages are not quoted."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _UNREACHABLE = {errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN, errno.EHO
 
 
 def translate_error(fault: BaseException, way: Route, *, progress: str) -> ProviderError:
-    """A ProviderError for any of ``foreign()``; ``progress`` says how far it had come."""
+    """Return the ProviderError for one of ``transport_errors()``; ``progress`` says when it happened."""
     if isinstance(fault, httpx.RemoteProtocolError):
         return _not_http(fault, way, progress)
     if isinstance(fault, httpx.ConnectError | httpx.ConnectTimeout | httpx.ProxyError):
@@ -75,7 +75,7 @@ def _why_not(fault: BaseException, way: Route) -> str:
 
 
 def _not_trusted(fault: ssl.SSLCertVerificationError, way: Route) -> ProviderError:
-    # OpenSSL's own short phrase, such as "certificate has expired"; it holds nothing of ours.
+    # OpenSSL's short phrase, such as "certificate has expired"; it contains no user data.
     reason = fault.verify_message or "its certificate is not trusted"
     return ProviderError(
         ErrorKind.TLS,
@@ -85,7 +85,7 @@ def _not_trusted(fault: ssl.SSLCertVerificationError, way: Route) -> ProviderErr
 
 
 def _causes(fault: BaseException) -> Iterator[BaseException]:
-    """An exception and all that led to it, groups included."""
+    """Yield an exception and all its causes, including members of groups."""
     waiting, seen = [fault], set[int]()
     while waiting:
         cause = waiting.pop(0)

@@ -1,6 +1,6 @@
-"""A line over HTTP: the one place that speaks to the HTTP library.
+"""A connection over HTTP; the only module that uses the httpx client.
 
-One stream per client: a client that is shared and cancelled while connecting leaks its slots.
+Each connection has its own client: a shared client that is cancelled while connecting leaks pool slots.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from tui.providers.http.request import HttpRequest
 
 
 class HttpxConnection:
-    """Implements ``Line``."""
+    """Implements ``Connection`` with httpx."""
 
     def __init__(self, limits: Limits, proxy: SplitResult | None, tls: ssl.SSLContext | None) -> None:
-        """Without ``tls``, for plain HTTP. Raises one of ``foreign()`` for a proxy that cannot be used."""
+        """``tls`` is None for plain HTTP. Raises one of ``transport_errors()`` for a proxy that cannot be used."""
         self._client = httpx.AsyncClient(
             proxy=None if proxy is None else proxy.geturl(),
             verify=False if tls is None else tls,
@@ -33,7 +33,7 @@ class HttpxConnection:
         )
 
     async def send(self, request: HttpRequest) -> ResponseHead:
-        """Send a request and wait for the head of its answer."""
+        """Send a request and wait for the headers of the response."""
         outgoing = self._client.build_request(
             request.method, request.url, headers=request.headers, content=request.body
         )
@@ -45,23 +45,23 @@ class HttpxConnection:
         )
 
     def had_been_closed(self, fault: Exception) -> bool:
-        """A reset or a silent end before the head came."""
+        """Whether the connection was reset or closed before the headers came."""
         return isinstance(fault, httpx.RemoteProtocolError | httpx.NetworkError)
 
     async def aclose(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         await self._client.aclose()
 
 
 def _stream_of(response: httpx.Response) -> httpx.AsyncByteStream:
-    """The bytes as they come; what ``aiter_raw`` lays over them costs as much per piece as our own reading."""
+    """Return the raw byte stream: ``aiter_raw`` would double the cost per piece."""
     stream = response.stream
     assert isinstance(stream, httpx.AsyncByteStream)  # the client is an asynchronous one
     return stream
 
 
 def system_trust() -> ssl.SSLContext:
-    """The system's certificates (or SSL_CERT_FILE and SSL_CERT_DIR); certifi's where the system has none."""
+    """Return a context with the system's certificates (or SSL_CERT_FILE, SSL_CERT_DIR), else those of certifi."""
     paths = ssl.get_default_verify_paths()
     context = ssl.create_default_context()
     places = [place for place in (paths.cafile, paths.capath) if place]

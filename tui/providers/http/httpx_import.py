@@ -1,7 +1,7 @@
-"""httpx without its command line, which would import click, rich and pygments where they are installed.
+"""Imports httpx without its command line, which would import click, rich and pygments if they are installed.
 
-``httpx`` tries ``httpx._main`` and does without where it cannot be imported; None in ``sys.modules`` is how Python says
-that it cannot. Everything here that needs httpx takes it from this module.
+httpx tries to import ``httpx._main`` and continues without it. None in ``sys.modules`` makes that import fail. Other
+modules import httpx from here.
 """
 
 from __future__ import annotations

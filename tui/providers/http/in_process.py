@@ -1,4 +1,4 @@
-"""A line to a server that lives in this process: no socket, no HTTP library, everything above the line as ever."""
+"""A connection to a server in this process, without a socket or an HTTP library."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tui.providers.http.request import HttpRequest
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpAnswer:
-    """What an in-process server gives back."""
+    """The response of an in-process server."""
 
     status: int
     headers: Mapping[str, str]
@@ -20,28 +20,28 @@ class HttpAnswer:
 
 
 InProcess = Callable[[HttpRequest], Awaitable[HttpAnswer]]
-"""A server that lives in this process."""
+"""A server in this process."""
 
 
 class InProcessConnection:
-    """Implements ``Line``."""
+    """Implements ``Connection`` with a function call."""
 
     def __init__(self, server: InProcess) -> None:
         self._server = server
 
     async def send(self, request: HttpRequest) -> ResponseHead:
-        """Header names arrive in lower case, as HTTP libraries hand them over."""
+        """Call the server with header names in lower case, as HTTP libraries pass them."""
         answer = await self._server(replace(request, headers=_lower(request.headers)))
         return ResponseHead(
             status=answer.status, headers=_lower(answer.headers), body=answer.body, aclose=answer.body.aclose
         )
 
     def had_been_closed(self, fault: Exception) -> bool:
-        """There is nothing to close."""
+        """Return False: there is no connection to close."""
         return False
 
     async def aclose(self) -> None:
-        """There is nothing to hang up."""
+        """Do nothing: there is no connection to close."""
 
 
 def _lower(headers: Mapping[str, str]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Undoes gzip and deflate in small steps, so that a bomb is seen before it has gone off."""
+"""Decompresses gzip and deflate in small steps, so that a decompression bomb is stopped at the size limit."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from tui.domain.errors import ErrorKind, ProviderError
 
 STEP = 256 * 1024
-"""Bytes inflated at a time; memory beyond the caller's own cap stays below this."""
+"""Bytes decompressed at a time; memory use exceeds the caller's limit by at most this."""
 
 
 class Inflate:
-    """A stream of compressed chunks; a cut end is no error here, the wire's own end decides."""
+    """Decompresses chunks. An early end is not an error here; the decoder checks for the end marker."""
 
     def __init__(self, encoding: str) -> None:
         if encoding not in ("gzip", "x-gzip", "deflate"):
@@ -22,7 +22,7 @@ class Inflate:
         self._inflater = zlib.decompressobj(zlib.MAX_WBITS | 32)
 
     def feed(self, chunk: bytes) -> Iterator[bytes]:
-        """What the chunk holds, in steps."""
+        """Yield the decompressed bytes of a chunk in steps."""
         while chunk and not self._inflater.eof:
             try:
                 step = self._inflater.decompress(chunk, STEP)

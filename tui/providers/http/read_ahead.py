@@ -1,8 +1,8 @@
-"""Reads a body as fast as it comes and hands over all that is there at once.
+"""Reads a body in a background task and returns all bytes received so far at once.
 
-The HTTP stack gives one piece for each HTTP chunk, and providers send one chunk for each word. Waiting, deadlines and
-decoding cost the same for one piece as for hundreds, so they are paid per read of the network, not per piece. It also
-lets a deadline end the wait by itself: no task of the caller's is ever cancelled from here.
+The HTTP library returns one piece per HTTP chunk, and providers send one chunk per word. Waiting, deadlines and
+decoding cost the same for one piece as for hundreds, so pieces are joined. A deadline can also end a wait without
+cancelling a task of the caller.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from tui.providers.http.connection import transport_errors
 from tui.providers.http.deadlines import Deadlines, Waiting
 
 MOST_AHEAD = 256 * 1024
-"""Bytes held for a caller that is busy elsewhere; the server is not read from beyond that."""
+"""Bytes held for a busy caller; reading pauses above this."""
 
 
 class ReadAhead:
-    """One body. ``take`` until None, then ``aclose``; both from one task at a time."""
+    """Reads one body. Call ``take`` until it returns None, then ``aclose``, from one task at a time."""
 
     def __init__(self, stream: AsyncIterable[bytes], patience: Deadlines) -> None:
         self._stream = stream
@@ -31,10 +31,10 @@ class ReadAhead:
         self._reading: asyncio.Task[Exception | None] | None = None
 
     async def take(self) -> bytes | None:
-        """All that has come; waits while that is nothing. None is the end. Raises what the HTTP stack raised."""
+        """Return all bytes received, waiting for at least one; None at the end. Raises what the HTTP library raised."""
         if self._reading is None:
-            # No TaskGroup: it may not stay open across the yields of a generator. Nothing is lost without one:
-            # what the task ends with is raised below, and aclose() ends the task.
+            # No TaskGroup: it may not stay open across the yields of a generator. It is not needed: the task's
+            # exception is raised below, and aclose() ends the task.
             self._reading = self._loop.create_task(self._read())
             self._reading.add_done_callback(self._wake)
         while not self._pieces:
@@ -51,7 +51,7 @@ class ReadAhead:
         return taken
 
     async def aclose(self) -> None:
-        """Stop reading; the stream is at rest afterwards and may be closed."""
+        """Stop reading; afterwards the stream can be closed."""
         self._patience.rest()
         if self._reading is not None and not self._reading.done():
             self._reading.cancel()

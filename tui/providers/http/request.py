@@ -1,4 +1,4 @@
-"""From an encoded request to an HTTP one: address, headers, key, and the limits of the provider it goes to."""
+"""Builds HTTP requests from encoded requests: URL, headers, key, and the provider's limits."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tui.wires.wire import Encoded
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpRequest:
-    """What goes out."""
+    """A complete HTTP request."""
 
     url: str
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -30,7 +30,7 @@ class HttpRequest:
 
 
 def http_request(provider: ProviderFacts, encoded: Encoded, key: FoundKey | None, *, path: str = "chat") -> HttpRequest:
-    """The request with its address and key; ``path`` names the entry of ``paths`` that replaces the wire's own."""
+    """Return the HTTP request; ``path`` is the key in ``provider.paths`` of a path that replaces the wire's."""
     return HttpRequest(
         url=joined(provider.base_url, provider.paths.get(path, encoded.path)),
         headers={**public_headers(provider, encoded), **_key_header(provider, key)},
@@ -40,7 +40,7 @@ def http_request(provider: ProviderFacts, encoded: Encoded, key: FoundKey | None
 
 
 def public_headers(provider: ProviderFacts, encoded: Encoded | None = None) -> dict[str, str]:
-    """All headers but the key's; the provider's own and the wire's beta lists are joined."""
+    """Return all headers except the key's; beta lists of provider and wire are joined."""
     headers = {
         "user-agent": f"ponder/{__version__}",
         "accept": "text/event-stream, application/json",
@@ -77,7 +77,7 @@ def _key_header(provider: ProviderFacts, key: FoundKey | None) -> dict[str, str]
 
 
 def _body(body: Mapping[str, object]) -> bytes:
-    """JSON as bytes; half a character becomes U+FFFD, what JSON cannot say is an error."""
+    """Return JSON as bytes; a lone surrogate becomes U+FFFD. Raises ProviderError for values JSON cannot express."""
     try:
         return whole_text([dumps(body)]).encode()
     except (ValueError, TypeError, RecursionError):
@@ -89,11 +89,11 @@ def _body(body: Mapping[str, object]) -> bytes:
 
 
 _VERSIONS = {WireName.OPENAI_CHAT: "/v1", WireName.OPENAI_RESPONSES: "/v1", WireName.GEMINI: "/v1beta"}
-"""What base URLs of these wires usually end with, and what is easily forgotten."""
+"""The usual end of base URLs for these wires, which users often forget."""
 
 
 def with_version(provider: ProviderFacts) -> ProviderFacts | None:
-    """The provider with the version its base URL lacks; None where it lacks none."""
+    """Return the provider with the version added to its base URL, or None if it has one or needs none."""
     version = _VERSIONS.get(provider.wire)
     if version is None or re.search(r"/v\d", provider.base_url) or "chat" in provider.paths:
         return None
@@ -101,7 +101,7 @@ def with_version(provider: ProviderFacts) -> ProviderFacts | None:
 
 
 def other_header(provider: ProviderFacts) -> ProviderFacts | None:
-    """The same with the key where gateways also want it; None for packaged providers, whose header is known."""
+    """Return the provider with the key in the other usual header; None for packaged providers."""
     if provider.source.startswith("packaged"):
         return None
     if provider.auth is AuthStyle.BEARER:
@@ -111,7 +111,7 @@ def other_header(provider: ProviderFacts) -> ProviderFacts | None:
 
 
 def limits_for(provider: ProviderFacts, limits: Limits) -> Limits:
-    """The limits in force at a provider: its own, where it is known to be slow."""
+    """Return the limits for a provider: its own timeouts, if it has any, replace the general ones."""
     if provider.idle_timeout_s is not None:
         limits = replace(
             limits, idle_s=provider.idle_timeout_s, meaning_s=max(limits.meaning_s, provider.idle_timeout_s)

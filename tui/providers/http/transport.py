@@ -1,8 +1,8 @@
-"""HTTP as far as it is needed: open, time out, cap, yield bytes. Every fault leaves as a ProviderError.
+"""Sends HTTP requests and yields response bytes within limits of time and size. Every error is a ProviderError.
 
-One line per stream. A line that ended cleanly is kept for the next request to the same server; any other is thrown
-away, which is cheap because the TLS context is built once. The HTTP library is loaded for the first server that is not
-in this process.
+Each stream has its own connection. A connection whose response ended cleanly is kept for the next request to the same
+server; others are closed, which is cheap because the TLS context is built once. The HTTP library is imported for the
+first server that is not in this process.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ if TYPE_CHECKING:
 
 
 class HttpResponse:
-    """An answer whose head has come."""
+    """A response whose headers have arrived."""
 
     def __init__(self, head: ResponseHead, way: Route, limits: Limits) -> None:
         self.status = head.status
         self.headers = head.headers
         self.ended = False
-        """The body came to its end: the connection is clean."""
+        """Whether the body was read to its end, so that the connection can be reused."""
         self.patience = Deadlines(limits, way.server)
         self._ahead = ReadAhead(head.body, self.patience)
         self._way = way
         self._limits = limits
         self.received = 0
-        """Bytes of the body so far, inflated."""
+        """Bytes of the body so far, decompressed."""
 
     async def chunks(self, *, cap: int | None = None) -> AsyncGenerator[bytes, None]:
-        """The body as it comes, inflated where the server compressed it; more than ``cap`` bytes is an error."""
+        """Yield the decompressed body; raises ProviderError after more than ``cap`` bytes."""
         cap = self._limits.stream_bytes if cap is None else cap
         encoding = self.headers.get("content-encoding", "identity").strip().lower()
         inflate = None if encoding in ("", "identity") else _inflate(encoding)
@@ -74,15 +74,15 @@ class HttpResponse:
         return raw
 
     async def hang_up(self) -> None:
-        """Read no further."""
+        """Stop reading."""
         await self._ahead.aclose()
 
     async def whole(self, cap: int) -> bytes:
-        """The whole body; more than ``cap`` bytes is an error."""
+        """Return the whole body; raises ProviderError if it has more than ``cap`` bytes."""
         return b"".join([chunk async for chunk in self.chunks(cap=cap)])
 
     async def head(self, cap: int) -> bytes:
-        """The first ``cap`` bytes of the body, however it ends: for reading an error, which nobody waits for long."""
+        """Return the first ``cap`` bytes of an error body, within a short deadline and without raising."""
         self.patience.end_came(self._limits.after_end_s)
         pieces, size = [], 0
         with suppress(ProviderError):
@@ -96,7 +96,7 @@ class HttpResponse:
 
 
 class Transport:
-    """The way out. Lives on one event loop."""
+    """Opens requests and keeps connections for reuse. It must be used on one event loop only."""
 
     def __init__(
         self,
@@ -115,13 +115,13 @@ class Transport:
         self._tls: ssl.SSLContext | None = None
 
     def get_ready(self, url: str) -> None:
-        """Load what a request to this address needs."""
+        """Import the modules that a request to this URL needs."""
         if urlsplit(url).hostname not in self._in_process:
-            import tui.providers.http.httpx_connection  # noqa: F401  # loading it is all that is wanted
+            import tui.providers.http.httpx_connection  # noqa: F401  # imported only to load it
 
     @asynccontextmanager
     async def open(self, request: HttpRequest, *, limits: Limits | None = None) -> AsyncIterator[HttpResponse]:
-        """Send, and wait for the head of the answer. Redirects are errors: the key goes nowhere else."""
+        """Send a request and wait for the headers. A redirect is an error: the key must not be sent elsewhere."""
         limits = limits or self._limits
         address = checked(request.url, plain_http=self._plain_http, allow_http=limits.allow_http)
         proxy = self._proxy(address)
@@ -143,7 +143,7 @@ class Transport:
     async def _send_once_or_twice(
         self, place: str, request: HttpRequest, way: Route, limits: Limits
     ) -> tuple[Connection, ResponseHead]:
-        """A kept connection may have been closed just now: then, and only then, once more on a fresh one."""
+        """Send on a kept connection; if the server has closed it, send once more on a new one."""
         kept = self._idle.pop(place, None)
         if kept is not None:
             with suppress(_KeptConnectionGone):
@@ -214,17 +214,17 @@ class Transport:
             await _closed(line)
 
     async def aclose(self) -> None:
-        """Close what is kept."""
+        """Close the kept connections."""
         while self._idle:
             await _closed(self._idle.popitem()[1])
 
 
 class _KeptConnectionGone(Exception):
-    """The server had closed the connection we kept."""
+    """The server had closed the kept connection."""
 
 
 async def _name_issuer(error: ProviderError, way: Route) -> None:
-    """Say whose certificate it was, so that a company's own inspection is recognised."""
+    """Add the certificate's issuer to the error, so that the user recognises a company's TLS inspection."""
     from tui.providers.http.certificate_issuer import issuer_of
 
     issuer = None if way.proxy else await issuer_of(way.address.host, way.address.port)
@@ -257,7 +257,7 @@ def _refuse_redirect(answer: HttpResponse, way: Route) -> None:
         return
     target = answer.headers.get("location", "")
     try:
-        # A path alone is one at the same server: a slash at the end, as often as not. A query is nobody's business.
+        # A location may be a path at the same server, often with a slash added. Its query may be private: not shown.
         place = urlsplit(urljoin(way.address.url, target))
         wanted = one_line(place.netloc.rpartition("@")[2] + place.path, 100) if target else ""
     except ValueError:

@@ -1,1 +1,1 @@
-"""API keys: where they come from, where they are stored, how they stay hidden."""
+"""API keys: lookup, storage, masking."""

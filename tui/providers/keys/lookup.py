@@ -1,4 +1,4 @@
-"""Which key goes to a provider: environment, then keyring, then credentials file. A saved key only goes to its host."""
+"""Finds a provider's key in environment, keyring or credentials file. A saved key is sent only to its own host."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class KeyPlace(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundKey:
-    """A key and where it came from; ``source`` is fit to be shown."""
+    """A key and where it was found; ``source`` can be shown."""
 
     secret: Secret
     place: KeyPlace
@@ -42,7 +42,7 @@ class FoundKey:
 
 
 def checked_key(text: str) -> Secret:
-    """A key as typed or pasted, stripped; anything but visible ASCII in it is an error that does not quote it."""
+    """Return a typed or pasted key without surrounding quotes and space; raises ConfigError for an invalid key."""
     stripped = text.strip().strip("\"'").strip()
     if not stripped:
         raise ConfigError("The key is empty.")
@@ -56,7 +56,7 @@ def checked_key(text: str) -> Secret:
 
 
 def host_of(base_url: str) -> str:
-    """Host and (unusual) port of a base URL: what a key is bound to."""
+    """Return host and non-default port of a base URL, which a saved key is bound to."""
     try:
         parts = urlsplit(base_url)
         host, port = (parts.hostname or "").lower(), parts.port
@@ -66,7 +66,7 @@ def host_of(base_url: str) -> str:
 
 
 class Keys:
-    """Finds, keeps and forgets keys. Blocking (keyring, file): off the loop, call it in a thread."""
+    """Finds, saves and removes keys. The methods block (keyring, file): call them in a thread."""
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class Keys:
         self.redactor = Redactor() if redactor is None else redactor
 
     def find(self, provider: ProviderFacts) -> FoundKey | None:
-        """The key for a provider, None where there is none or none is needed. Asked once, then remembered."""
+        """Return the provider's key, or None if there is none or none is needed. The result is cached."""
         if provider.auth is AuthStyle.NONE:
             return None
         place = (provider.id, host_of(provider.base_url))
@@ -95,19 +95,19 @@ class Keys:
         return self._found[place]
 
     def account(self, provider_id: str, base_url: str) -> str:
-        """A word for the account whose key goes there, from which the key cannot be told; "" if none was looked for."""
+        """Return a hash that identifies the account without revealing the key; "" if no key was found yet."""
         found = self._found.get((provider_id, host_of(base_url)))
         if found is None:
             return ""
         return hashlib.sha256(b"ponder account " + found.secret.reveal().encode()).hexdigest()[:8]
 
     def reread(self, provider: ProviderFacts) -> FoundKey | None:
-        """Ask the sources again: the key may have been replaced while the program ran."""
+        """Read the key again, because it may have been replaced since the last lookup."""
         self._found.pop((provider.id, host_of(provider.base_url)), None)
         return self.find(provider)
 
     def with_variables(self, provider: ProviderFacts) -> ProviderFacts:
-        """The provider with ``${NAME}`` in its headers replaced; what the environment brings in is kept secret."""
+        """Return the provider with ``${NAME}`` in its headers replaced; the values are registered as secrets."""
         if not any("${" in value for value in provider.headers.values()):
             return provider
 
@@ -125,10 +125,10 @@ class Keys:
         return replace(provider, headers={name: _VARIABLE.sub(value, text) for name, text in provider.headers.items()})
 
     def needed(self, provider: ProviderFacts) -> FoundKey | None:
-        """The key, or ProviderError(NO_KEY) saying what to do where one is needed."""
+        """Return the key like ``find``; raises ProviderError(NO_KEY) if a required key is missing."""
         found = self.find(provider)
         if found is None and provider.auth is not AuthStyle.NONE and not provider.key_optional:
-            found = self.reread(provider)  # it may have been kept meanwhile, from another terminal
+            found = self.reread(provider)  # it may have been saved meanwhile from another terminal
             if found is None:
                 raise self._missing(provider)
         return found
@@ -148,7 +148,7 @@ class Keys:
     def _saved(self, provider: ProviderFacts) -> FoundKey | None:
         host = host_of(provider.base_url)
         row = self._file.rows().get(provider.id)
-        # A server that needs no key is not worth a slow keyring, unless a key was saved for it.
+        # The keyring is slow, so it is not read for a server that needs no key, unless a key was saved for it.
         if self._keyring is not None and (row is not None or not provider.key_optional):
             secret = self._keyring.get(provider.id, host)
             if secret is not None:
@@ -172,7 +172,7 @@ class Keys:
         return ProviderError(ErrorKind.NO_KEY, message, advice=advice)
 
     def save(self, provider: ProviderFacts, text: str) -> KeyPlace:
-        """Keep a key for this provider at its present host: in the keyring, or the file where there is none."""
+        """Save a key for this provider's current host, in the keyring or, without one, in the credentials file."""
         secret, host = checked_key(text), host_of(provider.base_url)
         self.redactor.remember(secret)
         in_keyring = self._keyring is not None and self._keyring.put(provider.id, host, secret)
@@ -181,14 +181,14 @@ class Keys:
         return KeyPlace.KEYRING if in_keyring else KeyPlace.FILE
 
     def lend(self, provider: ProviderFacts, text: str) -> None:
-        """Use a key until the program ends, without keeping it."""
+        """Use a key until the program ends, without saving it."""
         secret = checked_key(text)
         self.redactor.remember(secret)
         place = (provider.id, host_of(provider.base_url))
         self._found[place] = FoundKey(secret=secret, place=KeyPlace.LENT, source="typed in, not kept")
 
     def forget(self, provider_id: str) -> bool:
-        """Remove what was saved for a provider; says whether there was anything."""
+        """Remove the saved key of a provider; returns whether there was one."""
         row = self._file.rows().get(provider_id)
         if row is None:
             return False
@@ -199,5 +199,5 @@ class Keys:
         return True
 
     def saved(self) -> tuple[Saved, ...]:
-        """What is saved, keys masked."""
+        """Return the rows of the credentials file."""
         return tuple(self._file.rows().values())

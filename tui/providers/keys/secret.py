@@ -1,22 +1,22 @@
-"""A key that cannot be printed: every way of turning it into text gives ``***abcd``."""
+"""A string type for keys that cannot be printed: every conversion to text gives ``***abcd``."""
 
 from __future__ import annotations
 
 from typing import Self
 
 SHOWN = 4
-"""Characters of the end that stay visible, so that two keys can be told apart."""
+"""Characters at the end that stay visible, so that the user can distinguish keys."""
 SHORTEST_SHOWN = 12
-"""A key shorter than this shows nothing: four characters would be too much of it."""
+"""Shorter keys are hidden completely: four characters would reveal too much."""
 
 
 def masked(value: str) -> str:
-    """The only form of a key that may be seen."""
+    """Return the masked form of a key, the only one that may be shown."""
     return "***" + (value[-SHOWN:] if len(value) >= SHORTEST_SHOWN else "")
 
 
 class Secret(str):
-    """A string that *is* its mask, for repr, format, json and pickle alike; ``reveal`` gives the key."""
+    """A string that equals its mask in repr, format, json and pickle; ``reveal`` returns the key."""
 
     __slots__ = ("_value",)
     _value: str
@@ -27,7 +27,7 @@ class Secret(str):
         return self
 
     def reveal(self) -> str:
-        """The key itself. Only the request's header may hold it."""
+        """Return the key itself, which may be put into a request header only."""
         return self._value
 
     def __repr__(self) -> str:

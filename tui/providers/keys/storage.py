@@ -1,4 +1,4 @@
-"""Where saved keys live: the system's keyring, or a file only its owner can read; each bound to the host it is for."""
+"""Storage of keys in the system's keyring or in a private file; each key is bound to a host."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tui.settings.user_files import make_private_folder, parse_user_toml, read_u
 
 KEYRING_SERVICE = "ponder"
 KEYRING_LIMIT_S = 2.0
-"""A keyring without a secret service behind it may hang for ever; after this we do without."""
+"""Longest wait for the keyring, which may hang if no secret service runs."""
 
 T = TypeVar("T")
 
@@ -29,17 +29,17 @@ class Saved:
     provider: str
     host: str
     key: Secret | None
-    """None: the key itself is in the keyring."""
+    """None if the key is in the keyring."""
 
 
 class CredentialsFile:
-    """``credentials.toml``, mode 0600. It also remembers which keys the keyring holds, since that cannot be asked."""
+    """``credentials.toml``, mode 0600. It also lists the keys in the keyring, because a keyring cannot list them."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def rows(self) -> dict[str, Saved]:
-        """All rows; a file that others could read, or that is not ours, is refused."""
+        """Return all rows; raises ConfigError if other users can read the file or own it."""
         import tomllib
 
         try:
@@ -79,7 +79,7 @@ class CredentialsFile:
         self._write({**self.rows(), row.provider: row})
 
     def remove(self, provider: str) -> bool:
-        """Take a row out; says whether there was one."""
+        """Remove a row; returns whether there was one."""
         rows = self.rows()
         if rows.pop(provider, None) is None:
             return False
@@ -108,13 +108,13 @@ class CredentialsFile:
 
 
 class Keyring:
-    """The system's keyring, asked with patience once: one that hangs or is not there is not asked again."""
+    """The system's keyring. After one timeout it is not used again."""
 
     def __init__(self) -> None:
         self._gone = False
 
     def get(self, provider: str, host: str) -> Secret | None:
-        """The key kept for a provider at a host; None also where there is no keyring that answers."""
+        """Return the saved key of a provider and host; None also if the keyring does not answer."""
 
         def ask() -> str | None:
             _spare_the_compiler()
@@ -126,7 +126,7 @@ class Keyring:
         return Secret(found) if found else None
 
     def put(self, provider: str, host: str, key: Secret) -> bool:
-        """Keep a key; False where the keyring did not take it (then the file must)."""
+        """Save a key; returns False if the keyring did not store it."""
 
         def save() -> bool:
             _spare_the_compiler()
@@ -138,7 +138,7 @@ class Keyring:
         return self._in_time(save) is True
 
     def remove(self, provider: str, host: str) -> None:
-        """Take a key out, if it is there."""
+        """Remove a key if there is one."""
 
         def remove() -> None:
             _spare_the_compiler()
@@ -149,7 +149,7 @@ class Keyring:
         self._in_time(remove)
 
     def _in_time(self, call: Callable[[], T]) -> T | None:
-        """Run a call on a thread of its own; None if it fails or takes too long. The thread is left behind."""
+        """Run a call in its own thread; returns None if it fails or times out. A hanging thread is abandoned."""
         if self._gone:
             return None
         import queue
@@ -171,11 +171,11 @@ class Keyring:
 
 
 def _spare_the_compiler() -> None:
-    """To be called before the library is imported: on Linux it would run the compiler.
+    """Prevent ``import keyring`` from running the compiler on Linux. Call this before the import.
 
-    It loads the backends of all systems. The one of macOS looks for three libraries with ``find_library``, which
-    elsewhere runs ldconfig, the compiler and the linker, each with our environment and the keys in it. The library
-    goes on without a backend that cannot be imported.
+    keyring imports the backends of all systems. The macOS backend calls ``find_library``, which on Linux runs
+    ldconfig, the compiler and the linker with our environment and the keys in it. keyring ignores a backend that
+    cannot be imported.
     """
     if sys.platform != "darwin":
         sys.modules.setdefault("keyring.backends.macOS.api", None)  # type: ignore[arg-type]  # as Python marks it
@@ -186,7 +186,7 @@ def _account(provider: str, host: str) -> str:
 
 
 def _keyring_faults() -> tuple[type[Exception], ...]:
-    """What keyrings were seen to raise; ImportError too, because it may not be installed."""
+    """Return the exceptions that keyring backends raise, and ImportError: keyring may not be installed."""
     known = (ImportError, OSError, RuntimeError, ValueError, TypeError, AttributeError, LookupError)
     try:
         from keyring.errors import KeyringError

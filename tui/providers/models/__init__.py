@@ -1,1 +1,1 @@
-"""Model lists of providers, local servers and models.dev, and their cache."""
+"""Model lists of providers, local servers and models.dev, and their cache on disk."""

@@ -1,4 +1,4 @@
-"""Asks providers which models they have. Answers are kept on disk; nothing waits for them, nothing needs them."""
+"""Fetches the providers' model lists and caches them on disk. The program works without them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _LIMITS = Limits(header_s=20.0, private_header_s=5.0, idle_s=20.0, total_s=60.0,
 
 
 class Discovery:
-    """The providers' own lists."""
+    """Fetches and caches the providers' own model lists."""
 
     def __init__(
         self, keys: Keys, make_transport: Callable[[], Transport], cache: ListCache, now: Callable[[], float]
@@ -49,11 +49,11 @@ class Discovery:
         self._now = now
 
     def cached(self, provider: ProviderFacts) -> Listing | None:
-        """What is on disk, however old. Reads a file: off the loop, call it in a thread."""
+        """Return the cached list of any age. Reads a file: call it in a thread."""
         return self._cache.read(provider.id)
 
     async def ask(self, provider: ProviderFacts) -> Listing:
-        """Fetch a provider's list and keep it; raises ProviderError where it has none or does not answer."""
+        """Fetch and cache a provider's list; raises ProviderError if it has none or does not answer."""
         if provider.discovery is None:
             raise ProviderError(ErrorKind.NOT_FOUND, f"{provider.title} has no list of models to ask for.")
         transport = self._make_transport()
@@ -73,7 +73,7 @@ class Discovery:
         return listing
 
     async def try_key(self, provider: ProviderFacts) -> tuple[int, bool]:
-        """How many models the key lists, and whether the list needs a key; nothing is kept. Raises ProviderError."""
+        """Return how many models the key lists, and whether the list requires a key. Raises ProviderError."""
         transport = self._make_transport()
         try:
             provider = self._keys.with_variables(provider)
@@ -92,7 +92,7 @@ class Discovery:
             await transport.aclose()
 
     async def ask_all(self, providers: Iterable[ProviderFacts]) -> dict[str, Listing | PonderError]:
-        """Ask many at once; what failed is in the answer too."""
+        """Fetch many lists at once; returns a list or an error per provider id."""
 
         async def one(provider: ProviderFacts) -> Listing | PonderError:
             try:
@@ -105,7 +105,7 @@ class Discovery:
         return {provider.id: answer for provider, answer in zip(asked, answers, strict=True)}
 
     async def _rows_or_versioned(self, transport: Transport, provider: ProviderFacts, key: FoundKey | None) -> Rows:
-        """The list; where there is nothing at the address, the next one where it may be."""
+        """Return the rows; if the address is not found, try the other likely addresses and headers."""
         asked = [provider, *_elsewhere(provider)]
         status = None
         while asked:
@@ -159,7 +159,7 @@ class Discovery:
 
 
 def _elsewhere(provider: ProviderFacts) -> Iterator[ProviderFacts]:
-    """Below the version the base URL lacks; and gateways that speak several wires list all models as OpenAI does."""
+    """Yield other addresses of the list: with a version, and, for gateways with several wires, OpenAI's path."""
     versioned = with_version(provider)
     if versioned is not None:
         yield versioned
@@ -176,7 +176,7 @@ def _versioned(headers: object, provider: ProviderFacts) -> dict[str, str]:
 
 
 def _next_page(kind: str, body: object) -> str:
-    """What to add to the path for the next page; "" on the last one."""
+    """Return the query to append for the next page, or "" after the last page."""
     if kind == "gemini" and (token := text(body, "nextPageToken")) and token.isalnum():
         return f"&pageToken={token}"
     if kind == "anthropic" and isinstance(body, dict) and body.get("has_more") is True:

@@ -1,4 +1,4 @@
-"""Model lists on disk: one JSON file per source, checked when read; a file with anything wrong is no file."""
+"""Model lists on disk: one JSON file per source, validated when read; invalid files are ignored."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ MOST_LISTS = 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listing:
-    """Rows from one source: provider → model id → row."""
+    """The rows of one source, by provider and model id."""
 
     source: str
     at: float
-    """When it was fetched, seconds since the epoch."""
+    """Time of the fetch in seconds since the epoch."""
     rows: Mapping[str, Rows]
 
 
 class ListCache:
-    """A folder of lists."""
+    """The folder of cached lists."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -40,14 +40,14 @@ class ListCache:
         return self._folder / f"models-{safe}.json"
 
     def sources(self) -> tuple[str, ...]:
-        """Whose lists there are, as far as their files' names say."""
+        """Return the sources of the cached lists, from the file names."""
         with suppress(OSError):
             files = list_user_files(self._folder, ".json", MOST_LISTS)
             return tuple(path.stem.removeprefix("models-") for path in files if path.name.startswith("models-"))
         return ()
 
     def read(self, source: str) -> Listing | None:
-        """What was kept, or None."""
+        """Return the cached list, or None."""
         path = self._path(source)
         try:
             value = orjson.loads(read_user_file(path, LARGEST_FILE) or b"")
@@ -64,7 +64,7 @@ class ListCache:
         return Listing(source=source, at=at, rows=rows)
 
     def keep(self, listing: Listing) -> None:
-        """Write a list; a folder that cannot be written costs nothing but the next fetch."""
+        """Write a list; errors are ignored, because the list can be fetched again."""
         path = self._path(listing.source)
         fresh = path.with_suffix(f".{os.getpid()}.new")
         body = {"format": FORMAT, "at": listing.at, "rows": listing.rows}

@@ -1,4 +1,4 @@
-"""The providers' own model lists, read into catalogue rows. Pure; what does not fit is left out, never guessed."""
+"""Converts the providers' model lists into catalogue rows. Invalid values are omitted, never guessed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LIFECYCLE = {"active": "current", "deprecated": "retiring", "retiring": "retiri
 
 
 def rows_from(kind: str, body: object) -> Rows:
-    """Rows of a list in the given shape (the ``discovery`` word of a provider)."""
+    """Return the rows of a list in the given shape (a provider's ``discovery`` value)."""
     read = READERS[kind]
     rows: Rows = {}
     for item in _items(body):
@@ -31,7 +31,7 @@ def rows_from(kind: str, body: object) -> Rows:
 
 
 def checked(row: Row) -> Row:
-    """The row without keys whose values the catalogue would not take."""
+    """Return the row without values that the catalogue would reject."""
     kept: Row = {}
     for key, value in row.items():
         if value is None:
@@ -45,7 +45,7 @@ def checked(row: Row) -> Row:
 
 
 def fit_id(id_: str) -> bool:
-    """Whether this can be a model's name."""
+    """Whether the string is a possible model id."""
     return 0 < len(id_) <= LONGEST_ID and id_.isprintable() and not any(letter.isspace() for letter in id_)
 
 
@@ -102,7 +102,7 @@ def _openrouter(item: Json) -> tuple[str, Row]:
 
 
 def _per_million(*dollars: object) -> list[float] | None:
-    """Prices per token, as text, into prices per million."""
+    """Convert prices per token, often strings, into prices per million; None if one is invalid."""
     prices = []
     for price in dollars:
         try:
@@ -127,7 +127,7 @@ def _gemini(item: Json) -> tuple[str, Row]:
 
 
 def _openai(item: Json) -> tuple[str, Row]:
-    """OpenAI's list is names alone; llama.cpp, vLLM, Groq and others add the window."""
+    """Read an item: OpenAI sends the id only; llama.cpp, vLLM, Groq and others add the context window."""
     window = (
         whole(item, "meta", "n_ctx")
         or whole(item, "loaded_context_length")
@@ -142,7 +142,7 @@ def _openai(item: Json) -> tuple[str, Row]:
 
 
 def props_window(props: object) -> int | None:
-    """The window of one conversation in llama.cpp's ``/props``."""
+    """Return the context window of one conversation from llama.cpp's ``/props``."""
     return whole(props, "default_generation_settings", "n_ctx") or None
 
 
@@ -151,7 +151,7 @@ def _ollama(item: Json) -> tuple[str, Row]:
 
 
 def ollama_row(shown: object) -> Row:
-    """What ``/api/show`` says of one model."""
+    """Return the row of one model from Ollama's ``/api/show``."""
     abilities = shown.get("capabilities") if isinstance(shown, dict) else None
     info = child(shown, "model_info")
     windows = [whole(info, name) for name in info if name.endswith(".context_length")]
@@ -170,14 +170,14 @@ READERS: Mapping[str, Callable[[Json], tuple[str, Row]]] = {
     "gemini": _gemini,
     "ollama": _ollama,
 }
-"""By the ``discovery`` word of a provider."""
+"""Readers by a provider's ``discovery`` value."""
 
 MODELS_DEV_NAMES = {"moonshotai": "moonshot", "alibaba": "alibaba", "z-ai": "zai"}
-"""Where models.dev calls a provider by another name than we do."""
+"""Provider ids of models.dev that differ from ours, and ours."""
 
 
 def models_dev_rows(body: object, providers: frozenset[str]) -> dict[str, Rows]:
-    """The models.dev catalogue, for the providers we know."""
+    """Return the rows of the models.dev catalogue for these providers."""
     found: dict[str, Rows] = {}
     for name in body if isinstance(body, dict) else ():
         ours = MODELS_DEV_NAMES.get(name, name)

@@ -1,4 +1,4 @@
-"""Which model servers answer on this machine: asks their usual ports, all at once, and waits no longer than a blink."""
+"""Finds running model servers on this machine by asking their usual ports, all at once and with a short timeout."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tui.wires.json_text import dumps, loads
 
 LIMIT_S = 0.3
 DETAILS_S = 1.0
-"""For what a server that answered tells beside its list."""
+"""Timeout for further details of a server that answered."""
 MOST_SHOWN = 32
 """Ollama models asked about one by one."""
 LARGEST = 4 * 1024 * 1024
@@ -25,23 +25,23 @@ LARGEST = 4 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalServer:
-    """A server that answered like a model server, and what it serves."""
+    """A running model server and its models."""
 
     provider: str
     models: tuple[str, ...]
     rows: Rows = field(default_factory=dict)
-    """What it tells of each model, its window first of all."""
+    """Catalogue rows of its models, mainly the context window."""
 
 
 async def local_servers(providers: Iterable[ProviderFacts], *, limit_s: float = LIMIT_S) -> tuple[LocalServer, ...]:
-    """The local ones among these that answer."""
+    """Return the local servers among these providers that answer."""
     asked = [provider for provider in providers if provider.local or _is_own_server(provider)]
     answers = await asyncio.gather(*(_ask(provider, limit_s) for provider in asked))
     return tuple(answer for answer in answers if answer is not None)
 
 
 def _is_own_server(provider: ProviderFacts) -> bool:
-    """Whether this is a provider of the user's at a loopback address, whose list can be read without a key."""
+    """Whether the user configured this provider at a loopback address where its list can be read without a key."""
     from tui.catalog.provider_rows import packaged_providers
 
     if provider.id in packaged_providers() or provider.discovery not in ("openai", "ollama"):
@@ -72,7 +72,7 @@ async def _ask(provider: ProviderFacts, limit_s: float) -> LocalServer | None:
 
 
 async def _with_windows(url: SplitResult, rows: Rows) -> Rows:
-    """The rows with the windows that the list lacks: LM Studio and llama.cpp tell them elsewhere."""
+    """Add missing context windows, which LM Studio and llama.cpp report at other paths."""
     if all("context_window" in row for row in rows.values()):
         return rows
     where = url.hostname or "localhost", url.port or 80
@@ -87,7 +87,7 @@ async def _with_windows(url: SplitResult, rows: Rows) -> Rows:
 
 
 async def _with_ollamas_facts(url: SplitResult, rows: Rows) -> Rows:
-    """The rows with what ``/api/show`` says; a model it says nothing of keeps its row."""
+    """Add the details from ``/api/show``."""
     where = url.hostname or "localhost", url.port or 80
 
     async def shown(model: str) -> tuple[str, dict[str, object]]:
@@ -101,7 +101,7 @@ async def _with_ollamas_facts(url: SplitResult, rows: Rows) -> Rows:
 
 
 async def _get(host: str, port: int, path: str, body: dict[str, object] | None = None) -> object:
-    """A plain HTTP/1.0 GET, or a POST with a body: no key is sent, and nothing heavy is imported for it."""
+    """Send a plain HTTP/1.0 GET, or a POST with a body, without a key and without importing the HTTP library."""
     reader, writer = await asyncio.open_connection(host, port, limit=LARGEST)
     data = b"" if body is None else dumps(body).encode()
     method = "GET" if body is None else "POST"

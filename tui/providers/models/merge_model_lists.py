@@ -1,4 +1,4 @@
-"""Fetched lists laid into the catalogue: over what is packaged, under what the user says; models.dev lowest."""
+"""Merges fetched lists into the catalogue: above packaged rows, below the user's rows, models.dev lowest."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tui.providers.models.list_cache import ListCache, Listing
 from tui.providers.models.listings import Rows
 
 _NAME = "list of "
-"""How the layers of lists begin; the day follows."""
+"""Prefix of the source names of list layers."""
 LOWEST = "models.dev"
 
 
 def merge_model_lists(catalog: Catalog, listings: Iterable[Listing]) -> Catalog:
-    """The catalogue with these lists in it, each named with its day; an older one of the same source goes."""
+    """Return the catalogue with these lists, each named with its date; an older list of a source is replaced."""
     laid = {_source(layer): layer for layer in catalog.layers if layer.source.startswith(_NAME)}
     known = catalog.providers()
     for listing in listings:
@@ -34,7 +34,7 @@ def merge_model_lists(catalog: Catalog, listings: Iterable[Listing]) -> Catalog:
 
 
 def with_local_rows(catalog: Catalog, provider: str, rows: Rows) -> Catalog:
-    """The catalogue with what a server on this machine tells now: over its fetched list, under the user's rows."""
+    """Return the catalogue with the rows of a local server, above its fetched list and below the user's rows."""
     source = f"{provider} on this machine"
     (layer,) = Catalog(own_providers=catalog.own_providers).with_layer(source, {provider: rows}).layers
     others = [known for known in catalog.layers if known.source != source]
@@ -43,7 +43,7 @@ def with_local_rows(catalog: Catalog, provider: str, rows: Rows) -> Catalog:
 
 
 def merge_cached_lists(catalog: Catalog, cache: ListCache, providers: Iterable[str] | None = None) -> Catalog:
-    """The catalogue with the lists on disk (of these providers alone, if said); a spoilt one is passed over."""
+    """Return the catalogue with the cached lists (of these providers only, if given); invalid lists are ignored."""
     for source in cache.sources() if providers is None else providers:
         listing = cache.read(source)
         if listing is not None:

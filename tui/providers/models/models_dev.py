@@ -1,4 +1,4 @@
-"""The models.dev catalogue: fetched only when asked for, data only, kept beside the other lists."""
+"""The models.dev catalogue: fetched only on request and cached like the other lists."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _LIMITS = Limits(header_s=20.0, idle_s=20.0, total_s=120.0, stream_bytes=LARGEST
 
 
 def cached(cache: ListCache) -> Listing | None:
-    """What an earlier refresh kept."""
+    """Return the cached catalogue, or None."""
     return cache.read(SOURCE)
 
 
 async def refresh(
     transport: Transport, cache: ListCache, providers: frozenset[str], now: Callable[[], float], *, url: str = URL
 ) -> Listing:
-    """Fetch the catalogue for these providers and keep it; raises ProviderError when it cannot be had."""
+    """Fetch and cache the catalogue for these providers; raises ProviderError if that fails."""
     request = HttpRequest(url=url, headers={"user-agent": f"ponder/{__version__}"}, method="GET")
     async with transport.open(request, limits=_LIMITS) as answer:
         content = await answer.whole(LARGEST)
