@@ -1,4 +1,4 @@
-"""The user's settings as the engine takes them."""
+"""Convert the user's settings to what engine and transport take."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tui.settings.layers import Layers
 
 
 def engine_settings(layers: Layers, catalog: Catalog) -> EngineSettings:
-    """One value of frozen plain fields; raises UnknownModel for a compression model that is not one."""
+    """The settings of the engine; raises UnknownModel if the compression model is unknown."""
     settings = layers.settings()
     reasoning, generation, context, tools = settings.reasoning, settings.generation, settings.context, settings.tools
     writer = context.compressionModel
@@ -48,7 +48,7 @@ def engine_settings(layers: Layers, catalog: Catalog) -> EngineSettings:
 
 
 def network_limits(layers: Layers) -> Limits:
-    """The settings of ``network`` as requests obey them."""
+    """The ``network`` settings as limits of a request."""
     limits = Limits(
         connect_s=_seconds(layers, "network.connectTimeout"),
         meaning_s=_seconds(layers, "network.idleTimeout"),
@@ -61,7 +61,7 @@ def network_limits(layers: Layers) -> Limits:
 
 
 def call_limit_s(layers: Layers) -> float | None:
-    """Seconds that a tool call may take; None is no limit."""
+    """The time limit of a tool call in seconds; None if there is none."""
     return _seconds(layers, "tools.timeout") or None
 
 

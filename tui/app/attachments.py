@@ -1,4 +1,4 @@
-"""Files for a prompt: text as text, pictures as pictures, the rest refused with a sentence."""
+"""Read files to attach to a prompt, and complete their paths."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SKIPPED = {".git", "node_modules", "__pycache__", ".venv", ".mypy_cache", ".pyte
 
 
 def read_attachment(folder: Path, name: str) -> Block:
-    """The block for a file."""
+    """Read a text file or image as a block; raises UsageError for other files."""
     path = with_home(Path(name.strip().strip("\"'")))
     path = path if path.is_absolute() else folder / path
     try:
@@ -47,7 +47,7 @@ def read_attachment(folder: Path, name: str) -> Block:
 
 
 def complete_path(folder: Path, start: str) -> Sequence[str]:
-    """Paths that a start could become: its own folder's first, then by name anywhere below."""
+    """Paths in the folder of ``start`` whose name contains its last part; names that begin with it come first."""
     typed = with_home(Path(start))
     inside = (typed if start.endswith("/") else typed.parent) if start else Path()
     base = inside if inside.is_absolute() else folder / inside

@@ -1,4 +1,4 @@
-"""What was learned about token counts, kept between starts. Losing it costs accuracy, nothing else."""
+"""The calibration of token estimates, stored between starts. If it is lost, estimates are less accurate."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from tui.settings.user_files import read_user_text
 
 
 class CalibrationFile:
-    """Read at the start, written at the end when something new was learned."""
+    """Read at the start; written at the end if it changed."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._learned: Calibration | None = None
 
     def read(self) -> Calibration:
-        """What is known from earlier starts."""
+        """The stored calibration; an empty one if the file cannot be read."""
         try:
             return Calibration.from_table(json.loads(read_user_text(self._path) or "{}"))
         except (OSError, ValueError, RecursionError):
             return Calibration()
 
     def update(self, calibration: Calibration) -> None:
-        """Something was learned."""
+        """Set the calibration to save."""
         self._learned = calibration
 
     def save(self) -> None:
-        """Write it."""
+        """Write the calibration if it changed."""
         if self._learned is not None:
-            from tui.settings.atomic import write_atomically  # the start only reads
+            from tui.settings.atomic import write_atomically  # not loaded at the start, which only reads
 
             with contextlib.suppress(OSError):
                 write_atomically(self._path, json.dumps(self._learned.as_table()))

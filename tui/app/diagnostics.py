@@ -1,4 +1,4 @@
-"""What ``doctor`` looks at beside what is known already: the database's pages, and whether providers can be reached."""
+"""Checks for ``doctor`` and ``/status``: database health, proxies, and whether providers can be reached."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PROXY_ENDINGS = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")
 
 
 def route_to(url: str, environment: Mapping[str, str]) -> tuple[Address, SplitResult | None] | None:
-    """The place and the proxy before it; None where the URL is no place requests can go to."""
+    """The address and the proxy in front of it; None if requests cannot be sent to this URL."""
     try:
         address = checked(url)
     except PonderError:
@@ -23,7 +23,7 @@ def route_to(url: str, environment: Mapping[str, str]) -> tuple[Address, SplitRe
 
 
 def describe_proxy(url: str, environment: Mapping[str, str]) -> str:
-    """Which proxy is in force for a URL, or why none is; never with its user and password."""
+    """The proxy for a URL, or why there is none. User and password are omitted."""
     route = route_to(url, environment)
     named = [name for name in environment if name.upper() in PROXY_ENDINGS and environment[name]]
     if route is None or not named:
@@ -40,7 +40,7 @@ def describe_proxy(url: str, environment: Mapping[str, str]) -> str:
 
 
 def _variable(proxy: SplitResult, named: list[str], environment: Mapping[str, str]) -> str:
-    """The variable it stands in; the transport prefers small letters and the most exact."""
+    """The variable that names the proxy. Like the transport, this prefers lower case and the most specific name."""
     order = sorted(named, key=lambda name: (PROXY_ENDINGS.index(name.upper()), not name.islower()))
     return next((name for name in order if proxy.netloc in environment[name]), order[0])
 
@@ -49,7 +49,7 @@ REACH_WITHIN_S = 3.0
 
 
 async def reachability(providers: Sequence[ProviderFacts], environment: Mapping[str, str]) -> dict[str, str]:
-    """By provider: whether its host takes connections. Nothing is said to it."""
+    """For each provider, whether its host accepts connections. No request is sent."""
     tries = [_reach(provider.base_url_for(provider.wire), environment) for provider in providers]
     return dict(zip((provider.id for provider in providers), await asyncio.gather(*tries), strict=True))
 

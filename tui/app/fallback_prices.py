@@ -1,7 +1,7 @@
-"""Prices the catalogue does not have, from the package ``genai-prices`` where that is installed.
+"""Prices missing from the catalogue, from the package ``genai-prices`` if it is installed.
 
-It is an extra, not a dependency: 2 MB of tables, a second HTTP library, and a fifth of a second at its first use, for
-models the catalogue does not price. Loaded with the first answer of such a model; it is never asked to refresh itself.
+The package is optional: it brings 2 MB of tables and a second HTTP library, and takes 0.2 s to load. It is loaded with
+the first answer of a model without a price, and never refreshes its tables.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from types import ModuleType
 from tui.catalog.facts import ModelFacts, Price
 
 THEIR_NAMES = {"moonshot": "moonshotai", "xai": "x-ai"}
-"""Providers they call otherwise."""
+"""Providers that have another name in the package."""
 SERVED_AT_HOME = frozenset({"ollama", "llama.cpp", "vllm", "lmstudio", "litellm-proxy", "demo"})
-"""What these serve has no price, or not that of its maker."""
+"""Local providers: no price, or not the one of the model's maker."""
 
 
 def fallback_price(facts: ModelFacts) -> Price | None:
-    """The price of a model; None where nobody knows it, or it depends on how long the request is."""
+    """The price of a model; None if it is unknown or depends on the length of the request."""
     if facts.provider in SERVED_AT_HOME:
         return None
     package = _package()
@@ -53,7 +53,7 @@ def _looked_up(package: ModuleType, provider: str, model: str) -> Price | None:
 
 
 def _dollars(value: object) -> float | None:
-    """Plain numbers only: a price in steps is no price for all requests."""
-    from decimal import Decimal  # loaded with their package anyway
+    """Plain numbers only: a tiered price depends on the request."""
+    from decimal import Decimal  # the package has loaded it already
 
     return float(value) if isinstance(value, Decimal) else None

@@ -1,4 +1,4 @@
-"""What came on the wire, as lines: one for each event, one for each run of pieces that belong together."""
+"""Format the events of an answer as lines: one for each event, or for each run of deltas of one block."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 LONGEST = 300
-"""Characters shown of an event; a whole image or signature helps nobody."""
+"""Characters shown of an event: images and signatures are cut."""
 DELTAS = (TextDelta, ThinkingDelta, ToolArgsDelta)
 NAME = 20
 TimedEvent = tuple[float, StreamEvent]
 
 
 def format_events(events: Iterable[TimedEvent]) -> tuple[str, ...]:
-    """When it came, what it was, what was in it."""
+    """Lines with the time, name and content of each event."""
     lines: list[str] = []
     for _, group in groupby(enumerate(events), _run):
         run = [event for _, event in group]
@@ -41,12 +41,12 @@ def _run(numbered: tuple[int, TimedEvent]) -> tuple[object, ...]:
 
 
 def _name(event: StreamEvent) -> str:
-    """``ThinkingDelta`` is a thinking delta."""
+    """``ThinkingDelta`` becomes ``thinking delta``."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(event).__name__).lower()
 
 
 def _inside(event: DataclassInstance) -> str:
-    """Its fields, those of what is in it too; what was not said is left out."""
+    """The fields, including those of nested events; empty ones are omitted."""
     words = []
     for field in fields(event):
         value = getattr(event, field.name)

@@ -1,4 +1,4 @@
-"""Whether a key can be one, and whether its provider takes it: asked before it is saved."""
+"""Check the format of an API key, and whether its provider accepts it, before it is saved."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ REFUSED = (ErrorKind.AUTH, ErrorKind.PERMISSION, ErrorKind.NO_KEY)
 
 
 async def check_key(program: Program, provider: ProviderFacts, text: str) -> KeyCheck:
-    """Ask the provider for its models with this key; nothing is saved."""
+    """List the provider's models with this key; nothing is saved."""
     checked_key(text)
     doubt = _shape_doubt(text)
     if doubt:
@@ -48,7 +48,7 @@ async def check_key(program: Program, provider: ProviderFacts, text: str) -> Key
 
 
 def _shape_doubt(text: str) -> str:
-    """Why this is probably something else than a key; "" if it may be one."""
+    """Why this is probably not a key; "" if it can be one."""
     if "://" in text:
         return "This is an address, not a key."
     if found := re.match(r"(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)=", text):

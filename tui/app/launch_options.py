@@ -1,4 +1,4 @@
-"""What the command line asked of the program. Apart from the program, so that reading it loads nothing else."""
+"""The options of the command line. A module of its own, so that the start loads nothing else to read them."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ def _working_folder() -> Path:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaunchOptions:
-    """What the command line said."""
+    """Options of the command line that apply with and without a screen."""
 
     model: str | None = None
     asked: str | None = None
     """A level or budget instead of the one in the model's name."""
     profile: str | None = None
     assignments: Sequence[str] = ()
-    """KEY=VALUE words."""
+    """Arguments of ``--set``, as KEY=VALUE."""
     no_tools: bool = False
     allow: Sequence[str] = ()
     """Tools a headless run may use without asking."""
     folder: Path = field(default_factory=_working_folder)
-    """The working folder: what tools see."""
+    """The working folder of tools and attachments."""
     headless: bool = False
-    """Nobody is there to be asked."""
+    """Without a screen: no question can be asked."""
     demo_speed: float = 1.0

@@ -1,4 +1,4 @@
-"""What one can do where a key is missing or refused: set it, or go another way that is said, never taken unasked."""
+"""Advice for a missing or refused key: how to set it, and other providers to use. Nothing switches automatically."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tui.wires.errors.classify import SET_A_KEY
 
 
 def key_choices(program: Program, target: Target, error: ProviderError, *, on_screen: bool) -> str:
-    """The advice under such an error. Looks for other keys, so it may take a while: in a thread."""
+    """The advice for this error. Call it in a thread: searching for other keys can be slow."""
     provider = target.provider
     how = f"`/key {provider.id}`" if on_screen else f"`ponder auth set {provider.id}`"
     first = error.advice.replace(SET_A_KEY, how)
@@ -34,7 +34,7 @@ def _other_ways(program: Program, target: Target, *, on_screen: bool) -> str:
 
 
 def _elsewhere(program: Program, target: Target) -> Iterator[tuple[str, str, bool]]:
-    """The same model at providers that can be asked: (name, title of the provider, whether thinking can be off)."""
+    """The same model at providers with a key: (name, provider's title, whether thinking can be off)."""
     catalog, model = program.catalog, target.facts.id.rpartition("/")[2]
     slugs = [file.vendors[0] for file in catalog.makers() if file.name == target.provider.id]
     for provider in catalog.providers().values():

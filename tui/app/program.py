@@ -1,4 +1,4 @@
-"""The running program: one of every part but the session that is open."""
+"""The parts of the running program, except the open session."""
 
 from __future__ import annotations
 
@@ -34,27 +34,25 @@ if TYPE_CHECKING:
 
 
 CLOSE_WITHIN_S = 0.5
-"""Servers that do not say goodbye in this time are left without."""
+"""Time limit for closing connections and servers."""
 
 
 @dataclass(slots=True)
 class SettingsInForce:
-    """The one place that the parts of a running program read settings from: a change acts on all of them at once."""
+    """The current settings, shared by all parts of the program: a change applies to all at once."""
 
     layers: Layers
 
 
 @dataclass(slots=True, kw_only=True)
 class Program:
-    """Everything but the session that is open."""
-
     paths: Paths
     environment: Mapping[str, str]
     options: LaunchOptions
     config: ConfigFile
     in_force: SettingsInForce
     remembered: RememberedSettings | None
-    """None without a screen."""
+    """None if headless."""
     profile_model: str | None
     planner: RequestPlanner
     calibration: CalibrationFile
@@ -71,16 +69,14 @@ class Program:
 
     @property
     def catalog(self) -> Catalog:
-        """What is known now."""
         return self.planner.catalog
 
     @property
     def layers(self) -> Layers:
-        """The settings in force."""
         return self.in_force.layers
 
     def close(self) -> None:
-        """End: connections are closed, the engine stops, what was learned is kept."""
+        """Close connections, stop the engine, and save state and calibration."""
         self.user_state.close()
         if self.remembered is not None:
             self.remembered.close()
@@ -92,7 +88,7 @@ class Program:
         self.calibration.save()
 
     def ports(self, journal: Journal, *, interactive: bool) -> Ports:
-        """What a session needs."""
+        """The ports of a session."""
         return Ports(
             backend=self.backend,
             journal=journal,
@@ -108,7 +104,7 @@ class Program:
         )
 
     def _read_refused_parameters(self) -> RefusedParameters:
-        """One for all sessions: the file is read with the first, before the screen's event loop runs."""
+        """Shared by all sessions; the file is read with the first one, before the screen's event loop runs."""
         if self.refused_parameters is None:
             self.refused_parameters = RefusedParameters(self._refused_before, self._keep_refused)
         return self.refused_parameters
@@ -127,6 +123,6 @@ class Program:
 
 
 def _draw() -> float:
-    import random  # wanted by retries only
+    import random  # only retries need it
 
     return random.SystemRandom().random()

@@ -1,4 +1,4 @@
-"""What was found: keys in the environment and keyring, servers on this machine, and what follows for the pickers."""
+"""Which providers can be used: those with a key in environment, keyring or file, and model servers on this machine."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from tui.domain.listing import ProviderInfo
 
 FIRST = ("anthropic", "openai", "google", "openrouter")
-"""Providers that are named on the first screen even where nothing was found."""
+"""Providers always listed on the first screen."""
 
 
 class ProviderAvailability:
-    """Looks once at the start; told again when a key is saved or a server answers."""
+    """Keys and local servers found so far. Searched at the start and again after a key is saved."""
 
     def __init__(self, program: Program, *, key_command: str = "/key") -> None:
-        """``key_command`` is what is said to set a key with."""
+        """``key_command`` is the command that messages name for setting a key."""
         self._program = program
         self._key_command = key_command
         self._sources: dict[str, str] = {}
@@ -33,7 +33,7 @@ class ProviderAvailability:
         self._servers: dict[str, tuple[str, ...]] = {}
 
     def look_for_keys(self, *, stored: bool) -> None:
-        """Keys of the environment; with ``stored`` also of keyring and file (slow: in a thread)."""
+        """Search the environment for keys; with ``stored`` also keyring and file (slow: call it in a thread)."""
         for provider in self._program.catalog.providers().values():
             if provider.auth is AuthStyle.NONE or provider.id == "demo":
                 continue
@@ -42,18 +42,18 @@ class ProviderAvailability:
             self.look_for_key(provider)
 
     def look_for_saved_keys(self) -> None:
-        """Keys that are remembered to be kept; the keyring is not loaded for those it may hold beside."""
+        """Look up only keys recorded as saved: this does not search the keyring for others."""
         try:
             rows = self._program.keys.saved()
         except PonderError:
-            return  # said where a key is needed
+            return  # reported when a key is needed
         providers = self._program.catalog.providers()
         for row in rows:
             if row.provider in providers:
                 self.look_for_key(providers[row.provider])
 
     def look_for_key(self, provider: ProviderFacts) -> None:
-        """The key of one provider, wherever it is kept: in a thread."""
+        """Look up the key of one provider (slow: call it in a thread)."""
         try:
             found = self._program.keys.find(provider)
         except PonderError as problem:
@@ -63,7 +63,7 @@ class ProviderAvailability:
             self._sources[provider.id] = found.source
 
     async def look_for_servers(self) -> None:
-        """Model servers on this machine."""
+        """Search for model servers on this machine."""
         from tui.providers.models.local_servers import local_servers
         from tui.providers.models.merge_model_lists import with_local_rows
 
@@ -73,12 +73,12 @@ class ProviderAvailability:
             self._program.planner.catalog = with_local_rows(self._program.catalog, server.provider, server.rows)
 
     async def discover(self) -> None:
-        """What takes time: keyring, file and local servers; called beside the screen."""
+        """The slow searches: keyring, file and local servers. Called after the screen is shown."""
         await asyncio.to_thread(self.merge_cached_lists)
         await asyncio.gather(asyncio.to_thread(self.look_for_keys, stored=True), self.look_for_servers())
 
     def reason(self, provider: ProviderFacts) -> str:
-        """Why nothing can be asked there; "" where it can."""
+        """Why the provider cannot be used; "" if it can."""
         if provider.id == "demo" or provider.id in self._sources or provider.id in self._servers:
             return ""
         if provider.id in self._problems:
@@ -90,11 +90,11 @@ class ProviderAvailability:
         return f"no key: {self._key_command} {provider.id}"
 
     def with_keys(self) -> list[ProviderFacts]:
-        """Providers that a key was found for."""
+        """Providers with a key."""
         return [self._program.catalog.provider(provider) for provider in self._sources]
 
     def ready(self) -> list[ModelSpec]:
-        """Models to begin with, one a provider, keys before local servers."""
+        """One start model for each available provider; providers with keys before local servers."""
         found: list[ModelSpec] = []
         for provider in self._sources:
             model = self._first_model(provider)
@@ -107,11 +107,11 @@ class ProviderAvailability:
         return found
 
     def without_models(self) -> list[str]:
-        """Providers that have a key and no model that is known."""
+        """Providers with a key but without a known model."""
         return [provider for provider in self._sources if not self._first_model(provider)]
 
     def _first_model(self, provider: str) -> str:
-        """The model to begin with there; "" where none is known."""
+        """The start model of a provider; "" if none is known."""
         start = self._program.catalog.provider(provider).start
         if start:
             return start
@@ -119,7 +119,7 @@ class ProviderAvailability:
         return next((facts.id for facts in listed if facts.lifecycle is not Lifecycle.RETIRED), "")
 
     def rows(self) -> Sequence[ProviderInfo]:
-        """For the first screen."""
+        """Rows for the first screen."""
         ready = {spec.provider: spec for spec in self.ready()}
         found: list[ProviderInfo] = []
         for provider in self._program.catalog.providers().values():
@@ -134,14 +134,14 @@ class ProviderAvailability:
                 found.append(_row(provider, where, spec))
             elif provider.id in self._problems:
                 detail = self._problems[provider.id]
-                if all(row.detail != detail for row in found):  # a file that cannot be read is one problem, not twenty
+                if all(row.detail != detail for row in found):  # an unreadable file is listed once, not per provider
                     found.append(_row(provider, detail, None))
             elif provider.id in FIRST:
                 found.append(_row(provider, f"no key: {self._key_command} {provider.id}", None))
         return sorted(found, key=lambda row: not row.ready)
 
     def others(self) -> dict[str, list[str]]:
-        """Providers that ``rows`` does not name, by why nothing can be asked there; "" is those that can be."""
+        """Titles of providers not in ``rows``, by the reason they cannot be used ("" if they can)."""
         named = {row.provider for row in self.rows()}
         found: dict[str, list[str]] = {}
         for provider in self._program.catalog.providers().values():
@@ -150,7 +150,7 @@ class ProviderAvailability:
         return found
 
     def merge_cached_lists(self, *providers: str) -> None:
-        """Lists from the last refresh, all or some. Reads files: called beside the screen, never before it."""
+        """Add cached model lists to the catalogue. Reads files: never called before the screen is shown."""
         from tui.providers.models.list_cache import ListCache
         from tui.providers.models.merge_model_lists import merge_cached_lists
 
@@ -159,7 +159,7 @@ class ProviderAvailability:
         )
 
     async def refresh(self, provider: ProviderFacts) -> int:
-        """Ask a provider which models it has now."""
+        """Fetch a provider's model list; returns the number of models."""
         from tui.providers.models.discovery import Discovery
         from tui.providers.models.list_cache import ListCache
         from tui.providers.models.merge_model_lists import merge_model_lists

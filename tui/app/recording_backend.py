@@ -1,4 +1,4 @@
-"""A backend that remembers the last exchange, for the inspector: what was asked, what came, how long it took."""
+"""A backend that records the last exchange for the inspector: request, events and duration."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from tui.providers.redaction import Redactor
 
 MOST_EVENTS = 2_000
-"""Events remembered of one answer; the earliest go first."""
+"""Events recorded of one answer; the earliest are dropped first."""
 
 
 @dataclass(slots=True)
 class RecordedExchange:
-    """One exchange as it was exchange."""
+    """One recorded request and its events."""
 
     target: Target
     request: ChatRequest
@@ -39,12 +39,12 @@ class RecordedExchange:
 
     @property
     def events(self) -> list[tuple[float, StreamEvent]]:
-        """The latest events, each with the seconds after which it came."""
+        """The latest events, each with seconds since the start."""
         kept = [(after, event) for after, batch in list(self._batches) for event in batch]
         return kept[-MOST_EVENTS:]
 
     def record(self, batch: Sequence[StreamEvent]) -> None:
-        """Remember a batch as it is: its events are only looked at when somebody asks."""
+        """Record a batch unchanged. Events are counted, not inspected: this runs for every batch."""
         self._batches.append((time.monotonic() - self.began, batch))
         self._kept += len(batch)
         while self._kept - len(self._batches[0][1]) >= MOST_EVENTS:
@@ -52,34 +52,34 @@ class RecordedExchange:
 
 
 class RecordingBackend:
-    """Implements the engine's ``Backend`` over the real one."""
+    """Implements ``Backend``: forwards to the real one and records the last exchange."""
 
     def __init__(self, open_backend: Callable[[], ProviderBackend], limits: Callable[[], Limits]) -> None:
-        """``open_backend`` makes the real one with the first request: wires and transport need not be loaded before.
+        """``open_backend`` is called with the first request, so that wires and transport load late.
 
-        ``limits`` gives the settings of ``network`` at the moment; every request obeys those of its own start.
+        ``limits`` returns the current ``network`` limits; a request uses those in force when it starts.
         """
         self._open_backend = open_backend
         self._limits = limits
         self._opened: ProviderBackend | None = None
         self.last: RecordedExchange | None = None
         self.choices: Callable[[Target, ProviderError], str] | None = None
-        """What to advise where a key is missing or refused; called in a thread."""
+        """Returns the advice for a missing or refused key; called in a thread."""
 
     def get_ready(self, target: Target) -> None:
-        """Load what a request there needs, while something else has to be waited for anyway."""
+        """Load the modules a request to this target needs."""
         self._backend.get_ready(target)
 
     @property
     def _backend(self) -> ProviderBackend:
-        """The real one, of the engine's thread."""
+        """The real backend; used on the engine thread only."""
         if self._opened is None:
             self._opened = self._open_backend()
         self._opened.limits = self._limits()
         return self._opened
 
     async def stream(self, target: Target, request: ChatRequest) -> AsyncGenerator[Sequence[StreamEvent], None]:
-        """Pass everything on, and remember it."""
+        """Forward the stream and record it."""
         exchange = self.last = RecordedExchange(target, request, time.monotonic())
         try:
             async with aclosing(self._backend.stream(target, request)) as batches:
@@ -94,17 +94,15 @@ class RecordingBackend:
             exchange.seconds = time.monotonic() - exchange.began
 
     async def count(self, target: Target, request: ChatRequest) -> int | None:
-        """The provider's own count."""
         return await self._backend.count(target, request)
 
     async def aclose(self) -> None:
-        """Close connections."""
         if self._opened is not None:
             await self._opened.aclose()
 
 
 def on_the_wire(target: Target, request: ChatRequest, redactor: Redactor | None = None) -> Mapping[str, object]:
-    """A request as it goes on the wire, its key and what else is secret in it masked."""
+    """A request as it is sent, with key and other secrets masked."""
     from tui.providers.http.request import http_request, public_headers
     from tui.providers.redacted_request import shown_request
     from tui.wires.registry import wire_named

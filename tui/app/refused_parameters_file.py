@@ -1,6 +1,6 @@
-"""What servers showed not to take, kept between starts, so that a second run does not pay for the same refusal.
+"""Parameters that servers refused, stored between starts, so that the next run does not repeat a refused request.
 
-A server may be updated, so what was learned of one is forgotten after a week. Deleting the file forgets all of it.
+Entries expire after a week, because a server may be updated. Deleting the file forgets them all.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ MOST_LISTED = 5
 
 
 class RefusedParametersFile:
-    """One file for all servers: it is small, and few servers refuse anything."""
+    """One file for all servers."""
 
     def __init__(self, folder: Path, now: Callable[[], float] = time.time) -> None:
         self._path = folder / REFUSED_FILE
         self._now = now
 
     def read(self) -> dict[Endpoint, Refused]:
-        """What is known of each endpoint; a file with anything wrong is no file."""
+        """Refused parameters by endpoint; empty if the file is invalid."""
         return {endpoint: refused for endpoint, (_, refused) in self._entries().items()}
 
     def keep(self, endpoint: Endpoint, refused: Refused) -> None:
-        """What is known of one endpoint now; what others wrote meanwhile stays."""
+        """Store the entry of one endpoint, keeping those other windows have written."""
         entries = {**self._entries(), endpoint: (self._now(), refused)}
         latest = sorted(entries.items(), key=lambda entry: entry[1][0])[-MOST_ENDPOINTS:]
         rows = [{"place": list(one), "at": at, "refused": dict(names)} for one, (at, names) in latest]
@@ -41,7 +41,7 @@ class RefusedParametersFile:
             write_atomically(self._path, json.dumps({"format": 1, "servers": rows}, indent=1))
 
     def summary(self) -> str:
-        """The file in one sentence."""
+        """One line for ``ponder doctor``."""
         endpoints = self.read()
         if not endpoints:
             return "no server has refused anything"

@@ -114,7 +114,7 @@ class SqliteSessions:
         return await self._open_sessions.turns(await self._library.resolve(session))
 
     async def remember(self, session: str, spec: ModelSpec, settings: Mapping[str, object]) -> None:
-        """Store model and settings, if the session has a prompt and is stored at all."""
+        """Store model and settings; a session without prompts is stored with its first one."""
         self._journal.beginnings[session] = Beginning(id=session, spec=spec, settings=settings)
         if self._database.can_write:
             await self._open_sessions.remember(session, spec, settings)

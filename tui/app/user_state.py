@@ -1,7 +1,7 @@
-"""What the program keeps between starts beside sessions: recent models, favourites, prompts and drafts.
+"""Recent models, favourites, prompts and drafts, stored between starts in one JSON file.
 
-One small JSON file in the state folder. Losing it loses comfort, nothing else, so it is read tolerantly and a write
-that fails is passed over. Several windows share it: each writes what it changed, not what it holds.
+The file is not essential: invalid content and failed writes are ignored. Several windows share it, so each merges its
+changes into the file instead of overwriting it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ DRAFT_AFTER_S = 5.0
 
 
 class UserState:
-    """The file's content as this window knows it. Every change acts here at once and is merged into the file."""
+    """Holds one window's copy of the file. A change applies here at once and is merged into the file."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
@@ -37,30 +37,29 @@ class UserState:
 
     @property
     def recent(self) -> list[str]:
-        """provider/model/level as used, newest first."""
+        """Used models as provider/model/level, newest first."""
         return _texts(self._content.get("recent"))
 
     @recent.setter
     def recent(self, names: list[str]) -> None:
-        """Another order for this window; it is not written."""
+        """Reorder them for this window only; the order is not written."""
         self._content["recent"] = names
 
     @property
     def favourites(self) -> list[str]:
-        """Models marked by the user."""
         return _texts(self._content.get("favourites"))
 
     @property
     def prompts(self) -> list[str]:
-        """Newest last."""
+        """Earlier prompts, newest last."""
         return _texts(self._content.get("prompts"))
 
     def draft(self, session: str) -> str:
-        """What was being written in a session; "" for nothing."""
+        """The draft of a session; "" if there is none."""
         return _drafts(self._content).get(session, "")
 
     def add_recent(self, name: str) -> None:
-        """A model and level were used."""
+        """Move a model and level to the front of ``recent``."""
 
         def change(content: Content) -> None:
             others = (other for other in _texts(content.get("recent")) if other != name)
@@ -69,7 +68,7 @@ class UserState:
         self._change(f"used {name}", change)
 
     def add_prompt(self, prompt: str) -> None:
-        """A prompt was sent, or a draft has no session to come back in."""
+        """Add a prompt to the history; long ones are omitted."""
         if not prompt.strip() or len(prompt) > LONGEST_PROMPT:
             return
 
@@ -80,7 +79,6 @@ class UserState:
         self._change(f"asked {prompt}", change)
 
     def set_favourite(self, name: str, *, favourite: bool) -> None:
-        """Mark a model as a favourite, or unmark it."""
 
         def change(content: Content) -> None:
             others = [other for other in _texts(content.get("favourites")) if other != name]
@@ -89,7 +87,7 @@ class UserState:
         self._change(f"favourite {name}", change)
 
     def save_draft(self, session: str, text: str) -> None:
-        """The draft of a session changed; "" removes it."""
+        """Set the draft of a session; "" removes it."""
         if text == self.draft(session):
             return
 
@@ -101,7 +99,7 @@ class UserState:
         self._change(f"draft {session}", change, after_s=DRAFT_AFTER_S)
 
     def close(self) -> None:
-        """Write what is left."""
+        """Write pending changes."""
         if self._merged is not None:
             self._merged.close()
 
@@ -110,7 +108,7 @@ class UserState:
         if self._path is None:
             return
         if self._merged is None:
-            from tui.settings.merged_file import MergedFile  # a run that changes nothing loads no writer
+            from tui.settings.merged_file import MergedFile  # not loaded unless something changes
 
             self._merged = MergedFile(self._path, _parse, json.dumps)
         self._merged.change(key, change, after_s=after_s)
@@ -123,7 +121,7 @@ def _read(path: Path | None) -> Content:
 
 
 def _parse(text: str) -> Content:
-    """The file's content. The draft of an earlier version belongs to no session: it becomes the newest prompt."""
+    """Parse the file. A draft of the old format, which has no session, becomes the newest prompt."""
     content = json.loads(text)
     if not isinstance(content, dict):
         return {}

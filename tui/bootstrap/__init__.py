@@ -1,1 +1,1 @@
-"""Builds the program: one of every part, from the environment and the command line. No decisions."""
+"""Build the program from the environment and the command line."""

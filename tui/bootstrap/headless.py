@@ -21,11 +21,11 @@ from tui.headless.run import HeadlessOptions, Output, piped_text, run_headless
 from tui.providers.log_file import open_log
 
 SWITCH_S = 0.001
-"""How long the engine may hold Python while this thread has words to write; usually it is 5 ms."""
+"""Interval for switching threads, so that output is written promptly; Python's default is 5 ms."""
 
 
 def run_prompt(environment: Mapping[str, str], options: LaunchOptions, args: argparse.Namespace) -> int:
-    """Ask, write the answer, return the exit code."""
+    """Send the prompt, write the answer, and return the exit code."""
     sys.setswitchinterval(SWITCH_S)
     program = build_program(environment, options)
     open_log(program.paths.log_file, program.keys.redactor, environment, screen=False)
@@ -34,7 +34,7 @@ def run_prompt(environment: Mapping[str, str], options: LaunchOptions, args: arg
     availability = ProviderAvailability(program)
     spec = _spec(program, availability)
     run_options = _run_options(options, args)
-    # The disk takes its time, and that is when the rest is loaded: nothing goes out before the prompt is kept.
+    # The database opens in its own thread while the rest loads: no request is sent before the prompt is stored.
     storage: Storage = open_storage(program, soon=True)
     try:
         program.engine.start()
@@ -55,7 +55,7 @@ def run_prompt(environment: Mapping[str, str], options: LaunchOptions, args: arg
 
 def _run_options(options: LaunchOptions, args: argparse.Namespace) -> HeadlessOptions:
     return HeadlessOptions(
-        # Under a locale without UTF-8, Python leaves bytes it could not read in the argument; they were UTF-8.
+        # In a locale without UTF-8, Python escapes argument bytes that it cannot decode; they are UTF-8.
         prompt=os.fsencode(args.prompt).decode("utf-8", "replace"),
         context=piped_text(sys.stdin.buffer if sys.stdin is not None else None),
         attachments=_attachments(options, args.attach),
@@ -74,12 +74,12 @@ def _spec(program: Program, availability: ProviderAvailability) -> ModelSpec:
             asyncio.run(availability.look_for_servers())
     spec = first_spec(program, availability.ready())
     if not program.catalog.find(spec.provider, spec.model).known:
-        availability.merge_cached_lists(spec.provider)  # only who asks for the unknown pays for reading
+        availability.merge_cached_lists(spec.provider)  # read only for a model missing from the catalogue
     return spec
 
 
 def _why_demo(availability: ProviderAvailability) -> str:
-    """Nobody named a model, and there was none: nobody shall take the demo's words for one's."""
+    """Why the demo answers, so that its output is not mistaken for a model's."""
     unlisted = availability.without_models()
     if unlisted:
         names = ", ".join(unlisted)
@@ -90,7 +90,7 @@ def _why_demo(availability: ProviderAvailability) -> str:
 
 
 def _stored(storage: Storage, args: argparse.Namespace) -> Stored | None:
-    """The session to go on with: by its id, or the last one."""
+    """The session to continue: the named one or the last one."""
     named = args.resume if args.session is None else args.session
     if named is None and not args.go_on:
         return None

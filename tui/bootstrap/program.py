@@ -1,6 +1,6 @@
-"""Builds the program from the environment and the command line.
+"""Build the program from the environment and the command line.
 
-Nothing here is heavy to import; sockets, SQL and screens load when they are first needed.
+Imports here are cheap: sockets, SQL and the screen load when they are first needed.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from tui.app.program import Program, SettingsInForce
 
 
 def build_program(environment: Mapping[str, str], options: LaunchOptions) -> Program:
-    """The graph. A broken config is a problem to be told, a wrong command line is an error."""
+    """Build all parts. An invalid config.toml becomes a problem of the program; an invalid command line raises."""
     paths = find_paths(environment)
     config = read_config(paths.config_file)
     catalog, wrong = users_catalog(packaged_catalog(), config.tables, environment, file=paths.config_file.name)
     problems = [*config.problems, *(located(paths.config_file, problem) for problem in wrong)]
     layers = Layers().with_layer(Layer.CONFIG, config.values)
     remembered = None
-    if not options.headless:  # there is no screen
+    if not options.headless:  # a run without a screen has no saved display settings
         from tui.settings.remembered import RememberedSettings
 
         remembered = RememberedSettings(paths.state_file)

@@ -1,7 +1,7 @@
-"""Starting the screen: terminal first, everything else while the terminal answers.
+"""Start the screen: query the terminal first, and load everything else while it answers.
 
-The heavy imports stand where they are used, so that signals are in hand and the terminal has been asked for its
-colours before anything is loaded.
+Heavy imports are inside functions, so that signals are handled and the terminal is asked for its colours before
+anything else is loaded.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ if TYPE_CHECKING:
 
 
 PAINTS_A_SECOND = "120"
-"""How often Textual may paint. A key pressed just after something else was painted waits for the next time but one:
-with Textual's 60 up to 33 ms, which is felt while an answer streams."""
+"""Textual's frame rate. A key pressed just after a frame is drawn can wait for two frames: with the default of 60 that
+is up to 33 ms, which is noticeable while an answer streams."""
 
 
 def run_screen(environment: Mapping[str, str], options: LaunchOptions, *, resume: str | None, latest: bool) -> int:
-    """``ponder``: the full-screen program, until it ends."""
+    """Run the full-screen program; returns the exit code."""
     _refuse_what_cannot_draw(environment)
-    # Loading makes a hundred thousand objects that all stay: looking for garbage among them is a tenth of the start.
-    # The screen turns collecting on again once it stands (`Manners.begin`).
+    # Loading creates 100,000 objects that all stay alive: collecting garbage meanwhile takes a tenth of the start time.
+    # The screen enables the collector again once it is drawn.
     gc.disable()
     os.environ.setdefault("TEXTUAL_FPS", PAINTS_A_SECOND)  # read when Textual is loaded
     question = BackgroundQuestion(environment)
-    # Signals are in hand before the terminal's modes are changed.
+    # Signals are handled before the terminal's modes are changed.
     with Shutdown() as shutdown:
         try:
             question.ask()
@@ -61,7 +61,7 @@ def run_screen(environment: Mapping[str, str], options: LaunchOptions, *, resume
 
 def _refuse_what_cannot_draw(environment: Mapping[str, str]) -> None:
     if environment.get("TEXTUAL_DRIVER"):
-        return  # a browser draws
+        return  # the screen is shown in a browser
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("The screen needs a terminal.", advice='`ponder -p "question"` works without one.')
     if environment.get("TERM", "dumb") in ("dumb", ""):
@@ -112,7 +112,7 @@ def _run(
 
 
 async def _end(current: OpenSession, storage: Storage) -> None:
-    """What was said is kept before the engine goes."""
+    """Save the session before the engine stops."""
     await current.close()
     await storage.aclose()
 
@@ -125,7 +125,7 @@ async def _stored(program: Program, storage: Storage, resume: str | None, *, lat
     try:
         session = await storage.latest()
         return await storage.load(session) if session is not None else None
-    except StoreError as error:  # a new session can still be talked in
+    except StoreError as error:  # a new session can still be used
         program.problems.append(error)
         return None
 

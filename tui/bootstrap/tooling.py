@@ -1,4 +1,4 @@
-"""The tools of a run: put together late where only the built-in ones are wanted, at once where rules ask for it."""
+"""Open the toolbox: lazily if only built-in tools are used, at once if rules or MCP servers are configured."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def open_tools(
     redact: Callable[[str], str],
     call_limit_s: Callable[[], float | None],
 ) -> LazyToolbox | Toolbox:
-    """Raises ConfigError for a wrong ``--allow``."""
+    """Open the toolbox; raises ConfigError for an invalid ``--allow``."""
 
     def build() -> Toolbox:
         from tui.tools.permissions.permissions import Policy
@@ -55,7 +55,7 @@ def open_tools(
 
 
 def proxy_of(url: str, environment: Mapping[str, str]) -> str | None:
-    """The same proxy that a provider at this URL would be asked through."""
+    """The proxy that requests to a provider at this URL would use."""
     from urllib.parse import urlsplit
 
     from tui.providers.http.address import checked, proxy_for
