@@ -46,7 +46,7 @@ def run_prompt(environment: Mapping[str, str], options: LaunchOptions, args: arg
             sys.stderr.write(f"ponder: {_why_demo(availability)}\n")
         program.backend.get_ready(program.planner.target(current.spec))
         shown = args.show_thinking or current.layers.value("reasoning.includeInResponse")
-        run_options = replace(run_options, hide_thinking=not shown, level_said=current.layers.level_said)
+        run_options = replace(run_options, hide_thinking=not shown, level_chosen=current.layers.level_chosen)
         return run_headless(program.engine, current.session, run_options)
     finally:
         asyncio.run(storage.aclose())

@@ -11,8 +11,8 @@ from pathlib import Path
 from tui.catalog.catalog import Catalog, packaged_catalog, users_catalog
 from tui.catalog.facts import AuthStyle
 from tui.catalog.toml_values import nearest
-from tui.cli.messages import tell
-from tui.cli.user_catalog import say
+from tui.cli.messages import print_messages
+from tui.cli.user_catalog import print_problem
 from tui.domain.errors import PonderError, UsageError
 from tui.providers.keys.lookup import Keys, host_of
 from tui.settings.config_file import located, read_config
@@ -52,10 +52,10 @@ def run(args: argparse.Namespace) -> int:
             case _:
                 return _list(keys, catalog)
     except PonderError as error:
-        tell(f"ponder: {error.message} {error.advice}")
+        print_messages(f"ponder: {error.message} {error.advice}")
         return 2
     except OSError as error:
-        tell(f"ponder: the key cannot be kept: {error.strerror}")
+        print_messages(f"ponder: the key cannot be kept: {error.strerror}")
         return 2
 
 
@@ -64,7 +64,7 @@ def _catalog(config_file: Path) -> Catalog:
     tables = read_config(config_file).tables
     catalog, problems = users_catalog(packaged_catalog(), tables, os.environ, file=config_file.name)
     for problem in problems:
-        say(located(config_file, problem))
+        print_problem(located(config_file, problem))
     return catalog
 
 
@@ -82,8 +82,8 @@ def _set(keys: Keys, catalog: Catalog, name: str) -> int:
         print(f"{provider.title} takes no key.")
         return 0
     text = getpass.getpass(f"Key for {provider.title}: ") if sys.stdin.isatty() else sys.stdin.readline()
-    place = keys.save(provider, text)
-    print(f"Kept in the {place.value}, for {host_of(provider.base_url)} only.")
+    storage = keys.save(provider, text)
+    print(f"Kept in the {storage.value}, for {host_of(provider.base_url)} only.")
     return 0
 
 
@@ -92,7 +92,7 @@ def _remove(keys: Keys, catalog: Catalog, name: str) -> int:
         print(f"Removed what was kept for {name}.")
         return 0
     shown = f"`{name}`" if name in catalog.providers() else "a provider of that name"
-    tell(f"ponder: no key is kept for {shown}")
+    print_messages(f"ponder: no key is kept for {shown}")
     return 2
 
 
@@ -109,7 +109,7 @@ def _list(keys: Keys, catalog: Catalog) -> int:
             found = True
             print(f"{provider.id:<14} {key.secret!s:<8} {key.source}")
     for problem in problems:  # report an unreadable file once, not for every provider
-        tell(f"ponder: {problem}")
+        print_messages(f"ponder: {problem}")
     if not found and not problems:
         print("No keys. Set one with `ponder auth set PROVIDER`, or in the environment.")
     return 0

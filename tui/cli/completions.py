@@ -175,12 +175,12 @@ complete -F _ponder ponder"""
 
 
 def _bash_values(tree: Level) -> Iterator[str]:
-    told: set[tuple[str, ...]] = set()
+    seen: set[tuple[str, ...]] = set()
     for _, here in tree.walk():
         for option in here.options:
-            if not (option.values or option.kind) or option.names in told:
+            if not (option.values or option.kind) or option.names in seen:
                 continue
-            told.add(option.names)
+            seen.add(option.names)
             how = "-f" if option.values == (FILES,) else f"-W '{' '.join(option.values)}'"
             names = "|".join(option.names)
             if option.kind:

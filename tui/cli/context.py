@@ -22,7 +22,7 @@ from tui.catalog.facts import Price
 from tui.catalog.model_spec import parse_spec
 from tui.cli.devtools.conversation_file import read_conversation
 from tui.cli.devtools.wire_encode import Stamps
-from tui.cli.user_catalog import say
+from tui.cli.user_catalog import print_problem
 from tui.context.bill import Bill, ModelBill, bill_of
 from tui.context.compress import is_due
 from tui.context.meter import block_sizes
@@ -200,7 +200,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         weighed = _weighed(args)
     except PonderError as problem:
-        say(problem)
+        print_problem(problem)
         return 1 if isinstance(problem, StoreError) else 2
     print(json_escaped(dumps(as_object(weighed))) if args.json else as_text(weighed))
     return 0
@@ -222,7 +222,7 @@ def _weighed(args: argparse.Namespace) -> Weighed:
         os.environ, LaunchOptions(model=args.model, profile=args.profile, assignments=tuple(args.assignments))
     )
     for problem in program.problems:
-        say(problem)
+        print_problem(problem)
     stored = _stored(args, program)
     if stored is not None and args.model:
         stored = replace(stored, spec=parse_spec(args.model, program.catalog))

@@ -12,7 +12,7 @@ from tui.app.provider_availability import ProviderAvailability
 from tui.app.services import AppServices
 from tui.app.session_storage import InMemorySessions
 from tui.bootstrap.program import build_program
-from tui.cli.user_catalog import say
+from tui.cli.user_catalog import print_problem
 from tui.domain.errors import PonderError
 from tui.domain.printable import printable
 
@@ -26,7 +26,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         print(printable(_report()))
     except PonderError as problem:
-        say(problem)
+        print_problem(problem)
         return 2
     return 0
 

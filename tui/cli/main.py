@@ -34,9 +34,9 @@ class Entry:
 
     __slots__ = ("help", "module")
 
-    def __init__(self, module: str, said: str) -> None:
+    def __init__(self, module: str, help_text: str) -> None:
         self.module = module
-        self.help = said
+        self.help = help_text
 
 
 COMMANDS = {

@@ -7,7 +7,7 @@ import sys
 from tui.domain.printable import printable
 
 
-def tell(*lines: str) -> None:
+def print_messages(*lines: str) -> None:
     """Print each message on its own line, omitting empty ones. They may contain file and model names."""
     for line in filter(None, lines):
         # A closed stderr is None, which print ignores.

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from tui.catalog.catalog import Catalog
 from tui.catalog.facts import Lifecycle, ModelFacts
 from tui.catalog.toml_values import nearest
-from tui.cli.user_catalog import say, user_catalog
+from tui.cli.user_catalog import print_problem, user_catalog
 from tui.domain.counting import count
 from tui.domain.errors import ConfigError, UnknownModel
 from tui.domain.printable import json_escaped
@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
             names = {f"{facts.provider}/{facts.id}" for facts in _fitting(catalog, [])}
             raise UnknownModel(f"No model fits `{words}`.", nearest=nearest(words, [*names, *catalog.providers()]))
     except (ConfigError, UnknownModel) as problem:
-        say(problem)
+        print_problem(problem)
         return 2
     if args.json:
         for facts in listed:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from tui.catalog.facts import ModelFacts
 from tui.catalog.model_spec import parse_asked, parse_spec, require_asked, split_asked
 from tui.catalog.plan import PLAN_KEYS, plan, plan_options, unsaid_level
-from tui.cli.user_catalog import UserCatalog, say, user_catalog
+from tui.cli.user_catalog import UserCatalog, print_problem, user_catalog
 from tui.domain.counting import count
 from tui.domain.errors import ConfigError, UnknownModel, UsageError
 from tui.domain.printable import json_escaped
@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
         mine = user_catalog(os.environ).assigned(args.assignments)
         planned = planned_for(args, mine)
     except (UnknownModel, ConfigError, UsageError) as problem:
-        say(problem)
+        print_problem(problem)
         return 2
     print(json_escaped(_as_json(planned)) if args.json else _as_text(planned, mine))
     return 0
@@ -57,7 +57,7 @@ def planned_for(args: argparse.Namespace, mine: UserCatalog) -> Planned:
     mine.require_right_rows(spec)
     facts = mine.catalog.find(spec.provider, spec.model)
     asked = spec.asked if args.thinking_budget is None else require_asked(args.thinking_budget)
-    layers = mine.layers_for(facts, level_said=asked is not None)
+    layers = mine.layers_for(facts, level_chosen=asked is not None)
     values = {name: layers.for_plan(name) for name in PLAN_KEYS}
     options = plan_options(values, context_tokens=args.context_tokens, overruler=layers.overruler())
     if args.max_output is not None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from tui.catalog.catalog import Catalog
 from tui.catalog.facts import AuthStyle, ProviderFacts
-from tui.cli.messages import tell
+from tui.cli.messages import print_messages
 from tui.domain.errors import PonderError, ProviderError
 from tui.providers.http.deadlines import Limits
 from tui.providers.keys.lookup import Keys
@@ -85,7 +85,7 @@ def _tell(found: Mapping[str, Listing | PonderError], quiet: Iterable[str]) -> N
             count = sum(map(len, answer.rows.values()))
             print(f"{source}: {count} {'model' if count == 1 else 'models'}", file=sys.stderr)
         elif source not in quiet:
-            tell(f"{source}: {answer.message} {answer.advice}".rstrip())
+            print_messages(f"{source}: {answer.message} {answer.advice}".rstrip())
     if not any(isinstance(answer, Listing) for answer in found.values()):
         why = "" if any(map(_answered, found.values())) else ": no key works, and no server on this machine answers"
         print(f"No list came{why}.", file=sys.stderr)

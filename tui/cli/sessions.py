@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from tui.app.ids import new_id
-from tui.cli.messages import tell
+from tui.cli.messages import print_messages
 from tui.domain.cost import Cost
 from tui.domain.errors import PonderError, UsageError
 from tui.domain.listing import SessionInfo
@@ -81,12 +81,12 @@ def run(args: argparse.Namespace) -> int:
     finally:
         database.close()
         for notice in database.notices:
-            tell(f"ponder: {notice}")
+            print_messages(f"ponder: {notice}")
     return 0
 
 
 def _complain(problem: PonderError) -> None:
-    tell(f"ponder: {problem.message} {problem.advice}".rstrip())
+    print_messages(f"ponder: {problem.message} {problem.advice}".rstrip())
 
 
 def _without_keys() -> Callable[[str], str]:
@@ -167,7 +167,7 @@ async def _delete(library: StoredLibrary, args: argparse.Namespace) -> None:
             await library.purge(session)
         else:
             await library.delete(session)
-            tell(f"Deleted; `ponder sessions delete --undo {name}` brings it back.")
+            print_messages(f"Deleted; `ponder sessions delete --undo {name}` brings it back.")
 
 
 def _print_rows(rows: Sequence[SessionInfo], *, as_json: bool, none: str) -> None:

@@ -100,7 +100,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _told(problem: PonderError, code: int) -> int:
-    from tui.cli.messages import tell
+    from tui.cli.messages import print_messages
 
-    tell(f"ponder: {problem}", problem.advice)
+    print_messages(f"ponder: {problem}", problem.advice)
     return code

@@ -6,7 +6,7 @@ import argparse
 import json
 import os
 
-from tui.cli.user_catalog import say
+from tui.cli.user_catalog import print_problem
 from tui.domain.printable import json_escaped, printable
 from tui.settings.paths import find_paths
 
@@ -23,7 +23,7 @@ def run(args: argparse.Namespace) -> int:
     folder = find_paths(os.environ).themes
     themes, problems = read_themes(folder)
     for problem in problems:
-        say(problem)
+        print_problem(problem)
     column = max(18, *map(len, themes)) + 2
     for name, read in themes.items():
         kind, place = "dark" if read.theme.dark else "light", "yours" if read.own else "shipped"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tui.catalog.catalog import Catalog, packaged_catalog, users_catalog
 from tui.catalog.facts import ModelFacts
-from tui.cli.messages import tell
+from tui.cli.messages import print_messages
 from tui.domain.errors import ConfigError, PonderError, UsageError
 from tui.domain.thinking import ModelSpec
 from tui.settings.assign import parse
@@ -32,7 +32,7 @@ class UserCatalog:
     problems: tuple[PonderError, ...] = ()
     """Problems with rows of config.toml; already reported, and the rows are not in the catalogue."""
 
-    def layers_for(self, facts: ModelFacts, *, level_said: bool) -> Layers:
+    def layers_for(self, facts: ModelFacts, *, level_chosen: bool) -> Layers:
         """The settings for a model: config.toml, then the model's recommended values, then the command line."""
         layers = (
             Layers()
@@ -40,7 +40,7 @@ class UserCatalog:
             .with_layer(Layer.MODEL, facts.recommended, facts.id)
             .with_layer(Layer.COMMAND_LINE, self.assignments)
         )
-        return replace(layers, level_at=Layer.COMMAND_LINE) if level_said else layers
+        return replace(layers, level_at=Layer.COMMAND_LINE) if level_chosen else layers
 
     def require_right_rows(self, spec: ModelSpec) -> None:
         """Raise the problem with this model's row, because any output would not describe what the user wrote."""
@@ -74,13 +74,13 @@ def user_catalog(environment: Mapping[str, str]) -> UserCatalog:
     if may_exist(path):
         config = read_config(path)
         for problem in config.problems:
-            say(problem)
+            print_problem(problem)
         values, tables = config.values, config.tables
     catalog, problems = users_catalog(catalog, tables, environment, file=path.name)
     if problems:
         problems = [located(path, problem) for problem in problems]
-    for told in problems:
-        say(told)
+    for row_problem in problems:
+        print_problem(row_problem)
     return UserCatalog(catalog=catalog, values=values, mcp=tables.get("mcp", {}), problems=tuple(problems))
 
 
@@ -100,6 +100,6 @@ def _has_lists(folder: Path) -> bool:
         return False
 
 
-def say(problem: PonderError) -> None:
+def print_problem(problem: PonderError) -> None:
     """Print a problem in one or two lines on stderr."""
-    tell(f"ponder: {problem.message}", problem.advice)
+    print_messages(f"ponder: {problem.message}", problem.advice)

@@ -26,7 +26,7 @@ from tui.domain.events import (
 )
 from tui.domain.printable import json_escaped
 from tui.domain.stream import TextDelta, ThinkingDelta, ToolArgsDelta
-from tui.headless.outcome import Outcome, error_object, result_object, run_object, usage_object, words
+from tui.headless.outcome import Outcome, error_object, result_object, run_object, text_of, usage_object
 from tui.headless.surrogates import SurrogateJoiner
 
 Line = dict[str, object]
@@ -118,8 +118,8 @@ class JsonLinesWriter:
         text = joiner.take(delta.text)
         if not text:
             return None
-        place: Line = {"round": streamed.round, "attempt": streamed.attempt, "block": delta.index}
-        return {"type": _DELTA_TYPES[type(delta)], **place, "text": text}
+        position: Line = {"round": streamed.round, "attempt": streamed.attempt, "block": delta.index}
+        return {"type": _DELTA_TYPES[type(delta)], **position, "text": text}
 
 
 def _line(event: AppEvent) -> Line | None:
@@ -127,20 +127,26 @@ def _line(event: AppEvent) -> Line | None:
         case TurnStarted(turn):
             return {"type": "turn", "turn": turn.id}
         case RequestStarted(_, round_, attempt, spec, plan):
-            place: Line = {"round": round_, "attempt": attempt}
-            return {"type": "request", **place, "model": str(spec), "plan": plan.summary, "warnings": [*plan.warnings]}
+            position: Line = {"round": round_, "attempt": attempt}
+            return {
+                "type": "request",
+                **position,
+                "model": str(spec),
+                "plan": plan.summary,
+                "warnings": [*plan.warnings],
+            }
         case AttemptReset(_, round_, attempt, error):
             return {"type": "reset", "round": round_, "attempt": attempt, "error": error_object(error)}
         case RetryScheduled(_, wait_s, attempt, error, needs_consent):
             wait: Line = {"wait_s": round(wait_s, 3), "attempt": attempt, "needs_consent": needs_consent}
             return {"type": "retry", **wait, "error": error_object(error)}
         case MessageCompleted(_, round_, message):
-            said: Line = {"round": round_, "role": message.role.value, "superseded": message.superseded}
+            head: Line = {"round": round_, "role": message.role.value, "superseded": message.superseded}
             finish = message.stop.finish.value if message.stop else None
             return {
                 "type": "message",
-                **said,
-                "text": words(message),
+                **head,
+                "text": text_of(message),
                 "finish": finish,
                 "usage": usage_object(message.usage),
             }

@@ -47,7 +47,9 @@ def outcome_of(end: TurnFinished | TurnFailed, *, saved: bool = True) -> Outcome
     if end.cancelled:
         return Outcome(exit=Exit.CANCELLED, turn=end.turn, cancelled=True)
     last = next((message for message in reversed(answers(end.turn))), None)
-    whole = last is not None and last.stop is not None and last.stop.finish is Finish.STOP and bool(words(last).strip())
+    whole = (
+        last is not None and last.stop is not None and last.stop.finish is Finish.STOP and bool(text_of(last).strip())
+    )
     if not whole:
         return Outcome(exit=Exit.NO_WHOLE_ANSWER, turn=end.turn)
     return Outcome(exit=Exit.ANSWER if saved else Exit.FAILURE, turn=end.turn)
@@ -71,7 +73,7 @@ def answers(turn: Turn) -> list[Message]:
     return [message for message in turn.messages if message.role is Role.ASSISTANT and not message.superseded]
 
 
-def words(message: Message) -> str:
+def text_of(message: Message) -> str:
     """The text of a message."""
     return "".join(block.text for block in message.blocks if isinstance(block, TextBlock))
 
@@ -84,7 +86,7 @@ def result_object(
     last = messages[-1] if messages else None
     cost = cost_of(paid_in((outcome.turn,)) if outcome.turn else ())
     return {
-        "answer": "\n\n".join(text for message in messages if (text := words(message))),
+        "answer": "\n\n".join(text for message in messages if (text := text_of(message))),
         "thinking": "\n\n".join(
             block.text
             for message in messages

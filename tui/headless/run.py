@@ -55,11 +55,11 @@ class HeadlessOptions:
     show_thinking: bool = False
     hide_thinking: bool = False
     """Thinking is omitted from ``--json`` and ``--jsonl``, too."""
-    level_said: bool = True
+    level_chosen: bool = True
     """The user chose a thinking level, or a setting that replaces it."""
 
     @property
-    def words(self) -> tuple[type[StreamEvent], ...]:
+    def text_events(self) -> tuple[type[StreamEvent], ...]:
         """The events whose text is written as it arrives."""
         thinking = self.show_thinking or (self.output is Output.JSONL and not self.hide_thinking)
         return (TextDelta, ThinkingDelta) if thinking else (TextDelta,)
@@ -139,7 +139,7 @@ def _ready(stream: TextIO | None) -> TextIO:
 def _writer(options: HeadlessOptions, out: TextIO, err: TextIO, session: str) -> Writer:
     match options.output:
         case Output.TEXT:
-            return TextWriter(out, err, show_thinking=options.show_thinking, level_said=options.level_said)
+            return TextWriter(out, err, show_thinking=options.show_thinking, level_chosen=options.level_chosen)
         case Output.JSON:
             from tui.headless.jsonl import JsonWriter
 
@@ -164,7 +164,7 @@ async def _ask(
             await asyncio.wrap_future(engine.call(session.submit(options.blocks())))
             # A session that failed publishes nothing more.
             ended.add_done_callback(lambda _: subscription.close())
-            outcome = await _follow(subscription, writer, options.words)
+            outcome = await _follow(subscription, writer, options.text_events)
     except PonderError as error:
         outcome = Outcome(exit=exit_of(error), error=error)
     finally:
@@ -186,7 +186,9 @@ def _with_fault(outcome: Outcome, fault: BaseException | None) -> Outcome:
     return Outcome(exit=Exit.FAILURE, turn=outcome.turn, error=PonderError(sentence, advice="Please report it."))
 
 
-async def _follow(subscription: Subscription[Stamped], writer: Writer, words: tuple[type[StreamEvent], ...]) -> Outcome:
+async def _follow(
+    subscription: Subscription[Stamped], writer: Writer, text_events: tuple[type[StreamEvent], ...]
+) -> Outcome:
     begun = not_saved = False
 
     async def frame(seconds: float) -> None:
@@ -201,7 +203,7 @@ async def _follow(subscription: Subscription[Stamped], writer: Writer, words: tu
             if isinstance(stamped.event, SaveFailed | SaveRecovered):
                 not_saved = isinstance(stamped.event, SaveFailed)
             writer.take(stamped.event)
-            begun = begun or (isinstance(stamped.event, Streamed) and isinstance(stamped.event.event, words))
+            begun = begun or (isinstance(stamped.event, Streamed) and isinstance(stamped.event.event, text_events))
         writer.flush()
     return Outcome(exit=Exit.CANCELLED, cancelled=True)
 

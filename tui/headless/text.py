@@ -32,21 +32,21 @@ PARAGRAPH = "\n\n"
 class TextWriter:
     """Writes text as it arrives. After a retry, text that is already on stdout is not written again."""
 
-    def __init__(self, out: TextIO, err: TextIO, *, show_thinking: bool, level_said: bool = True) -> None:
+    def __init__(self, out: TextIO, err: TextIO, *, show_thinking: bool, level_chosen: bool = True) -> None:
         self._out = out
         self._err = err
         self._show_thinking = show_thinking
-        self._level_said = level_said
-        self._out_is_screen = out.isatty()
-        self._err_is_screen = err.isatty()
+        self._level_chosen = level_chosen
+        self._out_is_terminal = out.isatty()
+        self._err_is_terminal = err.isatty()
         self._attempt: tuple[int, int] = (0, 0)
-        self._said = ""
+        self._written = ""
         """The text of this message on stdout so far."""
         self._to_match = ""
         """The remaining text of the superseded attempt that the new attempt may repeat."""
         self._last = ""
         """The last character of the answer if it is not ASCII; only set for a terminal."""
-        self._wrote = False
+        self._any_text = False
         self._line_ended = True
         self._thinking_open = False
         self._joiner = SurrogateJoiner()
@@ -58,22 +58,22 @@ class TextWriter:
             case RequestStarted(plan=plan):
                 self._joiner = SurrogateJoiner()
                 # Only users who chose a level need to know that the model has none.
-                if self._level_said or plan.state not in (PlanState.UNSUPPORTED, PlanState.UNCONTROLLED):
+                if self._level_chosen or plan.state not in (PlanState.UNSUPPORTED, PlanState.UNCONTROLLED):
                     self._warn(plan.warnings)
             case Streamed(event=TextDelta(_, text)):
-                self._say(self._joiner.take(text))
+                self._write_text(self._joiner.take(text))
             case Streamed(event=ThinkingDelta(_, text)) if self._show_thinking:
                 self._thinking_open = True
-                self._err.write(self._for(text, screen=self._err_is_screen))
+                self._err.write(self._escaped(text, terminal=self._err_is_terminal))
             case Streamed(event=BlockFinished()):
                 self._end_thinking()
             case AttemptReset():
-                self._to_match = self._said
+                self._to_match = self._written
                 self._end_thinking()
             case MessageCompleted(_, _, message) if not message.superseded:
-                self._said = self._to_match = ""
+                self._written = self._to_match = ""
             case _:
-                self._tell(event)
+                self._write_event(event)
 
     def end(self, outcome: Outcome) -> None:
         """Finish the last line and report the error."""
@@ -81,7 +81,7 @@ class TextWriter:
         if not self._line_ended:
             self._out.write("\n")
         if outcome.error is not None:
-            self._complain(outcome.error)
+            self._write_error(outcome.error)
         self.flush()
 
     def flush(self) -> None:
@@ -95,19 +95,19 @@ class TextWriter:
                 self._warned.add(warning)
                 self._note(warning)
 
-    def _say(self, text: str) -> None:
+    def _write_text(self, text: str) -> None:
         if not text:
             return
         if self._to_match:
-            text = self._unsaid(text)
+            text = self._not_written(text)
             if not text:
                 return
-        if not self._said and self._wrote:
+        if not self._written and self._any_text:
             self._put(PARAGRAPH)
-        self._said += text
+        self._written += text
         self._put(text)
 
-    def _unsaid(self, text: str) -> str:
+    def _not_written(self, text: str) -> str:
         """The part of a repeated attempt's text that is not on stdout yet."""
         if self._to_match.startswith(text):
             self._to_match = self._to_match[len(text) :]
@@ -115,14 +115,14 @@ class TextWriter:
         if text.startswith(self._to_match):
             rest, self._to_match = text[len(self._to_match) :], ""
             return rest
-        repeated = self._said[: len(self._said) - len(self._to_match)]
-        self._to_match = self._said = ""
+        repeated = self._written[: len(self._written) - len(self._to_match)]
+        self._to_match = self._written = ""
         self._err.write("\nponder: the stream broke and the answer began anew; it follows in full\n")
         return repeated + text
 
     def _put(self, text: str) -> None:
-        self._out.write(self._continued(text) if self._out_is_screen else text)
-        self._wrote = True
+        self._out.write(self._continued(text) if self._out_is_terminal else text)
+        self._any_text = True
         self._line_ended = text.endswith("\n")
 
     def _continued(self, text: str) -> str:
@@ -135,7 +135,7 @@ class TextWriter:
             self._err.write("\n")
             self._thinking_open = False
 
-    def _tell(self, event: AppEvent) -> None:
+    def _write_event(self, event: AppEvent) -> None:
         match event:
             case Notice(_, text, advice):
                 self._note(f"{text} {advice}".strip())
@@ -151,15 +151,15 @@ class TextWriter:
             case _:
                 pass
 
-    def _complain(self, error: PonderError) -> None:
+    def _write_error(self, error: PonderError) -> None:
         self._note(f"{_ended(error.message)} {error.advice}".strip() if error.advice else error.message)
 
     def _note(self, sentence: str) -> None:
-        self._err.write(self._for(f"ponder: {sentence}\n", screen=True))
+        self._err.write(self._escaped(f"ponder: {sentence}\n", terminal=True))
 
-    def _for(self, text: str, *, screen: bool) -> str:
+    def _escaped(self, text: str, *, terminal: bool) -> str:
         """Escapes control characters for a terminal; text for files is unchanged."""
-        return printable(text) if screen else text
+        return printable(text) if terminal else text
 
 
 def _ended(sentence: str) -> str:

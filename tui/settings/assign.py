@@ -31,10 +31,10 @@ def find_key(name: str) -> Key:
     return table[exact]
 
 
-def parse(name: str, words: str) -> tuple[str, object]:
+def parse(name: str, text: str) -> tuple[str, object]:
     """The key in its correct spelling and the parsed value."""
     key = find_key(name)
-    return key.name, checked(key, _value(key, words.strip()))
+    return key.name, checked(key, _value(key, text.strip()))
 
 
 def checked(key: Key, value: object) -> object:
@@ -50,30 +50,30 @@ def checked(key: Key, value: object) -> object:
     try:
         return key.adapter.validate_python(meant, strict=False)
     except ValidationError as error:
-        said = json.dumps(value, ensure_ascii=False, default=str)
+        shown = json.dumps(value, ensure_ascii=False, default=str)
         why = error.errors()[0]["msg"].lower()
         hint = nearest(str(value), list(key.choices)) if key.choices else ()
-        sentence = f"`{key.name}` takes {key.kind}; {said} is not that."
+        sentence = f"`{key.name}` takes {key.kind}; {shown} is not that."
         if not key.choices and "valid" not in why:
             sentence = (
-                f"`{key.name}` takes {key.kind}; {said} is out of range ({why.removeprefix('input should be ')})."
+                f"`{key.name}` takes {key.kind}; {shown} is out of range ({why.removeprefix('input should be ')})."
             )
         raise ConfigError(sentence, key=key.name, nearest=hint) from None
 
 
-def _value(key: Key, words: str) -> object:
+def _value(key: Key, text: str) -> object:
     if key.choices:
         lower = {choice.lower(): choice for choice in key.choices}
-        word = {"on": "true", "off": "false", "yes": "true", "no": "false"}.get(words.lower(), words.lower())
-        if words.lower() in lower or word not in lower:
-            return lower.get(words.lower(), words)
+        word = {"on": "true", "off": "false", "yes": "true", "no": "false"}.get(text.lower(), text.lower())
+        if text.lower() in lower or word not in lower:
+            return lower.get(text.lower(), text)
         return lower[word]
-    if words.lower() in {"none", "unset", "default"} and key.default is None:
+    if text.lower() in {"none", "unset", "default"} and key.default is None:
         return None
     if key.kind.startswith("a list"):
-        return tuple(part for part in re.split(r"[\s,]+", words) if part)
-    number = number_in(words) if key.kind != "text" else None
-    return words if number is None else number
+        return tuple(part for part in re.split(r"[\s,]+", text) if part)
+    number = number_in(text) if key.kind != "text" else None
+    return text if number is None else number
 
 
 def flat(table: Mapping[str, object], prefix: str = "") -> dict[str, object]:

@@ -53,13 +53,13 @@ def _text(path: Path) -> str:
         raise ConfigError(f"`{path.name}` cannot be read: {error.strerror}.", file=str(path)) from None
 
 
-def _syntax(path: Path, text: str, words: str) -> ConfigError:
-    place = re.search(r"\(at line (\d+), column (\d+)\)", words)
+def _syntax(path: Path, text: str, message: str) -> ConfigError:
+    position = re.search(r"\(at line (\d+), column (\d+)\)", message)
     last = text.rstrip("\n").rpartition("\n")[2]
-    why = re.sub(r"\s*\(at [^)]*\)", "", words)[:200]
+    why = re.sub(r"\s*\(at [^)]*\)", "", message)[:200]
     # A bracket or quote that was never closed is reported at the end of the file.
     end = (text.rstrip("\n").count("\n") + 1, len(last) + 1)
-    line, column = (int(place[1]), int(place[2])) if place else end
+    line, column = (int(position[1]), int(position[2])) if position else end
     return ConfigError(f"`{path.name}`, line {line}, column {column}: {why}.", file=str(path), line=line, column=column)
 
 
@@ -71,7 +71,7 @@ def _checked(path: Path, text: str, document: Mapping[str, object]) -> ConfigFil
         if name in TABLES and isinstance(content, dict):
             tables[name] = content
             continue
-        if isinstance(content, dict) and (meant := _table_meant(name)):
+        if isinstance(content, dict) and (meant := _similar_table(name)):
             problems.append(_no_such_table(path, text, name, content, meant))
             continue
         entries = flat({name: content})
@@ -82,11 +82,11 @@ def _checked(path: Path, text: str, document: Mapping[str, object]) -> ConfigFil
                 known = find_key(key)
                 values[known.name] = checked(known, value)
             except ConfigError as problem:
-                problems.append(_placed(path, text, key, problem))
+                problems.append(_with_position(path, text, key, problem))
     return ConfigFile(values=values, tables=tables, problems=tuple(problems))
 
 
-def _table_meant(name: str) -> str:
+def _similar_table(name: str) -> str:
     """The name of ``TABLES`` that is most similar; "" for a group of settings or a name nearer to one."""
     groups = [group for group in top_names() if is_group(group)]
     hits = () if name in groups else nearest(name, [*TABLES, *groups])
@@ -97,9 +97,9 @@ def _no_such_table(path: Path, text: str, name: str, content: Mapping[str, objec
     """One problem for the whole table; for ``[provider.mine]`` the hint is ``providers.mine``."""
     inner = next((key for key, value in content.items() if isinstance(value, dict)), "")
     key, hint = (f"{name}.{inner}", f"{meant}.{_quoted(inner)}") if inner else (name, meant)
-    said = f"{name}.{_quoted(inner)}" if inner else name
-    problem = ConfigError(f"There is no table `[{said}]`.", nearest=(hint,))
-    return _placed(path, text, key, problem)
+    table = f"{name}.{_quoted(inner)}" if inner else name
+    problem = ConfigError(f"There is no table `[{table}]`.", nearest=(hint,))
+    return _with_position(path, text, key, problem)
 
 
 def _quoted(key: str) -> str:
@@ -116,21 +116,21 @@ def located(path: Path, problem: PonderError) -> PonderError:
     except ConfigError:
         return problem
     plain = ConfigError(problem.message.removeprefix(f"{path.name}: "), nearest=problem.nearest)
-    return _placed(path, text, problem.key, plain)
+    return _with_position(path, text, problem.key, plain)
 
 
-def _placed(path: Path, text: str, key: str, problem: ConfigError) -> ConfigError:
+def _with_position(path: Path, text: str, key: str, problem: ConfigError) -> ConfigError:
     """The problem with its line and column."""
-    place = _place(text, key)
-    line, column = place if place is not None else (None, None)
-    where = f", line {line}, column {column}" if place is not None else ""
+    position = _position(text, key)
+    line, column = position if position is not None else (None, None)
+    where = f", line {line}, column {column}" if position is not None else ""
     hint = problem.nearest or (nearest(key, [*top_names(), *TABLES]) if "." not in key else ())
     return ConfigError(
         f"`{path.name}`{where}: {problem.message}", file=str(path), line=line, column=column, key=key, nearest=hint
     )
 
 
-def _place(text: str, key: str) -> tuple[int, int] | None:
+def _position(text: str, key: str) -> tuple[int, int] | None:
     """Line and column of a key: where it is set, or the table or line it belongs to."""
     around: tuple[int, int] | None = None
     section = ""

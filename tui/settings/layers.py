@@ -103,7 +103,7 @@ class Layers:
         return key in IN_PLACE_OF_LEVELS and self.provenance(key).layer < self.level_at
 
     @property
-    def level_said(self) -> bool:
+    def level_chosen(self) -> bool:
         """Whether the user chose a thinking level or a setting that replaces it."""
         return self.level_at is not Layer.DEFAULT or bool(self.overruler())
 
@@ -111,8 +111,8 @@ class Layers:
         """The source of the setting that replaces the thinking level; "" if none does."""
         if self.value("reasoning.enabled") is False:
             return self.provenance("reasoning.enabled").source
-        said = [key for key in IN_PLACE_OF_LEVELS if self.for_plan(key) is not None]
-        return self.provenance(said[0]).source if said else ""
+        chosen = [key for key in IN_PLACE_OF_LEVELS if self.for_plan(key) is not None]
+        return self.provenance(chosen[0]).source if chosen else ""
 
     def settings(self) -> Settings:
         """All effective values."""

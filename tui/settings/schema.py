@@ -284,9 +284,9 @@ def _choices(annotation: object) -> tuple[str, ...]:
 
 
 def _kind(annotation: object) -> str:
-    words = str(annotation)
-    if "int" in words:
+    type_name = str(annotation)
+    if "int" in type_name:
         return "a whole number (16000 or 16k)"
-    if "float" in words:
+    if "float" in type_name:
         return "a number"
-    return "a list of names" if "tuple" in words else "text"
+    return "a list of names" if "tuple" in type_name else "text"

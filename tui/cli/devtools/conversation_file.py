@@ -147,8 +147,8 @@ class _Reader:
             raise UsageError(
                 f"turn {number}: there is no wire `{text(entry, 'wire')}`", advice=f"The wires are {known}."
             ) from None
-        place = RecordedResponse(wire=wire_name, provider=text(entry, "provider"), model=text(entry, "model"))
-        origin, quirks = self.lookup(place)
+        source = RecordedResponse(wire=wire_name, provider=text(entry, "provider"), model=text(entry, "model"))
+        origin, quirks = self.lookup(source)
         return decoded(self._bytes(text(entry, "file"), number), f"m{number}", origin, quirks)
 
 
@@ -179,11 +179,11 @@ def decoded(body: bytes, message_id: str, origin: Origin, quirks: Quirks) -> Mes
 
 def _result(entry: Json) -> ToolResultBlock:
     content = entry.get("content")
-    words = content if isinstance(content, str) else "" if content is None else dumps(content)
+    content_text = content if isinstance(content, str) else "" if content is None else dumps(content)
     return ToolResultBlock(
         call_id=text(entry, "call_id"),
         name=text(entry, "name"),
-        content=(TextBlock(text=words),),
+        content=(TextBlock(text=content_text),),
         failed=bool(entry.get("error")),
     )
 

@@ -19,7 +19,7 @@ from tui.cli.devtools.recording_report import (
     report,
     unexpected,
 )
-from tui.cli.messages import tell
+from tui.cli.messages import print_messages
 from tui.domain.errors import UnknownModel
 from tui.domain.messages import WireName
 from tui.wires.registry import wire_named
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
         try:
             body = file.read_bytes()
         except OSError as error:
-            tell(f"ponder: cannot read {file}: {error.strerror or error}")
+            print_messages(f"ponder: cannot read {file}: {error.strerror or error}")
             unreadable = True
             continue
         for line in _lines(args, quirks, body):
@@ -84,5 +84,5 @@ def _quirks_of(provider: str | None) -> Quirks:
     try:
         return user_catalog(os.environ).catalog.provider(provider).quirks
     except UnknownModel as problem:
-        tell(f"ponder: {problem.message} Read as plainly as the wire is. {problem.advice}".rstrip())
+        print_messages(f"ponder: {problem.message} Read as plainly as the wire is. {problem.advice}".rstrip())
         return Quirks()

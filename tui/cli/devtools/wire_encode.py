@@ -18,8 +18,8 @@ from tui.catalog.provider_rows import user_provider
 from tui.catalog.quirks import Quirks
 from tui.cli.devtools.conversation_file import ConversationFile, RecordedResponse, read_conversation
 from tui.cli.known_keys import known_keys
-from tui.cli.messages import tell
-from tui.cli.user_catalog import say, user_catalog
+from tui.cli.messages import print_messages
+from tui.cli.user_catalog import print_problem, user_catalog
 from tui.domain.blocks import ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.errors import PonderError
 from tui.domain.messages import Message, Origin, Turn, WireName
@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         print(json_escaped(encoded_request(args)))
     except PonderError as error:
-        say(error)
+        print_problem(error)
         return 2
     return 0
 
@@ -77,7 +77,7 @@ def encoded_request(args: argparse.Namespace) -> str:
     conversation = read_conversation(args.file, stamps.of)
     goal = _goal(args.model, stamps, conversation)
     user.require_right_rows(goal.spec)
-    layers = user.layers_for(goal.facts, level_said=goal.spec.asked is not None)
+    layers = user.layers_for(goal.facts, level_chosen=goal.spec.asked is not None)
     if args.max_output is not None:
         layers = layers.with_value(Layer.COMMAND_LINE, "generation.maxOutput", args.max_output)
     if goal.spec.asked is None:
@@ -91,7 +91,7 @@ def encoded_request(args: argparse.Namespace) -> str:
         *request.plan.warnings,
         *request.outgoing.warnings,
     ):
-        tell(f"ponder: {warning}")
+        print_messages(f"ponder: {warning}")
     spelled = wire_named(goal.facts.wire).encode(request, goal.quirks)
     return dumps(
         shown_request(
@@ -117,23 +117,23 @@ class Stamps:
     asked_provider: str | None
     remarks: list[str] = field(default_factory=list)
 
-    def of(self, place: RecordedResponse) -> tuple[Origin, Quirks]:
+    def of(self, source: RecordedResponse) -> tuple[Origin, Quirks]:
         """The origin of a response, and its server's quirks."""
-        provider = self._provider(place)
-        facts = facts_on(self.catalog.find(provider.id, place.model), place.wire)
+        provider = self._provider(source)
+        facts = facts_on(self.catalog.find(provider.id, source.model), source.wire)
         return stamp(provider, facts), effective_quirks(provider, facts)
 
-    def _provider(self, place: RecordedResponse) -> ProviderFacts:
+    def _provider(self, source: RecordedResponse) -> ProviderFacts:
         known = self.catalog.providers()
-        if place.provider in known:
-            return known[place.provider]
+        if source.provider in known:
+            return known[source.provider]
         asked = known.get(self.asked_provider or "")
         if asked is not None:
-            self._remark(f"`{place.provider}` has no row: its responses are taken for `{asked.id}`'s.")
+            self._remark(f"`{source.provider}` has no row: its responses are taken for `{asked.id}`'s.")
             return asked
-        self._remark(f"`{place.provider}` has no row: it is taken for a server of the {place.wire} wire.")
-        row = {"wire": place.wire.value, "base_url": f"https://{place.provider or 'unknown'}.invalid"}
-        new = user_provider(place.provider or "unknown", row, "the conversation file")
+        self._remark(f"`{source.provider}` has no row: it is taken for a server of the {source.wire} wire.")
+        row = {"wire": source.wire.value, "base_url": f"https://{source.provider or 'unknown'}.invalid"}
+        new = user_provider(source.provider or "unknown", row, "the conversation file")
         self.catalog = replace(self.catalog, own_providers={**self.catalog.own_providers, new.id: new})
         return new
 
@@ -203,12 +203,12 @@ def _field_for(turns: Sequence[Turn]) -> str:
 
 def _request(conversation: ConversationFile, goal: Goal, settings: EngineSettings, name: str) -> ChatRequest:
     """The request as the engine builds it; ``name`` is used as the session."""
-    place = replace(goal.provider, wire=goal.facts.wire, quirks=goal.quirks, wire_quirks={})
+    provider = replace(goal.provider, wire=goal.facts.wire, quirks=goal.quirks, wire_quirks={})
     facts = replace(goal.facts, quirks={})
     ask = Ask(
         session=name,
         turns=conversation.turns,
-        target=Target(provider=place, facts=facts, origin=stamp(place, facts)),
+        target=Target(provider=provider, facts=facts, origin=stamp(provider, facts)),
         spec=goal.spec,
         settings=replace(settings, system=conversation.system or settings.system),
         tools=conversation.tools if settings.tools and facts.tools else (),
