@@ -145,8 +145,8 @@ async def test_names_that_a_file_system_may_take_for_guarded_ones_ask(trusting: 
 def guards_of(bench: Bench, name: str) -> tuple[str, str]:
     tool = bench.box.tools["read_file"]
     assert isinstance(tool, ReadFile)
-    place = tool.workspace.place(name)
-    return place.read_guard.value, place.write_guard.value
+    path = tool.workspace.resolve(name)
+    return path.read_guard.value, path.write_guard.value
 
 
 async def test_a_guarded_file_asks_by_every_name_that_leads_to_it(trusting: Bench) -> None:

@@ -51,7 +51,7 @@ CLOCK = RequestedAccess(tool="mcp_time__now", access=Access.MCP, target="0123456
 
 
 @pytest.mark.parametrize(
-    ("wish", "verdict"),
+    ("requested", "verdict"),
     [
         (_path(READ, "src/a.py"), ALLOW),
         (_path(READ, "/etc/hosts"), ASK),
@@ -63,12 +63,12 @@ CLOCK = RequestedAccess(tool="mcp_time__now", access=Access.MCP, target="0123456
         (CLOCK, ASK),
     ],
 )
-def test_without_rules_only_reading_the_working_folder_is_allowed(wish: RequestedAccess, verdict: Verdict) -> None:
-    assert RuleBook(FOLDER).decide(wish).verdict is verdict
+def test_without_rules_only_reading_the_working_folder_is_allowed(requested: RequestedAccess, verdict: Verdict) -> None:
+    assert RuleBook(FOLDER).decide(requested).verdict is verdict
 
 
 @pytest.mark.parametrize(
-    ("book", "wish", "verdict"),
+    ("book", "requested", "verdict"),
     [
         (_book(allow=["write(src/**)"], deny=["write"]), _path(WRITE, "src/a.py"), ALLOW),
         (_book(allow=["write(src/**)"], deny=["write(src/gen/**)"]), _path(WRITE, "src/gen/a.py"), DENY),
@@ -93,9 +93,9 @@ def test_without_rules_only_reading_the_working_folder_is_allowed(wish: Requeste
     ],
 )
 def test_the_most_specific_rule_wins_and_deny_beats_ask_beats_allow(
-    book: RuleBook, wish: RequestedAccess, verdict: Verdict
+    book: RuleBook, requested: RequestedAccess, verdict: Verdict
 ) -> None:
-    assert book.decide(wish).verdict is verdict
+    assert book.decide(requested).verdict is verdict
 
 
 @pytest.mark.parametrize(
@@ -151,23 +151,23 @@ def test_a_whole_command_can_be_allowed_as_it_stands_and_only_so() -> None:
 
 def test_guarded_places_ask_whatever_the_rules_say_and_denials_stay() -> None:
     allowing, denying = _book(allow=["write", "write(.git/**)", "write(.git/config)"]), _book(deny=["write"])
-    wish = _path(WRITE, ".git/config", GuardedKind.ALWAYS_ASKS)
-    assert (allowing.decide(wish).verdict, denying.decide(wish).verdict) == (ASK, DENY)
+    requested = _path(WRITE, ".git/config", GuardedKind.ALWAYS_ASKS)
+    assert (allowing.decide(requested).verdict, denying.decide(requested).verdict) == (ASK, DENY)
 
 
 def test_a_secret_opens_only_by_its_own_name() -> None:
-    wish = _path(READ, ".env", GuardedKind.SECRET)
+    requested = _path(READ, ".env", GuardedKind.SECRET)
     books = (_book(allow=["read"]), _book(allow=["read(**)"]), _book(allow=["read(.env)"]))
-    assert [book.decide(wish).verdict for book in books] == [ASK, ASK, ALLOW]
+    assert [book.decide(requested).verdict for book in books] == [ASK, ASK, ALLOW]
 
 
 @pytest.mark.parametrize(
-    ("wish", "verdict"),
+    ("requested", "verdict"),
     [(_path(READ, "a"), ALLOW), (_path(WRITE, "a"), ASK), (_shell("ls"), ASK), (HOST, ASK), (CLOCK, ASK)],
 )
-def test_after_words_of_others_everything_but_reading_asks(wish: RequestedAccess, verdict: Verdict) -> None:
+def test_after_words_of_others_everything_but_reading_asks(requested: RequestedAccess, verdict: Verdict) -> None:
     book = _book(allow=["read", "write", "shell", "network", "mcp"])
-    assert (book.decide(wish).verdict, book.decide(wish, tainted=True).verdict) == (ALLOW, verdict)
+    assert (book.decide(requested).verdict, book.decide(requested, tainted=True).verdict) == (ALLOW, verdict)
 
 
 def test_rules_that_could_not_be_read_make_everything_ask_but_what_was_agreed_to_since() -> None:
@@ -202,8 +202,8 @@ def test_what_is_no_rule_or_too_wide_a_one_is_refused(text: str) -> None:
 
 def test_a_folder_with_wildcards_in_its_name_is_that_folder() -> None:
     book = RuleBook("/u/ann/[x]*", (read_rule(DENY, "write(a.txt)", home=HOME),))
-    wishes = [RequestedAccess(tool="edit_file", access=WRITE, target=f"/u/ann/{name}/a.txt") for name in ("[x]*", "x1")]
-    assert [book.decide(wish).verdict for wish in wishes] == [DENY, ASK]
+    both = [RequestedAccess(tool="edit_file", access=WRITE, target=f"/u/ann/{name}/a.txt") for name in ("[x]*", "x1")]
+    assert [book.decide(requested).verdict for requested in both] == [DENY, ASK]
 
 
 TARGETS = (
@@ -250,43 +250,45 @@ books = st.builds(
 
 
 @given(books, st.sampled_from(WISHES), st.booleans())
-def test_nothing_is_allowed_without_a_rule_that_allows_it(book: RuleBook, wish: RequestedAccess, tainted: bool) -> None:
-    ruling = book.decide(wish, tainted=tainted)
+def test_nothing_is_allowed_without_a_rule_that_allows_it(
+    book: RuleBook, requested: RequestedAccess, tainted: bool
+) -> None:
+    ruling = book.decide(requested, tainted=tainted)
     if ruling.verdict is ALLOW:
         assert ruling.rule in (*book.rules, *book.session, *DEFAULTS)
         assert ruling.rule.verdict is ALLOW
-        assert ruling.rule.speaks_for(wish)
-        assert wish.guard is not GuardedKind.ALWAYS_ASKS
-        assert wish.access is READ or not tainted
+        assert ruling.rule.covers(requested)
+        assert requested.guard is not GuardedKind.ALWAYS_ASKS
+        assert requested.access is READ or not tainted
 
 
 @given(books, rules, st.sampled_from(WISHES), st.booleans())
-def test_one_more_denial_never_widens(book: RuleBook, rule: Rule, wish: RequestedAccess, tainted: bool) -> None:
+def test_one_more_denial_never_widens(book: RuleBook, rule: Rule, requested: RequestedAccess, tainted: bool) -> None:
     more = replace(book, rules=(*book.rules, Rule(DENY, rule.subject, rule.pattern)))
-    before, after = book.decide(wish, tainted=tainted).verdict, more.decide(wish, tainted=tainted).verdict
+    before, after = book.decide(requested, tainted=tainted).verdict, more.decide(requested, tainted=tainted).verdict
     assert after.strictness >= before.strictness
 
 
 @given(books, st.sampled_from(WISHES))
-def test_taint_and_caution_never_widen(book: RuleBook, wish: RequestedAccess) -> None:
-    plain = book.decide(wish).verdict.strictness
+def test_taint_and_caution_never_widen(book: RuleBook, requested: RequestedAccess) -> None:
+    plain = book.decide(requested).verdict.strictness
     careful = replace(book, cautious=True)
-    assert book.decide(wish, tainted=True).verdict.strictness >= plain
-    assert careful.decide(wish).verdict.strictness >= plain
+    assert book.decide(requested, tainted=True).verdict.strictness >= plain
+    assert careful.decide(requested).verdict.strictness >= plain
 
 
 @given(st.lists(rules, max_size=5), st.sampled_from(WISHES), st.randoms(use_true_random=False))
-def test_the_order_of_the_rules_does_not_matter(some: list[Rule], wish: RequestedAccess, random: object) -> None:
+def test_the_order_of_the_rules_does_not_matter(some: list[Rule], requested: RequestedAccess, random: object) -> None:
     shuffled = some[:]
     random.shuffle(shuffled)
-    verdicts = {RuleBook(FOLDER, tuple(order)).decide(wish).verdict for order in (some, shuffled)}
+    verdicts = {RuleBook(FOLDER, tuple(order)).decide(requested).verdict for order in (some, shuffled)}
     assert len(verdicts) == 1
 
 
 @given(books, st.sampled_from(WISHES))
-def test_full_is_only_for_exactly_the_command_that_was_named(book: RuleBook, wish: RequestedAccess) -> None:
-    ruling = book.decide(wish)
-    if wish.access is Access.SHELL and ruling.verdict is ALLOW:
+def test_full_is_only_for_exactly_the_command_that_was_named(book: RuleBook, requested: RequestedAccess) -> None:
+    ruling = book.decide(requested)
+    if requested.access is Access.SHELL and ruling.verdict is ALLOW:
         assert ruling.strength in book.held() or ruling.rule == Rule(
             ALLOW, ruling.rule.subject, ruling.rule.pattern, Strength.FULL
         )

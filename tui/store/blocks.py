@@ -45,10 +45,10 @@ def split(block: Mapping[str, object]) -> BlockRow:
         return BlockRow(kind, None, str(rest["row"]))
     text = None
     if kind in _WITH_WORDS:
-        words = rest.get("text")
+        content = rest.get("text")
         # SQLite string functions stop at NUL, and UTF-8 cannot encode lone surrogates: such text stays in the JSON.
-        if isinstance(words, str) and "\0" not in words and encodable(words):
-            text = words
+        if isinstance(content, str) and "\0" not in content and encodable(content):
+            text = content
             del rest["text"]
     row = BlockRow(kind, text, "")
     if kind in _WITH_CONTENTS:
@@ -108,8 +108,8 @@ def grow_block(
     """Append text to a block as a separate row, so that the text already stored is not rewritten."""
     head = dict(block)
     name = "arguments" if head.get("kind") == "tool_call" else "text"
-    words = head.get(name) if head.get("kind") in _GROWING else None
-    if isinstance(words, str):
+    content = head.get(name) if head.get("kind") in _GROWING else None
+    if isinstance(content, str):
         head[name] = ""
     row = split(head)
     connection.execute(
@@ -118,9 +118,9 @@ def grow_block(
         (message * ROOM + position, row.kind, row.text, row.payload),
     )
     _write_blobs(connection, message, row)
-    if not isinstance(words, str) or not words:
+    if not isinstance(content, str) or not content:
         return
-    part = split({"kind": "text", "text": words, PART_OF: position, PART_AT: at})
+    part = split({"kind": "text", "text": content, PART_OF: position, PART_AT: at})
     last = _last_place(connection, message) or 0
     place = max(last + 1, message * ROOM + PARTS_FROM)
     connection.execute(
@@ -190,29 +190,29 @@ def _with_parts(rows: list[dict[str, object]]) -> list[dict[str, object]]:
     if not any(PART_OF in row for row in rows):
         return rows
     blocks = [row for row in rows if PART_OF not in row]
-    words: dict[int, dict[object, str]] = {}
+    continued: dict[int, dict[object, str]] = {}
     for row in rows:
         place, text = row.get(PART_OF), row.get("text")
         if not isinstance(place, int) or not isinstance(text, str):
             continue
         # A part can be stored twice when the first write was not confirmed: the later one repeats all of it.
-        words.setdefault(place, {})[row.get(PART_AT)] = text
-    for place, parts in words.items():
-        said = "".join(parts.values())
+        continued.setdefault(place, {})[row.get(PART_AT)] = text
+    for place, parts in continued.items():
+        joined = "".join(parts.values())
         if place >= len(blocks) or blocks[place].get("kind") not in _GROWING:
-            blocks.append({"kind": "text", "text": said})
+            blocks.append({"kind": "text", "text": joined})
             continue
         name = "arguments" if blocks[place]["kind"] == "tool_call" else "text"
-        blocks[place][name] = str(blocks[place].get(name) or "") + said
+        blocks[place][name] = str(blocks[place].get(name) or "") + joined
     return blocks
 
 
-def encodable(words: str) -> bool:
+def encodable(text: str) -> bool:
     """Whether the string can be encoded as UTF-8."""
-    if words.isascii():
+    if text.isascii():
         return True
     try:
-        words.encode()
+        text.encode()
     except UnicodeEncodeError:
         return False
     return True
@@ -250,7 +250,7 @@ def _together(value: object, blobs: Mapping[str, bytes]) -> object:
             return value
 
 
-def words_of(role: str, blocks: Sequence[Json]) -> tuple[str, str, str, str]:
+def searchable_text(role: str, blocks: Sequence[Json]) -> tuple[str, str, str, str]:
     """Searchable text of a message by column: prompt, answer, thinking, tools (start of long results only)."""
     prompts: list[str] = []
     answers: list[str] = []

@@ -128,7 +128,7 @@ class Database:
         except PonderError:
             raise
         except Exception as fault:  # Whatever the cause, the conversation must continue, even unsaved.
-            raise _told(fault, self.path) from fault
+            raise _as_store_error(fault, self.path) from fault
 
     def _look_for_another_file(self) -> None:
         """Reopen when the file was removed or replaced: writes to the old one would be lost."""
@@ -159,9 +159,9 @@ class Database:
                 self._notice(f"{refusal.message} {refusal.advice}")
                 raise
             except (sqlite3.Error, OSError) as fault:
-                told = store_error(fault, self.path)
-                if isinstance(told, StoreReadOnly):
-                    self._notice(f"{told.message} {told.advice}")
+                error = store_error(fault, self.path)
+                if isinstance(error, StoreReadOnly):
+                    self._notice(f"{error.message} {error.advice}")
                 raise
             finally:
                 self._tried = True
@@ -225,7 +225,7 @@ class Database:
         except PonderError:
             raise
         except Exception as fault:  # As in ``_write``, every failure must become a StoreError.
-            raise _told(fault, self.path) from fault
+            raise _as_store_error(fault, self.path) from fault
 
     def _try_opening(self) -> None:
         """Let the writer create, migrate and repair first. If it fails, readers open what exists."""
@@ -245,7 +245,7 @@ class Database:
             self._reader = None
 
 
-def _told(fault: Exception, path: Path) -> StoreError:
+def _as_store_error(fault: Exception, path: Path) -> StoreError:
     if not isinstance(fault, sqlite3.Error | OSError):
         LOG.error("the session store failed", exc_info=fault)
     return store_error(fault, path)

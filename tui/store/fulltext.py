@@ -11,7 +11,7 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 
 from tui.domain.lazy_regex import lazy_regex
-from tui.store.blocks import read_blocks, words_of
+from tui.store.blocks import read_blocks, searchable_text
 from tui.store.codec import Json
 
 _WITHOUT_SPACES = lazy_regex(
@@ -30,7 +30,7 @@ def spaced(text: str) -> str:
 
 def index(connection: sqlite3.Connection, message: int, role: str, blocks: Sequence[Json]) -> None:
     """Add a message to the index."""
-    columns = words_of(role, blocks)
+    columns = searchable_text(role, blocks)
     if any(columns):
         connection.execute(
             "INSERT INTO words (rowid, prompts, answers, thinking, tools) VALUES (?, ?, ?, ?, ?)",
@@ -45,7 +45,7 @@ def unindex(connection: sqlite3.Connection, messages: Iterable[int]) -> None:
         row = connection.execute("SELECT role FROM message WHERE seq = ? AND indexed", (message,)).fetchone()
         if row is None:
             continue
-        columns = words_of(row[0], read_blocks(connection, [message])[message])
+        columns = searchable_text(row[0], read_blocks(connection, [message])[message])
         if any(columns):
             connection.execute(
                 "INSERT INTO words (words, rowid, prompts, answers, thinking, tools) VALUES ('delete', ?, ?, ?, ?, ?)",

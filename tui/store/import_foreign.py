@@ -67,9 +67,9 @@ def _chatgpt_blocks(content: Json) -> Iterator[Block]:
     match content.get("content_type"):
         case "text" | "multimodal_text":
             parts = content.get("parts")
-            words = "\n".join(part for part in parts if isinstance(part, str)) if isinstance(parts, list) else ""
-            if words:
-                yield TextBlock(text=words)
+            text = "\n".join(part for part in parts if isinstance(part, str)) if isinstance(parts, list) else ""
+            if text:
+                yield TextBlock(text=text)
         case "thoughts":
             for thought in objects(content, "thoughts"):
                 yield ThinkingBlock(text=_word(thought, "content"), form=ThinkingForm.SUMMARY)
@@ -88,8 +88,8 @@ def _claude(found: Json) -> Iterator[ArchivedMessage]:
 def _claude_blocks(message: Json) -> Iterator[Block]:
     content = message.get("content")
     if not isinstance(content, list) or not content:
-        if words := _word(message, "text"):
-            yield TextBlock(text=words)
+        if text := _word(message, "text"):
+            yield TextBlock(text=text)
         return
     for item in content:
         match item:

@@ -48,7 +48,9 @@ class StoredJournal:
     async def checkpoint(self, session: str, turn_id: str, message: Message) -> None:
         """Store the open message in its current state."""
         await self._database.run(
-            lambda connection: write_message(connection, self._place(connection, session, turn_id), message, open_=True)
+            lambda connection: write_message(
+                connection, self._position(connection, session, turn_id), message, open_=True
+            )
         )
 
     async def grown(
@@ -57,23 +59,23 @@ class StoredJournal:
         """Append to an open message; False if its earlier part is not stored."""
         return await self._database.run(
             lambda connection: grow_message(
-                connection, self._place(connection, session, turn_id), message, grown, whole=whole
+                connection, self._position(connection, session, turn_id), message, grown, whole=whole
             )
         )
 
     async def message_added(self, session: str, turn_id: str, message: Message) -> None:
         """Store a complete message."""
         await self._database.run(
-            lambda connection: write_message(connection, self._place(connection, session, turn_id), message)
+            lambda connection: write_message(connection, self._position(connection, session, turn_id), message)
         )
 
     async def turn_finished(self, session: str, turn: Turn) -> None:
         """Store the final state of a finished turn."""
 
         def write(connection: sqlite3.Connection) -> None:
-            place = self._place(connection, session, turn.id)
-            settle_turn(connection, place, turn)
-            touch(connection, place.session, place.now)
+            position = self._position(connection, session, turn.id)
+            settle_turn(connection, position, turn)
+            touch(connection, position.session, position.now)
 
         await self._database.run(write)
 
@@ -143,7 +145,7 @@ class StoredJournal:
         """The row number of the session, which is created if necessary."""
         return ensure(connection, self.beginnings.get(session) or Beginning(id=session), now)
 
-    def _place(self, connection: sqlite3.Connection, session: str, turn_id: str) -> TurnPosition:
+    def _position(self, connection: sqlite3.Connection, session: str, turn_id: str) -> TurnPosition:
         """The position of a message. If storing the start of the turn failed, it is stored now."""
         now = self._now()
         number = self._ensured(connection, session, now)

@@ -55,9 +55,9 @@ TURNS_AT_ONCE = 8
 class StoredLibrary:
     """Lists, renames, deletes, exports and imports sessions."""
 
-    def __init__(self, database: Database, surroundings: StoreContext) -> None:
+    def __init__(self, database: Database, context: StoreContext) -> None:
         self._database = database
-        self._around = surroundings
+        self._context = context
 
     async def sessions(self, query: str = "", limit: int = 200) -> Sequence[SessionInfo]:
         """Pinned sessions first, then the newest; with a query, matching sessions by relevance."""
@@ -84,8 +84,8 @@ class StoredLibrary:
             return found
         several = await self._database.read(lambda connection: sessions.bearing(connection, name, put_away=put_away))
         if several and name:
-            told = ", ".join(f"`{id_}` ({title or 'Untitled'})" for id_, title in several[:3])
-            raise UsageError(f"`{name}` names several sessions.", advice=f"For example {told}: say more of the id.")
+            examples = ", ".join(f"`{id_}` ({title or 'Untitled'})" for id_, title in several[:3])
+            raise UsageError(f"`{name}` names several sessions.", advice=f"For example {examples}: say more of the id.")
         raise UsageError(f"There is no session `{name}`.", advice="`ponder sessions list` shows all with their ids.")
 
     async def preview(self, session: str) -> str:
@@ -108,7 +108,7 @@ class StoredLibrary:
 
     async def delete(self, session: str) -> None:
         """Move the session to the deleted ones; ``undelete`` restores it."""
-        await self._set(session, "deleted", self._around.now())
+        await self._set(session, "deleted", self._context.now())
 
     async def undelete(self, session: str) -> None:
         """Restore a deleted session."""
@@ -143,7 +143,7 @@ class StoredLibrary:
             raise
 
     def _concealed(self, text: str) -> str:
-        return redacted(self._around.conceal(text))
+        return redacted(self._context.conceal(text))
 
     def export_pieces(self, session: str, form: Literal["md", "json", "html"], parts: str = "answers") -> Iterator[str]:
         """Export in chunks without holding the whole text in memory. Blocks: call it in a thread."""
@@ -165,14 +165,14 @@ class StoredLibrary:
                 elsewhere=paid_elsewhere(connection, number, path),
             )
 
-        path, around = self._database.submit_read(begin).result()
+        path, template = self._database.submit_read(begin).result()
 
         def turns() -> Iterator[Turn]:
             for start in range(0, len(path), TURNS_AT_ONCE):
                 some = path[start : start + TURNS_AT_ONCE]
                 yield from self._database.submit_read(partial(read_turns, turns=some)).result()
 
-        shown = replace(around, turns=turns())
+        shown = replace(template, turns=turns())
         yield from export.html(shown, extent) if form == "html" else export.markdown(shown, extent)
 
     def _archive(self, session: str, extent: Parts) -> Iterator[str]:
@@ -193,8 +193,8 @@ class StoredLibrary:
         conversations = await asyncio.to_thread(archive.parsed, content, foreign_conversations)
 
         def write(connection: sqlite3.Connection) -> str:
-            now = self._around.now()
-            made = [archive.store(connection, one, self._around.new_id(), now) for one in conversations]
+            now = self._context.now()
+            made = [archive.store(connection, one, self._context.new_id(), now) for one in conversations]
             return made[-1]
 
         return await self._database.run(write)

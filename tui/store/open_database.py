@@ -58,12 +58,12 @@ def file_system_of(path: Path) -> str:
         mounts = Path("/proc/self/mounts").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return ""
-    place = path.resolve()
+    resolved = path.resolve()
     best = ("", "")
     for line in mounts:
         _, point, kind, *_ = line.split(" ")
         point = point.replace("\\040", " ")
-        if len(point) >= len(best[0]) and place.is_relative_to(point):
+        if len(point) >= len(best[0]) and resolved.is_relative_to(point):
             best = (point, kind)
     return best[1]
 
@@ -122,9 +122,9 @@ def connect(path: Path, mode: str = "rw") -> sqlite3.Connection:
 
 def check(connection: sqlite3.Connection) -> None:
     """Raises Damaged if pages or indexes are corrupt."""
-    said = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
-    if said != "ok":
-        raise Damaged(said)
+    result = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+    if result != "ok":
+        raise Damaged(result)
 
 
 @dataclass(slots=True)

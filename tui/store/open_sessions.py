@@ -47,13 +47,13 @@ class Loaded:
 class OpenSessions:
     """Opens and changes whole sessions; ``StoredJournal`` writes single messages."""
 
-    def __init__(self, database: Database, surroundings: StoreContext) -> None:
+    def __init__(self, database: Database, context: StoreContext) -> None:
         self._database = database
-        self._around = surroundings
+        self._context = context
 
     async def create(self, beginning: Beginning) -> None:
         """Store a session before its first turn."""
-        await self._database.run(lambda connection: sessions.ensure(connection, beginning, self._around.now()))
+        await self._database.run(lambda connection: sessions.ensure(connection, beginning, self._context.now()))
 
     async def is_stored(self, session: str) -> bool:
         return await self._database.read(lambda connection: sessions.find(connection, session) is not None)
@@ -94,13 +94,13 @@ class OpenSessions:
         def write(connection: sqlite3.Connection) -> None:
             number = sessions.find(connection, session)
             if number is not None:
-                leases.release(connection, number, self._around.holder)
+                leases.release(connection, number, self._context.holder)
 
         await self._database.run(write)
 
     async def leave_all(self) -> None:
         """Release all leases."""
-        await self._database.run(lambda connection: leases.release_all(connection, self._around.holder))
+        await self._database.run(lambda connection: leases.release_all(connection, self._context.holder))
 
     async def siblings(self, session: str, turn_id: str) -> tuple[str, ...]:
         """The turns with the same parent, this one included, oldest first."""
@@ -116,7 +116,7 @@ class OpenSessions:
             number = branches.session_number(connection, session)
             path = branches.activate(connection, number, turn_id)
             summaries.drop_view_of_others(connection, number, path)
-            sessions.touch(connection, number, self._around.now())
+            sessions.touch(connection, number, self._context.now())
 
         await self._database.run(write)
         return await self._open(session, None)
@@ -126,10 +126,10 @@ class OpenSessions:
 
         Without ``keep`` the copy ends with the turn before that one, ready for another prompt.
         """
-        into = Beginning(id=self._around.new_id())
+        into = Beginning(id=self._context.new_id())
 
         def write(connection: sqlite3.Connection) -> None:
-            now = self._around.now()
+            now = self._context.now()
             number = fork(connection, session, into, Cut(until, keep=keep), now)
             sessions.touch(connection, number, now)
 
@@ -144,7 +144,7 @@ class OpenSessions:
 
     def _take(self, connection: sqlite3.Connection, session: str) -> leases.Held | None:
         number = branches.session_number(connection, session)
-        held = leases.acquire(connection, number, self._around.holder, self._around.now())
+        held = leases.acquire(connection, number, self._context.holder, self._context.now())
         if held is None:
             finish_crashed(connection, number)
         return held

@@ -11,7 +11,7 @@ from tui.domain.errors import UsageError
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.listing import SessionInfo
 from tui.domain.search_terms import fold
-from tui.store.blocks import OF_MESSAGE, read_blocks, words_of
+from tui.store.blocks import OF_MESSAGE, read_blocks, searchable_text
 from tui.store.fulltext import spaced
 from tui.store.search_snippets import snippet
 from tui.store.sessions import one
@@ -215,8 +215,8 @@ def _with_snippet(connection: sqlite3.Connection, row: SessionInfo, message: int
         " WHERE message.seq = ?",
         (message,),
     ).fetchone()
-    said = dict(zip(COLUMN_ORDER, words_of(role, read_blocks(connection, [message])[message]), strict=True))
-    texts = [said[column] for column in (query.columns or COLUMN_ORDER)]
+    by_column = dict(zip(COLUMN_ORDER, searchable_text(role, read_blocks(connection, [message])[message]), strict=True))
+    texts = [by_column[column] for column in (query.columns or COLUMN_ORDER)]
     found = snippet(texts, query.terms)
     if not found and not query.terms:
         found = " ".join(next((text for text in texts if text.strip()), "")[:120].split())

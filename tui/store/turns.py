@@ -54,19 +54,21 @@ class _Stored:
     open: bool
 
 
-def write_message(connection: sqlite3.Connection, place: TurnPosition, message: Message, *, open_: bool = False) -> int:
+def write_message(
+    connection: sqlite3.Connection, position: TurnPosition, message: Message, *, open_: bool = False
+) -> int:
     """Insert or replace by id; repeating it changes nothing. A late checkpoint never replaces a complete message."""
     objects = [block_object(block) for block in message.blocks]
     return write_objects(
-        connection, place, (message.id, message.role.value, message_meta(message)), objects, open_=open_
+        connection, position, (message.id, message.role.value, message_meta(message)), objects, open_=open_
     )
 
 
 def grow_message(
-    connection: sqlite3.Connection, place: TurnPosition, message: Message, grown: Sequence[Growth], *, whole: bool
+    connection: sqlite3.Connection, position: TurnPosition, message: Message, grown: Sequence[Growth], *, whole: bool
 ) -> bool:
     """Append to an open message without rewriting it; False if its earlier part is not stored."""
-    stored = _find(connection, place.turn, message.id)
+    stored = _find(connection, position.turn, message.id)
     if stored is not None and not stored.open:
         return True  # It is already complete.
     if not whole and (stored is None or not has_blocks(connection, stored.seq)):
@@ -75,7 +77,7 @@ def grow_message(
     meta, cost = dumps(meta_object), _finite(meta_object.get("cost"))
     if stored is None:
         head = (message.id, message.role.value, meta, _model(meta_object))
-        seq = _insert(connection, place, head, cost=cost, open_=True)
+        seq = _insert(connection, position, head, cost=cost, open_=True)
     else:
         seq = stored.seq
         connection.execute(
@@ -90,7 +92,7 @@ def grow_message(
 
 def write_objects(
     connection: sqlite3.Connection,
-    place: TurnPosition,
+    position: TurnPosition,
     head: tuple[str, str, Mapping[str, object]],
     blocks: Sequence[Mapping[str, object]],
     *,
@@ -99,13 +101,13 @@ def write_objects(
     """Like ``write_message``, for codec objects; ``head`` is id, role and meta."""
     identity, role, meta_object = head
     meta = dumps(meta_object)
-    stored = _find(connection, place.turn, identity)
+    stored = _find(connection, position.turn, identity)
     if stored is not None and open_ and not stored.open:
         return stored.seq
     rows = [split(block) for block in blocks]
     cost = _finite(meta_object.get("cost"))
     if stored is None:
-        seq = _insert(connection, place, (identity, role, meta, _model(meta_object)), cost=cost, open_=open_)
+        seq = _insert(connection, position, (identity, role, meta, _model(meta_object)), cost=cost, open_=open_)
     elif _same(connection, stored, meta, [(row.kind, row.text, row.payload) for row in rows], open_=open_):
         return stored.seq
     else:
@@ -129,20 +131,20 @@ def _find(connection: sqlite3.Connection, turn: int, identity: str) -> _Stored |
 
 def _insert(
     connection: sqlite3.Connection,
-    place: TurnPosition,
+    position: TurnPosition,
     head: tuple[str, str, str, str | None],
     *,
     cost: float | None,
     open_: bool,
 ) -> int:
     identity, role, meta, model = head
-    position = connection.execute(
-        "SELECT coalesce(max(position) + 1, 0) FROM message WHERE turn = ?", (place.turn,)
+    number = connection.execute(
+        "SELECT coalesce(max(position) + 1, 0) FROM message WHERE turn = ?", (position.turn,)
     ).fetchone()[0]
     cursor = connection.execute(
         "INSERT INTO message (id, session, turn, position, role, meta, model, cost, open, created)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (identity, place.session, place.turn, position, role, meta, model, cost, open_, place.now),
+        (identity, position.session, position.turn, number, role, meta, model, cost, open_, position.now),
     )
     assert cursor.lastrowid is not None
     return cursor.lastrowid
@@ -190,28 +192,31 @@ def _finite(cost: object) -> float | None:
     return float(cost) if isinstance(cost, int | float) and abs(cost) < MOST_COST else None
 
 
-def settle_turn(connection: sqlite3.Connection, place: TurnPosition, turn: Turn) -> None:
+def settle_turn(connection: sqlite3.Connection, position: TurnPosition, turn: Turn) -> None:
     """Make the stored turn equal to this one: write missing messages, drop checkpoints that were abandoned."""
     known: dict[int, Sequence[Json]] = {}
     for message in turn.messages:
-        known[write_message(connection, place, message)] = [block_object(block) for block in message.blocks]
-    connection.execute("UPDATE turn SET open = ? WHERE seq = ? AND open != ?", (turn.open, place.turn, turn.open))
+        known[write_message(connection, position, message)] = [block_object(block) for block in message.blocks]
+    connection.execute("UPDATE turn SET open = ? WHERE seq = ? AND open != ?", (turn.open, position.turn, turn.open))
     stored = connection.execute(
-        "SELECT seq, id, open FROM message WHERE turn = ? ORDER BY position, seq", (place.turn,)
+        "SELECT seq, id, open FROM message WHERE turn = ? ORDER BY position, seq", (position.turn,)
     ).fetchall()
     wanted = [message.id for message in turn.messages]
     if [identity for _, identity, _ in stored] != wanted:
-        _reorder(connection, place, stored, wanted)
-    close_turn(connection, place.session, place.turn, known)
+        _reorder(connection, position, stored, wanted)
+    close_turn(connection, position.session, position.turn, known)
 
 
 def _reorder(
-    connection: sqlite3.Connection, place: TurnPosition, stored: Sequence[tuple[int, str, int]], wanted: Sequence[str]
+    connection: sqlite3.Connection,
+    position: TurnPosition,
+    stored: Sequence[tuple[int, str, int]],
+    wanted: Sequence[str],
 ) -> None:
     drop_messages(connection, [seq for seq, identity, unfinished in stored if unfinished and identity not in wanted])
-    for position, identity in enumerate(wanted):
+    for number, identity in enumerate(wanted):
         connection.execute(
-            "UPDATE message SET position = ? WHERE turn = ? AND id = ?", (position, place.turn, identity)
+            "UPDATE message SET position = ? WHERE turn = ? AND id = ?", (number, position.turn, identity)
         )
 
 

@@ -50,8 +50,8 @@ def _has_rest(folder: Path) -> bool:
 def _repository_of(path: Path) -> Path | None:
     if path.is_dir():
         return path
-    told = _text(path).partition("gitdir:")[2].strip()
-    return path.parent / told if told else None
+    target = _text(path).partition("gitdir:")[2].strip()
+    return path.parent / target if target else None
 
 
 def _common(repository: Path) -> Path:

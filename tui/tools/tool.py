@@ -55,7 +55,7 @@ class Run(Protocol):
 class Intent:
     """What a call is about to do, for the rules and the user."""
 
-    wish: RequestedAccess
+    requested: RequestedAccess
     summary: str
     detail: str = ""
     """The full action, written by the model."""
@@ -138,6 +138,6 @@ def on_a_line(path: Path) -> str:
     return printable(str(path), keep_newlines=False)
 
 
-def said(text: str, *, failed: bool = False) -> Outcome:
+def text_outcome(text: str, *, failed: bool = False) -> Outcome:
     """A result of plain text."""
     return Outcome(content=(TextBlock(text=text),), failed=failed)

@@ -149,7 +149,7 @@ class FetchUrl:
             except TimeoutError:
                 raise ToolError(f"`{stop.host}` did not deliver within {MAX_SECONDS:g} s.") from None
             if answer.location is None:
-                return await asyncio.to_thread(_told, answer, stop, start)
+                return await asyncio.to_thread(_outcome, answer, stop, start)
             following = await self._stop(urljoin(stop.url.geturl(), answer.location))
             if stop.url.scheme == "https" and following.url.scheme == "http":
                 raise ToolError(f"`{stop.host}` redirects to plain http: not followed.")
@@ -164,8 +164,8 @@ class FetchUrl:
 
         shown = f"[{stop.address}]" if ":" in stop.address else stop.address
         # The proxy gets the name: many reject addresses, and TLS verifies the name.
-        place = stop.url.netloc if stop.proxy is not None else f"{shown}:{stop.port}"
-        target = stop.url._replace(netloc=place, fragment="").geturl()
+        netloc = stop.url.netloc if stop.proxy is not None else f"{shown}:{stop.port}"
+        target = stop.url._replace(netloc=netloc, fragment="").geturl()
         transport = self.transport or _network(stop.proxy)
         headers = {
             "host": stop.url.netloc,
@@ -280,7 +280,7 @@ def _intent(tool: str, stop: _Stop) -> Intent:
     near = stop.reach is not Reach.INTERNET
     where = _WHERE[stop.reach]
     return Intent(
-        wish=RequestedAccess(
+        requested=RequestedAccess(
             tool=tool,
             access=Access.NETWORK,
             target=stop.host,
@@ -293,7 +293,7 @@ def _intent(tool: str, stop: _Stop) -> Intent:
     )
 
 
-def _told(answer: _Answer, stop: _Stop, start: int) -> Outcome:
+def _outcome(answer: _Answer, stop: _Stop, start: int) -> Outcome:
     failed = answer.status >= 400
     address = printable(stop.url.geturl(), keep_newlines=False)
     head = f"{address} answered {answer.status}"

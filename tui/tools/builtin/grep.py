@@ -27,7 +27,7 @@ from tui.tools.builtin.processes import Command, run_to_end
 from tui.tools.builtin.workspace import Workspace, WorkspacePath
 from tui.tools.permissions.path_patterns import alternatives
 from tui.tools.permissions.rules import Access, GuardedKind
-from tui.tools.tool import Job, Outcome, Prepared, said
+from tui.tools.tool import Job, Outcome, Prepared, text_outcome
 
 MAX_MATCHES = 1_000
 MAX_LINE = 500
@@ -68,19 +68,19 @@ class Grep:
         """Check the path."""
         if not isinstance(arguments, GrepArguments):
             raise TypeError
-        place = await asyncio.to_thread(self.workspace.place, arguments.path)
+        path = await asyncio.to_thread(self.workspace.resolve, arguments.path)
 
         async def perform(_: Job) -> Outcome:
-            return await self._search(place, arguments)
+            return await self._search(path, arguments)
 
-        return Prepared(intents=(read_intent(self.name, place),), perform=perform)
+        return Prepared(intents=(read_intent(self.name, path),), perform=perform)
 
-    async def _search(self, place: WorkspacePath, arguments: GrepArguments) -> Outcome:
-        real = place.real
+    async def _search(self, path: WorkspacePath, arguments: GrepArguments) -> Outcome:
+        real = path.real
         if not await asyncio.to_thread(real.exists):
             raise ToolError(f"`{arguments.path}` does not exist.")
         # A path that was named and permitted explicitly is searched even if it is guarded.
-        is_named = place.read_guard is GuardedKind.SECRET or await asyncio.to_thread(real.is_file)
+        is_named = path.read_guard is GuardedKind.SECRET or await asyncio.to_thread(real.is_file)
         build = self._by_ripgrep if self.ripgrep else self._by_worker
         ended = await run_to_end(build(real, arguments, is_named=is_named))
         hidden = _nothing if is_named else self.workspace.holds_secrets
@@ -89,7 +89,7 @@ class Grep:
             raise ToolError(f"The search was stopped: {ended.why_killed}. Use a simpler pattern or a smaller path.")
         if not rows and ended.code not in (0, 1):
             raise ToolError(f"The search failed: {printable(ended.output.text()[:500])}")
-        return said(_listed(rows, arguments.max_matches, ended.why_killed))
+        return text_outcome(_listed(rows, arguments.max_matches, ended.why_killed))
 
     def _by_ripgrep(self, real: Path, arguments: GrepArguments, *, is_named: bool) -> Command:
         argv = [self.ripgrep or "rg", "--no-config", "--json", "--no-messages"]

@@ -44,11 +44,11 @@ def files(root: Path, order: dict[str, Any]) -> Iterator[tuple[str, bytes]]:
             yield str(root), data
         return
     is_secret = re.compile(order["secret"] or "(?!)").search
-    for place, folders, names, folder in os.fwalk(root, follow_symlinks=False):
+    for current, folders, names, folder in os.fwalk(root, follow_symlinks=False):
         kept = (name for name in folders if name not in order["skipped"])
-        folders[:] = sorted(name for name in kept if not is_secret(f"{place}/{name}".casefold()))
+        folders[:] = sorted(name for name in kept if not is_secret(f"{current}/{name}".casefold()))
         for name in sorted(names):
-            path = Path(place, name)
+            path = Path(current, name)
             if is_secret(str(path).casefold()):
                 continue
             if order["globs"] and not any(fits(path.relative_to(root).as_posix(), one) for one in order["globs"]):

@@ -36,7 +36,7 @@ def readable(html: str) -> str:
     """The text of a page; never raises, even for malformed HTML."""
     reader = _Reader(html[:MAX_PAGE])
     reader.read()
-    lines = [re.sub(r"^ (?=\S)", "", line.rstrip()) for line in "".join(reader.words).split("\n")]
+    lines = [re.sub(r"^ (?=\S)", "", line.rstrip()) for line in "".join(reader.chunks).split("\n")]
     text = re.sub(r"\n{3,}+", "\n\n", "\n".join(lines)).strip()
     title = " ".join(reader.title.split())
     return f"{title}\n\n{text}".strip()
@@ -44,7 +44,7 @@ def readable(html: str) -> str:
 
 class _Reader:
     def __init__(self, html: str) -> None:
-        self.words: list[str] = []
+        self.chunks: list[str] = []
         self.title = ""
         self._html = html
         self._at = 0
@@ -101,25 +101,25 @@ class _Reader:
 
     def _start(self, name: str, attributes: str) -> None:
         self._preformatted += name == "pre"
-        self.words.append(_BEFORE.get(name, ""))
+        self.chunks.append(_BEFORE.get(name, ""))
         if name in ("a", "img"):
             values = {key.lower(): _decoded(value.strip("\"'")) for key, value in _ATTRIBUTE.findall(attributes)}
             self._link = values.get("href", "")[:MAX_LINK] if name == "a" else self._link
             if name == "img" and values.get("alt"):
-                self.words.append(f"[image: {values['alt'][:MAX_LINK]}]")
+                self.chunks.append(f"[image: {values['alt'][:MAX_LINK]}]")
 
     def _end(self, name: str) -> None:
         if name == "pre":
             self._preformatted = max(self._preformatted - 1, 0)
         if name == "a" and self._link.startswith(("http://", "https://", "/")):
-            self.words.append(f" ({self._link})")
+            self.chunks.append(f" ({self._link})")
             self._link = ""
         elif name in _PARAGRAPHS:
-            self.words.append("\n\n")
+            self.chunks.append("\n\n")
 
     def _text(self, text: str) -> None:
         if text and not self._dropped:
-            self.words.append(_decoded(text if self._preformatted else re.sub(r"\s++", " ", text)))
+            self.chunks.append(_decoded(text if self._preformatted else re.sub(r"\s++", " ", text)))
 
 
 def _decoded(text: str) -> str:

@@ -20,7 +20,7 @@ from tui.tools.builtin.file_intents import read_intent
 from tui.tools.builtin.workspace import Workspace, WorkspacePath, opened_folder
 from tui.tools.permissions.path_patterns import alternatives, segments_match
 from tui.tools.permissions.rules import Access
-from tui.tools.tool import Job, Outcome, Prepared, said
+from tui.tools.tool import Job, Outcome, Prepared, text_outcome
 
 MAX_ENTRIES = 1_000
 MAX_WALKED = 200_000
@@ -61,12 +61,12 @@ class ListDir:
         """Check the path."""
         if not isinstance(arguments, ListDirArguments):
             raise TypeError
-        place = await asyncio.to_thread(self.workspace.place, arguments.path)
+        path = await asyncio.to_thread(self.workspace.resolve, arguments.path)
 
         async def perform(_: Job) -> Outcome:
-            return await asyncio.to_thread(_listing, place)
+            return await asyncio.to_thread(_listing, path)
 
-        return Prepared(intents=(read_intent(self.name, place),), perform=perform)
+        return Prepared(intents=(read_intent(self.name, path),), perform=perform)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,22 +88,22 @@ class Glob:
             raise TypeError
         if ".." in arguments.pattern.split("/") or arguments.pattern.startswith(("/", "~")):
             raise ToolError("`pattern` is relative to `path` and has no `..`: give the folder as `path`.")
-        place = await asyncio.to_thread(self.workspace.place, arguments.path)
+        path = await asyncio.to_thread(self.workspace.resolve, arguments.path)
 
         async def perform(_: Job) -> Outcome:
-            return await asyncio.to_thread(_found, place, arguments.pattern)
+            return await asyncio.to_thread(_found, path, arguments.pattern)
 
-        return Prepared(intents=(read_intent(self.name, place),), perform=perform)
+        return Prepared(intents=(read_intent(self.name, path),), perform=perform)
 
 
-def _listing(place: WorkspacePath) -> Outcome:
-    with opened_folder(place.real) as folder:
+def _listing(path: WorkspacePath) -> Outcome:
+    with opened_folder(path.real) as folder:
         with os.scandir(folder) as entries:
             names = sorted(entry.name for entry in entries)
         rows = [_row(name, folder) for name in names[:MAX_ENTRIES]]
     if len(names) > MAX_ENTRIES:
         rows.append(f"({len(names) - MAX_ENTRIES:,} more entries; use glob)")
-    return said("\n".join(rows) or "(empty)")
+    return text_outcome("\n".join(rows) or "(empty)")
 
 
 def _row(name: str, folder: int) -> str:
@@ -119,11 +119,11 @@ def _row(name: str, folder: int) -> str:
     return f"{shown}  {status.st_size:,}" if stat.S_ISREG(status.st_mode) else f"{shown}  (special file)"
 
 
-def _found(place: WorkspacePath, pattern: str) -> Outcome:
+def _found(path: WorkspacePath, pattern: str) -> Outcome:
     patterns = [one.strip("/").split("/") for one in alternatives(pattern)]
     named = {part for one in patterns for part in one}
     found: list[str] = []
-    walk = Walk(place.real, skipped=SKIPPED - named)
+    walk = Walk(path.real, skipped=SKIPPED - named)
     for parts in walk:
         if any(segments_match(parts, one) for one in patterns):
             found.append(printable("/".join(parts), keep_newlines=False))
@@ -133,7 +133,7 @@ def _found(place: WorkspacePath, pattern: str) -> Outcome:
     found.sort()
     if walk.why_cut:
         found.append(f"(cut: {walk.why_cut}; narrow the pattern or the path)")
-    return said("\n".join(found) or "No file matches.")
+    return text_outcome("\n".join(found) or "No file matches.")
 
 
 class Walk:

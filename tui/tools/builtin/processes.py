@@ -32,7 +32,7 @@ class KeptOutput:
     """Stores a long output in a file, which is created only when the output exceeds what the model gets anyway."""
 
     folder: Path | None
-    told: int
+    shown_bytes: int
     """Bytes the model gets without the file."""
     path: Path | None = None
     written: int = 0
@@ -47,7 +47,7 @@ class KeptOutput:
         try:
             if self._handle is None:
                 self._early += data
-                if len(self._early) <= self.told:
+                if len(self._early) <= self.shown_bytes:
                     return
                 self._handle = self._opened(self.folder)
                 data = bytes(self._early)
@@ -63,7 +63,7 @@ class KeptOutput:
             os.close(self._handle)
             self._handle, self.folder = None, None
 
-    def words(self) -> str:
+    def notice(self) -> str:
         """A sentence for the model that says where the file is; empty without a file."""
         if self.path is None or not self.written:
             return ""
@@ -215,7 +215,7 @@ async def run_to_end(command: Command, progress: Callable[[str], None] | None = 
             raise
         finally:
             tree.kill()
-        return Ended(code=None if why else process.returncode, output=output.ends, why_killed=why, kept=kept.words())
+        return Ended(code=None if why else process.returncode, output=output.ends, why_killed=why, kept=kept.notice())
     finally:
         output.close()
 
@@ -242,7 +242,7 @@ class _Output:
     kept: KeptOutput
     progress: Callable[[str], None] | None
     _eof: asyncio.Event = field(default_factory=asyncio.Event)
-    _told: float = 0.0
+    _reported: float = 0.0
     _listening: bool = False
 
     def start(self) -> None:
@@ -275,8 +275,8 @@ class _Output:
         self.ends.add(data)
         self.kept.add(data)
         now = asyncio.get_running_loop().time()
-        if self.progress is not None and now - self._told >= PROGRESS_EVERY_S:
-            self._told = now
+        if self.progress is not None and now - self._reported >= PROGRESS_EVERY_S:
+            self._reported = now
             self.progress(self.ends.last_line())
 
     def _stop(self) -> None:

@@ -18,7 +18,7 @@ from tui.tools.builtin.file_intents import read_intent
 from tui.tools.builtin.seen_files import SeenFiles
 from tui.tools.builtin.workspace import Stamp, Workspace, WorkspacePath, opened_file
 from tui.tools.permissions.rules import Access
-from tui.tools.tool import Job, Outcome, Prepared, said
+from tui.tools.tool import Job, Outcome, Prepared, text_outcome
 
 MAX_BYTES = 256 * 1024
 MAX_LINES = 2_000
@@ -58,27 +58,27 @@ class ReadFile:
         """Check the path."""
         if not isinstance(arguments, ReadFileArguments):
             raise TypeError
-        place = await asyncio.to_thread(self.workspace.place, arguments.path)
+        path = await asyncio.to_thread(self.workspace.resolve, arguments.path)
 
         async def perform(_: Job) -> Outcome:
-            return await asyncio.to_thread(self._read, place, arguments.offset, arguments.limit)
+            return await asyncio.to_thread(self._read, path, arguments.offset, arguments.limit)
 
-        return Prepared(intents=(read_intent(self.name, place),), perform=perform)
+        return Prepared(intents=(read_intent(self.name, path),), perform=perform)
 
-    def _read(self, place: WorkspacePath, offset: int, limit: int) -> Outcome:
-        with opened_file(place.real) as (handle, status):
+    def _read(self, path: WorkspacePath, offset: int, limit: int) -> Outcome:
+        with opened_file(path.real) as (handle, status):
             head = os.pread(handle, 8192, 0)
             media_type = picture_type(head)
             if media_type is not None:
-                return _picture(handle, status.st_size, media_type, place)
+                return _picture(handle, status.st_size, media_type, path)
             if b"\0" in head:
-                return said(f"`{place.shown}` is a binary file of {count(status.st_size, 'byte')}.", failed=True)
+                return text_outcome(f"`{path.shown}` is a binary file of {count(status.st_size, 'byte')}.", failed=True)
             stamp = Stamp.of(status)
             with os.fdopen(os.dup(handle), "rb") as file:
                 piece = _lines(file, offset, limit)
         whole = offset == 1 and piece.ended and not piece.cut
-        self.seen.note(place.real, stamp, piece.raw.decode(errors="replace") if whole else None)
-        return said(_shown(piece, offset, place, status.st_size))
+        self.seen.note(path.real, stamp, piece.raw.decode(errors="replace") if whole else None)
+        return text_outcome(_shown(piece, offset, path, status.st_size))
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,14 +91,14 @@ class _Piece:
     """Whether a line was truncated."""
 
 
-def _picture(handle: int, size: int, media_type: str, place: WorkspacePath) -> Outcome:
+def _picture(handle: int, size: int, media_type: str, path: WorkspacePath) -> Outcome:
     if size > MAX_IMAGE:
-        raise ToolError(f"`{place.shown}` is a picture of {count(size, 'byte')}; the limit is {MAX_IMAGE:,}.")
+        raise ToolError(f"`{path.shown}` is a picture of {count(size, 'byte')}; the limit is {MAX_IMAGE:,}.")
     data = base64.b64encode(os.pread(handle, size, 0)).decode()
     return Outcome(
         content=(
-            TextBlock(text=f"{place.shown}: {media_type}, {count(size, 'byte')}"),
-            ImageBlock(media_type=media_type, data=data, name=place.shown),
+            TextBlock(text=f"{path.shown}: {media_type}, {count(size, 'byte')}"),
+            ImageBlock(media_type=media_type, data=data, name=path.shown),
         )
     )
 
@@ -125,9 +125,9 @@ def _lines(file: BinaryIO, offset: int, limit: int) -> _Piece:
     return _Piece(block, tuple(rows), ended, cut=any(len(row) > MAX_LINE for row in rows))
 
 
-def _shown(piece: _Piece, offset: int, place: WorkspacePath, size: int) -> str:
+def _shown(piece: _Piece, offset: int, path: WorkspacePath, size: int) -> str:
     if not piece.lines:
-        return f"`{place.shown}` is empty." if size == 0 else f"`{place.shown}` ends before line {offset:,}."
+        return f"`{path.shown}` is empty." if size == 0 else f"`{path.shown}` ends before line {offset:,}."
     rows = [f"{offset + at}\t{_row(row)}" for at, row in enumerate(piece.lines)]
     if not piece.ended:
         following = offset + len(piece.lines)

@@ -20,14 +20,14 @@ from tui.tools.permissions.shell_words import prefix_to_offer, works_while_writi
 from tui.tools.sandbox.bubblewrap import SYSTEM_FOLDERS
 from tui.tools.sandbox.sandbox import Confined, Sandbox, looks_refused
 from tui.tools.sandbox.strength import Strength
-from tui.tools.tool import Intent, Job, Outcome, Prepared, on_a_line, said
+from tui.tools.tool import Intent, Job, Outcome, Prepared, on_a_line, text_outcome
 
 DEFAULT_SECONDS = 120
 MAX_SECONDS = 600
 BEFORE_THE_ENGINE_S = 2.0
 """Seconds by which a command ends before the engine's own limit, so that its output is not lost."""
 
-MOST_TOLD = 20
+MAX_LISTED = 20
 """Renamed files listed in a result."""
 
 _PASSED_ON = frozenset({"PATH", "HOME", "LANG", "LANGUAGE", "TERM", "TMPDIR", "USER", "LOGNAME", "SHELL", "TZ"})
@@ -75,7 +75,7 @@ class Shell:
         stopped = command in self._stopped
         held = await asyncio.to_thread(self.sandbox.strengths)
         intent = Intent(
-            wish=RequestedAccess(tool=self.name, access=Access.SHELL, target=command, stopped=stopped),
+            requested=RequestedAccess(tool=self.name, access=Access.SHELL, target=command, stopped=stopped),
             summary="Run a command",
             detail=command,
             note="\n".join((f"in {on_a_line(self.workspace.root)}", *self._about_sandbox(held, stopped=stopped))),
@@ -85,7 +85,7 @@ class Shell:
 
         async def perform(job: Job) -> Outcome:
             if job.strength is Strength.FULL:
-                return _told(await run_to_end(self._command(arguments, self._argv(command)), job.progress))
+                return _outcome(await run_to_end(self._command(arguments, self._argv(command)), job.progress))
             return await self._perform_confined(arguments, job)
 
         return Prepared(intents=(intent,), perform=perform)
@@ -102,16 +102,16 @@ class Shell:
         if looks_refused(ended.output.text(), failed=ended.code != 0) or confined.set_aside.moved:
             self._stopped.add(command)
         notes = self._what_the_sandbox_did(ended, confined, job.rule, command)
-        return _told(ended, notes, failed=bool(confined.set_aside.moved))
+        return _outcome(ended, notes, failed=bool(confined.set_aside.moved))
 
     def _what_the_sandbox_did(self, ended: Ended, confined: Confined, rule: str, command: str) -> list[str]:
         strength = confined.strength
         notes = [
             f"(`{on_a_line(path.relative_to(self.workspace.root))}` is a file that other programs run by themselves:"
             f" it was renamed to `{on_a_line(new.relative_to(self.workspace.root))}`)"
-            for path, new in confined.set_aside.moved[:MOST_TOLD]
+            for path, new in confined.set_aside.moved[:MAX_LISTED]
         ]
-        more = len(confined.set_aside.moved) - MOST_TOLD
+        more = len(confined.set_aside.moved) - MAX_LISTED
         if more > 0:
             notes.append(f"({count(more, 'more file')} renamed like that)")
         if not confined.set_aside.complete:
@@ -174,7 +174,7 @@ def child_environment(environment: Mapping[str, str], names: frozenset[str] = fr
     return {**passed, **_FIXED}
 
 
-def _told(ended: Ended, notes: Sequence[str] = (), *, failed: bool = False) -> Outcome:
+def _outcome(ended: Ended, notes: Sequence[str] = (), *, failed: bool = False) -> Outcome:
     text = ended.output.text().rstrip("\n") + (f"\n({ended.kept})" if ended.kept else "")
     if ended.why_killed:
         end = f"(killed with all it had started: {ended.why_killed})"
@@ -183,4 +183,4 @@ def _told(ended: Ended, notes: Sequence[str] = (), *, failed: bool = False) -> O
     else:
         end = "" if text else "(no output, exit code 0)"
     failed = failed or bool(ended.why_killed or ended.code)
-    return said("\n".join(filter(None, (text, end, *notes))).lstrip("\n"), failed=failed)
+    return text_outcome("\n".join(filter(None, (text, end, *notes))).lstrip("\n"), failed=failed)

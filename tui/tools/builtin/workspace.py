@@ -70,7 +70,7 @@ class Workspace:
     guarded: GuardedPaths
     protected: tuple[Path, ...] = ()
 
-    def place(self, text: str) -> WorkspacePath:
+    def resolve(self, text: str) -> WorkspacePath:
         """Resolve a path. Raises ToolError if it is invalid."""
         if not text or "\0" in text:
             raise ToolError("`path` is empty or holds a NUL character.")
@@ -116,7 +116,7 @@ def opened_folder(folder: Path, *, create: bool = False) -> Iterator[int]:
             handle = deeper
         yield handle
     except OSError as error:
-        raise _told(folder, error) from None
+        raise _tool_error(folder, error) from None
     finally:
         os.close(handle)
 
@@ -128,7 +128,7 @@ def opened_file(real: Path) -> Iterator[tuple[int, os.stat_result]]:
         try:
             handle = os.open(real.name, os.O_RDONLY | _NO_FOLLOW | _NO_BLOCK | _CLOSE, dir_fd=folder)
         except OSError as error:
-            raise _told(real, error) from None
+            raise _tool_error(real, error) from None
         try:
             status = os.fstat(handle)
             if not stat.S_ISREG(status.st_mode):
@@ -157,7 +157,7 @@ def stamp_of(real: Path) -> Stamp | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        raise _told(real, error) from None
+        raise _tool_error(real, error) from None
 
 
 def _make(part: str, parent: int) -> None:
@@ -167,7 +167,7 @@ def _make(part: str, parent: int) -> None:
         return
 
 
-def _told(path: Path, error: OSError) -> ToolError:
+def _tool_error(path: Path, error: OSError) -> ToolError:
     return ToolError(f"`{printable(str(path), keep_newlines=False)}`: {_words(error)}.")
 
 

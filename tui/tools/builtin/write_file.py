@@ -17,7 +17,7 @@ from tui.tools.builtin.file_intents import write_intent
 from tui.tools.builtin.seen_files import SeenFiles, diff_of
 from tui.tools.builtin.workspace import Stamp, Workspace, WorkspacePath, opened_folder, read_whole, stamp_of
 from tui.tools.permissions.rules import Access, GuardedKind
-from tui.tools.tool import Job, Outcome, Prepared, said
+from tui.tools.tool import Job, Outcome, Prepared, text_outcome
 
 MAX_BYTES = 5_000_000
 """A larger file cannot be edited."""
@@ -52,14 +52,14 @@ class EditFileArguments(BaseModel):
 class _Change:
     """A change that was shown; applied only if the file still has ``stamp`` (None: it does not exist)."""
 
-    place: WorkspacePath
+    path: WorkspacePath
     stamp: Stamp | None
     before: str
     after: str
 
     @property
     def diff(self) -> str:
-        return diff_of(self.before, self.after, self.place.shown)
+        return diff_of(self.before, self.after, self.path.shown)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,17 +82,17 @@ class WriteFile:
             raise TypeError
         change = await asyncio.to_thread(self._change, arguments)
         verb = "Write" if change.stamp is None else "Replace"
-        return _prepared(self.seen, self.name, change, f"{verb} {change.place.shown}")
+        return _prepared(self.seen, self.name, change, f"{verb} {change.path.shown}")
 
     def _change(self, arguments: WriteFileArguments) -> _Change:
-        place = self.workspace.place(arguments.path)
-        if stamp_of(place.real) is None:
-            return _Change(place, None, "", arguments.content)
-        if not self.seen.knows(place.real) and _is_not_empty(place):
-            raise ToolError(f"`{place.shown}` exists: read it with read_file before you replace it.")
-        before, stamp = _text_of(place)
-        self.seen.refuse_if_changed(place.real, stamp, before)
-        return _Change(place, stamp, before, arguments.content)
+        path = self.workspace.resolve(arguments.path)
+        if stamp_of(path.real) is None:
+            return _Change(path, None, "", arguments.content)
+        if not self.seen.knows(path.real) and _is_not_empty(path):
+            raise ToolError(f"`{path.shown}` exists: read it with read_file before you replace it.")
+        before, stamp = _text_of(path)
+        self.seen.refuse_if_changed(path.real, stamp, before)
+        return _Change(path, stamp, before, arguments.content)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,34 +114,34 @@ class EditFile:
         if not isinstance(arguments, EditFileArguments):
             raise TypeError
         change = await asyncio.to_thread(self._change, arguments)
-        return _prepared(self.seen, self.name, change, f"Edit {change.place.shown}")
+        return _prepared(self.seen, self.name, change, f"Edit {change.path.shown}")
 
     def _change(self, arguments: EditFileArguments) -> _Change:
-        place = self.workspace.place(arguments.path)
-        if not self.seen.knows(place.real) and not _may_be_looked_into(place):
+        path = self.workspace.resolve(arguments.path)
+        if not self.seen.knows(path.real) and not _may_be_looked_into(path):
             # An edit reveals text of the file, but the user was not asked whether the file may be read.
-            raise ToolError(f"Read `{place.shown}` with read_file before you change it.")
-        before, stamp = _text_of(place)
-        self.seen.refuse_if_changed(place.real, stamp, before)
+            raise ToolError(f"Read `{path.shown}` with read_file before you change it.")
+        before, stamp = _text_of(path)
+        self.seen.refuse_if_changed(path.real, stamp, before)
         old, new = _in_the_files_newlines(before, arguments)
         if old == new:
             raise ToolError("old_text and new_text are the same.")
         found = before.count(old)
         if found == 0:
-            raise ToolError(f"old_text does not occur in `{place.shown}`. Read the file and copy the words exactly.")
+            raise ToolError(f"old_text does not occur in `{path.shown}`. Read the file and copy the words exactly.")
         if found > 1 and not arguments.replace_all:
             raise ToolError(
-                f"old_text occurs {count(found, 'time')} in `{place.shown}`: add lines around it, or set replace_all."
+                f"old_text occurs {count(found, 'time')} in `{path.shown}`: add lines around it, or set replace_all."
             )
-        return _Change(place, stamp, before, before.replace(old, new))
+        return _Change(path, stamp, before, before.replace(old, new))
 
 
-def _may_be_looked_into(place: WorkspacePath) -> bool:
-    return place.inside and place.read_guard is GuardedKind.NONE
+def _may_be_looked_into(path: WorkspacePath) -> bool:
+    return path.inside and path.read_guard is GuardedKind.NONE
 
 
-def _is_not_empty(place: WorkspacePath) -> bool:
-    stamp = stamp_of(place.real)
+def _is_not_empty(path: WorkspacePath) -> bool:
+    stamp = stamp_of(path.real)
     return stamp is not None and (stamp.size > 0 or not stat.S_ISREG(stamp.mode))
 
 
@@ -153,12 +153,12 @@ def _in_the_files_newlines(before: str, arguments: EditFileArguments) -> tuple[s
     return old, new
 
 
-def _text_of(place: WorkspacePath) -> tuple[str, Stamp]:
-    data, stamp = read_whole(place.real, MAX_BYTES)
+def _text_of(path: WorkspacePath) -> tuple[str, Stamp]:
+    data, stamp = read_whole(path.real, MAX_BYTES)
     try:
         return data.decode(), stamp
     except UnicodeDecodeError:
-        raise ToolError(f"`{place.shown}` is not UTF-8 text: it is not changed.") from None
+        raise ToolError(f"`{path.shown}` is not UTF-8 text: it is not changed.") from None
 
 
 def _prepared(seen: SeenFiles, tool: str, change: _Change, summary: str) -> Prepared:
@@ -166,20 +166,20 @@ def _prepared(seen: SeenFiles, tool: str, change: _Change, summary: str) -> Prep
         return await asyncio.to_thread(_write, change, seen)
 
     return Prepared(
-        intents=(write_intent(tool, change.place, summary, change.diff),),
+        intents=(write_intent(tool, change.path, summary, change.diff),),
         perform=perform,
     )
 
 
 def _write(change: _Change, seen: SeenFiles) -> Outcome:
     """Write a temporary file and rename it, by the folder's descriptor, so that changes to the path do not matter."""
-    place = change.place
+    path = change.path
     try:
         data = change.after.encode()
     except UnicodeEncodeError:
         raise ToolError("The text holds half of a character (a lone surrogate); it cannot be written.") from None
-    with opened_folder(place.real.parent, create=change.stamp is None) as folder:
-        temporary = f".{place.real.name[:200]}.{secrets.token_hex(6)}"
+    with opened_folder(path.real.parent, create=change.stamp is None) as folder:
+        temporary = f".{path.real.name[:200]}.{secrets.token_hex(6)}"
         mode = 0o666 if change.stamp is None else stat.S_IMODE(change.stamp.mode)
         handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode, dir_fd=folder)
         try:
@@ -189,21 +189,21 @@ def _write(change: _Change, seen: SeenFiles) -> Outcome:
                 if change.stamp is not None:
                     os.fchmod(file.fileno(), mode)
                 os.fsync(file.fileno())
-            _refuse_if_not_as_shown(place, change.stamp, folder)
-            os.rename(temporary, place.real.name, src_dir_fd=folder, dst_dir_fd=folder)
+            _refuse_if_not_as_shown(path, change.stamp, folder)
+            os.rename(temporary, path.real.name, src_dir_fd=folder, dst_dir_fd=folder)
         except BaseException:
             os.unlink(temporary, dir_fd=folder)
             raise
-        status = os.stat(place.real.name, dir_fd=folder, follow_symlinks=False)
-    seen.note(place.real, Stamp.of(status), change.after)
+        status = os.stat(path.real.name, dir_fd=folder, follow_symlinks=False)
+    seen.note(path.real, Stamp.of(status), change.after)
     lines = change.after.count("\n") + (not change.after.endswith("\n") and change.after != "")
-    return said(f"Wrote `{place.shown}`: {count(lines, 'line')}, {count(len(data), 'byte')}.")
+    return text_outcome(f"Wrote `{path.shown}`: {count(lines, 'line')}, {count(len(data), 'byte')}.")
 
 
-def _refuse_if_not_as_shown(place: WorkspacePath, shown: Stamp | None, folder: int) -> None:
+def _refuse_if_not_as_shown(path: WorkspacePath, shown: Stamp | None, folder: int) -> None:
     try:
-        now = Stamp.of(os.stat(place.real.name, dir_fd=folder, follow_symlinks=False))
+        now = Stamp.of(os.stat(path.real.name, dir_fd=folder, follow_symlinks=False))
     except FileNotFoundError:
         now = None
     if now != shown:
-        raise ToolError(f"`{place.shown}` changed after the change was shown. Not written: read it again.")
+        raise ToolError(f"`{path.shown}` changed after the change was shown. Not written: read it again.")

@@ -107,11 +107,11 @@ class Server:
         from mcp.shared.exceptions import MCPError
         from mcp_types import CONNECTION_CLOSED
 
-        async def told(progress: float, total: float | None, message: str | None) -> None:
+        async def report(progress: float, total: float | None, message: str | None) -> None:
             tell(one_line(message or f"{progress:g}" + (f" of {total:g}" if total else ""), 200))
 
         try:
-            result = await client.call_tool(tool.theirs, dict(arguments), progress_callback=told)
+            result = await client.call_tool(tool.theirs, dict(arguments), progress_callback=report)
         except MCPError as error:
             # Servers also use this code for their own errors.
             if error.code == CONNECTION_CLOSED and error.message == _CLOSED:
@@ -134,8 +134,8 @@ class Server:
 
     def row(self) -> ServerInfo:
         state = self._state_now()
-        words = self._stderr.last_line() if state not in (READY, WAITING, OFF) else ""
-        detail = joined([*self.remarks, *([f"it said: {words}"] if words else [])])
+        last = self._stderr.last_line() if state not in (READY, WAITING, OFF) else ""
+        detail = joined([*self.remarks, *([f"it said: {last}"] if last else [])])
         return ServerInfo(name=self.name, state=state, tools=len(self.tools), detail=detail)
 
     def _state_now(self) -> str:
@@ -237,7 +237,7 @@ class McpServers:
             return await server.call(tool, arguments, job.progress)
 
         intent = Intent(
-            wish=RequestedAccess(tool=name, access=Access.MCP, target=tool.fingerprint),
+            requested=RequestedAccess(tool=name, access=Access.MCP, target=tool.fingerprint),
             summary=f"Call {one_line(tool.theirs, 60)} of the MCP server {server.name}",
             detail=_shown(arguments, tool.schema.description),
             patterns=offered(name, (tool.fingerprint,)),

@@ -77,10 +77,10 @@ class Permissions:
         return await self._heed(answer, intent, patterns)
 
     async def _decide(self, intent: Intent, run: Run) -> Ruling:
-        if intent.wish.access is Access.SHELL:
+        if intent.requested.access is Access.SHELL:
             # The first query of the kernel may start a process.
             await asyncio.to_thread(self.book.held)
-        return self.book.decide(intent.wish, tainted=run.tainted)
+        return self.book.decide(intent.requested, tainted=run.tainted)
 
     def standing(self, tool: str, access: Access) -> str:
         """The verdict for a tool without a target, for lists."""
@@ -127,14 +127,14 @@ class Permissions:
     def _add(self, text: str) -> None:
         self.book = self.book.plus((read_rule(Verdict.ALLOW, text, home=self.home),))
         for call, intent, run in tuple(self._asking):
-            if self.book.decide(intent.wish, tainted=run.tainted).verdict is Verdict.ALLOW:
+            if self.book.decide(intent.requested, tainted=run.tainted).verdict is Verdict.ALLOW:
                 self._settled.add(call.call_id)
                 run.approver.settle(call)
 
-    def mind_strangers(self, tools: Iterable[str]) -> None:
+    def report_unknown_tools(self, tools: Iterable[str]) -> None:
         """Report rules about unknown tools. If one of them denies, nothing is allowed without a question."""
         known = tuple(tools)
-        for rule in self.book.strangers(known):
+        for rule in self.book.rules_about_unknown_tools(known):
             near = tuple(difflib.get_close_matches(rule.subject, [*known, *Access], n=1))
             self.problems.append(ConfigError(f"The rule `{rule}` is about a tool there is not.", nearest=near))
             if rule.verdict is not Verdict.ALLOW:
@@ -164,11 +164,11 @@ def open_permissions(
 
 
 def _refusal(answer: str) -> str:
-    said, _, reason = answer.partition(":")
-    words = reason.strip()
-    if said.strip() == "no" and words.startswith("nobody can be asked"):
+    verdict, _, reason = answer.partition(":")
+    reason = reason.strip()
+    if verdict.strip() == "no" and reason.startswith("nobody can be asked"):
         return NOBODY
-    return f"{DENIED} The user says: {words}" if said.strip() == "no" and words else DENIED
+    return f"{DENIED} The user says: {reason}" if verdict.strip() == "no" and reason else DENIED
 
 
 def offered(subject: str, patterns: Sequence[str]) -> tuple[str, ...]:

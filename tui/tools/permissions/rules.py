@@ -104,23 +104,23 @@ class Rule:
             return 0
         return 1 if has_wildcard(self.subject) or self.subject in list(Access) else 2
 
-    def speaks_for(self, wish: RequestedAccess) -> bool:
+    def covers(self, requested: RequestedAccess) -> bool:
         """Whether the rule's subject matches the tool or the access."""
-        if self.subject == wish.access.value or self.subject == wish.tool:
+        if self.subject == requested.access.value or self.subject == requested.tool:
             return True
-        return has_wildcard(self.subject) and fnmatch.fnmatchcase(wish.tool, self.subject)
+        return has_wildcard(self.subject) and fnmatch.fnmatchcase(requested.tool, self.subject)
 
-    def exact_for(self, wish: RequestedAccess) -> bool:
+    def names_exactly(self, requested: RequestedAccess) -> bool:
         """Whether the pattern is exactly the target."""
-        return self.pattern is not None and self.weight(wish)[0] >= _EXACT
+        return self.pattern is not None and self.weight(requested)[0] >= _EXACT
 
-    def weight(self, wish: RequestedAccess) -> tuple[int, int]:
+    def weight(self, requested: RequestedAccess) -> tuple[int, int]:
         """How specific the rule is, to compare rules that match."""
-        return (0 if self.pattern is None else self._pattern_weight(wish), self._subject_rank)
+        return (0 if self.pattern is None else self._pattern_weight(requested), self._subject_rank)
 
-    def _pattern_weight(self, wish: RequestedAccess) -> int:
+    def _pattern_weight(self, requested: RequestedAccess) -> int:
         pattern = self.pattern or ""
-        match wish.access:
+        match requested.access:
             case Access.SHELL:
                 return _EXACT if pattern.startswith("=") else len(plain_words(pattern) or (pattern,))
             case Access.READ | Access.WRITE:
@@ -168,7 +168,7 @@ class RuleBook:
         """A copy with more rules for this session."""
         return replace(self, session=(*self.session, *rules))
 
-    def strangers(self, tools: Iterable[str]) -> list[Rule]:
+    def rules_about_unknown_tools(self, tools: Iterable[str]) -> list[Rule]:
         """Rules about unknown tools. Those that may name MCP tools are left out, because MCP tools are listed later."""
         known = [*tools, *Access, "*"]
         return [
@@ -178,39 +178,39 @@ class RuleBook:
             and not any(fnmatch.fnmatchcase(name, rule.subject) for name in known)
         ]
 
-    def decide(self, wish: RequestedAccess, *, tainted: bool = False) -> Ruling:
+    def decide(self, requested: RequestedAccess, *, tainted: bool = False) -> Ruling:
         """The verdict for a requested access."""
-        rule = self._strongest((*self.rules, *self.session), wish) or self._strongest(DEFAULTS, wish)
+        rule = self._strongest((*self.rules, *self.session), requested) or self._strongest(DEFAULTS, requested)
         if rule is None:
             return Ruling(verdict=Verdict.ASK)
         if rule.verdict is not Verdict.ALLOW:
             return Ruling(verdict=rule.verdict, rule=rule)
-        why = self._why_ask_anyway(rule, wish, tainted=tainted)
-        if why or wish.access is not Access.SHELL:
+        why = self._why_ask_anyway(rule, requested, tainted=tainted)
+        if why or requested.access is not Access.SHELL:
             return Ruling(verdict=Verdict.ASK if why else Verdict.ALLOW, rule=rule, why=why)
-        return self._decide_command(rule, wish)
+        return self._decide_command(rule, requested)
 
-    def _decide_command(self, rule: Rule, wish: RequestedAccess) -> Ruling:
+    def _decide_command(self, rule: Rule, requested: RequestedAccess) -> Ruling:
         strength = rule.runs_with
-        if strength is not Strength.FULL and (wish.stopped or strength not in self.held()):
+        if strength is not Strength.FULL and (requested.stopped or strength not in self.held()):
             return Ruling(verdict=Verdict.ASK, rule=rule)
-        if not rule.is_exact_command and self._may_be_denied(wish):
+        if not rule.is_exact_command and self._may_be_denied(requested):
             why = "Rules deny or ask for commands, and what this one runs cannot be read plainly."
             return Ruling(verdict=Verdict.ASK, rule=rule, why=why, exact_opens=True)
         return Ruling(verdict=Verdict.ALLOW, rule=rule, strength=strength)
 
-    def _may_be_denied(self, wish: RequestedAccess) -> bool:
+    def _may_be_denied(self, requested: RequestedAccess) -> bool:
         """Whether a rule that denies or asks may match, because the command cannot be parsed."""
-        if not wish.target:
+        if not requested.target:
             return False
         strict = [
             rule.pattern
             for rule in (*self.rules, *self.session)
-            if rule.verdict is not Verdict.ALLOW and rule.pattern is not None and rule.speaks_for(wish)
+            if rule.verdict is not Verdict.ALLOW and rule.pattern is not None and rule.covers(requested)
         ]
         if not strict:
             return False
-        return not is_readable(wish.target) or any(may_mention(wish.target, pattern) for pattern in strict)
+        return not is_readable(requested.target) or any(may_mention(requested.target, pattern) for pattern in strict)
 
     def never_matching(self) -> list[tuple[Rule, str]]:
         """Rules that can never match, with the reason."""
@@ -224,43 +224,45 @@ class RuleBook:
             ).verdict
         return self.decide(RequestedAccess(tool=tool, access=access)).verdict
 
-    def _strongest(self, rules: Iterable[Rule], wish: RequestedAccess) -> Rule | None:
-        fitting = [rule for rule in rules if rule.speaks_for(wish) and self._fits(rule, wish)]
-        held = self.held() | {Strength.FULL} if wish.access is Access.SHELL else frozenset()
+    def _strongest(self, rules: Iterable[Rule], requested: RequestedAccess) -> Rule | None:
+        fitting = [rule for rule in rules if rule.covers(requested) and self._fits(rule, requested)]
+        held = self.held() | {Strength.FULL} if requested.access is Access.SHELL else frozenset()
 
         def rank(rule: Rule) -> tuple[int, int, int, int]:
             strength = rule.runs_with.rank if rule.runs_with in held else -1
-            return (*rule.weight(wish), rule.verdict.strictness, strength)
+            return (*rule.weight(requested), rule.verdict.strictness, strength)
 
         return max(fitting, key=rank, default=None)
 
-    def _fits(self, rule: Rule, wish: RequestedAccess) -> bool:
+    def _fits(self, rule: Rule, requested: RequestedAccess) -> bool:
         allows = rule.verdict is Verdict.ALLOW
         if rule.pattern is None:
             # A bare `read` or `write` that allows covers the working folder; one that denies covers everything.
-            return not allows or wish.inside or wish.access not in (Access.READ, Access.WRITE)
-        match wish.access:
+            return not allows or requested.inside or requested.access not in (Access.READ, Access.WRITE)
+        match requested.access:
             case Access.SHELL if rule.pattern.startswith("="):
-                return wish.target == rule.pattern[1:]
+                return requested.target == rule.pattern[1:]
             case Access.SHELL:
-                return begins_with(wish.target, rule.pattern) if allows else mentions(wish.target, rule.pattern)
+                return (
+                    begins_with(requested.target, rule.pattern) if allows else mentions(requested.target, rule.pattern)
+                )
             case Access.READ | Access.WRITE:
-                return self._path_fits(rule.pattern, wish.target)
+                return self._path_fits(rule.pattern, requested.target)
             case _:
-                return fnmatch.fnmatchcase(wish.target, rule.pattern)
+                return fnmatch.fnmatchcase(requested.target, rule.pattern)
 
     def _path_fits(self, pattern: str, target: str) -> bool:
         whole = pattern if pattern.startswith("/") else f"{glob_patterns.escape(self.folder)}/{pattern}"
         return path_matches(target, whole)
 
-    def _why_ask_anyway(self, rule: Rule, wish: RequestedAccess, *, tainted: bool) -> str:
+    def _why_ask_anyway(self, rule: Rule, requested: RequestedAccess, *, tainted: bool) -> str:
         if self.cautious and rule not in self.session:
             return "Your permission rules could not be read, so everything asks."
-        if wish.guard is GuardedKind.ALWAYS_ASKS:
+        if requested.guard is GuardedKind.ALWAYS_ASKS:
             return "This place always asks."
-        if wish.guard is GuardedKind.SECRET and not rule.exact_for(wish):
+        if requested.guard is GuardedKind.SECRET and not rule.names_exactly(requested):
             return "This file may hold secrets."
-        if tainted and wish.access is not Access.READ:
+        if tainted and requested.access is not Access.READ:
             return "Words of others have entered this conversation, so rules are not enough."
         return ""
 

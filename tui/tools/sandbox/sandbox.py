@@ -85,7 +85,7 @@ class Confined:
     environment: dict[str, str]
     specification: Path | None = None
     """A file that the child deletes once the sandbox is active and the command starts."""
-    told: str = ""
+    specification_text: str = ""
     """The content of that file: a command can create a file of the same name, but never saw the content."""
     set_aside: SetAside = field(default_factory=SetAside)
     """Guarded files created by the command; known after it has ended."""
@@ -98,9 +98,9 @@ class Confined:
         try:
             status = self.specification.lstat()
             # Read only in this case: what a command left there may be a pipe, or endless.
-            if not stat.S_ISREG(status.st_mode) or status.st_size != len(self.told.encode()):
+            if not stat.S_ISREG(status.st_mode) or status.st_size != len(self.specification_text.encode()):
                 return False
-            return self.specification.read_bytes() == self.told.encode()
+            return self.specification.read_bytes() == self.specification_text.encode()
         except OSError:
             return False
 
@@ -170,21 +170,21 @@ class Sandbox:
         spec = temporary / "sandbox.json"
         child = (sys.executable, "-I", "-S", str(CHILD), str(spec), *argv)
         if kernel.bubblewrap is not None:
-            told = _told(_inside_bubblewrap())
-            spec.write_text(told, encoding="utf-8")
+            text = _specification_text(_inside_bubblewrap())
+            spec.write_text(text, encoding="utf-8")
             prefix = bubblewrap.arguments(
                 kernel.bubblewrap, temporary=temporary, writable=writable, carved=before.paths, hidden=hidden
             )
-            return Confined(strength, (*prefix, *child), {}, spec, told)
+            return Confined(strength, (*prefix, *child), {}, spec, text)
         rules = landlock.read_only(kernel.landlock, hidden)
         landlock.grant(rules, self.folder, landlock.READ, tuple(hidden))
         landlock.writable(rules, kernel.landlock, temporary, ())
         landlock.grant(rules, temporary, landlock.READ, ())
         if writable is not None:
             landlock.writable(rules, kernel.landlock, writable, before.paths)
-        told = _told(_by_landlock(kernel.landlock, rules, strength))
-        spec.write_text(told, encoding="utf-8")
-        return Confined(strength, child, {}, spec, told)
+        text = _specification_text(_by_landlock(kernel.landlock, rules, strength))
+        spec.write_text(text, encoding="utf-8")
+        return Confined(strength, child, {}, spec, text)
 
     def _hidden(self) -> list[Path]:
         around = {self.folder, *self.folder.parents}
@@ -194,7 +194,7 @@ class Sandbox:
         ]
 
 
-def _told(specification: Mapping[str, object]) -> str:
+def _specification_text(specification: Mapping[str, object]) -> str:
     return json.dumps({**specification, "nonce": secrets.token_hex(16)})
 
 

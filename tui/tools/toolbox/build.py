@@ -64,20 +64,20 @@ class ToolEnvironment:
     """Detects the sandbox features of this machine."""
 
 
-def build_toolbox(around: ToolEnvironment) -> Toolbox:
+def build_toolbox(context: ToolEnvironment) -> Toolbox:
     """Build the toolbox. Raises ConfigError for an invalid ``--allow``."""
-    folder, home = around.folder.resolve(), around.home.resolve()
-    guarded = guarded_paths(home, around.environment, named_by_git(folder))
-    workspace = Workspace(folder, home, guarded, tuple(path.resolve() for path in around.protected))
+    folder, home = context.folder.resolve(), context.home.resolve()
+    guarded = guarded_paths(home, context.environment, named_by_git(folder))
+    workspace = Workspace(folder, home, guarded, tuple(path.resolve() for path in context.protected))
     sandbox = Sandbox(
         folder=folder,
-        guards=Guards(_guarded_in(workspace, around.environment), _begins(workspace)),
+        guards=Guards(_guarded_in(workspace, context.environment), _begins(workspace)),
         hidden=lambda: (*guarded.secret.existing(), *workspace.protected),
         too_wide=folder == Path(folder.anchor) or folder in home.parents,
-        kernel=around.kernel,
+        kernel=context.kernel,
     )
-    rules = dict(around.permissions)
-    environment = child_environment(around.environment, _names(rules.pop("environment", ())))
+    rules = dict(context.permissions)
+    environment = child_environment(context.environment, _names(rules.pop("environment", ())))
     seen = SeenFiles()
     tools: tuple[Tool, ...] = (
         ReadFile(workspace, seen),
@@ -86,20 +86,20 @@ def build_toolbox(around: ToolEnvironment) -> Toolbox:
         Grep(workspace, environment, find_ripgrep(environment)),
         WriteFile(workspace, seen),
         EditFile(workspace, seen),
-        Shell(workspace, environment, around.call_limit_s, sandbox, around.outputs),
-        FetchUrl(proxy_for=around.proxy_for),
+        Shell(workspace, environment, context.call_limit_s, sandbox, context.outputs),
+        FetchUrl(proxy_for=context.proxy_for),
     )
     permissions = open_permissions(
-        folder, around.permissions_file, rules, home=home, policy=around.policy, held=sandbox.strengths
+        folder, context.permissions_file, rules, home=home, policy=context.policy, held=sandbox.strengths
     )
-    servers, problems = read_servers(around.mcp, around.environment)
+    servers, problems = read_servers(context.mcp, context.environment)
     permissions.problems += problems
-    permissions.mind_strangers(tool.name for tool in tools)
+    permissions.report_unknown_tools(tool.name for tool in tools)
     return Toolbox(
         tools={tool.name: tool for tool in tools},
         permissions=permissions,
         foreign=open_servers(servers, folder) if servers else NoForeignTools(),
-        redact=around.redact,
+        redact=context.redact,
     )
 
 

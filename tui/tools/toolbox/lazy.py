@@ -39,7 +39,7 @@ class LazyToolbox:
         self._built: Toolbox | None = None
 
     @property
-    def workbench(self) -> Toolbox:
+    def toolbox(self) -> Toolbox:
         """The real toolbox."""
         if self._built is None:
             self._built = self._build()
@@ -56,11 +56,11 @@ class LazyToolbox:
 
     async def run(self, call: ToolCallBlock, run: Run) -> ToolResultBlock:
         """Run one call to its end."""
-        return await self.workbench.run(call, run)
+        return await self.toolbox.run(call, run)
 
     def rows(self, weigh: Callable[[ToolSchema], int]) -> Sequence[ToolInfo]:
         """All tools, for lists."""
-        return self.workbench.rows(weigh)
+        return self.toolbox.rows(weigh)
 
     def servers(self) -> Sequence[ServerInfo]:
         """MCP servers, for lists."""
@@ -68,7 +68,7 @@ class LazyToolbox:
 
     def enable(self, name: str, *, enabled: bool) -> None:
         """Offer a tool to models, or stop offering it."""
-        self.workbench.enable(name, enabled=enabled)
+        self.toolbox.enable(name, enabled=enabled)
 
     async def ready(self) -> None:
         """There are no servers to start."""
@@ -85,10 +85,10 @@ def definitions() -> str:
     from tui.tools.toolbox.toolbox import schema_of
 
     here = Path()
-    around = ToolEnvironment(folder=here, home=here, environment={}, permissions_file=here / "permissions.toml")
+    context = ToolEnvironment(folder=here, home=here, environment={}, permissions_file=here / "permissions.toml")
     rows = [
         {"name": schema.name, "description": schema.description, "parameters": schema.parameters}
-        for schema in map(schema_of, build_toolbox(around).tools.values())
+        for schema in map(schema_of, build_toolbox(context).tools.values())
     ]
     return json.dumps(rows, indent=1, ensure_ascii=False) + "\n"
 

@@ -17,7 +17,7 @@ from tui.domain.request import ToolSchema
 from tui.tools.permissions.permissions import Permissions
 from tui.tools.permissions.rules import Access
 from tui.tools.sandbox.strength import Strength
-from tui.tools.tool import Intent, Outcome, Prepared, Run, Tool, said
+from tui.tools.tool import Intent, Outcome, Prepared, Run, Tool, text_outcome
 
 BUILT_IN = "built in"
 
@@ -117,7 +117,7 @@ class Toolbox:
                 await job.permit(intent)
             outcome = await prepared.perform(job)
         except ToolError as error:
-            outcome = said(error.message, failed=True)
+            outcome = text_outcome(error.message, failed=True)
         return self._result(call, outcome)
 
     def rows(self, weigh: Callable[[ToolSchema], int]) -> Sequence[ToolInfo]:
