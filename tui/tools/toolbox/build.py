@@ -108,7 +108,7 @@ def _guarded_in(workspace: Workspace, environment: Mapping[str, str]) -> Callabl
     searched = environment.get("PATH", "").split(":")
     # ponder runs these without the sandbox: programs found by name, and ponder itself if it is installed here.
     programs = {(workspace.root / folder).resolve() for folder in searched if folder}
-    programs |= {Path(sys.prefix).resolve(), Path(__file__).resolve().parents[1]}
+    programs |= {Path(sys.prefix).resolve(), Path(__file__).resolve().parents[2]}
     programs.discard(workspace.root)
     startup = workspace.guarded.startup
     # The full list is checked only for names with which a pattern can end: a folder scan is 30 times faster.
