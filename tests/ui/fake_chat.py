@@ -1,4 +1,4 @@
-"""A session that does what a test says: events are published by hand, what the screen asks is written down."""
+"""A fake ChatService: tests publish its events, and it records the calls of the screen."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ BODY: dict[str, object] = {
 
 
 class FakeChat:
-    """Implements ``ChatService``."""
+    """Stands in for ``ChatService``."""
 
     def __init__(self, turns: Sequence[Turn] = (), *, meter: MeterReading | None = scenes.METER) -> None:
         self.asked: list[tuple[str, object]] = []
@@ -54,7 +54,7 @@ class FakeChat:
         self.exchange: ExchangeInfo | None = None
 
     def publish(self, *events: AppEvent) -> None:
-        """The engine said this."""
+        """Publish an event as the engine would."""
         for event in events:
             self.seq += 1
             self.state.apply(event)

@@ -32,7 +32,7 @@ NO_KEY = "no key: /key openai"
 
 def _model(provider: str, title: str, model: str, **more: object) -> ModelInfo:
     row = ModelInfo(spec=ModelSpec(provider=provider, model=model), provider=title, available=True)
-    return replace(row, **more)  # type: ignore[arg-type]  # fields of ModelRow by name
+    return replace(row, **more)  # type: ignore[arg-type]  # fields of ModelInfo by name
 
 
 MODELS = (
@@ -66,7 +66,7 @@ MODELS = (
 
 
 class FakeModels:
-    """Implements ``ModelService``."""
+    """Stands in for ``ModelService``."""
 
     def __init__(self, chat: FakeChat) -> None:
         self._chat = chat
@@ -145,7 +145,7 @@ class FakeModels:
 
 
 class FakeSettings:
-    """Implements ``SettingsService`` on the real schema."""
+    """Stands in for ``SettingsService`` on the real schema."""
 
     def __init__(self, chat: FakeChat, values: dict[str, object] | None = None) -> None:
         self._chat = chat
@@ -191,7 +191,7 @@ class FakeSettings:
 
 
 class FakeKeys:
-    """Implements ``KeyService``."""
+    """Stands in for ``KeyService``."""
 
     def __init__(self) -> None:
         self.saved: list[tuple[str, str, bool]] = []
@@ -218,7 +218,7 @@ class FakeKeys:
 
 
 class FakeTools:
-    """Implements ``ToolService``."""
+    """Stands in for ``ToolService``."""
 
     def __init__(self) -> None:
         self.rows = [
@@ -248,7 +248,7 @@ class FakeTools:
 
 
 class FakeDrafts:
-    """Implements ``DraftService``."""
+    """Stands in for ``DraftService``."""
 
     def __init__(self) -> None:
         self.history = ["What is a monad?", "Explain the Fermi paradox", "Write a haiku about tokens"]
@@ -276,7 +276,7 @@ class FakeDrafts:
 
 
 class FakeLibrary:
-    """Implements ``Storage``."""
+    """Stands in for ``Storage``."""
 
     def __init__(self, now: float) -> None:
         self.done: list[tuple[str, ...]] = []
@@ -342,7 +342,7 @@ class FakeLibrary:
 
 @dataclass
 class FakeServices:
-    """Implements ``AppServices``."""
+    """Stands in for ``AppServices``."""
 
     chat: FakeChat = field(default_factory=FakeChat)
     values: dict[str, object] = field(default_factory=dict)
@@ -358,7 +358,7 @@ class FakeServices:
         self.library = FakeLibrary(self.now)
 
     async def discover(self) -> None:
-        """Nothing more is found."""
+        """Finds nothing more."""
 
     def status(self) -> str:
         return "- model **anthropic/claude-opus-5**\n- store: ok"

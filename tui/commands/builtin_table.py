@@ -1,4 +1,4 @@
-"""The command table: every command there is, in the order of help."""
+"""The registry of all commands, in the order of the help screen."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from tui.commands.registry import Registry
 
 @cache
 def registry() -> Registry:
-    """All commands."""
     return Registry(
         (
             *chat.COMMANDS,

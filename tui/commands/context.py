@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class View(StrEnum):
-    """What a command can put on the screen."""
+    """Screens and dialogs a command can open."""
 
     SESSIONS = "sessions"
     INSPECTOR = "inspector"
@@ -29,15 +29,15 @@ class View(StrEnum):
     KEY = "key"
     TOOLS = "tools"
     APPROVAL = "approval"
-    """``argument`` is the call that waits."""
+    """``argument`` is the id of the call."""
     FIND = "find"
     HISTORY = "history"
     TEXT = "text"
-    """A page of markdown: ``title`` newline content."""
+    """``argument`` is a title, a newline, and markdown."""
 
 
 class Copy(StrEnum):
-    """What is copied."""
+    """What a command can copy."""
 
     ANSWER = "answer"
     CODE = "code"
@@ -47,83 +47,77 @@ class Copy(StrEnum):
 
 
 Step = Literal["page_up", "page_down", "half_up", "half_down", "up", "down", "end", "home"]
-"""How far the transcript is scrolled."""
+"""Distances to scroll the transcript."""
 
 
 class Screen(Protocol):
-    """What is seen."""
+    """What commands can do on the screen."""
 
     def say(self, text: str, severity: Severity = Severity.INFO, advice: str = "") -> None:
-        """A sentence that goes away by itself."""
+        """Show a toast."""
         ...
 
     async def show(self, view: View, argument: str = "") -> None:
-        """Open something."""
+        """Open a screen or dialog."""
         ...
 
-    def theme_names(self) -> Sequence[str]:
-        """Themes to choose from."""
-        ...
+    def theme_names(self) -> Sequence[str]: ...
 
     def use_theme(self, name: str) -> None:
-        """Switch; raises UsageError with the nearest names."""
+        """Switch the theme; raises UsageError that lists similar names."""
         ...
 
     def toggle_sidebar(self) -> str:
-        """Show or hide it; the value of ``ui.sidebar`` that does so."""
+        """Show or hide the sidebar; returns the matching value of ``ui.sidebar``."""
         ...
 
     def step_thinking_view(self) -> str:
-        """Folded → peek → full for the whole conversation; the word for it."""
+        """Cycle folded, peek and full for all thinking; returns the new state."""
         ...
 
     def copy(self, what: Copy) -> str:
-        """Copy; the sentence for the user."""
+        """Copy to the clipboard; returns a message for the user."""
         ...
 
     def draft(self) -> str:
-        """What stands in the composer."""
+        """The text in the composer."""
         ...
 
     def put_draft(self, text: str) -> None:
-        """Put words into the composer."""
+        """Replace the text in the composer."""
         ...
 
-    def attach(self, path: str) -> None:
-        """Attach a file to the draft."""
-        ...
+    def attach(self, path: str) -> None: ...
 
     async def edit_in_editor(self) -> None:
         """Edit the draft in $EDITOR."""
         ...
 
     def chosen_turn(self) -> str | None:
-        """The turn under the cursor, or the last one."""
+        """The id of the turn under the cursor, or of the last turn."""
         ...
 
     async def edit_turn(self, turn_id: str) -> None:
-        """Put that turn's prompt into the composer; sending forks."""
+        """Put a turn's prompt into the composer; sending it creates a branch."""
         ...
 
     def scroll(self, step: Step) -> None:
-        """Move the transcript."""
+        """Scroll the transcript."""
         ...
 
     def move_cursor(self, step: int) -> None:
-        """Move the transcript's cursor."""
+        """Move the cursor by blocks."""
         ...
 
     def shift_code(self, columns: int) -> None:
-        """Move the code under the cursor sideways; 0 cuts its long lines or wraps them again."""
+        """Scroll the code under the cursor sideways; 0 toggles wrapping."""
         ...
 
     async def session_changed(self) -> None:
-        """Another session is open: draw it."""
+        """Draw the session that is open now."""
         ...
 
-    async def quit(self) -> None:
-        """End the program."""
-        ...
+    async def quit(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""The command table as markdown, for the README and ``docs/keys.md``; a test keeps the files in step."""
+"""Tables of commands and keys as markdown, for the README and ``docs/keys.md``. A test compares the files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ BEGIN, END = "<!-- {name}: made from the command table -->", "<!-- end of {name}
 
 
 def slash_table(registry: Registry) -> str:
-    """Slash commands, chapter by chapter."""
+    """Slash commands by group."""
     rows = ["| command | what it does |", "|---|---|"]
     for group in Group:
         for command in registry:
@@ -20,7 +20,7 @@ def slash_table(registry: Registry) -> str:
 
 
 def key_table(registry: Registry) -> str:
-    """Keys, chapter by chapter."""
+    """Keys by group."""
     rows = ["| key | where | what it does |", "|---|---|---|"]
     for group in Group:
         for command in registry:
@@ -31,7 +31,7 @@ def key_table(registry: Registry) -> str:
 
 
 def id_table(registry: Registry) -> str:
-    """Every command with the id that ``keys.toml`` names it by, chapter by chapter."""
+    """All commands by group, with their id in ``keys.toml``."""
     rows = ["| id | what it is | key | where |", "|---|---|---|---|"]
     for group in Group:
         for command in registry:
@@ -46,7 +46,7 @@ def _cell(text: str) -> str:
 
 
 def with_section(document: str, name: str, content: str) -> str:
-    """The document with what stands between the marks of ``name`` replaced."""
+    """Replace the text between the marks of ``name`` in a document."""
     begin, end = BEGIN.format(name=name), END.format(name=name)
     head, found, rest = document.partition(begin)
     if not found:

@@ -1,4 +1,4 @@
-"""Keys as people write them."""
+"""Convert key names between Textual's form and the form shown to users."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SHOWN = {
 
 
 def key_words(key: str) -> str:
-    """``alt+full_stop`` is ``alt+.``."""
+    """The shown form of a key: ``alt+full_stop`` becomes ``alt+.``."""
     return "+".join(SHOWN.get(part, part) for part in key.split("+"))
 
 
@@ -42,11 +42,11 @@ SHORT = {
     "reverse_solidus": "backslash",
     "solidus": "slash",
 }
-"""Signs with a shorter name than Unicode's."""
+"""Textual's names of characters, by Unicode name."""
 
 
 def key_name(words: str) -> str | None:
-    """``alt+.`` is ``alt+full_stop``, ``Shift+R`` is ``R``, ``R`` itself stays; None for what is no key."""
+    """Textual's name of a key: ``alt+full_stop`` for ``alt+.``, ``R`` for ``Shift+R``; None if it is not a key."""
     words = words.strip()
     front, plus, last = words.rpartition("+")
     if words == "+" or words.endswith("++"):
@@ -61,7 +61,7 @@ def key_name(words: str) -> str | None:
 
 
 def _plain(word: str, *, alone: bool) -> str | None:
-    """The key without its modifiers; only alone is a capital another key than its small letter."""
+    """Textual's name of a key without modifiers. Case matters only without modifiers."""
     if len(word) == 1 and word.isalnum():
         return word if alone else word.lower()
     lower = ALIASES.get(word.lower(), word.lower())

@@ -1,4 +1,4 @@
-"""``keys.toml``: the user's keys over the defaults, conflicts told, impossible keys refused."""
+"""Read ``keys.toml``: the user's keys replace the defaults; conflicts and impossible keys are reported."""
 
 from __future__ import annotations
 
@@ -26,24 +26,23 @@ INDISTINCT = {
     "ctrl+[": "escape",
     "ctrl+tab": "nothing in most terminals",
 }
-"""Keys terminals cannot tell apart from others: never bound."""
+"""Keys that terminals cannot distinguish from others; they cannot be bound."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Keymap:
-    """Keys by command id, and what was wrong with the file."""
+    """Keys by command id, and problems of the file."""
 
     keys: Mapping[str, tuple[str, ...]]
     problems: tuple[ConfigError, ...] = field(default=())
 
 
 def default_keymap(registry: Registry) -> Keymap:
-    """The table's own keys."""
     return Keymap(keys={command.id: command.keys for command in registry if command.keys})
 
 
 def read_keymap(registry: Registry, text: str, file: str = "keys.toml") -> Keymap:
-    """The defaults with the file's changes: ``"view.sidebar" = "ctrl+b"`` or a list of keys, ``""`` unbinds."""
+    """Apply the file to the defaults: ``"view.sidebar" = "ctrl+b"`` or a list of keys; ``""`` removes them."""
     defaults = default_keymap(registry)
     try:
         document = parse_user_toml(text)

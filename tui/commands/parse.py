@@ -1,4 +1,4 @@
-"""Typed lines: is it a command, which, with what; and what could come next."""
+"""Parse and complete slash commands."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ParsedLine:
-    """A slash command and what stands behind it, blanks trimmed."""
+    """A slash command and its argument, without surrounding blanks."""
 
     command: Command
     argument: str
@@ -28,7 +28,7 @@ class ParsedLine:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """One row of the completion popup: what the line becomes, and what it means."""
+    """One row of the completion popup; ``line`` replaces the typed line."""
 
     line: str
     shown: str
@@ -36,7 +36,7 @@ class Completion:
 
 
 def is_command(text: str) -> bool:
-    """Whether a message is a command: one line, a slash, a letter. ``//`` and paths with a second slash are prose."""
+    """Whether a message is a command: one line with a slash and a letter. ``//`` and paths are not commands."""
     if not text.startswith("/") or "\n" in text.strip():
         return False
     word = text[1:].partition(" ")[0]
@@ -44,7 +44,7 @@ def is_command(text: str) -> bool:
 
 
 def parse_line(registry: Registry, line: str) -> ParsedLine:
-    """The command of a line; an unknown one is a UsageError naming the nearest."""
+    """Parse a line; raises UsageError with similar names for an unknown command."""
     word, _, rest = line.strip().removeprefix("/").partition(" ")
     command = registry.by_slash(word)
     if command is None:
@@ -55,13 +55,13 @@ def parse_line(registry: Registry, line: str) -> ParsedLine:
 
 
 def nearest_words(registry: Registry, word: str) -> list[str]:
-    """Slash words the user may have meant."""
+    """Slash words similar to a word."""
     starting = [name for name in registry.slash_words if name.startswith(word.lower())]
     return (starting or difflib.get_close_matches(word.lower(), registry.slash_words, n=3, cutoff=0.5))[:3]
 
 
 def complete(registry: Registry, context: CommandContext, line: str) -> list[Completion]:
-    """What a line that starts with a slash could become, best first."""
+    """Completions of a line that starts with a slash, best first."""
     word, blank, rest = line.removeprefix("/").partition(" ")
     if not blank:
         return [_command_row(command) for command in _matching(registry, word)]
@@ -72,7 +72,7 @@ def complete(registry: Registry, context: CommandContext, line: str) -> list[Com
     prefix = f"/{command.slash} {head} " if head else f"/{command.slash} "
     try:
         offered: Iterable[str] = list(command.argument.complete(context, rest))
-    except PonderError as error:  # a broken file of the user's must not break what is being typed
+    except PonderError as error:  # an invalid file must not interrupt typing
         LOG.warning("nothing offered for /%s: %s", command.slash, error.message)
         return []
     return [Completion(prefix + offer, offer, "") for offer in offered]

@@ -1,7 +1,7 @@
-"""The shape of a command, and the one table they stand in.
+"""Commands and the registry that holds them.
 
-Slash commands with completion, the palette, key bindings, the footer, the help screen and the README's tables are all
-read from here. A command is a function; what it may touch is its context (``context.py``).
+Slash commands, completion, the palette, key bindings, the footer, the help screen and the tables of the README are all
+made from the registry.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tui.domain.errors import UsageError
 
 
 class CommandScope(StrEnum):
-    """Where a key works."""
+    """The part of the screen that must have the focus for a key to work."""
 
     ANYWHERE = "anywhere"
     COMPOSER = "composer"
@@ -23,7 +23,7 @@ class CommandScope(StrEnum):
 
 
 class Group(StrEnum):
-    """Chapters of the help screen, in order."""
+    """Sections of the help screen, in order."""
 
     CHAT = "Chat"
     MODEL = "Model and thinking"
@@ -40,20 +40,20 @@ Complete = Callable[[CommandContext, str], Iterable[str]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Argument:
-    """What stands behind a slash command."""
+    """The argument of a slash command."""
 
     words: str
-    """How it is written, for help: ``NAME[/LEVEL]``."""
+    """Its form in help texts: ``NAME[/LEVEL]``."""
     required: bool = False
     complete: Complete | None = None
-    """Words that may stand here, given what is typed so far."""
+    """Returns completions of the text typed so far."""
     reads_files: bool = False
-    """Whether completing looks into folders: then it is done in a thread."""
+    """Whether completing reads files; it then runs in a thread."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """One thing the user can have done."""
+    """One action the user can run by slash command, key or palette."""
 
     id: str
     title: str
@@ -61,30 +61,30 @@ class Command:
     group: Group
     run: Run
     slash: str = ""
-    """The word after the slash; "" for what only has a key."""
+    """The word after the slash; "" if there is none."""
     keys: tuple[str, ...] = ()
-    """Default keys, in Textual's spelling; the first is shown."""
+    """Default keys, as Textual names them; the first is shown."""
     scope: CommandScope = CommandScope.ANYWHERE
     argument: Argument | None = None
     example: str = ""
-    """A line that works, for help and tests."""
+    """A valid command line, for help and tests."""
     footer: str = ""
-    """The word in the footer; "" keeps it out."""
+    """The label in the footer; "" if it is not shown."""
     palette: bool = True
     while_busy: bool = False
-    """It only does something while something runs."""
+    """It has an effect only while a turn runs."""
     owned_by_widget: bool = False
-    """The key is handled where the focus is (enter, esc, arrows …); listed here for help and remapping only."""
+    """The focused widget handles the key (enter, esc, arrows); listed here for help and remapping only."""
 
 
 def by_need(commands: Iterable[Command], *, busy: bool = False) -> list[Command]:
-    """As one looks for them who has typed nothing yet: models first, what has nothing to stop or skip last."""
+    """Default order before anything is typed: model commands first, commands without effect now last."""
     return sorted(commands, key=lambda command: (command.while_busy and not busy, command.group is not Group.MODEL))
 
 
 @dataclass(frozen=True, slots=True)
 class Registry:
-    """All commands, found by id and by slash word."""
+    """All commands, by id and by slash word."""
 
     commands: tuple[Command, ...]
     _by_slash: Mapping[str, Command] = field(init=False, repr=False)
@@ -98,20 +98,18 @@ class Registry:
         return iter(self.commands)
 
     def by_id(self, name: str) -> Command:
-        """The command of this id."""
         return self._by_id[name]
 
     def by_slash(self, word: str) -> Command | None:
-        """The command of this slash word, or None."""
         return self._by_slash.get(word.lower())
 
     @property
     def slash_words(self) -> tuple[str, ...]:
-        """All slash words, in the table's order."""
+        """All slash words in order."""
         return tuple(self._by_slash)
 
     async def run_line(self, context: CommandContext, line: str) -> None:
-        """Run a typed slash command; a wrong one is a UsageError with the nearest."""
+        """Run a typed slash command; raises UsageError for an unknown command or a missing argument."""
         from tui.commands.parse import parse_line
 
         parsed = parse_line(self, line)

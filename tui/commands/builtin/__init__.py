@@ -1,1 +1,1 @@
-"""The commands themselves, grouped by what they act on."""
+"""The commands, one module for each subject."""

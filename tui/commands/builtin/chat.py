@@ -1,4 +1,4 @@
-"""The conversation: stop, retry, edit, fork, replay, copy, attach."""
+"""Commands on the conversation: stop, retry, edit, fork, replay, copy, attach."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What will be sent: inspector, tokens, compression, tools."""
+"""Commands on the next request: inspector, tokens, compression, tools."""
 
 from __future__ import annotations
 

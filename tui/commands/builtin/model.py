@@ -1,4 +1,4 @@
-"""Model and thinking."""
+"""Commands on model and thinking level."""
 
 from __future__ import annotations
 

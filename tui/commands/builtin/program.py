@@ -1,4 +1,4 @@
-"""The program: palette, help, sidebar, scrolling, status, quitting; and the keys that live where the focus is."""
+"""Commands on the program: palette, help, sidebar, scrolling, status, quit; and keys that widgets handle."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ async def _quit(context: CommandContext, _: str) -> None:
 
 
 async def _nothing(context: CommandContext, _: str) -> None:
-    """Run where the focus is; the row is for help and remapping."""
+    """Has no effect: the focused widget handles the key."""
 
 
 def _scroll(step: Step) -> Run:

@@ -1,4 +1,4 @@
-"""Sessions: list, new, rename, pin, delete, export, import."""
+"""Commands on sessions: list, new, rename, pin, delete, export, import."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings, profiles, themes."""
+"""Commands on settings, profiles and themes."""
 
 from __future__ import annotations
 
