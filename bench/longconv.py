@@ -29,7 +29,7 @@ from textual.widgets import Input, Markdown
 
 from bench.conversations import conversation
 from bench.render import staged
-from bench.screens import ink
+from bench.screens import theme_styles
 from tui.ui.terminal.gc_schedule import GcSchedule
 from tui.ui.transcript.build import Showing, sections_of
 from tui.ui.transcript.transcript import Transcript
@@ -56,7 +56,7 @@ class Stage(App[None]):
         super().__init__()
         self._turns = conversation(messages)
         self._result = result
-        self._body: Widget = Transcript(ink()) if contender == "ours" else VerticalScroll()
+        self._body: Widget = Transcript(theme_styles()) if contender == "ours" else VerticalScroll()
 
     def compose(self) -> ComposeResult:
         """Conversation, input."""

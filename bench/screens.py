@@ -32,7 +32,7 @@ from tui.ui.transcript.transcript import Transcript
 TICK_S = 0.01
 
 
-def ink() -> ThemeStyles:
+def theme_styles() -> ThemeStyles:
     """A theme's colours."""
     return ThemeStyles(theme_variables(read_themes(None)[0]["dusk"].theme))
 
@@ -41,7 +41,7 @@ class Ours:
     """The transcript with one answer, settled once a frame as the follower does."""
 
     def __init__(self) -> None:
-        self.widget: Widget = Transcript(ink())
+        self.widget: Widget = Transcript(theme_styles())
         self._section = Section("a", Speaker.MODEL)
         self._answer = Answer()
         self._section.add(self._answer)

@@ -15,8 +15,8 @@ def heard(code: int) -> None:
     os.write(1, b" heard")  # from within a signal handler: nothing buffered, which might be in the middle of a write
 
 
-with Shutdown() as departure:
-    departure.attend(heard)
+with Shutdown() as shutdown:
+    shutdown.attend(heard)
     os.write(1, b"\x1b[?1049h\x1b[?1003h\x1b[?25lstubborn")
     while True:
         threading.Event().wait(0.05)

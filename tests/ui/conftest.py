@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.ui.stillness import stands_still
-from tui.ui import global_keys as manners
+from tui.ui import global_keys
 
 
 @pytest.fixture(autouse=True, scope="package")
@@ -25,7 +25,7 @@ def _seldom_collected() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def _slow_fingers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pressing again counts as such however long a busy machine took in between."""
-    monkeypatch.setattr(manners, "AGAIN_S", 120.0)
+    monkeypatch.setattr(global_keys, "AGAIN_S", 120.0)
 
 
 @pytest.fixture(autouse=True)

@@ -34,7 +34,7 @@ def rows(app: PonderApp) -> list[str]:
 
 
 def colours(app: PonderApp, section: Section) -> set[object]:
-    strips = [section.strip(number, app.shell.ink(), cursor=None) for number in range(3)]
+    strips = [section.strip(number, app.shell.theme_styles(), cursor=None) for number in range(3)]
     return {segment.style.color for strip in strips for segment in strip if segment.text.strip() and segment.style}
 
 

@@ -14,9 +14,9 @@ from textual.selection import Selection
 from tests.ui import scenes
 from tests.ui.stage import on_stage, screen_text, until
 from tui.domain.search_terms import SearchTerms
+from tui.ui.markdown.chunk_store import TOGETHER, ChunkStore
 from tui.ui.markdown.chunks import Splitter
 from tui.ui.markdown.document import Document
-from tui.ui.markdown.piece_store import TOGETHER, Pieces
 from tui.ui.markdown.runs import Line, plain
 from tui.ui.transcript.blocks import Answer, Fold, Spoken, Thinking
 from tui.ui.transcript.column import Column
@@ -157,7 +157,7 @@ def test_of_a_long_text_little_is_laid_out_to_show_its_end_or_any_place_in_it() 
     assert isinstance(answer, Answer)
     for place in (column.total, 0, column.total // 2):
         column.scroll_to(place)
-    assert sum(answer.document()._stretches._true) < 100
+    assert sum(answer.document()._lazy_lines._true) < 100
 
 
 def test_code_is_copied_whole_however_it_was_cut() -> None:
@@ -218,7 +218,7 @@ def test_pieces_kept_together_are_the_pieces_that_came() -> None:
         for number in range(3 * TOGETHER)
     )
     pieces = Splitter().feed(text)
-    kept = Pieces()
+    kept = ChunkStore()
     for piece in pieces:
         kept.extend([piece])
     assert len(kept) == len(pieces) > 3 * TOGETHER

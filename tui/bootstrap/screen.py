@@ -98,7 +98,7 @@ def _run(
         current.start(spec, stored)
         shutdown.check()
         app = _app(program, AppServices(current, availability, storage), question)
-        app.departure, app.stray = shutdown, redirect
+        app.shutdown, app.stdio_redirect = shutdown, redirect
         shutdown.check()
         # Until the screen can leave in order, a terminal that goes away has a moment, too.
         shutdown.attend(lambda code: None)

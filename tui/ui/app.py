@@ -118,17 +118,17 @@ class PonderApp(App[int]):
         self.copying = Clipboard(self)
         self.editing = Editing(self)
         self.finding = FindSteps(self)
-        self.manners = GlobalKeys(self)
+        self.global_keys = GlobalKeys(self)
         self.links = Links(self)
-        self.departure: Shutdown | None = None
+        self.shutdown: Shutdown | None = None
         self.question: BackgroundQuestion | None = None
-        self.stray: StdioRedirect | None = None
+        self.stdio_redirect: StdioRedirect | None = None
         self.stopped_by: Exception | None = None
         theming.install(self)
         self._bindings = BindingsMap(
             [
                 *bindings_for(registry, self.keymap, CommandScope.ANYWHERE),
-                *self.manners.bindings(),
+                *self.global_keys.bindings(),
             ]
         )
         self.chat = ChatScreen(services, self.shell)
@@ -151,7 +151,7 @@ class PonderApp(App[int]):
 
     def on_mount(self) -> None:
         """Start the handling of global keys and signals."""
-        self.manners.begin(self.departure, self.stray)
+        self.global_keys.begin(self.shutdown, self.stdio_redirect)
         self.watch(self, "app_focus", lambda here: self.shell.attention.looks(here=here), init=False)
         self.theming.watch(self)
 
@@ -163,15 +163,15 @@ class PonderApp(App[int]):
 
     async def action_escape(self) -> None:
         """Go back one step."""
-        await self.manners.escape()
+        await self.global_keys.escape()
 
     async def action_interrupt(self) -> None:
         """Copy, stop, clear or quit, whichever applies first."""
-        await self.manners.interrupt()
+        await self.global_keys.interrupt()
 
     def action_sleep(self) -> None:
         """Suspend to the shell; ``fg`` resumes."""
-        self.manners.sleep()
+        self.global_keys.sleep()
 
     def action_step_find(self, step: int) -> None:
         """Go to the next or previous match of the last search."""
@@ -216,7 +216,7 @@ class PonderApp(App[int]):
         if name not in ("auto", *self.theming.names()):
             raise UsageError(f"There is no theme `{name}`.")
         self.theming.choose(self, name)
-        self.chat.transcript.recolour(self.shell.ink())
+        self.chat.transcript.recolour(self.shell.theme_styles())
 
     @on(Transcript.LinkClicked)
     def _link_clicked(self, event: Transcript.LinkClicked) -> None:

@@ -47,26 +47,26 @@ class GlobalKeys:
             Binding("ctrl+underscore", "focused.undo", "undo", show=False, priority=True),
         ]
 
-    def begin(self, departure: Shutdown | None, stray: StdioRedirect | None) -> None:
+    def begin(self, shutdown: Shutdown | None, stdio_redirect: StdioRedirect | None) -> None:
         """Shut down on signals, log exceptions nobody awaited, and repaint after the process was stopped."""
         app = self._app
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(_stray_exception)
-        if departure is not None:
+        if shutdown is not None:
 
             def leave(code: int) -> None:
                 with contextlib.suppress(RuntimeError):  # the loop is closed: the program is about to end
                     loop.call_soon_threadsafe(self._leave, code)
 
-            departure.attend(leave)
+            shutdown.attend(leave)
         if (set_woken := getattr(app._driver, "call_when_woken", None)) is not None:
             set_woken(self._repaint)
-        if stray is not None:
-            app.app_suspend_signal.subscribe(app, lambda _: stray.lead_back(), immediate=True)
-            app.app_resume_signal.subscribe(app, lambda _: stray.lead_away(), immediate=True)
+        if stdio_redirect is not None:
+            app.app_suspend_signal.subscribe(app, lambda _: stdio_redirect.lead_back(), immediate=True)
+            app.app_resume_signal.subscribe(app, lambda _: stdio_redirect.lead_away(), immediate=True)
         app.app_resume_signal.subscribe(app, lambda _: self._repaint())
         keep_still(app)
-        app.call_after_refresh(_keep_house, app)
+        app.call_after_refresh(_start_gc_schedule, app)
         self._listen(loop)
 
     def _listen(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -76,10 +76,10 @@ class GlobalKeys:
         if listen is not None:
             heard = question.heard if question is not None else b""
 
-            def told(ground: TerminalBackground) -> None:
-                loop.call_soon_threadsafe(app.theming.ground_told, app, ground)
+            def on_background(background: TerminalBackground) -> None:
+                loop.call_soon_threadsafe(app.theming.background_answered, app, background)
 
-            app.chat.call_after_refresh(listen, heard, told)
+            app.chat.call_after_refresh(listen, heard, on_background)
 
     def _leave(self, code: int) -> None:
         self._app.exit(return_code=code)
@@ -148,7 +148,7 @@ def own_driver() -> type[Driver] | None:
     return TerminalDriver
 
 
-def _keep_house(app: PonderApp) -> None:
+def _start_gc_schedule(app: PonderApp) -> None:
     """Start the GC schedule: start-up turned automatic collection off; from here it runs while the user is idle."""
     if not gc.isenabled():
         house = GcSchedule(app.chat.is_busy)

@@ -24,7 +24,7 @@ def follow_settings(app: PonderApp, values: Mapping[str, object]) -> None:
         keep_still(app)
     if "ui.plain" in values:
         app.chat.set_plain()
-        app.chat.transcript.recolour(app.shell.ink())
+        app.chat.transcript.recolour(app.shell.theme_styles())
         app.chat.sidebar.redraw()
     if "ui.sidebar" in values:
         app.chat.sidebar_wish = str(values["ui.sidebar"])

@@ -24,7 +24,7 @@ class Shell(Protocol):
         """Keys in force, by command."""
         ...
 
-    def ink(self) -> ThemeStyles:
+    def theme_styles(self) -> ThemeStyles:
         """The theme's styles for line-drawn widgets."""
         ...
 

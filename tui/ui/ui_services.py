@@ -38,9 +38,9 @@ class AppShell:
     def registry(self) -> Registry:
         return self._app.registry
 
-    def ink(self) -> ThemeStyles:
+    def theme_styles(self) -> ThemeStyles:
         """The theme's styles for line-drawn widgets."""
-        return self._app.theming.ink(self._app)
+        return self._app.theming.theme_styles(self._app)
 
     def showing(self) -> Showing:
         """How thinking is shown."""

@@ -17,7 +17,7 @@ async def follow(
     subscription: Subscription[Stamped],
     after: int,
     take: Callable[[Stamped], None],
-    drawn: Callable[[Sequence[AppEvent]], None],
+    on_batch: Callable[[Sequence[AppEvent]], None],
 ) -> None:
     """Apply events after ``after`` and then draw; returns when the subscription is closed."""
     async for batch in subscription.batches(FRAME_S, at_most=MOST_A_FRAME):
@@ -25,4 +25,4 @@ async def follow(
         for stamped in fresh:
             take(stamped)
         if fresh:
-            drawn([stamped.event for stamped in fresh])
+            on_batch([stamped.event for stamped in fresh])

@@ -50,7 +50,7 @@ class ChatScreen(Screen[None]):
         layers = services.settings.layers()
         self.set_plain()
         self.sidebar_wish = str(layers.value("ui.sidebar"))
-        self.transcript = Transcript(shell.ink(), id="transcript")
+        self.transcript = Transcript(shell.theme_styles(), id="transcript")
         self.composer = Composer(PromptHistory(services.drafts.prompt_history()), id="composer")
         self.status = StatusLine(still=bool(layers.value("ui.plain")) or not layers.value("ui.motion"), id="status")
         self.sidebar = Sidebar(services)
@@ -61,14 +61,14 @@ class ChatScreen(Screen[None]):
         self._keys = KeyLine(shell.registry, shell.keymap)
         self._empty = Empty(services.keys.availability(), services.problems(), "")
         self._draft = SessionDraft(self.composer, services.drafts, shell, self.view)
-        self._dock = InputArea(services, shell, self.composer, self._draft, self.status)
-        self.edit_mode = EditMode(self.composer, self.transcript, self._dock.show_rule)
+        self._input_area = InputArea(services, shell, self.composer, self._draft, self.status)
+        self.edit_mode = EditMode(self.composer, self.transcript, self._input_area.show_rule)
         self._state: SessionState | None = None
         self._paid: SessionView | None = None
         """The view from which the cost in the status line was computed."""
         self.when_shown: Callable[[], None] | None = None
         """Called once the session being opened is drawn."""
-        self._stands = False
+        self._has_opened = False
 
     def compose(self) -> ComposeResult:
         yield self._title_bar
@@ -78,7 +78,7 @@ class ChatScreen(Screen[None]):
                     yield self._empty
                     yield self.transcript
                     yield self._below
-                yield self._dock
+                yield self._input_area
             yield self.sidebar
         yield self._keys
 
@@ -93,7 +93,7 @@ class ChatScreen(Screen[None]):
     def _furnish(self) -> None:
         if not self.sidebar.is_attached:
             return  # the program was ended before its screen was mounted
-        self._stands = True
+        self._has_opened = True
         if self.sidebar.display:
             self.sidebar.furnish()
 
@@ -204,7 +204,7 @@ class ChatScreen(Screen[None]):
         roomy = width >= WIDE and not self.has_class("-plain")
         shown = self.sidebar_wish == "shown" or (self.sidebar_wish == "auto" and roomy)
         self.sidebar.display = shown and width >= 60
-        if self.sidebar.display and self._stands:
+        if self.sidebar.display and self._has_opened:
             self.sidebar.furnish()
         self.status.change(time.monotonic(), full=not self.sidebar.display)
 

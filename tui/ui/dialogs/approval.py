@@ -142,12 +142,12 @@ def rows_of(text: str, columns: int) -> int:
 class AskedCall(Vertical):
     """The call being asked about. ``end_seen`` is true once its last line was on the screen."""
 
-    def __init__(self, ink: ThemeStyles) -> None:
+    def __init__(self, theme_styles: ThemeStyles) -> None:
         super().__init__()
         self.end_seen = False
         self._summary = Static("", markup=False, classes="prompt")
         self._said = Static("", markup=False, classes="said")
-        self._page = Page(ink)
+        self._page = Page(theme_styles)
         self._page.can_focus = False
         self._below = Static("", markup=False, classes="below")
         self._words = ""
@@ -266,7 +266,7 @@ class Approval(Sheet[None]):
 
     def inside(self) -> Sequence[Widget]:
         """The call, and the answers."""
-        self._call = AskedCall(self.ponder.theming.ink(self.ponder))
+        self._call = AskedCall(self.ponder.theming.theme_styles(self.ponder))
         self._list = RowList()
         self._reason = Field("why not? (the model reads it)")
         self._small = Static(TOO_SMALL, markup=False, classes="too-small")

@@ -112,9 +112,9 @@ class Compare(Sheet[None]):
 
     def inside(self) -> Sequence[Widget]:
         """Statistics above two transcripts."""
-        ink = self.ponder.shell.ink()
+        theme_styles = self.ponder.shell.theme_styles()
         self._table = Static("", markup=False, classes="table")
-        self._sides = (Transcript(ink), Transcript(ink))
+        self._sides = (Transcript(theme_styles), Transcript(theme_styles))
         left = Vertical(self._sides[0], classes="column -left")
         right = Vertical(self._sides[1], classes="column")
         self._columns = Horizontal(left, right, classes="columns")

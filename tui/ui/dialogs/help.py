@@ -129,7 +129,7 @@ class Help(Sheet[None]):
         self._field = Field(
             "search keys and commands", value=self._query, handed_on=frozenset({"up", "down", "pageup", "pagedown"})
         )
-        self._page = Page(self.ponder.theming.sheet_ink(self.ponder))
+        self._page = Page(self.ponder.theming.sheet_styles(self.ponder))
         self._page.can_focus = False
         return (self._field, self._page)
 

@@ -271,10 +271,10 @@ class Inspector(Sheet[None]):
 
     def inside(self) -> Sequence[Widget]:
         """Tabs above a page and a tree, of which one is visible."""
-        ink = self.ponder.theming.sheet_ink(self.ponder)
+        theme_styles = self.ponder.theming.sheet_styles(self.ponder)
         self._tabs = Static("", markup=False, classes="tabs")
-        self._page = Page(ink)
-        self._tree = JsonView(ink)
+        self._page = Page(theme_styles)
+        self._tree = JsonView(theme_styles)
         self._tree.display = False
         self._verdict = Static("", markup=False, classes="found")
         self._verdict.display = False

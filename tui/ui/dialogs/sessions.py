@@ -185,7 +185,7 @@ class Sessions(SearchSheet[str]):
 
     def inside(self) -> Sequence[Widget]:
         """Search above list and preview."""
-        self._page = Page(self.ponder.theming.sheet_ink(self.ponder))
+        self._page = Page(self.ponder.theming.sheet_styles(self.ponder))
         self._page.can_focus = False
         return (self._field, Horizontal(self._list, self._page, classes="columns"))
 

@@ -23,7 +23,7 @@ class TextPage(Sheet[None]):
         self._text = text
 
     def inside(self) -> Sequence[Widget]:
-        self._page = Page(self.ponder.theming.sheet_ink(self.ponder))
+        self._page = Page(self.ponder.theming.sheet_styles(self.ponder))
         return (self._page,)
 
     def on_mount(self) -> None:

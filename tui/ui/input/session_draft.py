@@ -22,12 +22,12 @@ class SessionDraft:
     """Stores the composer's content for the session on the screen."""
 
     def __init__(
-        self, composer: Composer, service: DraftService, shell: Shell, drawn: Callable[[], SessionView | None]
+        self, composer: Composer, service: DraftService, shell: Shell, current_view: Callable[[], SessionView | None]
     ) -> None:
         self._composer = composer
         self._service = service
         self._shell = shell
-        self._drawn = drawn
+        self._current_view = current_view
         """The session drawn last."""
         self._session = ""
 
@@ -44,7 +44,7 @@ class SessionDraft:
         """
         if view.session == self._session:
             return
-        carried = bool(self._session) and not is_begun(self._drawn()) and not is_begun(view)
+        carried = bool(self._session) and not is_begun(self._current_view()) and not is_begun(view)
         if not carried:
             self.leave()
         self._session = view.session
@@ -57,7 +57,7 @@ class SessionDraft:
     def leave(self) -> None:
         """Store the draft when the session is left or the program ends."""
         self.keep()
-        if self._session and not is_begun(self._drawn()):
+        if self._session and not is_begun(self._current_view()):
             self._service.keep_draft(self._session, "")
             self._service.remember_prompt(self._composer.chips.written_out(self._composer.text))
             self._composer.past.remember(self._composer.chips.remember(self._composer.text))

@@ -27,8 +27,8 @@ class _Open:
 class CodeParts:
     """Lines of the chunks that are code."""
 
-    def __init__(self, pieces: Sequence[Chunk], *, labels: bool) -> None:
-        self._pieces = pieces
+    def __init__(self, chunks: Sequence[Chunk], *, labels: bool) -> None:
+        self._chunks = chunks
         self._labels = labels
         self._ends: dict[int, LexerState] = {}
         self._lexed: tuple[int, list[Line]] = (-1, [])
@@ -42,30 +42,30 @@ class CodeParts:
 
     def lines(self, place: int, width: int) -> list[Line]:
         """The lines of a finished part."""
-        lines = self._lex(place, self._begin(place, self._pieces[place].part))
-        return [*self._label(self._pieces[place], width), *code_lines(lines, width, self.sideways)]
+        lines = self._lex(place, self._begin(place, self._chunks[place].part))
+        return [*self._label(self._chunks[place], width), *code_lines(lines, width, self.sideways)]
 
-    def open_lines(self, piece: Chunk, whole: Sequence[str], unfinished: str, width: int) -> list[Line]:
+    def open_lines(self, chunk: Chunk, whole: Sequence[str], unfinished: str, width: int) -> list[Line]:
         """The lines of the open part; ``whole`` is its source so far, which only grows between calls."""
-        info = piece.fence or ""
+        info = chunk.fence or ""
         known = self._open
         if known.place is None:
-            known.place = self._begin(len(self._pieces), piece.part)
+            known.place = self._begin(len(self._chunks), chunk.part)
         if len(whole) > known.done:
             fresh, known.place = highlight_from(whole[known.done :], info, known.place)
             known.lines.extend(code_lines(fresh, width, self.sideways))
             known.done = len(whole)
         ahead = highlight_from([unfinished], info, known.place)[0] if unfinished else []
         tail = code_lines(ahead, width, self.sideways)
-        return [*self._label(piece, width), *known.lines, *tail]
+        return [*self._label(chunk, width), *known.lines, *tail]
 
-    def _label(self, piece: Chunk, width: int) -> list[Line]:
-        return [code_head(piece.fence or "", width)] if self._labels and not piece.part else []
+    def _label(self, chunk: Chunk, width: int) -> list[Line]:
+        return [code_head(chunk.fence or "", width)] if self._labels and not chunk.part else []
 
     def _lex(self, place: int, begin: LexerState) -> list[Line]:
         if self._lexed[0] != place:
-            piece = self._pieces[place]
-            lines, self._ends[place] = highlight_from(piece.source.split("\n"), piece.fence or "", begin)
+            chunk = self._chunks[place]
+            lines, self._ends[place] = highlight_from(chunk.source.split("\n"), chunk.fence or "", begin)
             self._lexed = (place, lines)
         return self._lexed[1]
 

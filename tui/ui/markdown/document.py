@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 
 from tui.domain.printable import printable
 from tui.domain.search_terms import SearchTerms
+from tui.ui.markdown.chunk_store import ChunkStore
 from tui.ui.markdown.chunks import Chunk, Splitter
 from tui.ui.markdown.code_parts import CodeParts
 from tui.ui.markdown.found import Found, count_in_markdown, occurrences
@@ -20,7 +21,6 @@ from tui.ui.markdown.growing_table import GrowingTable
 from tui.ui.markdown.layout import lay, lay_code
 from tui.ui.markdown.lazy_blocks import LazyBlocks
 from tui.ui.markdown.lazy_lines import LazyLines, Mark
-from tui.ui.markdown.piece_store import Pieces
 from tui.ui.markdown.runs import Line
 from tui.ui.markdown.tables import lay_table
 from tui.ui.markdown.tokens import Table
@@ -35,22 +35,22 @@ LONGEST_CLUSTER = 40
 BACKTICKS = re.compile("`{3,}")
 
 
-def guessed_height(piece: Chunk, width: int) -> int:
+def guessed_height(chunk: Chunk, width: int) -> int:
     """Approximate lines of a chunk, with the blank line above it."""
-    rows = piece.source.count("\n") + 1
-    size = len(piece.source)
-    if piece.fence is not None:
-        return rows + size // max(4, width - 4) // 2 + (2 if not piece.part else 0)
-    if piece.head:
-        return rows + (0 if piece.part else 1)
-    listed = piece.source[:1] in "-*+1234567890>"
+    rows = chunk.source.count("\n") + 1
+    size = len(chunk.source)
+    if chunk.fence is not None:
+        return rows + size // max(4, width - 4) // 2 + (2 if not chunk.part else 0)
+    if chunk.head:
+        return rows + (0 if chunk.part else 1)
+    listed = chunk.source[:1] in "-*+1234567890>"
     return 1 + max(rows if listed else 1, size // width + 1)
 
 
-def count_in_piece(wanted: SearchTerms, piece: Chunk) -> int:
+def count_in_chunk(wanted: SearchTerms, chunk: Chunk) -> int:
     """How often the terms occur in a chunk, counted without layout."""
-    is_code = piece.fence is not None
-    return len(wanted.spans(piece.source)) if is_code else count_in_markdown(wanted, piece.source)
+    is_code = chunk.fence is not None
+    return len(wanted.spans(chunk.source)) if is_code else count_in_markdown(wanted, chunk.source)
 
 
 class Document:
@@ -58,10 +58,10 @@ class Document:
 
     def __init__(self, text: str = "", *, closed: bool = False, bare: bool = False) -> None:
         self._splitter = Splitter()
-        self._pieces = Pieces()
-        self._reading = LazyBlocks(self._pieces)
-        self._code = CodeParts(self._pieces, labels=not bare)
-        self._stretches = LazyLines(_laid_by(weakref.ref(self)))
+        self._chunks = ChunkStore()
+        self._reading = LazyBlocks(self._chunks)
+        self._code = CodeParts(self._chunks, labels=not bare)
+        self._lazy_lines = LazyLines(_laid_by(weakref.ref(self)))
         self._width = 0
         self._size = 0
         self._table: GrowingTable | None = None
@@ -103,11 +103,11 @@ class Document:
     def code_blocks(self) -> list[str]:
         """The fenced blocks so far, for copying."""
         found: list[str] = []
-        for piece in self._pieces:
-            if piece.fence is not None and piece.part:
-                found[-1] += piece.source if piece.glued else "\n" + piece.source
-            elif piece.fence is not None:
-                found.append(piece.source)
+        for chunk in self._chunks:
+            if chunk.fence is not None and chunk.part:
+                found[-1] += chunk.source if chunk.glued else "\n" + chunk.source
+            elif chunk.fence is not None:
+                found.append(chunk.source)
         return found
 
     # Lines
@@ -115,7 +115,7 @@ class Document:
     def lines(self, width: int) -> Sequence[Line]:
         """All lines at this width."""
         self.height(width)
-        return self._stretches.all() + self._open_lines()
+        return self._lazy_lines.all() + self._open_lines()
 
     def height(self, width: int) -> int:
         """The number of lines at this width; unseen parts are guessed."""
@@ -124,132 +124,132 @@ class Document:
             self._table, self._tail, self._last_tail = None, None, []
             self._code.restart()
             self._hint = (-1, [])
-            self._stretches.reset(guessed_height(piece, width) for piece in self._pieces)
-        if self._size <= EAGER and not self._stretches.is_known:
-            self._stretches.all()
-        return self._stretches.total + len(self._open_lines())
+            self._lazy_lines.reset(guessed_height(chunk, width) for chunk in self._chunks)
+        if self._size <= EAGER and not self._lazy_lines.is_known:
+            self._lazy_lines.all()
+        return self._lazy_lines.total + len(self._open_lines())
 
     def line(self, number: int) -> Line:
         """One line, at the width of the last ``height`` or ``lines`` call."""
-        finished = self._stretches.total
-        return self._stretches.line(number) if number < finished else self._open_lines()[number - finished]
+        finished = self._lazy_lines.total
+        return self._lazy_lines.line(number) if number < finished else self._open_lines()[number - finished]
 
     def reach(self, first: int, last: int) -> int:
         """Lay out lines ``first`` to ``last``; returns by how many lines ``first`` moved down."""
-        return self._stretches.reach(first, last)
+        return self._lazy_lines.reach(first, last)
 
     def reach_end(self, count: int) -> None:
         """Lay out the last lines."""
-        self._stretches.reach_end(count - len(self._open_lines()))
+        self._lazy_lines.reach_end(count - len(self._open_lines()))
 
     @property
     def is_known(self) -> bool:
         """Whether no height is guessed."""
-        return self._stretches.is_known
+        return self._lazy_lines.is_known
 
     def mark(self, number: int) -> Mark:
         """The position of a line, independent of the width."""
-        return self._stretches.mark(number)
+        return self._lazy_lines.mark(number)
 
     def line_at(self, mark: Mark) -> int:
         """The line at a mark."""
-        return self._stretches.line_at(mark)
+        return self._lazy_lines.line_at(mark)
 
     def find(self, wanted: SearchTerms, number: int) -> Found:
         """The occurrence with this number, or the nearest one before it that can be located."""
-        for place, piece in enumerate(self._pieces):
-            count = count_in_piece(wanted, piece)
+        for place, chunk in enumerate(self._chunks):
+            count = count_in_chunk(wanted, chunk)
             if number >= count:
                 number -= count
                 continue
-            found = occurrences(wanted, self._stretches.part(place))
-            start = self._stretches.start_of(place)
+            found = occurrences(wanted, self._lazy_lines.part(place))
+            start = self._lazy_lines.start_of(place)
             return (
                 found[number].moved(start) if number < len(found) else Found(start + (found[-1].line if found else 0))
             )
         found = occurrences(wanted, self._open_lines())
-        return found[min(number, len(found) - 1)].moved(self._stretches.total) if found else Found(0)
+        return found[min(number, len(found) - 1)].moved(self._lazy_lines.total) if found else Found(0)
 
     # Chunks
 
-    def _add(self, pieces: list[Chunk]) -> None:
-        if not pieces:
+    def _add(self, chunks: list[Chunk]) -> None:
+        if not chunks:
             return
-        first = len(self._pieces)
-        self._reading.note(first, pieces)
-        self._size += sum(len(piece.source) for piece in pieces)
-        self._pieces.extend(pieces)
+        first = len(self._chunks)
+        self._reading.note(first, chunks)
+        self._size += sum(len(chunk.source) for chunk in chunks)
+        self._chunks.extend(chunks)
         if self._width:
             self._hint = (first, self._last_tail)
-            ready = self._ready_table(pieces[0], first)
+            ready = self._ready_table(chunks[0], first)
             if ready is not None:
-                self._stretches.put(ready)
-            rest = pieces if ready is None else pieces[1:]
-            self._stretches.extend([guessed_height(piece, self._width) for piece in rest])
+                self._lazy_lines.put(ready)
+            rest = chunks if ready is None else chunks[1:]
+            self._lazy_lines.extend([guessed_height(chunk, self._width) for chunk in rest])
         self._table = None
         self._code.restart()
 
-    def _ready_table(self, piece: Chunk, place: int) -> list[Line] | None:
+    def _ready_table(self, chunk: Chunk, place: int) -> list[Line] | None:
         """Reuse the lines of a table that was laid out as it arrived."""
         table = self._table
-        if table is None or (table.head, table.part) != (piece.head, piece.part):
+        if table is None or (table.head, table.part) != (chunk.head, chunk.part):
             return None
-        rows = piece.source.split("\n")[0 if piece.part else 2 :]
+        rows = chunk.source.split("\n")[0 if chunk.part else 2 :]
         lines = table.lines(rows, "", self._reading.links(place))
         return reused(self._last_tail, self._with_gap(place, lines)) if lines else None
 
     def _lay(self, place: int) -> list[Line]:
-        code = self._pieces[place].fence is not None
+        code = self._chunks[place].fence is not None
         lines = self._with_gap(place, self._code.lines(place, self._width)) if code else self._words(place)
         return reused(self._hint[1], lines) if place == self._hint[0] else lines
 
     def _words(self, place: int) -> list[Line]:
-        piece, nodes = self._pieces[place], self._reading.nodes(place)
-        if piece.head and len(nodes) == 1 and isinstance(nodes[0], Table):
-            table, wanted = nodes[0], self._reading.wanted(place, piece.part)
-            lines = lay_table(table.rows, table.align, self._width, wanted, headless=piece.part > 0)
+        chunk, nodes = self._chunks[place], self._reading.nodes(place)
+        if chunk.head and len(nodes) == 1 and isinstance(nodes[0], Table):
+            table, wanted = nodes[0], self._reading.wanted(place, chunk.part)
+            lines = lay_table(table.rows, table.align, self._width, wanted, headless=chunk.part > 0)
         else:
             lines = lay(nodes, self._width, sideways=self._code.sideways)
         return self._with_gap(place, lines) if nodes else []
 
     def _with_gap(self, place: int, lines: list[Line]) -> list[Line]:
-        return [[], *lines] if place and not self._bare and not self._pieces[place - 1].tight else lines
+        return [[], *lines] if place and not self._bare and not self._chunks[place - 1].tight else lines
 
     # The open end
 
     def _open_lines(self) -> list[Line]:
         if self._tail is None:
-            piece = self._splitter.open_end()
-            lines = self._with_gap(len(self._pieces), self._open_piece(piece)) if piece is not None else []
+            chunk = self._splitter.open_end()
+            lines = self._with_gap(len(self._chunks), self._open_chunk(chunk)) if chunk is not None else []
             self._tail = self._last_tail = reused(self._last_tail, lines)
         return self._tail
 
-    def _open_piece(self, piece: Chunk) -> list[Line]:
+    def _open_chunk(self, chunk: Chunk) -> list[Line]:
         whole, unfinished = self._splitter.open_lines
-        place = len(self._pieces)
-        if piece.fence is not None:
-            return self._code.open_lines(piece, whole, unfinished, self._width)
-        if piece.head:
+        place = len(self._chunks)
+        if chunk.fence is not None:
+            return self._code.open_lines(chunk, whole, unfinished, self._width)
+        if chunk.head:
             if self._table is None:
-                wanted = self._reading.wanted(place, piece.part)
-                self._table = GrowingTable(piece.head, piece.part, self._width, wanted)
-            rows = whole[0 if piece.part else 2 :]
+                wanted = self._reading.wanted(place, chunk.part)
+                self._table = GrowingTable(chunk.head, chunk.part, self._width, wanted)
+            rows = whole[0 if chunk.part else 2 :]
             lines = self._table.lines(rows, unfinished, self._reading.links(place))
             if lines is not None:
                 return lines
         return lay(
-            self._reading.nodes_of(piece, place, growing=not self._closed), self._width, sideways=self._code.sideways
+            self._reading.nodes_of(chunk, place, growing=not self._closed), self._width, sideways=self._code.sideways
         )
 
 
 def _laid_by(document: weakref.ref[Document]) -> Callable[[int], list[Line]]:
     """A layout function that refers to the document weakly: a cycle would keep it until the next full collection."""
 
-    def lay_piece(place: int) -> list[Line]:
+    def lay_chunk(place: int) -> list[Line]:
         owner = document()
         return owner._lay(place) if owner is not None else []
 
-    return lay_piece
+    return lay_chunk
 
 
 def reused(before: Sequence[Line], lines: list[Line]) -> list[Line]:

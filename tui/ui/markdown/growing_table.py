@@ -58,19 +58,19 @@ class GrowingTable:
         return None
 
 
-def read_table(piece: Chunk, links: dict[str, object]) -> Table | None:
+def read_table(chunk: Chunk, links: dict[str, object]) -> Table | None:
     """A table or a later part of one; None if its head is no table head."""
-    rows = piece.source.split("\n") if piece.part else piece.source.split("\n")[2:]
-    head = parse(piece.head)
+    rows = chunk.source.split("\n") if chunk.part else chunk.source.split("\n")[2:]
+    head = parse(chunk.head)
     if len(head) != 1 or not isinstance(head[0], Table):
         return None
     if all(PLAIN_ROW.fullmatch(row) for row in rows):
         cells = [plain_row(row, len(head[0].align)) for row in rows]
-        return Table((*(() if piece.part else head[0].rows), *cells), head[0].align)
-    nodes = parse("\n".join([piece.head, *rows]), links)
+        return Table((*(() if chunk.part else head[0].rows), *cells), head[0].align)
+    nodes = parse("\n".join([chunk.head, *rows]), links)
     if len(nodes) != 1 or not isinstance(nodes[0], Table):
         return None
-    return Table(nodes[0].rows[1:] if piece.part else nodes[0].rows, nodes[0].align)
+    return Table(nodes[0].rows[1:] if chunk.part else nodes[0].rows, nodes[0].align)
 
 
 def plain_row(source: str, columns: int) -> tuple[Line, ...]:

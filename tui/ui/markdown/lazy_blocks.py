@@ -10,7 +10,7 @@ from tui.ui.markdown.runs import Run
 from tui.ui.markdown.tables import natural_widths
 from tui.ui.markdown.tokens import Node, Table, Words, parse
 
-MOST_PIECES = 16
+MOST_CHUNKS = 16
 """Chunks searched for link definitions; a text with more of them is data, and searching it would delay the screen."""
 
 Found = dict[str, object]
@@ -26,24 +26,24 @@ class References:
         self._looked = 0
         self._known: dict[str, tuple[int, object]] = {}
 
-    def note(self, first: int, pieces: Sequence[Chunk]) -> None:
+    def note(self, first: int, chunks: Sequence[Chunk]) -> None:
         """Record which new chunks may contain definitions; ``first`` is the number of the first one."""
-        for number, piece in enumerate(pieces, first):
-            if "]:" in piece.source and piece.fence is None and len(self._noted) < MOST_PIECES:
-                self._noted.append((number, piece.source))
+        for number, chunk in enumerate(chunks, first):
+            if "]:" in chunk.source and chunk.fence is None and len(self._noted) < MOST_CHUNKS:
+                self._noted.append((number, chunk.source))
 
-    def above(self, piece: int) -> Found:
+    def above(self, chunk: int) -> Found:
         """The definitions in chunks above this one."""
         if not self._noted:
             return {}
-        while self._looked < len(self._noted) and self._noted[self._looked][0] < piece:
+        while self._looked < len(self._noted) and self._noted[self._looked][0] < chunk:
             number, source = self._noted[self._looked]
             self._looked += 1
             seen = {label: target for label, (_, target) in self._known.items()}
             self._read(source, seen)
             for label, target in seen.items():
                 self._known.setdefault(label, (number, target))
-        return {label: target for label, (at, target) in self._known.items() if at < piece}
+        return {label: target for label, (at, target) in self._known.items() if at < chunk}
 
 
 KEPT_NODES = 200
@@ -63,14 +63,14 @@ def too_dense(source: str) -> bool:
 class LazyBlocks:
     """Blocks of the chunks that are not code."""
 
-    def __init__(self, pieces: Sequence[Chunk]) -> None:
-        self._pieces = pieces
+    def __init__(self, chunks: Sequence[Chunk]) -> None:
+        self._chunks = chunks
         self._nodes: dict[int, tuple[Node, ...]] = {}
         self._links = References(parse)
 
-    def note(self, first: int, pieces: Sequence[Chunk]) -> None:
+    def note(self, first: int, chunks: Sequence[Chunk]) -> None:
         """Record new chunks, the first with this number."""
-        self._links.note(first, pieces)
+        self._links.note(first, chunks)
 
     def links(self, place: int) -> Found:
         """The link definitions for a chunk."""
@@ -80,18 +80,18 @@ class LazyBlocks:
         """A chunk's blocks."""
         nodes = self._nodes.get(place)
         if nodes is None:
-            nodes = self.nodes_of(self._pieces[place], place)
+            nodes = self.nodes_of(self._chunks[place], place)
             if len(self._nodes) > KEPT_NODES:
                 self._nodes.clear()
             self._nodes[place] = nodes
         return nodes
 
-    def nodes_of(self, piece: Chunk, place: int, *, growing: bool = False) -> tuple[Node, ...]:
+    def nodes_of(self, chunk: Chunk, place: int, *, growing: bool = False) -> tuple[Node, ...]:
         """The blocks of a chunk at this place; ``growing`` is true for the open end."""
-        if too_dense(piece.source):
-            return (Words([Run(piece.source.strip("\n"))]),)
-        table = read_table(piece, self.links(place)) if piece.head else None
-        return (table,) if table is not None else tuple(parse(piece.source, self.links(place), growing=growing))
+        if too_dense(chunk.source):
+            return (Words([Run(chunk.source.strip("\n"))]),)
+        table = read_table(chunk, self.links(place)) if chunk.head else None
+        return (table,) if table is not None else tuple(parse(chunk.source, self.links(place), growing=growing))
 
     def wanted(self, place: int, part: int) -> list[int]:
         """The column widths of a table's first part, which later parts use as well."""

@@ -130,7 +130,7 @@ class _Wrapper:
                 self._break()
             if len(row) > LONG_ROW and row.isascii():
                 row = self._take_long(run, row)
-            for piece in _pieces(row):
+            for piece in _split_words(row):
                 if piece == " ":
                     self._place_word()
                     self._blank(run)
@@ -207,7 +207,7 @@ class _Wrapper:
         self._used = self._indent
 
 
-def _pieces(row: str) -> list[str]:
+def _split_words(row: str) -> list[str]:
     """Words, and a single " " for every run of blanks."""
     if " " not in row:
         return [row] if row else []

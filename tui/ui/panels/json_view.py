@@ -95,8 +95,8 @@ class JsonView(Page):
         Binding("space,enter", "fold", "fold", show=False),
     ]
 
-    def __init__(self, ink: ThemeStyles, *, id: str | None = None) -> None:  # noqa: A002
-        super().__init__(ink, id=id)
+    def __init__(self, theme_styles: ThemeStyles, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(theme_styles, id=id)
         self._value: object = None
         self._folded: set[Path] = set()
         self._tree_nodes: list[Node] = []
@@ -148,6 +148,6 @@ class JsonView(Page):
         strip = super().render_line(y)
         line = y + round(self.scroll_y)
         if self.has_focus and line < len(self._of_line) and self._of_line[line] == self._cursor:
-            ground = Style(bgcolor=self._ink.ground("user").bgcolor, bold=True)
+            ground = Style(bgcolor=self._theme_styles.ground("user").bgcolor, bold=True)
             return Strip(Segment.apply_style(strip, post_style=ground), strip.cell_length)
         return strip

@@ -32,9 +32,9 @@ class Page(ScrollView, can_focus=True):
         Binding("space", "page_down", "page", show=False),
     ]
 
-    def __init__(self, ink: ThemeStyles, *, id: str | None = None) -> None:  # noqa: A002
+    def __init__(self, theme_styles: ThemeStyles, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
-        self._ink = ink
+        self._theme_styles = theme_styles
         self._make: Lines | None = None
         self._lines: Sequence[Line] = ()
         self._width = 0
@@ -46,9 +46,9 @@ class Page(ScrollView, can_focus=True):
             self.scroll_to(0, 0, animate=False, immediate=True)
         self._lay()
 
-    def recolour(self, ink: ThemeStyles) -> None:
+    def recolour(self, theme_styles: ThemeStyles) -> None:
         """Apply another theme."""
-        self._ink = ink
+        self._theme_styles = theme_styles
         self.refresh()
 
     @property
@@ -84,4 +84,6 @@ class Page(ScrollView, can_focus=True):
     def render_line(self, y: int) -> Strip:
         place = y + round(self.scroll_y)
         line = self._lines[place] if place < len(self._lines) else []
-        return self._ink.strip(list(line), "", 0).crop_extend(0, self.size.width, self._ink.ground(""))
+        return self._theme_styles.strip(list(line), "", 0).crop_extend(
+            0, self.size.width, self._theme_styles.ground("")
+        )

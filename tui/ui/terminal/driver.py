@@ -74,8 +74,8 @@ def plain_key(sequence: str) -> str:
 class Keyboard(XTermParser):
     """Textual's parser with alternate keys and late answers."""
 
-    def __init__(self, told: Callable[[TerminalBackground], object], *, debug: bool = False) -> None:
-        self._told = told
+    def __init__(self, on_background: Callable[[TerminalBackground], object], *, debug: bool = False) -> None:
+        self._on_background = on_background
         self._answer: str | None = None
         self._before = ""
         self._paste: str | None = None
@@ -156,9 +156,9 @@ class Keyboard(XTermParser):
         answer = self._answer or ""
         if sequence in ("\x07", "\x1b\\"):
             self._answer = None
-            ground = background_in(answer.encode() + b"\x07")
-            if ground is not None:
-                self._told(ground)
+            background = background_in(answer.encode() + b"\x07")
+            if background is not None:
+                self._on_background(background)
             return True
         if sequence.startswith("\x1b") or len(answer) > LONGEST_ANSWER:
             self._answer = None
@@ -179,7 +179,7 @@ class TerminalDriver(LinuxDriver):
         self._where: MessagePump = app
         self._in_a_word = False
         self._heard = b""
-        self._told: Callable[[TerminalBackground], object] = lambda ground: None
+        self._on_background: Callable[[TerminalBackground], object] = lambda background: None
         self._asked: str | None = None
         self._counts_clusters = False
         self._keeps_input = False
@@ -272,9 +272,9 @@ class TerminalDriver(LinuxDriver):
                 return width, height
         return super()._get_terminal_size()
 
-    def listen(self, heard: bytes, told: Callable[[TerminalBackground], object]) -> None:
+    def listen(self, heard: bytes, on_background: Callable[[TerminalBackground], object]) -> None:
         """Start delivering keys: first the bytes received earlier, then new input."""
-        self._heard, self._told = heard, told
+        self._heard, self._on_background = heard, on_background
         self._ready.set()
 
     def run_input_thread(self) -> None:
@@ -283,7 +283,7 @@ class TerminalDriver(LinuxDriver):
         while not self._ready.wait(TICK_S):
             if self.exit_event.is_set():
                 return
-        keyboard = Keyboard(self._told, debug=self._debug)
+        keyboard = Keyboard(self._on_background, debug=self._debug)
         # Incremental, because a read may end within a character; "replace", because Textual's strict decoder would end
         # the thread.
         decode = getincrementaldecoder("utf-8")("replace").decode

@@ -60,7 +60,7 @@ class Shutdown:
                 signal.signal(number, self._signalled)
         # Started now: a signal handler must not start a thread, because the interrupted code may hold the lock for
         # that.
-        threading.Thread(target=self._watch, name="departure", daemon=True).start()
+        threading.Thread(target=self._watch, name="shutdown", daemon=True).start()
         return self
 
     def __exit__(

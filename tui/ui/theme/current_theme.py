@@ -81,13 +81,13 @@ class CurrentTheme:
         app.ansi_color = name == "ansi"
         app.theme = name
 
-    def ground_told(self, app: PonderApp, ground: TerminalBackground) -> None:
+    def background_answered(self, app: PonderApp, background: TerminalBackground) -> None:
         """Apply the background that the terminal reported late."""
         before = self.resolve(self._wish)
-        self._light = ground is TerminalBackground.LIGHT
+        self._light = background is TerminalBackground.LIGHT
         if self.resolve(self._wish) != before and app.theme == before:
             self.choose(app, self._wish)
-            app.chat.transcript.recolour(self.ink(app))
+            app.chat.transcript.recolour(self.theme_styles(app))
 
     def resolve(self, name: str) -> str:
         """The theme that a name means; ``auto`` follows the terminal's background if it is known."""
@@ -99,19 +99,19 @@ class CurrentTheme:
             return "ansi"
         return DEFAULT_LIGHT if self._light else DEFAULT_DARK
 
-    def ink(self, app: PonderApp) -> ThemeStyles:
+    def theme_styles(self, app: PonderApp) -> ThemeStyles:
         """Styles for line-drawn widgets."""
         file = self._themes.get(app.theme)
         variables = theme_variables(file.theme if file is not None else app.current_theme)
         return ThemeStyles(variables, ansi=app.theme == "ansi", plain=_is_plain(app))
 
-    def sheet_ink(self, app: PonderApp) -> ThemeStyles:
+    def sheet_styles(self, app: PonderApp) -> ThemeStyles:
         """Styles for line-drawn widgets on the background of sheets."""
         file = self._themes.get(app.theme)
         theme = file.theme if file is not None else app.current_theme
         variables = theme_variables(theme)
-        ground = {"background": theme.surface or variables["background"]}
-        return ThemeStyles({**variables, **ground}, ansi=app.theme == "ansi", plain=_is_plain(app))
+        background = {"background": theme.surface or variables["background"]}
+        return ThemeStyles({**variables, **background}, ansi=app.theme == "ansi", plain=_is_plain(app))
 
     def defaults(self) -> dict[str, str]:
         """Our variables for Textual's own themes."""
@@ -137,7 +137,7 @@ class CurrentTheme:
         self._tell(app, problems)
         self.wear(app, self._wish)
         app.refresh_css()
-        app.chat.transcript.recolour(self.ink(app))
+        app.chat.transcript.recolour(self.theme_styles(app))
 
     def _fresh(self) -> tuple[Themes, tuple[ConfigError, ...]]:
         """All themes, with the shipped ones parsed too, so that choosing one later reads no file."""

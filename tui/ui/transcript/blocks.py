@@ -52,7 +52,7 @@ class Spoken(Renderable):
         self._text = printable(text)
         self._attachments = attachments
         self._parts: list[str] = []
-        self._stretches = LazyLines(self._lay)
+        self._lazy_lines = LazyLines(self._lay)
         self._width = 0
 
     def height(self, width: int) -> int:
@@ -61,10 +61,10 @@ class Spoken(Renderable):
             self._width = width
             self._parts = self._parts or parts_of(self._text)
             guesses = [estimated_lines(part, width) for part in self._parts]
-            self._stretches.reset([*guesses, len(self._attachments)])
+            self._lazy_lines.reset([*guesses, len(self._attachments)])
             if len(self._parts) == 1:
-                self._stretches.all()
-        return self._stretches.total
+                self._lazy_lines.all()
+        return self._lazy_lines.total
 
     def _lay(self, place: int) -> list[Line]:
         if place < len(self._parts):
@@ -72,19 +72,19 @@ class Spoken(Renderable):
         return [[Run(f"⊞ {one_line(name, self._width - 2)}", "muted")] for name in self._attachments]
 
     def line(self, number: int) -> Line:
-        return self._stretches.line(number)
+        return self._lazy_lines.line(number)
 
     def reach(self, first: int, last: int) -> int:
-        return self._stretches.reach(first, last)
+        return self._lazy_lines.reach(first, last)
 
     def reach_end(self, count: int) -> None:
-        self._stretches.reach_end(count)
+        self._lazy_lines.reach_end(count)
 
     def mark(self, number: int) -> Mark | None:
-        return self._stretches.mark(number)
+        return self._lazy_lines.mark(number)
 
     def line_at(self, mark: Mark) -> int:
-        return self._stretches.line_at(mark)
+        return self._lazy_lines.line_at(mark)
 
     def estimate(self, width: int) -> int:
         return estimated_lines(self._text, width) + len(self._attachments)

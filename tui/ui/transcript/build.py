@@ -140,17 +140,17 @@ def spoken(message: Message) -> Renderable:
 
 def answer_blocks(message: Message, results: Results, showing: Showing) -> list[Renderable]:
     """The blocks of the model's message, with head and bill."""
-    drawn: list[Renderable] = [head(message)]
+    renderables: list[Renderable] = [head(message)]
     for block in message.blocks:
         made = answer_block(block, results, showing)
         if isinstance(made, ToolCall):
-            made.space = 0 if isinstance(drawn[-1], ToolCall) else 1
+            made.space = 0 if isinstance(renderables[-1], ToolCall) else 1
         if made is not None:
-            drawn.append(made)
+            renderables.append(made)
     foot = footer(message)
     if foot is not None:
-        drawn.append(foot)
-    return drawn
+        renderables.append(foot)
+    return renderables
 
 
 def answer_block(block: Block, results: Results, showing: Showing) -> Renderable | None:
@@ -179,29 +179,29 @@ def thought(block: ThinkingBlock, showing: Showing) -> Thinking:
     return made
 
 
-def count_tokens(drawn: Thinking, reported: int | None) -> None:
+def count_tokens(renderable: Thinking, reported: int | None) -> None:
     """Use the reported count, else estimate from the length. The length of a summary says nothing about the count."""
-    drawn.tokens, drawn.tokens_estimated = reported, reported is None
-    if reported is None and drawn.has_text and not drawn.word:
-        drawn.tokens = drawn.size // CHARACTERS_PER_TOKEN
+    renderable.tokens, renderable.tokens_estimated = reported, reported is None
+    if reported is None and renderable.has_text and not renderable.word:
+        renderable.tokens = renderable.size // CHARACTERS_PER_TOKEN
 
 
 def tool_call(block: ToolCallBlock, result: ToolResultBlock | None) -> ToolCall:
     """A call with its result, if it has one."""
-    drawn = ToolCall(block.name)
-    fill_arguments(drawn, block.arguments)
+    renderable = ToolCall(block.name)
+    fill_arguments(renderable, block.arguments)
     if result is not None:
-        fill_result(drawn, result)
+        fill_result(renderable, result)
     elif block.partial:
-        drawn.state = ToolState.FAILED
-    return drawn
+        renderable.state = ToolState.FAILED
+    return renderable
 
 
 TELLING = ("command", "pattern", "query", "url", "path", "file", "name")
 """The most informative arguments of a call, best first."""
 
 
-def fill_arguments(drawn: ToolCall, arguments: str) -> None:
+def fill_arguments(renderable: ToolCall, arguments: str) -> None:
     """Show the arguments of a call."""
     try:
         parsed = json.loads(arguments or "{}")
@@ -210,20 +210,22 @@ def fill_arguments(drawn: ToolCall, arguments: str) -> None:
         parsed, indented = None, ""
     if isinstance(parsed, dict):
         told = [str(parsed[name]) for name in TELLING if name in parsed]
-        drawn.telling = told[0] if told else ", ".join(f"{key}: {value}" for key, value in list(parsed.items())[:3])
-        drawn.detail = [("json", indented)]
+        renderable.telling = (
+            told[0] if told else ", ".join(f"{key}: {value}" for key, value in list(parsed.items())[:3])
+        )
+        renderable.detail = [("json", indented)]
     else:
-        drawn.telling = arguments
-        drawn.detail = [("", arguments)]
+        renderable.telling = arguments
+        renderable.detail = [("", arguments)]
 
 
-def fill_result(drawn: ToolCall, result: ToolResultBlock) -> None:
+def fill_result(renderable: ToolCall, result: ToolResultBlock) -> None:
     """Show the result of a call."""
-    drawn.state = ToolState.DENIED if result.denied else ToolState.FAILED if result.failed else ToolState.DONE
-    drawn.seconds = result.seconds
+    renderable.state = ToolState.DENIED if result.denied else ToolState.FAILED if result.failed else ToolState.DONE
+    renderable.seconds = result.seconds
     words = "\n".join(part.text for part in result.content if isinstance(part, TextBlock))
     language = "diff" if words.startswith(("--- ", "diff ")) or "\n@@ " in words[:400] else ""
-    drawn.detail = [*drawn.detail[:1], (language, words)]
+    renderable.detail = [*renderable.detail[:1], (language, words)]
 
 
 def heading(model: str, level: str) -> str:

@@ -180,7 +180,7 @@ class Section:
             return self._guess // text_width(width) + 5 if self._guess is not None else 3
         room = text_width(width)
         return 1 + sum(
-            self._sheltered(index, lambda drawn: drawn.estimate(room)) + block.space
+            self._call_safely(index, lambda renderable: renderable.estimate(room)) + block.space
             for index, block in enumerate(self._blocks)
         )
 
@@ -198,7 +198,7 @@ class Section:
             for index, block in enumerate(self.blocks):
                 at += block.space
                 self._starts.append(at)
-                at += self._sheltered(index, lambda drawn: drawn.height(room))
+                at += self._call_safely(index, lambda renderable: renderable.height(room))
                 self._ends.append(at)
             self._height = at + 1
             if len(self.strips) > self._height:
@@ -223,7 +223,7 @@ class Section:
                 break
             if self._ends[index] > first + moved:
                 span = (first + moved - start, last + moved - start)
-                moved += self._sheltered(index, partial(_reached, span=span))
+                moved += self._call_safely(index, partial(_reached, span=span))
                 self._remeasure(index)
         return moved
 
@@ -233,13 +233,17 @@ class Section:
         for index in range(len(self._starts) - 1, -1, -1):
             if left <= 0:
                 break
-            self._sheltered(index, partial(_reached_end, count=left))
+            self._call_safely(index, partial(_reached_end, count=left))
             self._remeasure(index)
             left -= self._ends[index] - self._starts[index] + self._blocks[index].space
 
     def _remeasure(self, index: int) -> None:
         room = text_width(self._width)
-        change = self._sheltered(index, lambda drawn: drawn.height(room)) - self._ends[index] + self._starts[index]
+        change = (
+            self._call_safely(index, lambda renderable: renderable.height(room))
+            - self._ends[index]
+            + self._starts[index]
+        )
         if change:
             self._ends[index] += change
             for later in range(index + 1, len(self._starts)):
@@ -253,7 +257,7 @@ class Section:
         if found is None:
             return -1, number / max(1, self._height)
         index, inside = found
-        mark = self._sheltered(index, lambda drawn: drawn.mark(inside))
+        mark = self._call_safely(index, lambda renderable: renderable.mark(inside))
         return index, mark if mark is not None else inside / max(1, self._ends[index] - self._starts[index])
 
     def line_at(self, mark: tuple[int, Mark | float]) -> int:
@@ -262,7 +266,7 @@ class Section:
         if isinstance(place, float):
             start, end = (0, self._height) if index < 0 else (self._starts[index], self._ends[index])
             return start + max(0, min(end - start - 1, int(place * (end - start) + 0.5)))
-        inside = self._sheltered(index, lambda drawn: drawn.line_at(place))
+        inside = self._call_safely(index, lambda renderable: renderable.line_at(place))
         self._remeasure(index)
         return self._starts[index] + inside
 
@@ -276,10 +280,10 @@ class Section:
         if found is None:
             return BLANK, "", None
         index, inside = found
-        line = self._sheltered(index, lambda drawn: drawn.line(inside))
+        line = self._call_safely(index, lambda renderable: renderable.line(inside))
         return line, self._blocks[index].ground, index
 
-    def _sheltered(self, index: int, ask: Callable[[Renderable], T]) -> T:
+    def _call_safely(self, index: int, ask: Callable[[Renderable], T]) -> T:
         """Call a block; one that raises is replaced by its plain text."""
         block = self._blocks[index]
         try:
@@ -291,7 +295,7 @@ class Section:
             self.touch()
             return ask(raw)
 
-    def strip(self, number: int, ink: ThemeStyles, *, cursor: int | None, dim: bool = False) -> Strip:
+    def strip(self, number: int, theme_styles: ThemeStyles, *, cursor: int | None, dim: bool = False) -> Strip:
         """A styled line over the whole width; ``dim`` draws it as in a dimmed section."""
         dim = dim or self.presence is Presence.DIMMED
         line, ground, block = self.line(number)
@@ -302,15 +306,15 @@ class Section:
         width = self._width
         marked = cursor is not None and block == cursor
         if block is None:
-            strip = ink.strip([], "", width)
+            strip = theme_styles.strip([], "", width)
         else:
             seen = line
             if dim:
                 seen, ground = [run._replace(role="muted") for run in line], ""
             tinted = min(width, MARGIN + text_width(width) + 1) if ground else 0
-            strip = ink.strip(seen, ground, tinted, left=margin(self.voice, marked=marked))
+            strip = theme_styles.strip(seen, ground, tinted, left=margin(self.voice, marked=marked))
             if strip.cell_length < width:
-                strip = Strip.join([strip, ink.strip([], "", width - strip.cell_length)])
+                strip = Strip.join([strip, theme_styles.strip([], "", width - strip.cell_length)])
         if cursor is None:
             self.strips[number] = (line, dim, strip)
             if len(self.strips) > MOST_STRIPS:

@@ -27,10 +27,10 @@ MOST_PAINTED = 300
 """Painted lines that are kept: a few screens, so that scrolling back paints nothing anew."""
 
 
-def finished(strip: Strip, absolute: int, width: int, ink: ThemeStyles) -> Strip:
+def finished(strip: Strip, absolute: int, width: int, theme_styles: ThemeStyles) -> Strip:
     """A row of the screen's width, with its line number, which Textual's mouse selection needs."""
     # A strip cropped to its own width stores itself in its cache: a cycle that only a full collection frees.
-    wide = strip if strip.cell_length == width else strip.crop_extend(0, width, ink.ground(""))
+    wide = strip if strip.cell_length == width else strip.crop_extend(0, width, theme_styles.ground(""))
     return wide.apply_offsets(0, absolute)
 
 
@@ -46,14 +46,14 @@ def with_selection(strip: Strip, selection: Selection, absolute: int, style: Sty
     return Strip.join([before, Strip(marked, chosen.cell_length), after])
 
 
-def with_marks(strip: Strip, wanted: SearchTerms, ink: ThemeStyles) -> Strip:
+def with_marks(strip: Strip, wanted: SearchTerms, theme_styles: ThemeStyles) -> Strip:
     """A row with every occurrence highlighted, also without colours."""
     text = "".join(segment.text for segment in strip)
     spans = wanted.spans(text)
     if not spans:
         return strip
     cuts = [width_of(text[:at]) for span in spans for at in span]
-    style = ink.style("accent", Look.BOLD | Look.UNDERLINE, "")
+    style = theme_styles.style("accent", Look.BOLD | Look.UNDERLINE, "")
     marked = Style(color=style.color, bold=True, underline=True)
     parts = strip.divide([*cuts, strip.cell_length])
     return Strip.join(
@@ -65,10 +65,10 @@ def with_marks(strip: Strip, wanted: SearchTerms, ink: ThemeStyles) -> Strip:
 class Painted(ScrollView):
     """Paints the rows of a column's window."""
 
-    def __init__(self, ink: ThemeStyles, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002
+    def __init__(self, theme_styles: ThemeStyles, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id, classes=classes)
         self.column = Column()
-        self._ink = ink
+        self._theme_styles = theme_styles
         self._cursor: tuple[int, int] | None = None
         self._painted: dict[int, tuple[Strip | None, int, Strip]] = {}
         self._dim_from: str | None = None
@@ -76,9 +76,9 @@ class Painted(ScrollView):
         self._drawn: dict[Section, None] = {}
         self._latest: Section | None = None
 
-    def recolour(self, ink: ThemeStyles) -> None:
+    def recolour(self, theme_styles: ThemeStyles) -> None:
         """Apply another theme."""
-        self._ink = ink
+        self._theme_styles = theme_styles
         for section in self.column.sections:
             section.forget_strips()
         self.refresh()
@@ -131,7 +131,7 @@ class Painted(ScrollView):
         section = self.column.sections[place]
         if section is not self._latest:
             self._note_drawn(section)
-        return section.strip(inside, self._ink, cursor=cursor, dim=dim)
+        return section.strip(inside, self._theme_styles, cursor=cursor, dim=dim)
 
     def _note_drawn(self, section: Section) -> None:
         """Let only recently drawn sections keep styled lines; a long conversation would keep megabytes of them."""
@@ -166,22 +166,22 @@ class Painted(ScrollView):
         strip = self._source(y)
         if strip is None:
             self._painted.pop(absolute, None)
-            return self._ink.strip([], "", width)
+            return self._theme_styles.strip([], "", width)
         if self._wanted:
-            strip = with_marks(strip, self._wanted, self._ink)
+            strip = with_marks(strip, self._wanted, self._theme_styles)
         # Rows with a selection or marks are not kept: they change with every mouse move or key.
         if self.text_selection is not None:
             style: Style = self.screen.get_component_rich_style("screen--selection")
             marked = with_selection(strip, self.text_selection, absolute, style)
-            return finished(marked, absolute, width, self._ink)
+            return finished(marked, absolute, width, self._theme_styles)
         if self._wanted:
-            return finished(strip, absolute, width, self._ink)
+            return finished(strip, absolute, width, self._theme_styles)
         kept = self._painted.get(absolute)
         # Returning the same strip again keeps the caches that Textual attaches to it.
         if kept is None or kept[0] is not strip or kept[1] != width:
             if len(self._painted) > MOST_PAINTED:
                 self._painted.clear()
-            kept = self._painted[absolute] = (strip, width, finished(strip, absolute, width, self._ink))
+            kept = self._painted[absolute] = (strip, width, finished(strip, absolute, width, self._theme_styles))
         return kept[2]
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
@@ -243,8 +243,8 @@ class Transcript(Painted, can_focus=True):
 
         href: str
 
-    def __init__(self, ink: ThemeStyles, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002
-        super().__init__(ink, id=id, classes=classes)
+    def __init__(self, theme_styles: ThemeStyles, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002
+        super().__init__(theme_styles, id=id, classes=classes)
         self._moving = False
         self._left_at = 0
         self.draft: Widget | None = None

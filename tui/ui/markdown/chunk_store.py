@@ -25,18 +25,18 @@ class _Pack:
     special: dict[int, Chunk]
     """Chunks with attributes besides their text."""
 
-    def piece(self, number: int) -> Chunk:
+    def chunk(self, number: int) -> Chunk:
         known = self.special.get(number)
         return known or Chunk(self.words[self.ends[number - 1] if number else 0 : self.ends[number]])
 
 
-def _packed(pieces: Sequence[Chunk]) -> _Pack:
-    special = {number: piece for number, piece in enumerate(pieces) if piece != Chunk(piece.source)}
-    sources = ["" if number in special else piece.source for number, piece in enumerate(pieces)]
+def _packed(chunks: Sequence[Chunk]) -> _Pack:
+    special = {number: chunk for number, chunk in enumerate(chunks) if chunk != Chunk(chunk.source)}
+    sources = ["" if number in special else chunk.source for number, chunk in enumerate(chunks)]
     return _Pack("".join(sources), array("I", accumulate(map(len, sources))), special)
 
 
-class Pieces(Sequence[Chunk]):
+class ChunkStore(Sequence[Chunk]):
     """A read-only sequence of chunks that can be extended."""
 
     def __init__(self) -> None:
@@ -46,9 +46,9 @@ class Pieces(Sequence[Chunk]):
     def __len__(self) -> int:
         return len(self._packs) * TOGETHER + len(self._last)
 
-    def extend(self, pieces: Iterable[Chunk]) -> None:
+    def extend(self, chunks: Iterable[Chunk]) -> None:
         """Add chunks at the end."""
-        self._last.extend(pieces)
+        self._last.extend(chunks)
         while len(self._last) >= 2 * TOGETHER:
             self._packs.append(_packed(self._last[:TOGETHER]))
             del self._last[:TOGETHER]
@@ -64,11 +64,11 @@ class Pieces(Sequence[Chunk]):
             place += len(self)
         pack, number = divmod(place, TOGETHER)
         if pack < len(self._packs):
-            return self._packs[pack].piece(number)
+            return self._packs[pack].chunk(number)
         return self._last[place - len(self._packs) * TOGETHER]
 
     def __iter__(self) -> Iterator[Chunk]:
         for pack in self._packs:
             for number in range(TOGETHER):
-                yield pack.piece(number)
+                yield pack.chunk(number)
         yield from self._last
