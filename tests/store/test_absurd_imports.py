@@ -29,7 +29,7 @@ ABSURD = (
     "9" * 300,
     "9" * 390,
 )
-ABSURD += ("9" * 300, "9" * 390, "9" * 5000, "true", '"x"', "null", "[]", "{}", "[" * 3_000 + "]" * 3_000)
+ABSURD += ("9" * 5000, "true", '"x"', "null", "[]", "{}", "[" * 3_000 + "]" * 3_000)
 
 
 def leaves(value: object, path: tuple[object, ...] = ()) -> Iterator[tuple[object, ...]]:
@@ -98,7 +98,7 @@ def test_lists_exports_and_prompts_take_any_date_and_cost(tmp_path: Path, value:
     if done.returncode:
         assert (done.returncode, "ponder: " in done.stderr) == (2, True)
         return
-    for words in (("sessions", "list"), ("-p", "x", "-m", "demo", "-c", "--json"), ("context", "--json")):
+    for words in (("sessions", "list"), ("-p", "x", "-m", "demo/fast", "-c", "--json"), ("context", "--json")):
         done = ponder(*words)
         assert (done.returncode, "Traceback" in done.stderr) in ((0, False), (2, False)), (words, done.stderr)
     for form in ("md", "html", "json"):

@@ -146,7 +146,7 @@ async def test_commands_side_by_side_do_not_pass_a_guarded_file_from_one_to_the_
 ) -> None:
     bench = _bench(tmp_path, kernel)
     bench.write("sub/one.txt", "")
-    wait = "for i in $(seq 200); do [ -e {0} ] && break; sleep 0.05; done"
+    wait = "for i in $(seq 60); do [ -e {0} ] && break; sleep 0.05; done"
     first = f"echo evil > sub/.envrc; touch ready; {wait.format('go')}; mv sub/.envrc sub/x; touch done"
     second = f"touch go; {wait.format('done')}; {wait.format('over')}; mv sub/x sub/.envrc"
     one = asyncio.create_task(bench.call("shell", command=first))
