@@ -27,11 +27,11 @@ ON_THE_COMMAND_LINE = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the actions and their provider argument."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    save = actions.add_parser("set", help="keep a key: asked for without showing it, or read from a pipe")
+    save = actions.add_parser("set", help="store a key: prompts without echo, or reads a pipe")
     save.add_argument("provider", metavar="PROVIDER")
     save.add_argument("typed", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
-    actions.add_parser("list", help="which providers have a key, and from where (never the key)")
-    remove = actions.add_parser("remove", help="forget a kept key")
+    actions.add_parser("list", help="list the providers that have a key and where it is stored (never the key)")
+    remove = actions.add_parser("remove", help="remove a stored key")
     remove.add_argument("provider", metavar="PROVIDER")
 
 

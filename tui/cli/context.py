@@ -184,14 +184,14 @@ def _number(value: int | None) -> str:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare arguments and options."""
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--session", metavar="ID", help="a stored session; an empty conversation without")
+    which.add_argument("--session", metavar="ID", help="a stored session (default: an empty conversation)")
     which.add_argument("--file", type=Path, metavar="FILE", help="a conversation file, as for `ponder wire encode`")
-    parser.add_argument("-m", "--model", metavar="NAME[/LEVEL]", help="weigh it for this model")
+    parser.add_argument("-m", "--model", metavar="NAME[/LEVEL]", help="the model to count for")
     parser.add_argument("--profile", metavar="NAME", help="load a profile first")
     parser.add_argument(
         "--set", action="append", default=[], dest="assignments", metavar="KEY=VALUE", help="a setting, as with /set"
     )
-    parser.add_argument("--draft", default="", metavar="TEXT", help="words not sent yet, to be weighed along")
+    parser.add_argument("--draft", default="", metavar="TEXT", help="an unsent prompt to include in the count")
     parser.add_argument("--json", action="store_true", help="one JSON object, with a verdict on every stored block")
 
 

@@ -31,9 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const="",
         metavar="PROVIDER",
-        help="ask this provider, or all that can be asked, for their lists first; `all` asks models.dev too",
+        help="get the model list of this provider, or of all, first; `all` includes models.dev",
     )
-    parser.add_argument("--json", action="store_true", help="one JSON object per line, with where each fact is from")
+    parser.add_argument("--json", action="store_true", help="one JSON object per line, with the source of each fact")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -38,9 +38,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the actions and their arguments."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     listing = actions.add_parser("list", help="pinned sessions first, then the newest")
-    listing.add_argument("--deleted", action="store_true", help="those that were deleted and can be brought back")
+    listing.add_argument("--deleted", action="store_true", help="list deleted sessions that can be restored")
     _add_list_options(listing)
-    search = actions.add_parser("search", help="in prompts, answers, thinking and tool results")
+    search = actions.add_parser("search", help="search prompts, answers, thinking and tool results")
     search.add_argument(
         "words", nargs="+", metavar="WORD", help="words, quoted phrases, in:thinking, model:, after:, before:"
     )
@@ -48,21 +48,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for name, text in (("show", "the conversation on stdout"), ("export", "the conversation in a file or on stdout")):
         action = actions.add_parser(name, help=text)
         action.add_argument("session", metavar="ID", help="an id, its beginning or end, or the whole title")
-        action.add_argument("--parts", choices=("answers", "thinking", "all"), help="how much of it")
+        action.add_argument("--parts", choices=("answers", "thinking", "all"), help="the parts to include")
         if name == "export":
             action.add_argument("--format", choices=("md", "json", "html"), default="md", dest="form")
-            action.add_argument("-o", "--output", type=Path, metavar="FILE", help="instead of stdout; only for you")
+            action.add_argument(
+                "-o", "--output", type=Path, metavar="FILE", help="write to a private file instead of stdout"
+            )
     bring = actions.add_parser("import", help="sessions of ponder, and JSON exports of ChatGPT and Claude")
     bring.add_argument("files", nargs="+", type=Path, metavar="FILE")
-    delete = actions.add_parser("delete", help="put sessions away")
+    delete = actions.add_parser("delete", help="delete sessions; --undo restores them")
     delete.add_argument("names", nargs="+", metavar="ID")
     how = delete.add_mutually_exclusive_group()
-    how.add_argument("--undo", action="store_true", help="bring them back")
-    how.add_argument("--forever", action="store_true", help="delete them for good")
+    how.add_argument("--undo", action="store_true", help="restore deleted sessions")
+    how.add_argument("--forever", action="store_true", help="delete permanently")
 
 
 def _add_list_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--limit", type=int, default=50, metavar="N", help="at most so many (50)")
+    parser.add_argument("--limit", type=int, default=50, metavar="N", help="the most rows to list (50)")
     parser.add_argument("--json", action="store_true", help="one JSON object per line")
 
 

@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const="",
         metavar="TEXT",
-        help="answer this on stdout and end; stdin is read as context, or as the question if TEXT is left out",
+        help="print the answer and exit; stdin is read as context, or as the prompt without TEXT",
     )
     parser.add_argument("-m", "--model", metavar="NAME[/LEVEL]", help="the model to ask")
     parser.add_argument("--thinking-budget", metavar="N", help="a budget in tokens, or a level, instead of the name's")
@@ -51,15 +51,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--set", action="append", default=[], dest="assignments", metavar="KEY=VALUE", help="a setting, as with /set"
     )
-    parser.add_argument("-c", "--continue", action="store_true", dest="go_on", help="go on with the last session")
-    parser.add_argument("-r", "--resume", metavar="ID", help="go on with a session")
-    parser.add_argument("--session", metavar="ID", help="with -p: ask within this session")
+    parser.add_argument("-c", "--continue", action="store_true", dest="go_on", help="continue the last session")
+    parser.add_argument("-r", "--resume", metavar="ID", help="continue a session")
+    parser.add_argument("--session", metavar="ID", help="with -p: continue this session")
     parser.add_argument("--no-tools", action="store_true", help="offer the model no tools")
     parser.add_argument(
         "--allow", action="append", default=[], metavar="PATTERN", help="with -p: tools that may run without asking"
     )
     parser.add_argument("--attach", action="append", default=[], metavar="PATH", help="with -p: a file or image")
-    parser.add_argument("--show-thinking", action="store_true", help="with -p: thinking goes to stderr")
+    parser.add_argument("--show-thinking", action="store_true", help="with -p: print thinking on stderr")
     forms = parser.add_mutually_exclusive_group()
     forms.add_argument("--json", action="store_true", help="with -p: one JSON object at the end")
     forms.add_argument("--jsonl", action="store_true", help="with -p: one JSON line for every event")

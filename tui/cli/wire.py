@@ -13,7 +13,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     decode = actions.add_parser("decode", help="decode recorded response bodies, one JSON line per file")
     wire_decode.add_arguments(decode)
-    encode = actions.add_parser("encode", help="print the request a conversation file would become")
+    encode = actions.add_parser("encode", help="print the request for a conversation file")
     wire_encode.add_arguments(encode)
 
 

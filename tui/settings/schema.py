@@ -50,113 +50,113 @@ class Section:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reasoning(Section):
-    """How much the model thinks, and what becomes of its thinking."""
+    """How much the model thinks, and how its thinking is shown and sent again."""
 
     enabled: bool = True
-    """Whether models think at all; false asks for no thinking wherever that is possible."""
+    """Whether models think; false asks for no thinking where the model allows that."""
     includeInContext: Literal["auto", "true", "false"] = "auto"
-    """Whether thinking of finished turns is sent back: auto does what the model's facts ask for."""
+    """Whether the thinking of finished turns is sent again; auto follows the model's facts."""
     includeInResponse: bool = True
-    """Whether thinking is shown; it is kept either way."""
+    """Whether thinking is shown; it is stored in any case."""
     effort: Effort | None = None
-    """An effort word sent instead of the level's, where the model takes efforts."""
+    """An effort sent instead of the level's, for models that accept efforts."""
     maxTokens: Tokens | None = None
     """A thinking budget in tokens, instead of the level's."""
     format: Literal["auto", "native", "field"] = "auto"
-    """How thinking from another provider goes back: auto and native leave it out, field sends it as plain text."""
+    """How thinking from another provider is sent: auto and native omit it, field sends it as plain text."""
     stripFromContext: Literal["none", "allButLast", "all"] = "none"
-    """Which finished turns lose their thinking on the way out."""
+    """The finished turns that are sent without their thinking."""
     dynamicBudget: bool = False
-    """Cut thinking budgets to at most 10,000 tokens once the context passes dynamicBudgetAbove."""
+    """Limit thinking budgets to 10,000 tokens when the context exceeds dynamicBudgetAbove."""
     dynamicBudgetAbove: Tokens = 150_000
-    """Effective tokens above which dynamicBudget acts."""
+    """Effective tokens above which dynamicBudget applies."""
     summary: Literal["auto", "concise", "detailed", "off"] = "auto"
-    """How detailed a summary of hidden thinking to ask for (OpenAI-style APIs)."""
+    """Detail of the summary requested for hidden thinking (OpenAI-style APIs)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Generation(Section):
-    """What else goes into a request."""
+    """Other request parameters."""
 
     system: str = ""
     """The system prompt."""
     temperature: Annotated[float, Between(0, 2)] | None = None
-    """Sampling temperature; left out where the model refuses it."""
+    """Sampling temperature; omitted for models that refuse it."""
     topP: Annotated[float, Between(0, 1, above=True)] | None = None
-    """Nucleus sampling; left out where the model refuses it."""
+    """Nucleus sampling; omitted for models that refuse it."""
     maxOutput: Annotated[int, Between(16)] | None = None
-    """Limit for an answer, thinking included; the model's own maximum when not set."""
+    """Output limit of an answer, including thinking; the model's maximum if not set."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context(Section):
-    """The window, and when it is compressed."""
+    """The context window and its compression."""
 
     limit: Annotated[int, Between(1_000, 100_000_000)] | None = None
-    """A smaller context window than the model's."""
+    """A context window smaller than the model's."""
     compressAt: Annotated[float, Between(0.1, 1)] = 0.85
-    """Compress when effective tokens pass this share of the window less the reserve."""
+    """Compress when effective tokens exceed this share of the window minus the reserve."""
     compress: bool = True
-    """Whether compression happens by itself."""
+    """Whether the history is compressed automatically."""
     keepTurns: Annotated[int, Between(0, 100)] = 3
-    """The last turns that compression leaves alone."""
+    """Number of latest turns that are never compressed."""
     reserve: Tokens | None = None
-    """Tokens kept free for the answer; a quarter of the window or the output limit, whichever is less, when not set."""
+    """Tokens reserved for the answer; if not set, a quarter of the window or the output limit, whichever is less."""
     compressionModel: str | None = None
-    """The model that writes summaries; the current one when not set."""
+    """The model that writes summaries; the current model if not set."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tools(Section):
-    """What models may call."""
+    """Tool use and its limits."""
 
     enabled: bool = True
     """Whether tools are offered to the model."""
     maxParallel: Annotated[int, Between(1, 32)] = 8
-    """How many calls run at once."""
+    """The most calls that run at the same time."""
     maxCalls: Annotated[int, Between(1, 1000)] = 50
-    """How many calls one turn may make."""
+    """The most calls in one turn."""
     timeout: Seconds = 120
     """Seconds one call may take."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ui(Section):
-    """How it looks and moves."""
+    """Appearance and signals."""
 
     theme: str = "auto"
-    """A theme's name; auto follows the terminal's background."""
+    """Name of a theme; auto follows the terminal's background."""
     motion: bool = True
-    """Whether anything moves by itself."""
+    """Whether animations are shown."""
     plain: bool = False
-    """For screen readers: no box drawing, nothing repainted in place."""
+    """Output for screen readers: no box drawing, nothing repainted in place."""
     sidebar: Literal["auto", "shown", "hidden"] = "auto"
-    """Auto shows it from 100 columns on."""
+    """Whether the sidebar is shown; auto shows it from 100 columns."""
     thinking: Literal["folded", "peek", "full"] = "folded"
-    """How finished thinking starts out."""
+    """How finished thinking is shown at first."""
     bell: Literal["off", "bell", "notify"] = "bell"
-    """What calls you back when an answer ends or a tool asks while the terminal has not the focus."""
+    """The signal when an answer ends or a tool asks while the terminal does not have the focus."""
     levelKey: bool = True
-    """Whether shift+tab in the composer steps the thinking level."""
+    """Whether shift+tab in the composer changes the thinking level."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Network(Section):
-    """Limits on waiting, and proxies."""
+    """Timeouts and plain http."""
 
     connectTimeout: Seconds = 10
     """Seconds to wait for a connection."""
     headerTimeout: Seconds | None = None
-    """Seconds to wait for the first byte; 120, or 600 for servers on this machine, when not set."""
+    """Seconds to wait for the first byte; if not set, 120, or 600 for servers on this machine."""
     idleTimeout: Seconds = 300
-    """Seconds a stream may say nothing but keep-alives; 0 waits for ever."""
+    """Seconds a stream may send nothing but keep-alives; 0 waits for ever."""
     allowHttp: bool = False
-    """Whether keys may go over plain http to hosts that are not on this machine or network."""
+    """Whether keys may be sent over plain http to hosts outside this machine and network."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings(Section):
-    """All of it."""
+    """All settings."""
 
     model: str | None = None
     """The model to start with, as provider/model/level."""

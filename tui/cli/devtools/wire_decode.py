@@ -33,9 +33,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("wire", choices=[name.value for name in WireName], metavar="WIRE", help=", ".join(WireName))
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="a recorded response body")
-    parser.add_argument("--provider", metavar="P", help="read it as this provider speaks the wire")
-    parser.add_argument("--status", type=int, default=200, metavar="N", help="the HTTP status it came with")
-    parser.add_argument("--content-type", metavar="T", help="the content type it came with")
+    parser.add_argument("--provider", metavar="P", help="decode with the quirks of this provider")
+    parser.add_argument("--status", type=int, default=200, metavar="N", help="the HTTP status of the response")
+    parser.add_argument("--content-type", metavar="T", help="the content type of the response")
     parser.add_argument("--events", action="store_true", help="print the events instead, one JSON line each")
 
 

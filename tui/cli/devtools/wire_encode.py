@@ -53,11 +53,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = "Print the request that a conversation file would become, as JSON, keys masked."
     parser.add_argument("file", type=Path, metavar="FILE", help="a conversation file (JSON)")
     parser.add_argument("--model", required=True, metavar="NAME[/LEVEL]", help="the model to send to")
-    parser.add_argument("--provider", metavar="P", help="its provider, where the name does not say it")
+    parser.add_argument("--provider", metavar="P", help="the model's provider, if the name does not include it")
     parser.add_argument(
         "--set", action="append", default=[], dest="assignments", metavar="KEY=VALUE", help="a setting, as with /set"
     )
-    parser.add_argument("--max-output", type=int, metavar="N", help="limit for the answer, thinking included")
+    parser.add_argument("--max-output", type=int, metavar="N", help="output limit, including thinking")
 
 
 def run(args: argparse.Namespace) -> int:
