@@ -20,7 +20,7 @@ from tui.domain.request import ChatRequest, Outgoing, OutgoingMessage, ToolSchem
 from tui.domain.stream import Finish
 from tui.providers.backend import ProviderBackend
 from tui.providers.demo.server import DEMO_HOST, DemoServer
-from tui.providers.http.in_process import HttpAnswer
+from tui.providers.http.in_process import InProcessResponse
 from tui.providers.http.request import HttpRequest
 from tui.providers.http.transport import Transport
 from tui.providers.keys.lookup import Keys
@@ -49,7 +49,7 @@ class Demo:
         )
         self.problems: list[str] = []
 
-    async def _answer(self, request: HttpRequest) -> HttpAnswer:
+    async def _answer(self, request: HttpRequest) -> InProcessResponse:
         path = request.url.partition("?")[0]
         for end, validator in VALIDATORS.items():
             if path.endswith(end):

@@ -243,11 +243,11 @@ async def test_T15_a_dead_or_silent_proxy_is_named(client: Client) -> None:
 
 async def test_T16_after_the_machine_slept_the_attempt_ends_at_once() -> None:
     wall = [1000.0]
-    patience = Deadlines(BRISK, "`host`", wall=lambda: wall[0], look_every_s=0.01)
+    deadlines = Deadlines(BRISK, "`host`", wall=lambda: wall[0], look_every_s=0.01)
     began = time.monotonic()
     wall[0] += 3600
     waiting = asyncio.get_running_loop().create_future()
-    patience.watch(waiting)
+    deadlines.watch(waiting)
     fault = await waiting
     assert time.monotonic() - began < BUSY_S
     assert isinstance(fault, ProviderError)

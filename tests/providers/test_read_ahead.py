@@ -112,11 +112,11 @@ async def test_a_cancelled_wait_is_cancelled_and_leaves_nothing_behind() -> None
 
 async def test_a_cancellation_wins_over_bytes_and_a_deadline_that_come_with_it() -> None:
     loop = asyncio.get_running_loop()
-    patience = Deadlines(replace(UNHURRIED, idle_s=0.01), "`host`")
+    deadlines = Deadlines(replace(UNHURRIED, idle_s=0.01), "`host`")
     waiting = loop.create_future()
 
     async def wait() -> None:
-        patience.watch(waiting)
+        deadlines.watch(waiting)
         await waiting
 
     async with asyncio.TaskGroup() as tasks:
@@ -127,52 +127,52 @@ async def test_a_cancellation_wins_over_bytes_and_a_deadline_that_come_with_it()
 
 async def test_the_end_of_the_wire_brings_the_deadline_nearer() -> None:
     loop = asyncio.get_running_loop()
-    patience = Deadlines(UNHURRIED, "`host`")
+    deadlines = Deadlines(UNHURRIED, "`host`")
     came = loop.create_future()
-    patience.watch(came)
+    deadlines.watch(came)
     came.set_result(None)
-    patience.end_came(0.01)
+    deadlines.end_came(0.01)
     waiting = loop.create_future()
-    patience.watch(waiting)
+    deadlines.watch(waiting)
     assert isinstance(await waiting, DeadlineExceeded)
 
 
 @pytest.mark.parametrize("limit", ["meaning_s", "total_s"])
 async def test_bytes_do_not_move_the_limits_of_meaning_and_of_all(limit: str) -> None:
     loop = asyncio.get_running_loop()
-    patience = Deadlines(replace(UNHURRIED, **{limit: 0.15}), "`host`")
+    deadlines = Deadlines(replace(UNHURRIED, **{limit: 0.15}), "`host`")
     began, waits, fault = loop.time(), 0, None
     while fault is None:
         waits += 1
         waiting = loop.create_future()
-        patience.watch(waiting)
+        deadlines.watch(waiting)
         loop.call_later(0.005, lambda wait=waiting: wait.done() or wait.set_result(None))
         fault = await waiting
     assert isinstance(fault, ProviderError)
     assert (waits > 1, 0.15 <= loop.time() - began < 4) == (True, True)
-    patience.rest()
+    deadlines.rest()
 
 
 async def test_bytes_move_the_idle_limit_though_one_timer_serves_all_waits() -> None:
     loop = asyncio.get_running_loop()
-    patience = Deadlines(replace(UNHURRIED, idle_s=0.05), "`host`")
+    deadlines = Deadlines(replace(UNHURRIED, idle_s=0.05), "`host`")
     for _ in range(6):
         waiting = loop.create_future()
-        patience.watch(waiting)
+        deadlines.watch(waiting)
         loop.call_later(0.02, waiting.set_result, None)
         assert await waiting is None
     last = loop.time()
     waiting = loop.create_future()
-    patience.watch(waiting)
+    deadlines.watch(waiting)
     assert isinstance(await waiting, ProviderError)
     assert 0.045 <= loop.time() - last < 4
 
 
 async def test_limits_of_zero_seconds_never_end_a_wait() -> None:
     loop = asyncio.get_running_loop()
-    patience = Deadlines(replace(BRISK, idle_s=0, meaning_s=0, total_s=0), "`host`", look_every_s=0.005)
+    deadlines = Deadlines(replace(BRISK, idle_s=0, meaning_s=0, total_s=0), "`host`", look_every_s=0.005)
     waiting = loop.create_future()
-    patience.watch(waiting)
+    deadlines.watch(waiting)
     loop.call_later(0.03, waiting.set_result, None)
     assert await waiting is None
-    patience.rest()
+    deadlines.rest()

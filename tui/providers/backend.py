@@ -250,7 +250,7 @@ def _quirks(target: Endpoint) -> Quirks:
 async def _refuse(target: Endpoint, answer: HttpResponse, limits: Limits, sent: Encoded) -> None:
     """Raise the wire's ProviderError for an HTTP error status."""
     if not 200 <= answer.status < 300:
-        reply = Reply(status=answer.status, headers=answer.headers, body=await answer.head(limits.error_bytes))
+        reply = Reply(status=answer.status, headers=answer.headers, body=await answer.first_bytes(limits.error_bytes))
         if page_title(reply.body) is not None:
             raise refused(reply)  # an HTML page comes from a proxy or portal, not from the provider
         from tui.providers.refused_field import name_refused_field
@@ -288,13 +288,13 @@ async def _batches(
             batch = reader.feed(chunk)
             beginning = None if beginning is None else _beginning(beginning + chunk, batch)
             if batch:
-                answer.patience.meaning_came()
+                answer.deadlines.event_came()
                 finished = decoder.complete and any(isinstance(event, ResponseFinished) for event in batch)
                 yield batch
             if reader.fault is not None and not finished:
                 break
             if finished or decoder.complete:
-                answer.patience.end_came(DRAIN_S if finished else limits.after_end_s)
+                answer.deadlines.end_came(DRAIN_S if finished else limits.after_end_s)
     if not finished:
         batch = _rest(reader, target, beginning, answer.received)
         if batch:

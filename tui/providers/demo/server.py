@@ -14,7 +14,7 @@ from tui.providers.demo.requests import ParsedRequest, hear_anthropic, hear_chat
 from tui.providers.demo.responses import AnthropicSpeaker, ChatSpeaker, GeminiSpeaker, ResponsesSpeaker, Speaker
 from tui.providers.demo.script import Bill, Break, Call, Piece, Refusal, Say, Script, Think, tokens
 from tui.providers.demo.scripts import counted_as, script_for
-from tui.providers.http.in_process import HttpAnswer
+from tui.providers.http.in_process import InProcessResponse
 from tui.providers.http.request import HttpRequest
 from tui.wires.json_text import dumps, loads
 from tui.wires.read import text
@@ -54,7 +54,7 @@ class DemoServer:
         self._watched = watched
         self._asked: Counter[str] = Counter()
 
-    async def answer(self, request: HttpRequest) -> HttpAnswer:
+    async def answer(self, request: HttpRequest) -> InProcessResponse:
         """Return the response to a request."""
         path = urlsplit(request.url).path
         try:
@@ -71,7 +71,7 @@ class DemoServer:
             return _plain(404, {"error": {"message": f"There is nothing at {path}.", "type": "not_found_error"}})
         return self._speak(line, body, request, path)
 
-    def _speak(self, line: _Line, body: Mapping[str, object], request: HttpRequest, path: str) -> HttpAnswer:
+    def _speak(self, line: _Line, body: Mapping[str, object], request: HttpRequest, path: str) -> InProcessResponse:
         heard = line.hear(body)
         model = text(body, "model") or path.rpartition("/")[2].partition(":")[0]
         if model not in MODELS:
@@ -94,7 +94,7 @@ class DemoServer:
         thinking = unhurried if self._watched or script.slowness > 1 else 0.0
         frames = _frames(line.speaker(model, stem), script, bill)
         spoken = _paced(frames, thinking=thinking, answering=unhurried)
-        return HttpAnswer(status=200, headers={"content-type": "text/event-stream"}, body=spoken)
+        return InProcessResponse(status=200, headers={"content-type": "text/event-stream"}, body=spoken)
 
 
 def _frames(speaker: Speaker, script: Script, bill: Bill) -> Iterator[tuple[Piece | None, bytes]]:
@@ -121,13 +121,15 @@ async def _paced(
         await asyncio.sleep(FRAME_S * pace)
 
 
-def _refused(refusal: Refusal) -> HttpAnswer:
+def _refused(refusal: Refusal) -> InProcessResponse:
     error = {"type": refusal.kind, "message": refusal.message, "code": refusal.kind}
     return _plain(refusal.status, {"type": "error", "error": error}, refusal.headers)
 
 
-def _plain(status: int, body: Mapping[str, object], headers: Mapping[str, str] | None = None) -> HttpAnswer:
+def _plain(status: int, body: Mapping[str, object], headers: Mapping[str, str] | None = None) -> InProcessResponse:
     async def whole() -> AsyncGenerator[bytes, None]:
         yield dumps(body).encode()
 
-    return HttpAnswer(status=status, headers={"content-type": "application/json", **(headers or {})}, body=whole())
+    return InProcessResponse(
+        status=status, headers={"content-type": "application/json", **(headers or {})}, body=whole()
+    )

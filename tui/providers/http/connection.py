@@ -34,7 +34,7 @@ class Route:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ResponseHead:
+class RawResponse:
     """Status and headers of a response, and its body to read."""
 
     status: int
@@ -48,11 +48,11 @@ class ResponseHead:
 class Connection(Protocol):
     """A connection to one server, for one request at a time. Its methods raise ``transport_errors()``."""
 
-    async def send(self, request: HttpRequest) -> ResponseHead:
+    async def send(self, request: HttpRequest) -> RawResponse:
         """Send a request and wait for the headers of the response."""
         ...
 
-    def had_been_closed(self, fault: Exception) -> bool:
+    def was_closed_by_server(self, fault: Exception) -> bool:
         """Whether the error means that the server had closed a kept connection."""
         ...
 

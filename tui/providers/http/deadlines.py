@@ -63,24 +63,24 @@ class Deadlines:
         self._wall = wall
         self._look_every_s = look_every_s
         self._loop = asyncio.get_running_loop()
-        self._began = self._meant = self._since = self._looked = self._loop.time()
-        self._drift = wall() - self._began
-        self._closing_s: float | None = None
+        self._began = self._last_event = self._wait_began = self._clocks_compared = self._loop.time()
+        self._clock_offset = wall() - self._began
+        self._end_within_s: float | None = None
         self._waiting: Waiting | None = None
         self._timer: asyncio.TimerHandle | None = None
 
-    def meaning_came(self) -> None:
+    def event_came(self) -> None:
         """Note that an event other than a ping came."""
-        self._meant = self._loop.time()
+        self._last_event = self._loop.time()
 
     def end_came(self, within_s: float) -> None:
         """Note that the end marker came; the rest of the body may take ``within_s`` seconds."""
-        self._closing_s = within_s
+        self._end_within_s = within_s
         self.rest()  # this deadline may be nearer than the timer
 
     def watch(self, waiting: Waiting) -> None:
         """Watch a wait: the nearest deadline ends it with a ProviderError or DeadlineExceeded."""
-        self._waiting, self._since = waiting, self._loop.time()
+        self._waiting, self._wait_began = waiting, self._loop.time()
         if self._timer is None:
             self._set_timer()
 
@@ -92,23 +92,23 @@ class Deadlines:
             self._timer = None
 
     def _set_timer(self) -> None:
-        self._timer = self._loop.call_at(self._nearest()[0], self._look)
+        self._timer = self._loop.call_at(self._nearest()[0], self._check)
 
     def _nearest(self) -> tuple[float, str]:
         limits = self._limits
-        deadlines = [(max(self._since, self._looked) + self._look_every_s, "look")]
-        if self._closing_s is not None:
-            deadlines.append((self._since + self._closing_s, "end"))
+        deadlines = [(max(self._wait_began, self._clocks_compared) + self._look_every_s, "look")]
+        if self._end_within_s is not None:
+            deadlines.append((self._wait_began + self._end_within_s, "end"))
             return min(deadlines)
         if limits.idle_s:
-            deadlines.append((self._since + limits.idle_s, "idle"))
+            deadlines.append((self._wait_began + limits.idle_s, "idle"))
         if limits.meaning_s:
-            deadlines.append((self._meant + limits.meaning_s, "meaning"))
+            deadlines.append((self._last_event + limits.meaning_s, "meaning"))
         if limits.total_s:
             deadlines.append((self._began + limits.total_s, "total"))
         return min(deadlines)
 
-    def _look(self) -> None:
+    def _check(self) -> None:
         self._timer = None
         if self._waiting is None or self._waiting.done():
             return  # the next wait sets the timer
@@ -117,14 +117,14 @@ class Deadlines:
         if now < deadline:
             self._set_timer()
         elif why != "look":
-            self._waiting.set_result(self._fault(why))
-        elif self._wall() - now - self._drift > SLEEP_JUMP_S:
-            self._waiting.set_result(self._fault("slept"))
+            self._waiting.set_result(self._error_for(why))
+        elif self._wall() - now - self._clock_offset > SLEEP_JUMP_S:
+            self._waiting.set_result(self._error_for("slept"))
         else:
-            self._looked = now
+            self._clocks_compared = now
             self._set_timer()
 
-    def _fault(self, why: str) -> Exception:
+    def _error_for(self, why: str) -> Exception:
         limits = self._limits
         if why == "slept":
             return ProviderError(

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import SplitResult
 
-from tui.providers.http.connection import ResponseHead
+from tui.providers.http.connection import RawResponse
 from tui.providers.http.deadlines import Limits
 from tui.providers.http.httpx_import import httpx
 from tui.providers.http.request import HttpRequest
@@ -32,7 +32,7 @@ class HttpxConnection:
             limits=httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=30.0),
         )
 
-    async def send(self, request: HttpRequest) -> ResponseHead:
+    async def send(self, request: HttpRequest) -> RawResponse:
         """Send a request and wait for the headers of the response."""
         outgoing = self._client.build_request(
             request.method, request.url, headers=request.headers, content=request.body
@@ -40,11 +40,11 @@ class HttpxConnection:
         outgoing.headers["accept-encoding"] = "identity"
         response = await self._client.send(outgoing, stream=True)
         headers: Mapping[str, str] = {name.lower(): value for name, value in response.headers.items()}
-        return ResponseHead(
+        return RawResponse(
             status=response.status_code, headers=headers, body=_stream_of(response), aclose=response.aclose
         )
 
-    def had_been_closed(self, fault: Exception) -> bool:
+    def was_closed_by_server(self, fault: Exception) -> bool:
         """Whether the connection was reset or closed before the headers came."""
         return isinstance(fault, httpx.RemoteProtocolError | httpx.NetworkError)
 

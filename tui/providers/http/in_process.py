@@ -6,12 +6,12 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import replace
 
 from tui.domain.fast_dataclass import dataclass
-from tui.providers.http.connection import ResponseHead
+from tui.providers.http.connection import RawResponse
 from tui.providers.http.request import HttpRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HttpAnswer:
+class InProcessResponse:
     """The response of an in-process server."""
 
     status: int
@@ -19,7 +19,7 @@ class HttpAnswer:
     body: AsyncGenerator[bytes, None]
 
 
-InProcess = Callable[[HttpRequest], Awaitable[HttpAnswer]]
+InProcess = Callable[[HttpRequest], Awaitable[InProcessResponse]]
 """A server in this process."""
 
 
@@ -29,14 +29,14 @@ class InProcessConnection:
     def __init__(self, server: InProcess) -> None:
         self._server = server
 
-    async def send(self, request: HttpRequest) -> ResponseHead:
+    async def send(self, request: HttpRequest) -> RawResponse:
         """Call the server with header names in lower case, as HTTP libraries pass them."""
         answer = await self._server(replace(request, headers=_lower(request.headers)))
-        return ResponseHead(
+        return RawResponse(
             status=answer.status, headers=_lower(answer.headers), body=answer.body, aclose=answer.body.aclose
         )
 
-    def had_been_closed(self, fault: Exception) -> bool:
+    def was_closed_by_server(self, fault: Exception) -> bool:
         """Return False: there is no connection to close."""
         return False
 

@@ -20,9 +20,9 @@ MOST_AHEAD = 256 * 1024
 class ReadAhead:
     """Reads one body. Call ``take`` until it returns None, then ``aclose``, from one task at a time."""
 
-    def __init__(self, stream: AsyncIterable[bytes], patience: Deadlines) -> None:
+    def __init__(self, stream: AsyncIterable[bytes], deadlines: Deadlines) -> None:
         self._stream = stream
-        self._patience = patience
+        self._deadlines = deadlines
         self._loop = asyncio.get_running_loop()
         self._pieces: list[bytes] = []
         self._size = 0
@@ -43,7 +43,7 @@ class ReadAhead:
                 if fault is not None:
                     raise fault
                 return None
-            await self._something()
+            await self._wait_for_bytes()
         taken = self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
         self._pieces.clear()
         self._size = 0
@@ -52,14 +52,14 @@ class ReadAhead:
 
     async def aclose(self) -> None:
         """Stop reading; afterwards the stream can be closed."""
-        self._patience.rest()
+        self._deadlines.rest()
         if self._reading is not None and not self._reading.done():
             self._reading.cancel()
             await asyncio.wait((self._reading,))
 
-    async def _something(self) -> None:
+    async def _wait_for_bytes(self) -> None:
         self._waiting = waiting = self._loop.create_future()
-        self._patience.watch(waiting)
+        self._deadlines.watch(waiting)
         overdue = await waiting
         if overdue is not None:
             raise overdue

@@ -18,7 +18,7 @@ from tui.domain.counting import count
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.printable import one_line
 from tui.providers.http.address import Address, checked, proxy_for, proxy_name
-from tui.providers.http.connection import Connection, ResponseHead, Route, transport_errors
+from tui.providers.http.connection import Connection, RawResponse, Route, transport_errors
 from tui.providers.http.deadlines import DeadlineExceeded, Deadlines, Limits
 from tui.providers.http.in_process import InProcess, InProcessConnection
 from tui.providers.http.read_ahead import ReadAhead
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 class HttpResponse:
     """A response whose headers have arrived."""
 
-    def __init__(self, head: ResponseHead, way: Route, limits: Limits) -> None:
-        self.status = head.status
-        self.headers = head.headers
+    def __init__(self, response: RawResponse, route: Route, limits: Limits) -> None:
+        self.status = response.status
+        self.headers = response.headers
         self.ended = False
         """Whether the body was read to its end, so that the connection can be reused."""
-        self.patience = Deadlines(limits, way.server)
-        self._ahead = ReadAhead(head.body, self.patience)
-        self._way = way
+        self.deadlines = Deadlines(limits, route.server)
+        self._ahead = ReadAhead(response.body, self.deadlines)
+        self._route = route
         self._limits = limits
         self.received = 0
         """Bytes of the body so far, decompressed."""
@@ -59,7 +59,7 @@ class HttpResponse:
                 if room:
                     yield chunk[:room]
                 raise ProviderError(
-                    ErrorKind.TOO_LARGE, f"{self._way.server} sent more than {cap // 1024:,} KB: too much to be true."
+                    ErrorKind.TOO_LARGE, f"{self._route.server} sent more than {cap // 1024:,} KB: too much to be true."
                 )
 
     async def _next_raw(self) -> bytes | None:
@@ -69,11 +69,11 @@ class HttpResponse:
             return None
         except transport_errors() as fault:
             progress = f"after {count(self.received, 'byte')}" if self.received else "before the answer began"
-            raise _translated(fault, self._way, progress=progress) from None
+            raise _translated(fault, self._route, progress=progress) from None
         self.ended = raw is None
         return raw
 
-    async def hang_up(self) -> None:
+    async def stop_reading(self) -> None:
         """Stop reading."""
         await self._ahead.aclose()
 
@@ -81,9 +81,9 @@ class HttpResponse:
         """Return the whole body; raises ProviderError if it has more than ``cap`` bytes."""
         return b"".join([chunk async for chunk in self.chunks(cap=cap)])
 
-    async def head(self, cap: int) -> bytes:
+    async def first_bytes(self, cap: int) -> bytes:
         """Return the first ``cap`` bytes of an error body, within a short deadline and without raising."""
-        self.patience.end_came(self._limits.after_end_s)
+        self.deadlines.end_came(self._limits.after_end_s)
         pieces, size = [], 0
         with suppress(ProviderError):
             async with aclosing(self.chunks()) as chunks:
@@ -125,69 +125,69 @@ class Transport:
         limits = limits or self._limits
         address = checked(request.url, plain_http=self._plain_http, allow_http=limits.allow_http)
         proxy = self._proxy(address)
-        way = Route(address=address, proxy=proxy_name(proxy) if proxy else None)
-        place = f"{address.secure}:{address.name}:{way.proxy}"
-        line, head = await self._send_once_or_twice(place, request, way, limits)
-        answer = HttpResponse(head, way, limits)
+        route = Route(address=address, proxy=proxy_name(proxy) if proxy else None)
+        pool_key = f"{address.secure}:{address.name}:{route.proxy}"
+        connection, response = await self._send_on_kept_or_new(pool_key, request, route, limits)
+        answer = HttpResponse(response, route, limits)
         clean = False
         try:
-            _refuse_redirect(answer, way)
+            _refuse_redirect(answer, route)
             yield answer
             clean = answer.ended
         finally:
             try:
-                await answer.hang_up()
+                await answer.stop_reading()
             finally:
-                await self._put_back(place, line, head, clean=clean)
+                await self._release(pool_key, connection, response, clean=clean)
 
-    async def _send_once_or_twice(
-        self, place: str, request: HttpRequest, way: Route, limits: Limits
-    ) -> tuple[Connection, ResponseHead]:
+    async def _send_on_kept_or_new(
+        self, pool_key: str, request: HttpRequest, route: Route, limits: Limits
+    ) -> tuple[Connection, RawResponse]:
         """Send on a kept connection; if the server has closed it, send once more on a new one."""
-        kept = self._idle.pop(place, None)
+        kept = self._idle.pop(pool_key, None)
         if kept is not None:
             with suppress(_KeptConnectionGone):
-                return kept, await self._send(kept, request, way, limits, kept=True)
-        fresh = await self._line(way, limits)
-        return fresh, await self._send(fresh, request, way, limits, kept=False)
+                return kept, await self._send(kept, request, route, limits, kept=True)
+        fresh = await self._connect(route, limits)
+        return fresh, await self._send(fresh, request, route, limits, kept=False)
 
     async def _send(
-        self, line: Connection, request: HttpRequest, way: Route, limits: Limits, *, kept: bool
-    ) -> ResponseHead:
-        header_s = limits.private_header_s if way.address.private else limits.header_s
+        self, connection: Connection, request: HttpRequest, route: Route, limits: Limits, *, kept: bool
+    ) -> RawResponse:
+        header_s = limits.private_header_s if route.address.private else limits.header_s
         sent = False
         try:
             async with asyncio.timeout(header_s or None):
-                head = await line.send(request)
+                response = await connection.send(request)
                 sent = True
-                return head
+                return response
         except TimeoutError:
-            raise ProviderError(ErrorKind.TIMEOUT, f"No response from {way.server} in {header_s:g} s.") from None
+            raise ProviderError(ErrorKind.TIMEOUT, f"No response from {route.server} in {header_s:g} s.") from None
         except transport_errors() as fault:
-            if kept and line.had_been_closed(fault):
+            if kept and connection.was_closed_by_server(fault):
                 raise _KeptConnectionGone from None
-            error = _translated(fault, way, progress="before the answer began")
+            error = _translated(fault, route, progress="before the answer began")
             if error.kind is ErrorKind.TLS:
-                await _name_issuer(error, way)
+                await _name_issuer(error, route)
             raise error from None
         finally:
             if not sent:
-                await _closed(line)
+                await _close_quietly(connection)
 
     def _proxy(self, address: Address) -> SplitResult | None:
         return None if address.host in self._in_process else proxy_for(address, self._environ)
 
-    async def _line(self, way: Route, limits: Limits) -> Connection:
-        server = self._in_process.get(way.address.host)
+    async def _connect(self, route: Route, limits: Limits) -> Connection:
+        server = self._in_process.get(route.address.host)
         if server is not None:
             return InProcessConnection(server)
         try:
             from tui.providers.http.httpx_connection import HttpxConnection
 
-            tls = await self._context() if way.address.secure else None
-            return HttpxConnection(limits, self._proxy(way.address), tls)
+            tls = await self._context() if route.address.secure else None
+            return HttpxConnection(limits, self._proxy(route.address), tls)
         except transport_errors() as fault:
-            raise _translated(fault, way, progress="before the answer began") from None
+            raise _translated(fault, route, progress="before the answer began") from None
 
     async def _context(self) -> ssl.SSLContext:
         if self._tls is None:
@@ -203,39 +203,39 @@ class Transport:
                 ) from None
         return self._tls
 
-    async def _put_back(self, place: str, line: Connection, head: ResponseHead, *, clean: bool) -> None:
+    async def _release(self, pool_key: str, connection: Connection, response: RawResponse, *, clean: bool) -> None:
         try:
-            await head.aclose()
+            await response.aclose()
         except transport_errors():
             clean = False
-        if clean and place not in self._idle:
-            self._idle[place] = line
+        if clean and pool_key not in self._idle:
+            self._idle[pool_key] = connection
         else:
-            await _closed(line)
+            await _close_quietly(connection)
 
     async def aclose(self) -> None:
         """Close the kept connections."""
         while self._idle:
-            await _closed(self._idle.popitem()[1])
+            await _close_quietly(self._idle.popitem()[1])
 
 
 class _KeptConnectionGone(Exception):
     """The server had closed the kept connection."""
 
 
-async def _name_issuer(error: ProviderError, way: Route) -> None:
+async def _name_issuer(error: ProviderError, route: Route) -> None:
     """Add the certificate's issuer to the error, so that the user recognises a company's TLS inspection."""
     from tui.providers.http.certificate_issuer import issuer_of
 
-    issuer = None if way.proxy else await issuer_of(way.address.host, way.address.port)
+    issuer = None if route.proxy else await issuer_of(route.address.host, route.address.port)
     if issuer is not None:
         error.message += f' It was issued by "{issuer}".'
         error.args = (error.message,)
 
 
-async def _closed(line: Connection) -> None:
+async def _close_quietly(connection: Connection) -> None:
     try:
-        await line.aclose()
+        await connection.aclose()
     except transport_errors():
         return
 
@@ -246,25 +246,25 @@ def _inflate(encoding: str) -> Inflate:
     return Inflate(encoding)
 
 
-def _translated(fault: Exception, way: Route, *, progress: str) -> ProviderError:
+def _translated(fault: Exception, route: Route, *, progress: str) -> ProviderError:
     from tui.providers.http.errors import translate_error
 
-    return translate_error(fault, way, progress=progress)
+    return translate_error(fault, route, progress=progress)
 
 
-def _refuse_redirect(answer: HttpResponse, way: Route) -> None:
+def _refuse_redirect(answer: HttpResponse, route: Route) -> None:
     if not 300 <= answer.status < 400:
         return
     target = answer.headers.get("location", "")
     try:
         # A location may be a path at the same server, often with a slash added. Its query may be private: not shown.
-        place = urlsplit(urljoin(way.address.url, target))
-        wanted = one_line(place.netloc.rpartition("@")[2] + place.path, 100) if target else ""
+        location = urlsplit(urljoin(route.address.url, target))
+        wanted = one_line(location.netloc.rpartition("@")[2] + location.path, 100) if target else ""
     except ValueError:
         wanted = ""
     raise ProviderError(
         ErrorKind.REDIRECT,
-        f"{way.server} wants the request sent to `{wanted or 'another place'}` instead. It was not followed.",
+        f"{route.server} wants the request sent to `{wanted or 'another place'}` instead. It was not followed.",
         status=answer.status,
         advice="If that is right, set the new address as `base_url` of this provider.",
     )
