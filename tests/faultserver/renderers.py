@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from tui.providers.demo.responses import AnthropicSpeaker, ChatSpeaker, GeminiSpeaker, ResponsesSpeaker, sse
+from tui.providers.demo.responses import AnthropicEncoder, ChatEncoder, GeminiEncoder, ResponsesEncoder, sse
 from tui.providers.demo.script import Bill, Break, Call, Piece, Say, Think, deltas
 
 BILL = Bill(input=100, thinking=20, answer=30)
 
 
-class OpenRouterSpeaker(ChatSpeaker):
+class OpenRouterEncoder(ChatEncoder):
     def begin(self, bill: Bill) -> Iterator[bytes]:
         yield b": OPENROUTER PROCESSING\n\n"
         yield from super().begin(bill)
@@ -57,7 +57,7 @@ class OllamaSpeaker:
         yield self._line({"content": ""}, **{"done": True, "done_reason": "stop", **counts})
 
 
-class GeminiArraySpeaker(GeminiSpeaker):
+class GeminiArrayEncoder(GeminiEncoder):
     """Without ``alt=sse``: one JSON array, pretty-printed, element by element."""
 
     def __init__(self, model: str, stem: str) -> None:
@@ -79,12 +79,12 @@ class GeminiArraySpeaker(GeminiSpeaker):
 
 
 SPEAKERS = {
-    "anthropic": (AnthropicSpeaker, "text/event-stream"),
-    "openai-responses": (ResponsesSpeaker, "text/event-stream"),
-    "openai-chat": (ChatSpeaker, "text/event-stream"),
-    "chat-openrouter": (OpenRouterSpeaker, "text/event-stream"),
-    "gemini": (GeminiSpeaker, "text/event-stream"),
-    "gemini-array": (GeminiArraySpeaker, "application/json"),
+    "anthropic": (AnthropicEncoder, "text/event-stream"),
+    "openai-responses": (ResponsesEncoder, "text/event-stream"),
+    "openai-chat": (ChatEncoder, "text/event-stream"),
+    "chat-openrouter": (OpenRouterEncoder, "text/event-stream"),
+    "gemini": (GeminiEncoder, "text/event-stream"),
+    "gemini-array": (GeminiArrayEncoder, "application/json"),
     "ollama": (OllamaSpeaker, "application/x-ndjson"),
 }
 PINGS = {"anthropic": b'event: ping\ndata: {"type":"ping"}\n\n', "ollama": b"\n"}

@@ -31,14 +31,14 @@ _FILES: Mapping[str, str] = {
 _TESTS = "python3 -B -m unittest -q"
 
 
-def errand(heard: ParsedRequest) -> tuple[Piece, ...] | None:
+def errand(request: ParsedRequest) -> tuple[Piece, ...] | None:
     """Return the next step of a requested task; None if none was requested or its tools are missing."""
     for phrase, needed, steps in (
         (_MAKE, {"write_file"}, (_make, _made)),
         (_FIX, {"grep", "read_file", "edit_file", "shell"}, (_find, _read, _change, _test, _report)),
     ):
-        if phrase.search(heard.prompt[-200:]) and needed <= heard.tools.keys():
-            return _step(heard.results, steps)
+        if phrase.search(request.prompt[-200:]) and needed <= request.tools.keys():
+            return _step(request.results, steps)
     return None
 
 

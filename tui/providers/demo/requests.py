@@ -32,7 +32,7 @@ class ParsedRequest:
         return self.prompts[-1] if self.prompts else ""
 
 
-class _Ear:
+class _Reader:
     """Collects prompts and tool results while the messages are read in order."""
 
     def __init__(self) -> None:
@@ -40,12 +40,12 @@ class _Ear:
         self.results: list[str] = []
         self.missing: str | None = None
 
-    def user(self, words: str) -> None:
-        if words.strip():
-            self.prompts.append(words)
+    def user(self, prompt: str) -> None:
+        if prompt.strip():
+            self.prompts.append(prompt)
             self.results, self.missing = [], None
 
-    def heard(self, *, system: str, tools: Mapping[str, Json], thinks: bool) -> ParsedRequest:
+    def parsed(self, *, system: str, tools: Mapping[str, Json], thinks: bool) -> ParsedRequest:
         refusal = Refusal(400, "invalid_request_error", self.missing) if self.missing and thinks else None
         return ParsedRequest(
             prompts=tuple(self.prompts),
@@ -57,7 +57,7 @@ class _Ear:
         )
 
 
-def words_of(value: object) -> str:
+def content_text(value: object) -> str:
     """Return the text of a content field of any shape."""
     if isinstance(value, str):
         return value
@@ -66,19 +66,21 @@ def words_of(value: object) -> str:
     return ""
 
 
-def hear_anthropic(body: Json) -> ParsedRequest:
+def parse_anthropic(body: Json) -> ParsedRequest:
     """Parse an Anthropic Messages request."""
-    ear, thinks = _Ear(), text(body, "thinking", "type") in ("enabled", "adaptive")
+    reader, thinks = _Reader(), text(body, "thinking", "type") in ("enabled", "adaptive")
     for at, message in enumerate(children(body, "messages")):
         blocks = children(message, "content")
         if text(message, "role") == "user":
             # Tool results come before text in a message; text after them is a new prompt that follows a stopped turn.
-            ear.results += [words_of(block.get("content")) for block in blocks if text(block, "type") == "tool_result"]
-            ear.user(words_of(message.get("content")))
+            reader.results += [
+                content_text(block.get("content")) for block in blocks if text(block, "type") == "tool_result"
+            ]
+            reader.user(content_text(message.get("content")))
         elif any(text(block, "type") == "tool_use" for block in blocks):
-            ear.missing = ear.missing or _unsigned(blocks, at)
+            reader.missing = reader.missing or _unsigned(blocks, at)
     tools = {text(tool, "name"): child(tool, "input_schema") for tool in children(body, "tools")}
-    return ear.heard(system=words_of(body.get("system")), tools=tools, thinks=thinks)
+    return reader.parsed(system=content_text(body.get("system")), tools=tools, thinks=thinks)
 
 
 def _unsigned(blocks: Sequence[Json], at: int) -> str | None:
@@ -95,64 +97,68 @@ def _unsigned(blocks: Sequence[Json], at: int) -> str | None:
     return None
 
 
-def hear_responses(body: Json) -> ParsedRequest:
+def parse_responses(body: Json) -> ParsedRequest:
     """Parse a Responses request: a call must follow the unchanged reasoning it belongs to."""
-    ear, open_reasoning = _Ear(), False
+    reader, open_reasoning = _Reader(), False
     for item in children(body, "input"):
         kind, role = text(item, "type"), text(item, "role")
         if role == "user":
-            ear.user(words_of(item.get("content")))
+            reader.user(content_text(item.get("content")))
         elif kind == "reasoning":
             open_reasoning = True
             if not is_locked(text(item, "encrypted_content")):
-                ear.missing = f"The encrypted content for item {text(item, 'id')} could not be verified."
+                reader.missing = f"The encrypted content for item {text(item, 'id')} could not be verified."
         elif kind == "function_call" and not open_reasoning:
-            ear.missing = f"Item '{text(item, 'id')}' of type 'function_call' was provided without its required item."
+            reader.missing = (
+                f"Item '{text(item, 'id')}' of type 'function_call' was provided without its required item."
+            )
         elif kind == "function_call_output":
             open_reasoning = False
-            ear.results.append(words_of(item.get("output")))
+            reader.results.append(content_text(item.get("output")))
     tools = {text(tool, "name"): child(tool, "parameters") for tool in children(body, "tools")}
     if isinstance(body.get("input"), str):
-        ear.user(text(body, "input"))
+        reader.user(text(body, "input"))
     thinks = text(body, "reasoning", "effort") not in ("", "none")
-    return ear.heard(system=text(body, "instructions"), tools=tools, thinks=thinks)
+    return reader.parsed(system=text(body, "instructions"), tools=tools, thinks=thinks)
 
 
-def hear_chat(body: Json) -> ParsedRequest:
+def parse_chat(body: Json) -> ParsedRequest:
     """Parse a Chat Completions request, like the providers that require ``reasoning_content`` back."""
-    ear, system = _Ear(), []
+    reader, system = _Reader(), []
     for message in children(body, "messages"):
-        role, said = text(message, "role"), words_of(message.get("content"))
+        role, said = text(message, "role"), content_text(message.get("content"))
         if role in ("system", "developer"):
             system.append(said)
         elif role == "user":
-            ear.user(said)
+            reader.user(said)
         elif role == "tool":
-            ear.results.append(said)
+            reader.results.append(said)
         elif message.get("tool_calls") and not text(message, "reasoning_content"):
-            ear.missing = "The `reasoning_content` in the thinking mode must be passed back to the API."
+            reader.missing = "The `reasoning_content` in the thinking mode must be passed back to the API."
     tools = {text(tool, "function", "name"): child(tool, "function", "parameters") for tool in children(body, "tools")}
     thinks = text(body, "reasoning_effort") not in ("", "none")
-    return ear.heard(system="\n".join(system), tools=tools, thinks=thinks)
+    return reader.parsed(system="\n".join(system), tools=tools, thinks=thinks)
 
 
-def hear_gemini(body: Json) -> ParsedRequest:
+def parse_gemini(body: Json) -> ParsedRequest:
     """Parse a Gemini request: the first call of a step must have its signature."""
-    ear = _Ear()
+    reader = _Reader()
     for content in children(body, "contents"):
         parts = children(content, "parts")
         if text(content, "role") == "model":
             calls = [part for part in parts if isinstance(part.get("functionCall"), dict)]
             if calls and not is_locked(text(calls[0], "thoughtSignature")):
                 name = text(calls[0], "functionCall", "name")
-                ear.missing = f"Function call `{name}` is missing a thought_signature in functionCall parts."
+                reader.missing = f"Function call `{name}` is missing a thought_signature in functionCall parts."
             continue
-        ear.user(words_of([part for part in parts if "text" in part]))
+        reader.user(content_text([part for part in parts if "text" in part]))
         answers = [child(part, "functionResponse", "response") for part in parts if "functionResponse" in part]
-        ear.results += [next((value for value in answer.values() if isinstance(value, str)), "") for answer in answers]
+        reader.results += [
+            next((value for value in answer.values() if isinstance(value, str)), "") for answer in answers
+        ]
     declared = [one for tool in children(body, "tools") for one in children(tool, "functionDeclarations")]
     tools = {text(one, "name"): child(one, "parametersJsonSchema") or child(one, "parameters") for one in declared}
     config = child(body, "generationConfig", "thinkingConfig")
     thinks = bool(config) and config.get("thinkingBudget") != 0
-    system = words_of(child(body, "systemInstruction").get("parts"))
-    return ear.heard(system=system, tools=tools, thinks=thinks)
+    system = content_text(child(body, "systemInstruction").get("parts"))
+    return reader.parsed(system=system, tools=tools, thinks=thinks)

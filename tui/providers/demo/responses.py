@@ -12,7 +12,7 @@ from tui.wires.json_text import dumps, loads
 Frames = Iterator[bytes]
 
 
-class Speaker(Protocol):
+class Encoder(Protocol):
     """Encodes one response in one wire format."""
 
     def begin(self, bill: Bill) -> Frames:
@@ -34,7 +34,7 @@ def sse(event: Mapping[str, object], name: str = "") -> bytes:
     return f"{head}data: {dumps(event)}\n\n".encode()
 
 
-class AnthropicSpeaker:
+class AnthropicEncoder:
     """Encodes Anthropic Messages with signed thinking."""
 
     def __init__(self, model: str, stem: str) -> None:
@@ -85,7 +85,7 @@ class AnthropicSpeaker:
         yield self._event("message_stop")
 
 
-class ResponsesSpeaker:
+class ResponsesEncoder:
     """Encodes OpenAI Responses with encrypted reasoning items."""
 
     def __init__(self, model: str, stem: str) -> None:
@@ -157,7 +157,7 @@ class ResponsesSpeaker:
         yield self._event("response.completed", response=whole)
 
 
-class ChatSpeaker:
+class ChatEncoder:
     """Encodes Chat Completions with thinking in ``reasoning_content``."""
 
     def __init__(self, model: str, stem: str) -> None:
@@ -201,7 +201,7 @@ class ChatSpeaker:
         yield b"data: [DONE]\n\n"
 
 
-class GeminiSpeaker:
+class GeminiEncoder:
     """Encodes Gemini responses with signatures on the parts that follow the thinking."""
 
     def __init__(self, model: str, stem: str) -> None:

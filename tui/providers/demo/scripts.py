@@ -27,7 +27,7 @@ _FOR_TOOLS = re.compile(
     r"\b(list|read|open)\b.*\b(files?|folder|directory|readme)\b|\b(make a|fix the) bug\b", re.I | re.S
 )
 _HARD = re.compile(r"\b(hard|deep|long|puzzle|riddle|prove)", re.I)
-_OVERFLOW_WISH = lazy_regex(r"\berror overflow\b", re.I)
+_OVERFLOW_REQUEST = lazy_regex(r"\berror overflow\b", re.I)
 _OVERFLOW = "prompt is too long: 204857 tokens > 200000 maximum"
 _REFUSALS: Mapping[str, tuple[Refusal, int]] = {
     "429": (Refusal(429, "rate_limit_error", "This demo request is limited, as asked.", {"retry-after": "3"}), 1),
@@ -39,15 +39,17 @@ _REFUSALS: Mapping[str, tuple[Refusal, int]] = {
     "overflow": (Refusal(400, "invalid_request_error", _OVERFLOW), 1),
 }
 """The error for the prompt ``error WORD``, and how often the same request gets it."""
-_WISH_LENGTH = 200
+_REQUEST_LENGTH = 200
 """Characters at the end of a prompt that are searched for a requested error, so that quoted text does not count."""
 
 
-def script_for(heard: ParsedRequest, *, attempt: int) -> Script:
+def script_for(request: ParsedRequest, *, attempt: int) -> Script:
     """Return the answer to a request; ``attempt`` is how often this request has come."""
-    asked = heard.prompt.lower()
-    script = (None if _asks_for_summary(heard) else _mishap(asked, attempt)) or Script(pieces=_pieces(heard))
-    if not heard.thinks:
+    asked = request.prompt.lower()
+    script = (None if _asks_for_summary(request) else _requested_failure(asked, attempt)) or Script(
+        pieces=_pieces(request)
+    )
+    if not request.thinks:
         script = Script(
             pieces=tuple(piece for piece in script.pieces if not isinstance(piece, Think)),
             refusal=script.refusal,
@@ -56,16 +58,16 @@ def script_for(heard: ParsedRequest, *, attempt: int) -> Script:
     return Script(script.pieces, script.refusal, 8.0) if re.search(r"\bslow(ly)?\b", asked) else script
 
 
-def counted_as(heard: ParsedRequest) -> str | None:
+def counted_as(request: ParsedRequest) -> str | None:
     """Return the key by which attempts are counted, or None to count identical requests.
 
     A request after compression differs from the one that was too long, but must count as its second attempt.
     """
-    return "overflow" if _OVERFLOW_WISH.search(heard.prompt[-_WISH_LENGTH:]) else None
+    return "overflow" if _OVERFLOW_REQUEST.search(request.prompt[-_REQUEST_LENGTH:]) else None
 
 
-def _mishap(asked: str, attempt: int) -> Script | None:
-    asked = asked[-_WISH_LENGTH:]
+def _requested_failure(asked: str, attempt: int) -> Script | None:
+    asked = asked[-_REQUEST_LENGTH:]
     found = re.search(r"\berror (\w+)", asked)
     word = found[1] if found else ""
     if word in _REFUSALS:
@@ -87,59 +89,59 @@ def _after(word: str) -> Script:
     return Script((Think("It works this time. "), Say(_page("recovered").replace("{word}", word))))
 
 
-def _pieces(heard: ParsedRequest) -> tuple[Piece, ...]:
-    asked = heard.prompt
+def _pieces(request: ParsedRequest) -> tuple[Piece, ...]:
+    asked = request.prompt
     if re.search(r"\btitle\b", asked[:400], re.I) and len(asked) > 60:
         return (Say("A walk through ponder"),)
-    if _asks_for_summary(heard):
-        return (Say(_summary(heard)),)
-    if (step := errand(heard)) is not None:
+    if _asks_for_summary(request):
+        return (Say(_summary(request)),)
+    if (step := errand(request)) is not None:
         return step
-    if heard.results:
-        return (Think(_page("reading").format(count=len(heard.results))), Say(_report(heard)))
-    if calls := _calls(heard):
+    if request.results:
+        return (Think(_page("reading").format(count=len(request.results))), Say(_report(request)))
+    if calls := _calls(request):
         return (Think(_page("looking")), Say("Let me look."), *calls)
     topic = next((name for pattern, name in _TOPICS if pattern.search(asked)), "tour")
-    if not heard.tools and _FOR_TOOLS.search(asked):
+    if not request.tools and _FOR_TOOLS.search(asked):
         topic = "no-tools"
     thinking = _page("thinking-long" if _HARD.search(asked) else "thinking-short")
     return (Think(thinking.replace("{asked}", " ".join(asked.split())[:80])), Say(_page(topic)))
 
 
-def _asks_for_summary(heard: ParsedRequest) -> bool:
-    own_words = "" if "<summary>" in heard.prompt else heard.prompt[:600]
-    return not heard.tools and bool(re.search(r"summar", heard.system + own_words, re.I))
+def _asks_for_summary(request: ParsedRequest) -> bool:
+    own_words = "" if "<summary>" in request.prompt else request.prompt[:600]
+    return not request.tools and bool(re.search(r"summar", request.system + own_words, re.I))
 
 
-def _calls(heard: ParsedRequest) -> tuple[Call, ...]:
-    asked, calls = heard.prompt, []
-    if re.search(r"\b(list|files|folder|directory|ls)\b", asked, re.I) and (name := _tool(heard, "list", "glob")):
-        calls.append(Call(name, _arguments(heard, name, ".")))
+def _calls(request: ParsedRequest) -> tuple[Call, ...]:
+    asked, calls = request.prompt, []
+    if re.search(r"\b(list|files|folder|directory|ls)\b", asked, re.I) and (name := _tool(request, "list", "glob")):
+        calls.append(Call(name, _arguments(request, name, ".")))
     found = _FILE_NAME.search(asked)
     wants = re.search(r"\b(read|open|show|cat)\b", asked, re.I) and (found or re.search(r"\bfiles?\b", asked, re.I))
-    if wants and (name := _tool(heard, "read")):
+    if wants and (name := _tool(request, "read")):
         path = found[0] if found else "README.md"
-        calls.append(Call(name, _arguments(heard, name, path if "." in path else f"{path}.md")))
-    if re.search(r"\b(run|shell)\b", asked, re.I) and (name := _tool(heard, "shell", "run")):
-        calls.append(Call(name, _arguments(heard, name, "echo hello from the demo")))
+        calls.append(Call(name, _arguments(request, name, path if "." in path else f"{path}.md")))
+    if re.search(r"\b(run|shell)\b", asked, re.I) and (name := _tool(request, "shell", "run")):
+        calls.append(Call(name, _arguments(request, name, "echo hello from the demo")))
     return tuple(calls)
 
 
-def _tool(heard: ParsedRequest, *words: str) -> str | None:
-    return next((name for word in words for name in heard.tools if word in name), None)
+def _tool(request: ParsedRequest, *words: str) -> str | None:
+    return next((name for word in words for name in request.tools if word in name), None)
 
 
-def _arguments(heard: ParsedRequest, tool: str, value: str) -> str:
+def _arguments(request: ParsedRequest, tool: str, value: str) -> str:
     """Return arguments that set the first required parameter, or the first one if none is required."""
-    schema = heard.tools[tool]
+    schema = request.tools[tool]
     required, known = schema.get("required"), list(child(schema, "properties"))
     names = [str(name) for name in required] if isinstance(required, list) and required else known
     return dumps({names[0]: value}) if names else "{}"
 
 
-def _report(heard: ParsedRequest) -> str:
+def _report(request: ParsedRequest) -> str:
     parts = []
-    for number, result in enumerate(heard.results, 1):
+    for number, result in enumerate(request.results, 1):
         lines = result.strip().splitlines()
         shown = "\n".join(line[:100] for line in lines[:8]).replace("```", "'''")
         more = f"\n… and {count(len(lines) - 8, 'more line')}" if len(lines) > 8 else ""
@@ -147,8 +149,8 @@ def _report(heard: ParsedRequest) -> str:
     return "\n\n".join(parts) + "\n\n" + _page("after-tools")
 
 
-def _summary(heard: ParsedRequest) -> str:
-    said = [" ".join(prompt.split())[:120] for prompt in heard.prompts[-12:]]
+def _summary(request: ParsedRequest) -> str:
+    said = [" ".join(prompt.split())[:120] for prompt in request.prompts[-12:]]
     return "The user explored the demo. Said so far:\n" + "\n".join(f"- {words}" for words in said)
 
 

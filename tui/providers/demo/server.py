@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 
 from tui.domain.errors import ProviderError
 from tui.domain.fast_dataclass import dataclass
-from tui.providers.demo.requests import ParsedRequest, hear_anthropic, hear_chat, hear_gemini, hear_responses
-from tui.providers.demo.responses import AnthropicSpeaker, ChatSpeaker, GeminiSpeaker, ResponsesSpeaker, Speaker
+from tui.providers.demo.requests import ParsedRequest, parse_anthropic, parse_chat, parse_gemini, parse_responses
+from tui.providers.demo.responses import AnthropicEncoder, ChatEncoder, GeminiEncoder, ResponsesEncoder, Encoder
 from tui.providers.demo.script import Bill, Break, Call, Piece, Refusal, Say, Script, Think, tokens
 from tui.providers.demo.scripts import counted_as, script_for
 from tui.providers.http.in_process import InProcessResponse
@@ -28,16 +28,16 @@ THOUGHT_S = 0.25
 
 
 @dataclass(frozen=True, slots=True)
-class _Line:
-    hear: Callable[[Mapping[str, object]], ParsedRequest]
-    speaker: Callable[[str, str], Speaker]
+class _Format:
+    parse: Callable[[Mapping[str, object]], ParsedRequest]
+    encoder: Callable[[str, str], Encoder]
 
 
-_LINES: Mapping[str, _Line] = {
-    "/messages": _Line(hear_anthropic, AnthropicSpeaker),
-    "/responses": _Line(hear_responses, ResponsesSpeaker),
-    "/chat/completions": _Line(hear_chat, ChatSpeaker),
-    ":streamGenerateContent": _Line(hear_gemini, GeminiSpeaker),
+_FORMATS: Mapping[str, _Format] = {
+    "/messages": _Format(parse_anthropic, AnthropicEncoder),
+    "/responses": _Format(parse_responses, ResponsesEncoder),
+    "/chat/completions": _Format(parse_chat, ChatEncoder),
+    ":streamGenerateContent": _Format(parse_gemini, GeminiEncoder),
 }
 MODELS = frozenset({"demo", "fast", "responses", "chat", "gemini"})
 _COUNTS = ("/count_tokens", "/input_tokens", ":countTokens")
@@ -66,21 +66,23 @@ class DemoServer:
         if path.endswith(_COUNTS):
             count = tokens((request.body or b"").decode("utf-8", "replace"))
             return _plain(200, {"input_tokens": count, "totalTokens": count})
-        line = next((line for end, line in _LINES.items() if path.endswith(end)), None)
-        if line is None:
+        format_ = next((format_ for end, format_ in _FORMATS.items() if path.endswith(end)), None)
+        if format_ is None:
             return _plain(404, {"error": {"message": f"There is nothing at {path}.", "type": "not_found_error"}})
-        return self._speak(line, body, request, path)
+        return self._respond(format_, body, request, path)
 
-    def _speak(self, line: _Line, body: Mapping[str, object], request: HttpRequest, path: str) -> InProcessResponse:
-        heard = line.hear(body)
+    def _respond(
+        self, format_: _Format, body: Mapping[str, object], request: HttpRequest, path: str
+    ) -> InProcessResponse:
+        parsed = format_.parse(body)
         model = text(body, "model") or path.rpartition("/")[2].partition(":")[0]
         if model not in MODELS:
             return _refused(Refusal(404, "not_found_error", f"model: {model}"))
         stem = hashlib.sha256(request.body or b"").hexdigest()[:12]
-        asked = counted_as(heard) or stem
+        asked = counted_as(parsed) or stem
         self._asked[asked] += 1
-        script = script_for(heard, attempt=self._asked[asked])
-        refusal = heard.refusal or script.refusal
+        script = script_for(parsed, attempt=self._asked[asked])
+        refusal = parsed.refusal or script.refusal
         if refusal is not None:
             return _refused(refusal)
         if not any(isinstance(piece, Break) for piece in script.pieces):
@@ -90,22 +92,22 @@ class DemoServer:
             thinking=sum(tokens(piece.text) for piece in script.pieces if isinstance(piece, Think)),
             answer=sum(tokens(piece.text) for piece in script.pieces if isinstance(piece, Say)),
         )
-        unhurried = 0.0 if model.endswith("fast") else self._speed * script.slowness
-        thinking = unhurried if self._watched or script.slowness > 1 else 0.0
-        frames = _frames(line.speaker(model, stem), script, bill)
-        spoken = _paced(frames, thinking=thinking, answering=unhurried)
-        return InProcessResponse(status=200, headers={"content-type": "text/event-stream"}, body=spoken)
+        answering = 0.0 if model.endswith("fast") else self._speed * script.slowness
+        thinking = answering if self._watched or script.slowness > 1 else 0.0
+        frames = _frames(format_.encoder(model, stem), script, bill)
+        paced = _paced(frames, thinking=thinking, answering=answering)
+        return InProcessResponse(status=200, headers={"content-type": "text/event-stream"}, body=paced)
 
 
-def _frames(speaker: Speaker, script: Script, bill: Bill) -> Iterator[tuple[Piece | None, bytes]]:
+def _frames(encoder: Encoder, script: Script, bill: Bill) -> Iterator[tuple[Piece | None, bytes]]:
     """Yield each frame with the piece it belongs to."""
-    yield from ((None, frame) for frame in speaker.begin(bill))
+    yield from ((None, frame) for frame in encoder.begin(bill))
     for piece in script.pieces:
-        yield from ((piece, frame) for frame in speaker.piece(piece))
+        yield from ((piece, frame) for frame in encoder.piece(piece))
         if isinstance(piece, Break):
             return
     calls = any(isinstance(piece, Call) for piece in script.pieces)
-    yield from ((None, frame) for frame in speaker.end(bill, calls=calls))
+    yield from ((None, frame) for frame in encoder.end(bill, calls=calls))
 
 
 async def _paced(

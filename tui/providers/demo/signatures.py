@@ -6,12 +6,14 @@ import base64
 import hashlib
 import hmac
 
-_INK = b"the demo's own ink, not a secret"
+_SIGNING_KEY = b"the demo's own ink, not a secret"
 
 
 def seal(thinking: str) -> str:
     """Return the signature of a text."""
-    return base64.b64encode(hmac.new(_INK, thinking.encode("utf-8", "replace"), hashlib.sha256).digest()).decode()
+    return base64.b64encode(
+        hmac.new(_SIGNING_KEY, thinking.encode("utf-8", "replace"), hashlib.sha256).digest()
+    ).decode()
 
 
 def is_sealed(thinking: str, signature: str) -> bool:
