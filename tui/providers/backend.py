@@ -66,9 +66,9 @@ def in_another_format(beginning: bytes, wire: WireName) -> ProviderError | None:
 LOG = logging.getLogger(__name__)
 NOT_TAKEN = "thinking_not_taken"
 """Error code of a rejected request that may have failed because of the thinking in it."""
-OTHER_WAYS = 2
+MOST_CHANGES = 2
 """How often a rejected request is changed and sent again: both the version and the header may be wrong."""
-TELLING = 2000
+SNIFFED_BYTES = 2000
 """Bytes of a response that are examined for its format."""
 DRAIN_S = 0.2
 """How long to wait for the end of the body after the last event, so that the connection can be reused."""
@@ -109,24 +109,28 @@ class ProviderBackend:
 
     async def stream(self, target: Endpoint, request: ChatRequest) -> AsyncGenerator[Sequence[StreamEvent], None]:
         """Send a request and yield the events of the response; events that arrive together come in one batch."""
-        ways = OTHER_WAYS
+        changes_left = MOST_CHANGES
         try:
-            provider = self._keys.with_variables(self._spoken_to(target))
+            provider = self._keys.with_variables(self._provider_for_wire(target))
             key = await self._key(provider, self._keys.needed)
             while True:
-                anything = False
+                received_any = False
                 try:
                     async with aclosing(self._attempt(target, provider, request, key)) as batches:
                         async for batch in batches:
-                            anything = True
+                            received_any = True
                             yield batch
                     return
                 except ProviderError as error:
-                    another = None if anything or not ways else await self._another_way(error, target, provider, key)
-                    if another is None:
+                    alternative = (
+                        None
+                        if received_any or not changes_left
+                        else await self._alternative(error, target, provider, key)
+                    )
+                    if alternative is None:
                         _suspect_thinking(error, target, request)
                         raise
-                    ways, (provider, key) = ways - 1, another
+                    changes_left, (provider, key) = changes_left - 1, alternative
         except ProviderError as error:
             self._keys.redactor.clean_error(error)
             raise
@@ -139,12 +143,12 @@ class ProviderBackend:
         if counter is None:
             return None
         try:
-            provider = self._keys.with_variables(self._spoken_to(target))
+            provider = self._keys.with_variables(self._provider_for_wire(target))
             key = await self._key(provider, self._keys.needed)
             encoded = wire_named(target.facts.wire).encode(request, _quirks(target))
             outgoing = http_request(provider, counter.request(encoded), key, path="count")
-            async with self._opened(target, outgoing) as answer:
-                await _refuse(target, answer, self.limits, encoded)
+            async with self._open(target, outgoing) as answer:
+                await _raise_for_status(target, answer, self.limits, encoded)
                 return counter.tokens(loads(await answer.whole(self.limits.error_bytes)))
         except ProviderError as error:
             self._keys.redactor.clean_error(error)
@@ -160,13 +164,15 @@ class ProviderBackend:
     async def _attempt(
         self, target: Endpoint, provider: ProviderFacts, request: ChatRequest, key: FoundKey | None
     ) -> AsyncGenerator[Sequence[StreamEvent], None]:
-        encoded = _left_out(wire_named(target.facts.wire).encode(request, _quirks(target)), frozenset(request.without))
+        encoded = _without_fields(
+            wire_named(target.facts.wire).encode(request, _quirks(target)), frozenset(request.without)
+        )
         outgoing = http_request(provider, encoded, key)
-        async with self._opened(target, outgoing, streams=request.stream) as answer:
+        async with self._open(target, outgoing, streams=request.stream) as answer:
             LOG.debug(
                 "%s %s: %d bytes out, HTTP %d", outgoing.method, outgoing.url, len(outgoing.body or b""), answer.status
             )
-            await _refuse(target, answer, self.limits, encoded)
+            await _raise_for_status(target, answer, self.limits, encoded)
             self._found_at[target.provider.id, target.facts.wire] = provider
             for warning in _warnings(answer.headers):
                 if (target.facts.provider, target.facts.id, warning) not in self._warned:
@@ -176,7 +182,7 @@ class ProviderBackend:
                 async for batch in batches:
                     yield batch
 
-    def _opened(
+    def _open(
         self, target: Endpoint, request: HttpRequest, *, streams: bool = True
     ) -> AbstractAsyncContextManager[HttpResponse]:
         limits = limits_for(target.provider, self.limits)
@@ -200,7 +206,7 @@ class ProviderBackend:
         except ConfigError as error:
             raise ProviderError(ErrorKind.NO_KEY, error.message, advice=error.advice) from None
 
-    async def _another_way(
+    async def _alternative(
         self, error: ProviderError, target: Endpoint, provider: ProviderFacts, refused_key: FoundKey | None
     ) -> tuple[ProviderFacts, FoundKey | None] | None:
         """Return a changed provider or key to send the request again with, or None if the error is final."""
@@ -216,7 +222,7 @@ class ProviderBackend:
             return (versioned, refused_key) if versioned is not None else None
         return None
 
-    def _spoken_to(self, target: Endpoint) -> ProviderFacts:
+    def _provider_for_wire(self, target: Endpoint) -> ProviderFacts:
         """Return the provider with the base URL for this model's wire."""
         provider, wire = target.provider, target.facts.wire
         known = self._found_at.get((provider.id, wire))
@@ -237,7 +243,7 @@ def _suspect_thinking(error: ProviderError, target: Endpoint, request: ChatReque
         error.kind, error.code = ErrorKind.BAD_SEAL, NOT_TAKEN
 
 
-def _left_out(encoded: Encoded, names: frozenset[str]) -> Encoded:
+def _without_fields(encoded: Encoded, names: frozenset[str]) -> Encoded:
     if names.isdisjoint(encoded.body):
         return encoded
     return replace(encoded, body={name: value for name, value in encoded.body.items() if name not in names})
@@ -247,7 +253,7 @@ def _quirks(target: Endpoint) -> Quirks:
     return effective_quirks(target.provider, target.facts)
 
 
-async def _refuse(target: Endpoint, answer: HttpResponse, limits: Limits, sent: Encoded) -> None:
+async def _raise_for_status(target: Endpoint, answer: HttpResponse, limits: Limits, sent: Encoded) -> None:
     """Raise the wire's ProviderError for an HTTP error status."""
     if not 200 <= answer.status < 300:
         reply = Reply(status=answer.status, headers=answer.headers, body=await answer.first_bytes(limits.error_bytes))
@@ -296,7 +302,7 @@ async def _batches(
             if finished or decoder.complete:
                 answer.deadlines.end_came(DRAIN_S if finished else limits.after_end_s)
     if not finished:
-        batch = _rest(reader, target, beginning, answer.received)
+        batch = _closing_events(reader, target, beginning, answer.received)
         if batch:
             yield batch
 
@@ -310,10 +316,12 @@ def _cause(sentence: str) -> str:
 def _beginning(so_far: bytes, batch: Sequence[StreamEvent]) -> bytes | None:
     """Return the first bytes of the response, or None once it has an event with content."""
     said = any(not isinstance(event, ResponseStarted | UsageReported) for event in batch)
-    return None if said else so_far[:TELLING]
+    return None if said else so_far[:SNIFFED_BYTES]
 
 
-def _rest(reader: BodyReader, target: Endpoint, beginning: bytes | None, received: int) -> Sequence[StreamEvent]:
+def _closing_events(
+    reader: BodyReader, target: Endpoint, beginning: bytes | None, received: int
+) -> Sequence[StreamEvent]:
     """Return the closing events; ``beginning`` is the start of a response without content so far, else None."""
     try:
         return reader.finish()

@@ -111,18 +111,20 @@ class Keys:
         if not any("${" in value for value in provider.headers.values()):
             return provider
 
-        def value(found: re.Match[str]) -> str:
-            meant = self._environ.get(found[1], "")
-            if not meant:
+        def substitute(found: re.Match[str]) -> str:
+            value = self._environ.get(found[1], "")
+            if not value:
                 raise ProviderError(
                     ErrorKind.INVALID_REQUEST,
                     f"A header of {provider.title} takes the variable `{found[1]}`, which is not set.",
                     advice=f"Set `{found[1]}`, or correct `headers` of `[providers.{provider.id}]` in `config.toml`.",
                 )
-            self.redactor.remember(Secret(meant))
-            return meant
+            self.redactor.remember(Secret(value))
+            return value
 
-        return replace(provider, headers={name: _VARIABLE.sub(value, text) for name, text in provider.headers.items()})
+        return replace(
+            provider, headers={name: _VARIABLE.sub(substitute, text) for name, text in provider.headers.items()}
+        )
 
     def needed(self, provider: ProviderFacts) -> FoundKey | None:
         """Return the key like ``find``; raises ProviderError(NO_KEY) if a required key is missing."""
@@ -163,9 +165,9 @@ class Keys:
         message = f"There is no key for {provider.title}."
         if row is not None and row.host != host:
             message = f"The key of {provider.title} was saved for {row.host}, so it is not sent to {host}."
-        ways = [f"set `{provider.key_env[0]}`"] if provider.key_env else []
-        ways.append(f"run `ponder auth set {provider.id}`")
-        advice = " or ".join(ways)
+        options = [f"set `{provider.key_env[0]}`"] if provider.key_env else []
+        options.append(f"run `ponder auth set {provider.id}`")
+        advice = " or ".join(options)
         advice = advice[0].upper() + advice[1:] + "."
         if provider.key_url:
             advice += f" Keys are made at {provider.key_url}."
