@@ -210,7 +210,7 @@ class AnthropicDecoder:
         return events
 
     def _on_error(self, event: Json) -> Sequence[StreamEvent]:
-        raise _said_inside(event)
+        raise _stream_error(event)
 
     # Parts of events.
 
@@ -284,7 +284,7 @@ HANDLERS: dict[str, Callable[[AnthropicDecoder, Json], Sequence[StreamEvent]]] =
 }
 
 
-def _said_inside(event: Json) -> ProviderError:
+def _stream_error(event: Json) -> ProviderError:
     parts = error_parts(event) or ErrorParts(message="")
     return provider_error(
         status=STATUS_OF_TYPE.get(parts.type or ""),

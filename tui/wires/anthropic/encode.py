@@ -88,44 +88,44 @@ class CallIds:
 
     def of_call(self, call_id: str) -> str:
         """Return a new id for a call."""
-        spelled = self._spelled(call_id)
+        unique = self._valid(call_id)
         number = 2
-        while spelled in self._used:
+        while unique in self._used:
             ending = f"_{number}"
-            spelled = self._spelled(call_id)[: self.LONGEST - len(ending)] + ending
+            unique = self._valid(call_id)[: self.LONGEST - len(ending)] + ending
             number += 1
-        self._used.add(spelled)
-        self._unanswered.setdefault(call_id, []).append(spelled)
-        return spelled
+        self._used.add(unique)
+        self._unanswered.setdefault(call_id, []).append(unique)
+        return unique
 
     def of_result(self, call_id: str) -> str:
         """Return the id of the oldest call without a result that had this id."""
         waiting = self._unanswered.get(call_id)
-        return waiting.pop(0) if waiting else self._spelled(call_id)
+        return waiting.pop(0) if waiting else self._valid(call_id)
 
-    def _spelled(self, call_id: str) -> str:
+    def _valid(self, call_id: str) -> str:
         return self._REFUSED.sub("_", call_id)[: self.LONGEST] or "call"
 
 
 def _messages(outgoing: tuple[OutgoingMessage, ...]) -> list[Item]:
     """Return messages in the required order: user first, roles alternating, results first and calls last in each."""
     ids = CallIds()
-    spoken: list[tuple[str, list[Item]]] = []
+    turns: list[tuple[str, list[Item]]] = []
     for message in outgoing:
         role = "assistant" if message.role is Role.ASSISTANT else "user"
         items = [item for block in message.blocks for item in _items(block, ids)]
         if not items:
             continue
-        if not spoken and role == "assistant":
-            spoken.append(("user", [{"type": "text", "text": CONTINUES}]))
-        if spoken and spoken[-1][0] == role:
-            spoken[-1][1].extend(items)
+        if not turns and role == "assistant":
+            turns.append(("user", [{"type": "text", "text": CONTINUES}]))
+        if turns and turns[-1][0] == role:
+            turns[-1][1].extend(items)
         else:
-            spoken.append((role, items))
-    return [{"role": role, "content": sorted(items, key=_place)} for role, items in spoken]
+            turns.append((role, items))
+    return [{"role": role, "content": sorted(items, key=_order)} for role, items in turns]
 
 
-def _place(item: Item) -> int:
+def _order(item: Item) -> int:
     """Sort key: the API rejects anything between a call and its result. All other items keep their order."""
     return {"tool_result": -1, "tool_use": 1}.get(str(item.get("type")), 0)
 

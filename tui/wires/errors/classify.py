@@ -185,7 +185,7 @@ def provider_error(  # noqa: PLR0913 - each is an independent fact of a refusal,
         request_id = next((headers[name] for name in _REQUEST_IDS if headers.get(name)), None)
     return ProviderError(
         kind,
-        printable_error(message) or _nothing_said(status, code or type_),
+        printable_error(message) or _no_message(status, code or type_),
         status=status,
         code=printable_error(code or type_ or "") or None,
         param=printable_error(param) if param else None,
@@ -343,6 +343,6 @@ def _retryable(kind: ErrorKind, status: int | None, headers: Mapping[str, str]) 
     return kind in RETRYABLE_KINDS and status not in NEVER_AGAIN
 
 
-def _nothing_said(status: int | None, code: str | None) -> str:
+def _no_message(status: int | None, code: str | None) -> str:
     known = f"HTTP status {status}" if status else "no status"
     return f"The provider gave no reason ({known}{', ' + printable_error(code) if code else ''})"

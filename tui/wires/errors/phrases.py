@@ -236,7 +236,7 @@ _PARAMETER = tuple(
         r"does not support (?:parameter |the )?['\"`]?([A-Za-z_][\w.]{0,79})",
     )
 )
-_SPOKEN = (
+_NAMED_BY_PHRASE = (
     (lazy_regex(r"does not support thinking", re.I), "think"),
     (lazy_regex(r"thinking level", re.I), "thinkingLevel"),
     (lazy_regex(r"thinking is not supported", re.I), "thinking"),
@@ -249,7 +249,7 @@ _NOT_A_NAME = frozenset(
 
 def refused_parameter(message: str) -> str | None:
     """Return the parameter that a message rejects, as spelled in the message, or None if it names none."""
-    for phrase, name in _SPOKEN:
+    for phrase, name in _NAMED_BY_PHRASE:
         if phrase.search(message):
             return name
     for pattern in _PARAMETER:

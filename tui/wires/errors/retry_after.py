@@ -38,7 +38,7 @@ def retry_hint(
         _scaled(headers.get("retry-after-ms"), 0.001),
         _retry_after(headers),
         _google_delay(body),
-        _asked_in_words(text),
+        _delay_in_message(text),
         _emptied_bucket(headers) if status == 429 else None,
     ):
         if seconds is not None and math.isfinite(seconds) and 0 < seconds <= LONGEST_BELIEVED_S:
@@ -94,7 +94,7 @@ def _google_delay(body: object) -> float | None:
     return None
 
 
-def _asked_in_words(message: str) -> float | None:
+def _delay_in_message(message: str) -> float | None:
     found = _ASKED.search(message[:4000])
     return duration_s(found[1]) if found else None
 

@@ -161,7 +161,7 @@ class BodyReader:
         if self._framer is not None:
             events = self._decode(self._framer.finish())
             if isinstance(self._framer, SseFramer) and not self._decoder.complete:
-                events += self._decode(_said_between_events(self._framer))
+                events += self._decode(_error_between_events(self._framer))
             if isinstance(self._framer, SseFramer) and not self._decoder.complete and self._framer.unterminated:
                 events += self._decode(unseparated_events(self._framer.unterminated))
         if self.fault is None:
@@ -228,7 +228,7 @@ def no_answer(page: bytes) -> ProviderError:
     return ProviderError(ErrorKind.NOT_A_STREAM, f"The server sent {what}: {shown}")
 
 
-def _said_between_events(framer: SseFramer) -> list[Frame]:
+def _error_between_events(framer: SseFramer) -> list[Frame]:
     """Return an error that a failing server wrote as plain JSON between events or as an unterminated last event."""
     last = framer.unterminated
     if last.startswith(b"error:"):

@@ -157,14 +157,14 @@ class GeminiDecoder:
         self.usage_raw: Mapping[str, object] | None = None
         self._usage: dict[str, object] = {}
         self._usage_merged = usage_merged
-        self._usage_told: Usage | None = None
+        self._usage_reported: Usage | None = None
         self._started = False
         self._response_id = ""
         self._next_index = 0
         self._open_index: int | None = None
         """Index of the text or thinking block that the next part may continue."""
         self._open_thinks = False
-        self._ordinary = 0
+        self._usual_fields = 0
         """Number of fields of a part that continues the open block: 1 for text, 2 for thinking, 0 for no open block."""
         self._open_call: int | None = None
         """Index of the call whose arguments are still arriving in pieces."""
@@ -186,7 +186,7 @@ class GeminiDecoder:
             (part,) = candidate["content"]["parts"]
             words = part["text"]
             usage = chunk["usageMetadata"]
-            alone = len(part) == self._ordinary and "finishReason" not in candidate and "error" not in chunk
+            alone = len(part) == self._usual_fields and "finishReason" not in candidate and "error" not in chunk
             if not alone or not all(usage.values()):
                 return self._feed_any(frame)
             thinks = self._open_thinks and part["thought"] is True
@@ -251,7 +251,7 @@ class GeminiDecoder:
         usage = chunk.get("usageMetadata")
         if isinstance(usage, dict):
             self._on_usage(usage)
-            if self._usage_told is None:
+            if self._usage_reported is None:
                 events += self._report_usage()
         candidates = chunk.get("candidates")
         if isinstance(candidates, list) and candidates:
@@ -292,7 +292,7 @@ class GeminiDecoder:
         index = self._open_index
         if index is None or self._open_thinks is not thinks:
             index = self._open(events, thinks=thinks)
-        self._ordinary = 2 if thinks else 1
+        self._usual_fields = 2 if thinks else 1
         events.append(ThinkingDelta(index, words) if thinks else TextDelta(index, words))
         if signature is not None:
             events.append(BlockSealed(index, Seal(signature=signature)))
@@ -382,7 +382,7 @@ class GeminiDecoder:
         detail = maybe_text(candidate, "continuationToken") if finish is Finish.CONTINUATION else None
         self._stop = Stop(finish, reason, detail or maybe_text(candidate, "finishMessage"))
         # The result of server-run code comes in the same response, so a stop right after the code is not the end.
-        self._ordinary = 0
+        self._usual_fields = 0
         self.complete = not (finish is Finish.STOP and self._last_label == "executableCode")
 
     def _on_prompt_feedback(self, feedback: Json) -> None:
@@ -412,14 +412,14 @@ class GeminiDecoder:
         if index is None:
             return []
         self._open_index = None
-        self._ordinary = 0
+        self._usual_fields = 0
         return [BlockFinished(index)]
 
     def _report_usage(self) -> list[StreamEvent]:
         usage = usage_of(self._usage)
-        if usage in (self._usage_told, Usage()):
+        if usage in (self._usage_reported, Usage()):
             return []
-        self._usage_told = usage
+        self._usage_reported = usage
         return [UsageReported(usage)]
 
 

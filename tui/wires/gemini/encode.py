@@ -106,7 +106,7 @@ def _contents(outgoing: Sequence[OutgoingMessage], quirks: Quirks) -> list[dict[
             calls = _Calls()
             content = _Content("model", [part for message in run for part in _model_parts(message, calls)])
             if run[-1].in_open_loop or number > last_said:
-                _stand_in(content.parts, quirks.skip_signature)
+                _add_missing_signature(content.parts, quirks.skip_signature)
         else:
             content = _user_content(run, calls, quirks)
         if content.parts:
@@ -213,7 +213,7 @@ def _image(block: ImageBlock) -> Part:
 # signatures
 
 
-def _stand_in(parts: list[Part], literal: str) -> None:
+def _add_missing_signature(parts: list[Part], literal: str) -> None:
     """The first call of a step in the open loop must be signed; one whose signature does not exist here says so.
 
     To the API that loop is all that follows the user's last words, whatever we call a turn.

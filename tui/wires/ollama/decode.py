@@ -48,7 +48,7 @@ class OllamaDecoder:
         self.usage_raw: Mapping[str, object] | None = None
         self._started = False
         self._open: BlockKind | None = None
-        self._at = -1
+        self._index = -1
         """Index of the latest block."""
         self._called_tools = False
         self._bad_frame: NotJSON | None = None
@@ -64,11 +64,11 @@ class OllamaDecoder:
                 if self._open == "text":
                     piece = message["content"]
                     if len(message) == 2 and piece and piece.__class__ is str:
-                        return (TextDelta(self._at, piece),)
+                        return (TextDelta(self._index, piece),)
                 elif self._open == "thinking" and len(message) == 3 and not message["content"]:
                     piece = message["thinking"]
                     if piece and piece.__class__ is str:
-                        return (ThinkingDelta(self._at, piece),)
+                        return (ThinkingDelta(self._index, piece),)
         except orjson.JSONDecodeError:
             return self._on_odd_frame(frame)
         except (LookupError, TypeError):
@@ -125,21 +125,21 @@ class OllamaDecoder:
         return events
 
     def _on_thinking(self, piece: str) -> Sequence[StreamEvent]:
-        events = self._turn_to("thinking")
-        events.append(ThinkingDelta(self._at, piece))
+        events = self._open_block("thinking")
+        events.append(ThinkingDelta(self._index, piece))
         return events
 
     def _on_content(self, piece: str) -> Sequence[StreamEvent]:
-        events = self._turn_to("text")
-        events.append(TextDelta(self._at, piece))
+        events = self._open_block("text")
+        events.append(TextDelta(self._index, piece))
         return events
 
     def _on_call(self, call: Json) -> Sequence[StreamEvent]:
         """Handle a tool call, which is never split; the assembler adds an id if there is none."""
         events = self._close()
         function = child(call, "function")
-        self._at += 1
-        index = self._at
+        self._index += 1
+        index = self._index
         self._called_tools = True
         given_id = maybe_text(call, "id") or None
         arguments = function.get("arguments")
@@ -171,22 +171,22 @@ class OllamaDecoder:
 
     # Parts of lines.
 
-    def _turn_to(self, kind: BlockKind) -> list[StreamEvent]:
+    def _open_block(self, kind: BlockKind) -> list[StreamEvent]:
         """Open a block of this kind, unless one is open."""
         if self._open == kind:
             return []
         events = self._close()
         self._open = kind
         form = ThinkingForm.FULL if kind == "thinking" else None
-        self._at += 1
-        events.append(BlockStarted(self._at, kind, form=form))
+        self._index += 1
+        events.append(BlockStarted(self._index, kind, form=form))
         return events
 
     def _close(self) -> list[StreamEvent]:
         if self._open is None:
             return []
         self._open = None
-        return [BlockFinished(self._at)]
+        return [BlockFinished(self._index)]
 
 
 def _usage(line: Json) -> Usage:

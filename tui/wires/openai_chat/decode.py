@@ -239,7 +239,7 @@ class ChatDecoder:
     def _on_chunk(self, chunk: object, name: str) -> Sequence[StreamEvent]:
         if not isinstance(chunk, dict) or self._ended:
             return NOTHING
-        self._nothing_more()
+        self._raise_if_failed()
         choices = children(chunk, "choices")
         usage = usage_in(chunk, choices)
         failure = None
@@ -262,9 +262,9 @@ class ChatDecoder:
         if usage is not None:
             self.usage_raw = usage
             events.append(UsageReported(inclusive_usage(usage)))
-        return events or self._nothing_more()
+        return events or self._raise_if_failed()
 
-    def _nothing_more(self) -> Sequence[StreamEvent]:
+    def _raise_if_failed(self) -> Sequence[StreamEvent]:
         if self._failure is not None:
             raise self._failure
         return NOTHING

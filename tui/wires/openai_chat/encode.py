@@ -119,7 +119,7 @@ def _assistant(blocks: Sequence[Block], quirks: Quirks) -> dict[str, object] | N
     calls = [_call(block, quirks) for block in blocks if isinstance(block, ToolCallBlock)]
     thoughts = [block for block in blocks if isinstance(block, ThinkingBlock)]
     if quirks.thinking_back == "as_received":
-        quirks = replace(quirks, thinking_back=_field_it_came_in(thoughts))
+        quirks = replace(quirks, thinking_back=_received_field(thoughts))
     content = _content_with_thinking(said, thoughts, quirks)
     if not content and not calls:
         return None
@@ -143,7 +143,7 @@ def _state_of_message(blocks: Sequence[Block]) -> dict[str, object]:
     return {}
 
 
-def _field_it_came_in(thoughts: Sequence[ThinkingBlock]) -> str:
+def _received_field(thoughts: Sequence[ThinkingBlock]) -> str:
     """Return ``thinking_back`` for an unknown server: details if it signed them, else the field it used, else none."""
     if any(block.seal is not None and details_of(block.seal.raw) for block in thoughts):
         return "reasoning_details"
@@ -156,7 +156,7 @@ def _content_with_thinking(
     thought = _joined(thoughts)
     if not thought:
         return said
-    if quirks.thinking_back == "think_tags" or _came_in_tags(thoughts, quirks):
+    if quirks.thinking_back == "think_tags" or _received_in_tags(thoughts, quirks):
         return f"<think>{thought}</think>{said}"
     if quirks.thinking_back == "content_chunks":
         chunk: dict[str, object] = {"type": "thinking", "thinking": [{"type": "text", "text": thought}]}
@@ -167,7 +167,7 @@ def _content_with_thinking(
     return said
 
 
-def _came_in_tags(thoughts: Sequence[ThinkingBlock], quirks: Quirks) -> bool:
+def _received_in_tags(thoughts: Sequence[ThinkingBlock], quirks: Quirks) -> bool:
     """Whether to send tags back: MiniMax sends tags instead of details unless asked to separate them."""
     return quirks.thinking_back == "reasoning_details" and all(block.wire_field == "think_tags" for block in thoughts)
 
@@ -175,7 +175,7 @@ def _came_in_tags(thoughts: Sequence[ThinkingBlock], quirks: Quirks) -> bool:
 def _thinking_fields(thoughts: Sequence[ThinkingBlock], quirks: Quirks) -> dict[str, object]:
     """Return the message fields with thinking, for servers that do not take it in the content."""
     if quirks.thinking_back == "reasoning_details":
-        return {} if _came_in_tags(thoughts, quirks) else _details(thoughts)
+        return {} if _received_in_tags(thoughts, quirks) else _details(thoughts)
     if quirks.thinking_back not in PLAIN_FIELDS:
         return {}
     thought = _joined(thoughts)

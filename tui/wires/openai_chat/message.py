@@ -130,7 +130,7 @@ class ChatMessage(OpenBlock):
         content = delta.get("content")
         known = self._wire_field
         if len(delta) > 3 or ("content" in delta) + (known in delta) + ("role" in delta) < len(delta):
-            return self._next_among_more(delta, content)
+            return self._next_with_more_fields(delta, content)
         piece = delta.get(known)
         if content:
             if self._open == "text" and not piece and content.__class__ is str and not self._tagged:
@@ -139,7 +139,7 @@ class ChatMessage(OpenBlock):
             return ThinkingDelta(self._at, piece)
         return None
 
-    def _next_among_more(self, delta: Json, content: object) -> StreamEvent | None:
+    def _next_with_more_fields(self, delta: Json, content: object) -> StreamEvent | None:
         """Fast path for deltas with more fields, most of them null."""
         thoughts, detailed, calling, rare = self._shapes.get(tuple(delta)) or self._shape_of(delta)
         if rare and any(map(delta.get, rare)):

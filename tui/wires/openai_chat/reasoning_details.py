@@ -83,7 +83,7 @@ class ReasoningDetails:
                 # The first value of a field counts; a field may also come later, as the signature does.
                 if state and not entry.get(key):
                     entry[key] = state
-            piece = self._unrepeated(piece)
+            piece = self._new_text(piece)
             if piece:
                 self._pieces[-1].append(piece)
         settled = self._so_far is None and not self._entries[-1].get("signature")
@@ -96,7 +96,7 @@ class ReasoningDetails:
             return False
         return all(last.get(key) is None or rest.get(key) is None or last[key] == rest[key] for key in ("index", "id"))
 
-    def _unrepeated(self, piece: str) -> str:
+    def _new_text(self, piece: str) -> str:
         """Return the new text of a piece that may repeat the text before it."""
         if self._so_far is None:
             return piece

@@ -94,7 +94,7 @@ class ThinkTags:
     def _step(self, pieces: list[Piece]) -> bool:
         """Process the text up to the next tag; False if more text is needed."""
         if self.done:
-            self._say(pieces, len(self._held))
+            self._emit(pieces, len(self._held))
             return False
         return self._step_in_thinking(pieces) if self._thinking else self._step_in_text(pieces)
 
@@ -109,9 +109,9 @@ class ThinkTags:
             start, end = found.span() if found else (-1, -1)
             marks = _CLOSERS
         if start < 0:
-            self._say_what_is_certain(pieces, marks)
+            self._emit_certain(pieces, marks)
             return False
-        self._say(pieces, start)
+        self._emit(pieces, start)
         self._read = end
         self._thinking, self._closer = False, None
         self.done = not self._always
@@ -120,26 +120,26 @@ class ThinkTags:
     def _step_in_text(self, pieces: list[Piece]) -> bool:
         found = _FIND_OPENER_OR_FENCE.search(self._held, self._read)
         if found is None:
-            self._say_what_is_certain(pieces, _OPENER_OR_FENCE)
+            self._emit_certain(pieces, _OPENER_OR_FENCE)
             return False
         mark = found.group()
         if mark == FENCE or self._fenced:
             self._fenced ^= mark == FENCE
-            self._say(pieces, found.end())
+            self._emit(pieces, found.end())
         else:
-            self._say(pieces, found.start())
+            self._emit(pieces, found.start())
             self._thinking, self._closer = True, TAGS[mark]
         self._read = found.end()
         return True
 
-    def _say(self, pieces: list[Piece], end: int) -> None:
+    def _emit(self, pieces: list[Piece], end: int) -> None:
         if end > self._read:
             pieces.append(Piece(thinking=self._thinking, text=self._held[self._read : end]))
             self._read = end
 
-    def _say_what_is_certain(self, pieces: list[Piece], marks: tuple[str, ...]) -> None:
+    def _emit_certain(self, pieces: list[Piece], marks: tuple[str, ...]) -> None:
         """Return all text except an end that may be the start of a tag."""
-        self._say(pieces, len(self._held) - _beginning_at_end(self._held[self._read :][-LONGEST_MARK:], marks))
+        self._emit(pieces, len(self._held) - _beginning_at_end(self._held[self._read :][-LONGEST_MARK:], marks))
 
 
 def _beginning_at_end(text: str, marks: tuple[str, ...]) -> int:

@@ -121,34 +121,34 @@ class ReasoningItem(Item):
 
     def settle(self, item: Json) -> list[StreamEvent]:
         """Return the rest of the text, and the seal: the whole item, which must be sent back unchanged."""
-        told = [
+        final = [
             ((field, position), words)
             for field in ("summary", "content")
             for position, part in enumerate(children(item, field))
             if (words := text(part, "text"))
         ]
         events = self.start(item)
-        if told:
-            events += self._complete([words for _, words in told], [key for key, _ in told])
+        if final:
+            events += self._complete([words for _, words in final], [key for key, _ in final])
         assert self.index is not None
         self.done = item
         events.append(BlockSealed(self.index, self.seal(item)))
         events.append(BlockFinished(self.index, self._form()))
         return events
 
-    def _complete(self, told: list[str], keys: list[tuple[str, object]]) -> list[StreamEvent]:
+    def _complete(self, final: list[str], keys: list[tuple[str, object]]) -> list[StreamEvent]:
         said = [words for words in map("".join, self.parts.values()) if words]
-        if len(said) > len(told) or said[:-1] != told[: len(said[:-1])]:
+        if len(said) > len(final) or said[:-1] != final[: len(said[:-1])]:
             raise Contradiction
         events: list[StreamEvent] = []
-        if said and (missing := rest(said[-1], told[len(said) - 1])):
+        if said and (missing := rest(said[-1], final[len(said) - 1])):
             assert self.current is not None
             assert self.index is not None
             self.current.append(missing)
             events.append(ThinkingDelta(self.index, missing))
-        for position in range(len(said), len(told)):
+        for position in range(len(said), len(final)):
             self.parts.pop(keys[position], None)
-            events += self._begin_part(keys[position], told[position])
+            events += self._begin_part(keys[position], final[position])
         return events
 
     def seal(self, item: Json) -> Seal:
@@ -193,9 +193,9 @@ class MessageItem(Item):
         added = False
         for position, raw in enumerate(children(item, "content")):
             refusal = text(raw, "type") == "refusal"
-            told = text(raw, "refusal") if refusal else text(raw, "text")
-            place = _place_of(told, position, unmatched)
-            if not told and place is None:
+            final = text(raw, "refusal") if refusal else text(raw, "text")
+            place = _place_of(final, position, unmatched)
+            if not final and place is None:
                 continue
             if place is None:
                 added = True
@@ -203,7 +203,7 @@ class MessageItem(Item):
             unmatched.pop(place, None)
             part, opened = self.part(place, "refusal" if refusal else "text")
             events += opened
-            events += part.complete(told)
+            events += part.complete(final)
         if added and any(part.pieces for part in unmatched.values()):
             raise Contradiction
         self.done = item
@@ -222,7 +222,7 @@ class MessageItem(Item):
         return Seal(id=identity, raw=dumps(extra) if extra else None) if identity or extra else None
 
 
-def _place_of(told: str, position: int, parts: Mapping[object, MessagePart]) -> object:
+def _place_of(final: str, position: int, parts: Mapping[object, MessagePart]) -> object:
     """Return the index under which the finished item's part at ``position`` was streamed; None for a new part.
 
     Some gateways number the parts differently in the two, so the text decides before the index.
@@ -231,7 +231,7 @@ def _place_of(told: str, position: int, parts: Mapping[object, MessagePart]) -> 
     if streamed is None or not streamed.pieces:
         for place, part in parts.items():
             said = "".join(part.pieces)
-            if said and told.startswith(said):
+            if said and final.startswith(said):
                 return place
     return None if streamed is None else position
 
@@ -246,9 +246,9 @@ class MessagePart:
         self.kind = kind
         self.pieces: list[str] = []
 
-    def complete(self, told: str) -> list[StreamEvent]:
+    def complete(self, final: str) -> list[StreamEvent]:
         """Return the rest of the text. Raises Contradiction."""
-        missing = rest("".join(self.pieces), told)
+        missing = rest("".join(self.pieces), final)
         if not missing:
             return []
         self.pieces.append(missing)
@@ -281,9 +281,9 @@ class CallItem(Item):
         events.append(ToolArgsDelta(self.index, piece))
         return events
 
-    def complete(self, told: str) -> list[StreamEvent]:
+    def complete(self, final: str) -> list[StreamEvent]:
         """Return the rest of the arguments. Raises Contradiction."""
-        missing = rest("".join(self.pieces), told)
+        missing = rest("".join(self.pieces), final)
         return self.add(missing) if missing else []
 
     def settle(self, item: Json) -> list[StreamEvent]:

@@ -95,12 +95,12 @@ class ResponseOutput:
     def on_text_done(self, event: Json) -> Sequence[StreamEvent]:
         """Handle the whole text of a part, sent again at its end."""
         item = self._item(event, "message")
-        told = text(event, "text") or text(event, "refusal")
-        if not isinstance(item, MessageItem) or item.done is not None or not told:
+        final = text(event, "text") or text(event, "refusal")
+        if not isinstance(item, MessageItem) or item.done is not None or not final:
             return NOTHING
         part, events = self._part(item, event, "refusal" if "refusal" in event else "text")
         with contextlib.suppress(Contradiction):  # the finished item has the same text and replaces all
-            events += part.complete(told)
+            events += part.complete(final)
         return events
 
     def on_thinking(self, event: Json, field: str, sub_name: str) -> Sequence[StreamEvent]:
@@ -183,9 +183,9 @@ class ResponseOutput:
             return item.settle(raw)
         except Contradiction:
             item.done = raw
-            return self._tell_anew()
+            return self._restart()
 
-    def _tell_anew(self) -> Sequence[StreamEvent]:
+    def _restart(self) -> Sequence[StreamEvent]:
         """Restart the response: finished items are sent again now, the others when they finish."""
         events: list[StreamEvent] = [ResponseStarted(*(self.named or (None, None)), restarted=True)]
         finished = {position: item.done for position, item in self._items.items() if item.done is not None}
