@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from tui.domain.errors import ProviderError
 from tui.domain.fast_dataclass import dataclass
 from tui.providers.demo.requests import ParsedRequest, parse_anthropic, parse_chat, parse_gemini, parse_responses
-from tui.providers.demo.responses import AnthropicEncoder, ChatEncoder, GeminiEncoder, ResponsesEncoder, Encoder
+from tui.providers.demo.responses import AnthropicEncoder, ChatEncoder, Encoder, GeminiEncoder, ResponsesEncoder
 from tui.providers.demo.script import Bill, Break, Call, Piece, Refusal, Say, Script, Think, tokens
 from tui.providers.demo.scripts import counted_as, script_for
 from tui.providers.http.in_process import InProcessResponse
