@@ -74,7 +74,7 @@ def test_a_completion_that_fails_offers_nothing_and_says_so_in_the_log(caplog: p
 
     row = Command(
         id="x", slash="x", title="X", help="X.", group=Group.MODEL, run=run, example="/x",
-        argument=Argument(words="NAME", complete=broken),
+        argument=Argument(usage="NAME", complete=broken),
     )  # fmt: skip
     assert complete(Registry((row,)), context()[0], "/x ") == []
     assert caplog.messages == ["nothing offered for /x: `d.toml` is broken."]

@@ -42,8 +42,8 @@ def read_attachment(folder: Path, name: str) -> Block:
         return ImageBlock(media_type=media, data=base64.b64encode(data).decode(), name=path.name)
     if b"\0" in data[:8192]:
         raise UsageError(f"`{path.name}` is neither text nor a picture.")
-    words = data.decode("utf-8", "replace")
-    return TextBlock(text=f'<file name="{path.name}">\n{words}\n</file>')
+    text = data.decode("utf-8", "replace")
+    return TextBlock(text=f'<file name="{path.name}">\n{text}\n</file>')
 
 
 def complete_path(folder: Path, start: str) -> Sequence[str]:

@@ -47,16 +47,16 @@ def _name(event: StreamEvent) -> str:
 
 def _inside(event: DataclassInstance) -> str:
     """The fields, including those of nested events; empty ones are omitted."""
-    words = []
+    parts = []
     for field in fields(event):
         value = getattr(event, field.name)
         if is_dataclass(value) and not isinstance(value, type):
-            words.append(_inside(value))
+            parts.append(_inside(value))
         elif value is not None and value is not False:
-            words.append(f"{field.name}={value!s}")
-    return "  ".join(words)
+            parts.append(f"{field.name}={value!s}")
+    return "  ".join(parts)
 
 
-def _line(first: float, name: str, words: str, last: float | None = None) -> str:
+def _line(first: float, name: str, content: str, last: float | None = None) -> str:
     until = f"–{last:.2f}" if last is not None and f"{last:.2f}" != f"{first:.2f}" else ""
-    return f"{f'{first:.2f}{until} s'.rjust(13)}  {name.ljust(NAME)}  {words}"[:LONGEST]
+    return f"{f'{first:.2f}{until} s'.rjust(13)}  {name.ljust(NAME)}  {content}"[:LONGEST]

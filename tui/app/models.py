@@ -178,24 +178,24 @@ class ModelService:
         asked = parse_asked(name)
         if asked is not None:
             return await self.set_level(asked)
-        said = await self._use_model(name)
-        add_notice(self._current.session, said)
-        return said
+        message = await self._use_model(name)
+        add_notice(self._current.session, message)
+        return message
 
     async def _use_model(self, name: str) -> str:
         spec = parse_spec(name, self._current.program.catalog)
-        said = await self._current.use(spec)
+        message = await self._current.use(spec)
         provider = self._current.program.catalog.provider(spec.provider)
         if self._availability.reason(provider).startswith("no key"):  # the keyring may not have been searched yet
             await asyncio.to_thread(self._availability.look_for_key, provider)
         lacks = self._availability.reason(provider)
-        return f"{said} — {lacks}" if lacks else said
+        return f"{message} — {lacks}" if lacks else message
 
     async def set_level(self, asked: Asked) -> str:
         """Select a level or budget; returns a message for the user."""
-        said = await self._use_level(asked)
-        add_notice(self._current.session, said)
-        return said
+        message = await self._use_level(asked)
+        add_notice(self._current.session, message)
+        return message
 
     async def _use_level(self, asked: Asked) -> str:
         return await self._current.use(replace(self._current.spec, asked=asked))
@@ -219,9 +219,9 @@ class ModelService:
         now = str(self._current.spec)
         position = recent.index(now) if now in recent else 0
         order = list(recent)
-        said = await self._use_model(recent[(position + step) % len(recent)])
+        message = await self._use_model(recent[(position + step) % len(recent)])
         self._current.program.user_state.recent = order
-        return said
+        return message
 
     def models(self) -> Sequence[ModelInfo]:
         """Rows for the model picker."""

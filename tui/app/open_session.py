@@ -81,10 +81,10 @@ class OpenSession:
         self._started = True
         self.spec = stored.spec if stored is not None and stored.spec is not None else spec
         layers = self.layers.with_layer(Layer.MODEL, self.facts.recommended, self.facts.id)
-        said, lost = self._restored_settings(stored.settings if stored is not None else {})
+        restored, lost = self._restored_settings(stored.settings if stored is not None else {})
         session_values = layers.values.get(Layer.SESSION, {})
         of_the_run = {name: value for name, value in session_values.items() if not _belongs_to_session(name)}
-        self.layers = layers.with_layer(Layer.SESSION, {**of_the_run, **said})
+        self.layers = layers.with_layer(Layer.SESSION, {**of_the_run, **restored})
         self._find_level(stored)
         self.session_id = stored.id if stored is not None else new_id()
         opening = Opening(
@@ -194,8 +194,8 @@ class OpenSession:
 
     def session_settings(self) -> dict[str, object]:
         """The values set in this session that are stored with it."""
-        said = self.layers.values.get(Layer.SESSION, {})
-        return {name: value for name, value in said.items() if _belongs_to_session(name)}
+        values = self.layers.values.get(Layer.SESSION, {})
+        return {name: value for name, value in values.items() if _belongs_to_session(name)}
 
     async def save_settings(self) -> None:
         """Store model, level and settings for the next time the session is opened."""

@@ -56,15 +56,15 @@ class KeyService:
         keys = self._current.program.keys
         if keep:
             stored_in = await asyncio.to_thread(keys.save, facts, key)
-            said = f"The key for {facts.title} is kept in the {stored_in.value}."
+            message = f"The key for {facts.title} is kept in the {stored_in.value}."
         else:
             keys.lend(facts, key)
-            said = f"The key for {facts.title} is used until the program ends."
+            message = f"The key for {facts.title} is used until the program ends."
         await asyncio.to_thread(self._availability.look_for_keys, stored=True)
         ready = [spec for spec in self._availability.ready() if spec.provider == provider]
         if await begin_with_found(self._current, ready):
-            said += f" {facts.title} answers from now on."
-        return said
+            message += f" {facts.title} answers from now on."
+        return message
 
     def key_hint(self, provider: str) -> str:
         """The environment variable and the web page for a provider's key."""
@@ -238,5 +238,5 @@ class AppServices:
 
     def problems(self) -> Sequence[tuple[str, str]]:
         """Problems found at the start, each with advice."""
-        told = [(problem.message, problem.advice) for problem in self._current.program.problems]
-        return [*told, *((notice, "") for notice in self._current.storage.notices)]
+        problems = [(problem.message, problem.advice) for problem in self._current.program.problems]
+        return [*problems, *((notice, "") for notice in self._current.storage.notices)]

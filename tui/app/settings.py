@@ -39,9 +39,9 @@ class SettingsService:
         """All settings with their sources."""
         return self._current.layers
 
-    async def assign(self, key: str, words: str) -> str:
+    async def assign(self, key: str, text: str) -> str:
         """Set a value from text (``/set``); returns a message for the user."""
-        name, value = parse(key, words)
+        name, value = parse(key, text)
         if name == "model" and isinstance(value, str):
             parse_spec(value, self._current.program.catalog)
         if name == "ui.theme":
@@ -51,9 +51,9 @@ class SettingsService:
         layers = self._current.layers.with_value(Layer.SESSION, name, value)
         plan = await self._current.apply(layers, {name: value})
         if name == "model" and isinstance(value, str):
-            said = await self._current.use(parse_spec(value, self._current.program.catalog))
-            add_notice(self._current.session, said)
-            return f"{name} = {value} — {said}"
+            message = await self._current.use(parse_spec(value, self._current.program.catalog))
+            add_notice(self._current.session, message)
+            return f"{name} = {value} — {message}"
         await self._current.save_settings()
         return " — ".join([_with_plan(f"{name} = {_shown(value)}", name, plan), *await self._not_sent_warnings(name)])
 
@@ -67,10 +67,10 @@ class SettingsService:
         await self._current.apply(layers, {name: value})
         if remembered is not None:
             remembered.keep(name, value)
-        said = f"{name} = {_shown(value)}"
+        message = f"{name} = {_shown(value)}"
         if overruler.layer is not Layer.CONFIG:  # a --set value ends with this run
-            return f"{said} — saved"
-        return f"{said} — for this session; {overruler.source} sets {_shown(overruler.value)} at the next start"
+            return f"{message} — saved"
+        return f"{message} — for this session; {overruler.source} sets {_shown(overruler.value)} at the next start"
 
     async def set_saved(self, key: str, *, saved: bool) -> str:
         """Save the current value, or keep it for this session only."""
@@ -131,13 +131,13 @@ class SettingsService:
             layers = replace(layers, level_at=Layer.PROFILE)
         plan = await self._current.apply(layers, changed_values(before, layers))
         if spec is not None:
-            said = await self._current.use(spec, of_profile=True)
+            message = await self._current.use(spec, of_profile=True)
         else:
-            said = describe_model(self._current, plan)
+            message = describe_model(self._current, plan)
             await self._current.save_settings()
-        said = f"Profile {name}: {said}"
-        add_notice(self._current.session, said)
-        return said
+        message = f"Profile {name}: {message}"
+        add_notice(self._current.session, message)
+        return message
 
     async def save_profile(self, name: str) -> str:
         """Save the current model, level and settings under a name."""
@@ -166,9 +166,9 @@ class SettingsService:
         return str(self._current.program.paths.keys_file)
 
 
-def _with_plan(said: str, name: str, plan: ThinkingPlan) -> str:
+def _with_plan(message: str, name: str, plan: ThinkingPlan) -> str:
     """Add the plan's summary if the setting affects thinking."""
-    return f"{said} — {plan.summary}" if name in PLAN_KEYS and name.startswith("reasoning.") else said
+    return f"{message} — {plan.summary}" if name in PLAN_KEYS and name.startswith("reasoning.") else message
 
 
 def _shown(value: object) -> str:

@@ -111,10 +111,10 @@ def _theme_names(paths: Paths) -> Iterable[str]:
 
 def _assigned(options: LaunchOptions) -> dict[str, object]:
     values: dict[str, object] = {}
-    for words in options.assignments:
-        key, equals, value = words.partition("=")
+    for assignment in options.assignments:
+        key, equals, value = assignment.partition("=")
         if not equals:
-            raise ConfigError(f"`--set {words}` needs KEY=VALUE.")
+            raise ConfigError(f"`--set {assignment}` needs KEY=VALUE.")
         name, meant = parse(key, value)
         values[name] = meant
     if options.no_tools:

@@ -54,8 +54,8 @@ def run_screen(environment: Mapping[str, str], options: LaunchOptions, *, resume
         finally:
             question.give_up()
     if failure is not None:
-        said = f"ponder stopped: {type(failure).__name__}. What happened stands in {redirect.log_file}"
-        sys.stderr.write(said + "\n")
+        message = f"ponder stopped: {type(failure).__name__}. What happened stands in {redirect.log_file}"
+        sys.stderr.write(message + "\n")
     return code
 
 

@@ -14,8 +14,8 @@ def slash_table(registry: Registry) -> str:
     for group in Group:
         for command in registry:
             if command.group is group and command.slash:
-                words = f" {command.argument.words}" if command.argument else ""
-                rows.append(f"| `/{command.slash}{_cell(words)}` | {_cell(command.help)} |")
+                usage = f" {command.argument.usage}" if command.argument else ""
+                rows.append(f"| `/{command.slash}{_cell(usage)}` | {_cell(command.help)} |")
     return "\n".join(rows)
 
 

@@ -89,5 +89,5 @@ def _matching(registry: Registry, word: str) -> list[Command]:
 
 
 def _command_row(command: Command) -> Completion:
-    shown = f"/{command.slash}" + (f" {command.argument.words}" if command.argument else "")
+    shown = f"/{command.slash}" + (f" {command.argument.usage}" if command.argument else "")
     return Completion(f"/{command.slash}" + (" " if command.argument else ""), shown, command.help)

@@ -42,7 +42,7 @@ Complete = Callable[[CommandContext, str], Iterable[str]]
 class Argument:
     """The argument of a slash command."""
 
-    words: str
+    usage: str
     """Its form in help texts: ``NAME[/LEVEL]``."""
     required: bool = False
     complete: Complete | None = None
@@ -116,6 +116,6 @@ class Registry:
         command = parsed.command
         if command.argument is not None and command.argument.required and not parsed.argument:
             raise UsageError(
-                f"`/{command.slash}` needs {command.argument.words}.", advice=f"For example: `{command.example}`"
+                f"`/{command.slash}` needs {command.argument.usage}.", advice=f"For example: `{command.example}`"
             )
         await command.run(context, parsed.argument)

@@ -58,8 +58,8 @@ async def _skip(context: CommandContext, _: str) -> None:
     await context.services.chat.skip_wait()
 
 
-async def _retry(context: CommandContext, words: str) -> None:
-    await context.services.chat.retry(_turn(context), words)
+async def _retry(context: CommandContext, argument: str) -> None:
+    await context.services.chat.retry(_turn(context), argument)
 
 
 async def _retry_with(context: CommandContext, _: str) -> None:
@@ -78,28 +78,28 @@ async def _fork(context: CommandContext, _: str) -> None:
     context.screen.say("This is the fork. The original is in the session list.")
 
 
-async def _branch(context: CommandContext, words: str) -> None:
-    step = BRANCHES.get(words.lower())
+async def _branch(context: CommandContext, argument: str) -> None:
+    step = BRANCHES.get(argument.lower())
     if step is None:
-        raise UsageError(f"`/branch` does not know `{words}`.", advice="It knows next and previous.")
+        raise UsageError(f"`/branch` does not know `{argument}`.", advice="It knows next and previous.")
     turn = _turn(context)
     if context.view().open_turn is not None:
         raise UsageError("A turn is running: other branches wait for its end.", advice="Esc stops it.")
-    said = await context.services.chat.flip(turn, step)
+    message = await context.services.chat.flip(turn, step)
     await context.screen.session_changed()
-    context.screen.say(said)
+    context.screen.say(message)
 
 
-async def _replay(context: CommandContext, words: str) -> None:
-    session = await context.services.chat.replay(_turn(context), words)
+async def _replay(context: CommandContext, argument: str) -> None:
+    session = await context.services.chat.replay(_turn(context), argument)
     await context.screen.session_changed()
     await context.screen.show(View.COMPARE, session)
 
 
-async def _copy(context: CommandContext, words: str) -> None:
-    what = COPIES.get(words.lower())
+async def _copy(context: CommandContext, argument: str) -> None:
+    what = COPIES.get(argument.lower())
     if what is None:
-        raise UsageError(f"`/copy` does not know `{words}`.", advice="It knows answer, code, thinking and all.")
+        raise UsageError(f"`/copy` does not know `{argument}`.", advice="It knows answer, code, thinking and all.")
     context.screen.say(context.screen.copy(what))
 
 
@@ -111,8 +111,8 @@ async def _copy_with_thinking(context: CommandContext, _: str) -> None:
     context.screen.say(context.screen.copy(Copy.WITH_THINKING))
 
 
-async def _attach(context: CommandContext, words: str) -> None:
-    context.screen.attach(words)
+async def _attach(context: CommandContext, argument: str) -> None:
+    context.screen.attach(argument)
 
 
 async def _editor(context: CommandContext, _: str) -> None:
@@ -123,8 +123,8 @@ async def _history(context: CommandContext, _: str) -> None:
     await context.screen.show(View.HISTORY)
 
 
-async def _find(context: CommandContext, words: str) -> None:
-    await context.screen.show(View.FIND, words)
+async def _find(context: CommandContext, argument: str) -> None:
+    await context.screen.show(View.FIND, argument)
 
 
 COMMANDS = (
@@ -157,7 +157,7 @@ COMMANDS = (
         run=_retry,
         keys=("r",),
         scope=CommandScope.TRANSCRIPT,
-        argument=Argument(words="[NAME/LEVEL]", complete=_model_names),
+        argument=Argument(usage="[NAME/LEVEL]", complete=_model_names),
         example="/retry",
     ),
     Command(
@@ -200,7 +200,7 @@ COMMANDS = (
         run=_branch,
         keys=("b",),
         scope=CommandScope.TRANSCRIPT,
-        argument=Argument(words="[next|previous]", complete=_branches),
+        argument=Argument(usage="[next|previous]", complete=_branches),
         example="/branch previous",
     ),
     Command(
@@ -210,7 +210,7 @@ COMMANDS = (
         help="Send a turn again to another model or level, and compare the two side by side.",
         group=Group.CHAT,
         run=_replay,
-        argument=Argument(words="MODEL/LEVEL", required=True, complete=_model_names),
+        argument=Argument(usage="MODEL/LEVEL", required=True, complete=_model_names),
         example="/replay openai/gpt-6-sol/high",
     ),
     Command(
@@ -220,7 +220,7 @@ COMMANDS = (
         help="Copy the answer, its last code block, its thinking, or the whole conversation.",
         group=Group.CHAT,
         run=_copy,
-        argument=Argument(words="[answer|code|thinking|all]", complete=_copies),
+        argument=Argument(usage="[answer|code|thinking|all]", complete=_copies),
         example="/copy code",
     ),
     Command(
@@ -248,7 +248,7 @@ COMMANDS = (
         help="Attach a file or image to the draft; `@` in the composer completes paths.",
         group=Group.CHAT,
         run=_attach,
-        argument=Argument(words="PATH", required=True, complete=_paths, reads_files=True),
+        argument=Argument(usage="PATH", required=True, complete=_paths, reads_files=True),
         example="/attach picture.png",
     ),
     Command(
@@ -275,7 +275,7 @@ COMMANDS = (
         group=Group.VIEW,
         run=_find,
         keys=("ctrl+f",),
-        argument=Argument(words="[TEXT]"),
+        argument=Argument(usage="[TEXT]"),
         example="/find Drake",
     ),
 )

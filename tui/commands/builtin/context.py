@@ -13,10 +13,10 @@ async def _inspect(context: CommandContext, _: str) -> None:
     await context.screen.show(View.INSPECTOR)
 
 
-async def _tokens(context: CommandContext, words: str) -> None:
-    if words not in ("", "exact"):
-        raise UsageError(f"`/tokens` does not know `{words}`.", advice="Alone it estimates, `/tokens exact` asks.")
-    if words == "exact":
+async def _tokens(context: CommandContext, argument: str) -> None:
+    if argument not in ("", "exact"):
+        raise UsageError(f"`/tokens` does not know `{argument}`.", advice="Alone it estimates, `/tokens exact` asks.")
+    if argument == "exact":
         reading = await context.services.chat.weigh("")
         exact = await context.services.chat.count_exactly()
         if exact is None:
@@ -30,7 +30,7 @@ async def _tokens(context: CommandContext, words: str) -> None:
     context.screen.say(f"{count(reading.effective, 'token')} would be sent ({word}); {reading.raw:,} are stored.")
 
 
-async def _compress(context: CommandContext, words: str) -> None:
+async def _compress(context: CommandContext, argument: str) -> None:
     view = context.view()
     if not view.turns and view.open_turn is None:
         context.screen.say("There is nothing to compress: nothing was asked yet.")
@@ -42,7 +42,7 @@ async def _compress(context: CommandContext, words: str) -> None:
             f"Folding {turns}: {would.before:,} → about {count(would.after, 'token')}",
             advice=f"{would.writer} writes the summary. The originals stay; /uncompress takes it back.",
         )
-    await context.services.chat.compress(words)
+    await context.services.chat.compress(argument)
 
 
 async def _uncompress(context: CommandContext, _: str) -> None:
@@ -58,8 +58,8 @@ async def _uncompress(context: CommandContext, _: str) -> None:
     )
 
 
-async def _tools(context: CommandContext, words: str) -> None:
-    action, _, name = words.partition(" ")
+async def _tools(context: CommandContext, argument: str) -> None:
+    action, _, name = argument.partition(" ")
     if action in ("on", "off") and name:
         await context.services.tools.enable_tool(name.strip(), enabled=action == "on")
         context.screen.say(f"{name.strip()} is {action}.")
@@ -104,7 +104,7 @@ COMMANDS = (
         help="What the next request weighs; `exact` asks the provider where it can count.",
         group=Group.CONTEXT,
         run=_tokens,
-        argument=Argument(words="[exact]", complete=lambda _, typed: ["exact"] if "exact".startswith(typed) else []),
+        argument=Argument(usage="[exact]", complete=lambda _, typed: ["exact"] if "exact".startswith(typed) else []),
         example="/tokens exact",
     ),
     Command(
@@ -114,7 +114,7 @@ COMMANDS = (
         help="Fold finished turns into a summary; an instruction says what to keep. The originals stay.",
         group=Group.CONTEXT,
         run=_compress,
-        argument=Argument(words="[INSTRUCTION]"),
+        argument=Argument(usage="[INSTRUCTION]"),
         example="/compress keep the file names",
     ),
     Command(
@@ -133,7 +133,7 @@ COMMANDS = (
         help="What the model may call; `on NAME` and `off NAME` switch one.",
         group=Group.TOOLS,
         run=_tools,
-        argument=Argument(words="[on|off NAME]"),
+        argument=Argument(usage="[on|off NAME]"),
         example="/tools",
     ),
     Command(

@@ -26,11 +26,11 @@ def _levels(context: CommandContext, typed: str) -> Iterable[str]:
     return [row.label for row in context.services.models.levels() if row.label.startswith(typed.lower())]
 
 
-async def _set_model(context: CommandContext, words: str) -> None:
-    if not words:
+async def _set_model(context: CommandContext, argument: str) -> None:
+    if not argument:
         await context.screen.show(View.MODELS)
         return
-    name, _, flag = words.partition("--thinking-budget")
+    name, _, flag = argument.partition("--thinking-budget")
     name = name.strip()
     if name == "info" or name.startswith("info "):
         page = context.services.models.model_info(name.removeprefix("info").strip())
@@ -42,18 +42,18 @@ async def _set_model(context: CommandContext, words: str) -> None:
     context.screen.say(await context.services.models.set_model(name))
 
 
-async def _set_level(context: CommandContext, words: str) -> None:
-    if not words:
+async def _set_level(context: CommandContext, argument: str) -> None:
+    if not argument:
         await context.screen.show(View.MODELS, "thinking")
         return
-    asked = parse_asked(words)
+    asked = parse_asked(argument)
     if asked is None:
         rows = {row.label: row for row in context.services.models.levels()}
-        row = rows.get(words.lower())
+        row = rows.get(argument.lower())
         if row is not None and row.current:
             context.screen.say(f"Thinking is {row.label} already: {row.native}.")
             return
-        asked = require_asked(words) if row is None else row.asked
+        asked = require_asked(argument) if row is None else row.asked
     context.screen.say(await context.services.models.set_level(asked))
 
 
@@ -86,10 +86,10 @@ async def _refresh(context: CommandContext, _: str) -> None:
     context.screen.say(f"The provider lists {count(listed, 'model')}.")
 
 
-async def _key(context: CommandContext, words: str) -> None:
-    if len(words.split()) > 1:
+async def _key(context: CommandContext, argument: str) -> None:
+    if len(argument.split()) > 1:
         raise UsageError("A key is never typed into a command.", advice="`/key PROVIDER` asks for it, masked.")
-    await context.screen.show(View.KEY, words)
+    await context.screen.show(View.KEY, argument)
 
 
 COMMANDS = (
@@ -100,7 +100,7 @@ COMMANDS = (
         help="Ask another model, at a level or budget; alone it opens the picker, `info` shows what is known of it.",
         group=Group.MODEL,
         run=_set_model,
-        argument=Argument(words="NAME[/LEVEL]", complete=_names),
+        argument=Argument(usage="NAME[/LEVEL]", complete=_names),
         example="/model anthropic/claude-opus-5/high",
     ),
     Command(
@@ -119,7 +119,7 @@ COMMANDS = (
         help="none, low, med, high, a budget in tokens (16k), or a word of the picker (on, off, minimal).",
         group=Group.MODEL,
         run=_set_level,
-        argument=Argument(words="LEVEL|N", complete=_levels),
+        argument=Argument(usage="LEVEL|N", complete=_levels),
         example="/thinking high",
     ),
     Command(
@@ -179,7 +179,7 @@ COMMANDS = (
         help="Ask for a provider's key in a masked dialog, and keep it if you like.",
         group=Group.MODEL,
         run=_key,
-        argument=Argument(words="PROVIDER", required=True),
+        argument=Argument(usage="PROVIDER", required=True),
         example="/key openai",
     ),
 )

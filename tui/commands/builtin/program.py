@@ -10,8 +10,8 @@ async def _palette(context: CommandContext, _: str) -> None:
     await context.screen.show(View.PALETTE)
 
 
-async def _help(context: CommandContext, words: str) -> None:
-    await context.screen.show(View.HELP, words)
+async def _help(context: CommandContext, argument: str) -> None:
+    await context.screen.show(View.HELP, argument)
 
 
 async def _keys(context: CommandContext, _: str) -> None:

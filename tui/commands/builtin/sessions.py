@@ -18,8 +18,8 @@ def _forms(context: CommandContext, typed: str) -> Iterable[str]:
     return [form for form in ("md", "json", "html", "--thinking", "--all") if form.startswith(word)]
 
 
-async def _list(context: CommandContext, words: str) -> None:
-    await context.screen.show(View.SESSIONS, words)
+async def _list(context: CommandContext, argument: str) -> None:
+    await context.screen.show(View.SESSIONS, argument)
 
 
 async def _new(context: CommandContext, _: str) -> None:
@@ -27,9 +27,9 @@ async def _new(context: CommandContext, _: str) -> None:
     await context.screen.session_changed()
 
 
-async def _rename(context: CommandContext, words: str) -> None:
-    await context.services.library.rename(context.services.chat.session_id, words)
-    context.screen.say(f"Renamed to “{words}”.")
+async def _rename(context: CommandContext, argument: str) -> None:
+    await context.services.library.rename(context.services.chat.session_id, argument)
+    context.screen.say(f"Renamed to “{argument}”.")
 
 
 async def _pin(context: CommandContext, _: str) -> None:
@@ -49,8 +49,8 @@ async def _delete(context: CommandContext, _: str) -> None:
     context.screen.say("Deleted.", advice="ctrl+s, then u brings it back.")
 
 
-async def _export(context: CommandContext, words: str) -> None:
-    parts = words.split()
+async def _export(context: CommandContext, argument: str) -> None:
+    parts = argument.split()
     form = FORMS.get(next((word for word in parts if not word.startswith("--")), "md"))
     if form is None:
         raise UsageError("`/export` knows md, json and html.")
@@ -64,8 +64,8 @@ async def _export(context: CommandContext, words: str) -> None:
     context.screen.say(f"Written to {name}.")
 
 
-async def _import(context: CommandContext, words: str) -> None:
-    session = await context.services.library.bring_in(Path(words))
+async def _import(context: CommandContext, argument: str) -> None:
+    session = await context.services.library.bring_in(Path(argument))
     await context.services.chat.open_session(session)
     await context.screen.session_changed()
 
@@ -79,7 +79,7 @@ COMMANDS = (
         group=Group.SESSIONS,
         run=_list,
         keys=("ctrl+s",),
-        argument=Argument(words="[SEARCH]"),
+        argument=Argument(usage="[SEARCH]"),
         footer="sessions",
         example="/sessions in:thinking Drake",
     ),
@@ -110,7 +110,7 @@ COMMANDS = (
         help="Give the session another title.",
         group=Group.SESSIONS,
         run=_rename,
-        argument=Argument(words="TITLE", required=True),
+        argument=Argument(usage="TITLE", required=True),
         example="/rename The Fermi paradox",
     ),
     Command(
@@ -138,7 +138,7 @@ COMMANDS = (
         help="Write the session to a file: answers only, with thinking, or everything. Keys are redacted.",
         group=Group.SESSIONS,
         run=_export,
-        argument=Argument(words="md|json|html [--thinking|--all]", complete=_forms),
+        argument=Argument(usage="md|json|html [--thinking|--all]", complete=_forms),
         example="/export md --thinking",
     ),
     Command(
@@ -148,7 +148,7 @@ COMMANDS = (
         help="Bring in a session that was exported as JSON.",
         group=Group.SESSIONS,
         run=_import,
-        argument=Argument(words="FILE", required=True),
+        argument=Argument(usage="FILE", required=True),
         example="/import chat.json",
     ),
 )

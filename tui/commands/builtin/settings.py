@@ -37,8 +37,8 @@ def _profiles(context: CommandContext, typed: str) -> Iterable[str]:
     return [known for known, _ in context.services.settings.profiles() if known.startswith(name)]
 
 
-async def _set(context: CommandContext, words: str) -> None:
-    key, _, value = words.replace("=", " ", 1).partition(" ")
+async def _set(context: CommandContext, argument: str) -> None:
+    key, _, value = argument.replace("=", " ", 1).partition(" ")
     if not key:
         await context.screen.show(View.SETTINGS)
     elif not value.strip():
@@ -47,26 +47,26 @@ async def _set(context: CommandContext, words: str) -> None:
         context.screen.say(await context.services.settings.assign(key, value.strip()))
 
 
-async def _unset(context: CommandContext, words: str) -> None:
-    context.screen.say(await context.services.settings.unassign(words))
+async def _unset(context: CommandContext, argument: str) -> None:
+    context.screen.say(await context.services.settings.unassign(argument))
 
 
 async def _show(context: CommandContext, _: str) -> None:
     await context.screen.show(View.SETTINGS)
 
 
-async def _system(context: CommandContext, words: str) -> None:
-    if not words:
+async def _system(context: CommandContext, argument: str) -> None:
+    if not argument:
         now = str(context.services.settings.layers().value("generation.system")) or "There is none."
         await context.screen.show(View.TEXT, f"System prompt\n{now}")
-    elif words == "none":
+    elif argument == "none":
         context.screen.say(await context.services.settings.unassign("generation.system"))
     else:
-        context.screen.say(await context.services.settings.assign("generation.system", words))
+        context.screen.say(await context.services.settings.assign("generation.system", argument))
 
 
-async def _profile(context: CommandContext, words: str) -> None:
-    action, _, name = words.partition(" ")
+async def _profile(context: CommandContext, argument: str) -> None:
+    action, _, name = argument.partition(" ")
     name = name.strip()
     if action in ("", "list"):
         profiles = await asyncio.to_thread(context.services.settings.profiles)
@@ -88,12 +88,12 @@ async def _profile(context: CommandContext, words: str) -> None:
         await context.screen.show(View.TEXT, f"Profile {name}\n```toml\n{shown}\n```")
 
 
-async def _theme(context: CommandContext, words: str) -> None:
-    if not words:
+async def _theme(context: CommandContext, argument: str) -> None:
+    if not argument:
         await context.screen.show(View.THEMES)
         return
-    context.screen.use_theme(words)
-    context.screen.say(await context.services.settings.assign("ui.theme", words))
+    context.screen.use_theme(argument)
+    context.screen.say(await context.services.settings.assign("ui.theme", argument))
 
 
 COMMANDS = (
@@ -104,7 +104,7 @@ COMMANDS = (
         help="Set KEY to VALUE for this session (`ui` settings are saved); alone it opens the list of all settings.",
         group=Group.PROGRAM,
         run=_set,
-        argument=Argument(words="KEY VALUE", complete=_settings),
+        argument=Argument(usage="KEY VALUE", complete=_settings),
         example="/set reasoning.stripFromContext all",
     ),
     Command(
@@ -114,7 +114,7 @@ COMMANDS = (
         help="Let KEY be what config, profile and model say.",
         group=Group.PROGRAM,
         run=_unset,
-        argument=Argument(words="KEY", required=True, complete=_set_keys),
+        argument=Argument(usage="KEY", required=True, complete=_set_keys),
         example="/unset reasoning.stripFromContext",
     ),
     Command(
@@ -133,7 +133,7 @@ COMMANDS = (
         help="Show the system prompt, or set it; `none` takes it away.",
         group=Group.CONTEXT,
         run=_system,
-        argument=Argument(words="[TEXT]"),
+        argument=Argument(usage="[TEXT]"),
         example="/system You answer in one sentence.",
     ),
     Command(
@@ -143,7 +143,7 @@ COMMANDS = (
         help="save, load, list, show or delete a model, level and settings under a name.",
         group=Group.MODEL,
         run=_profile,
-        argument=Argument(words="save|load|list|show|delete NAME", complete=_profiles, reads_files=True),
+        argument=Argument(usage="save|load|list|show|delete NAME", complete=_profiles, reads_files=True),
         example="/profile load kimi",
     ),
     Command(
@@ -153,7 +153,7 @@ COMMANDS = (
         help="Switch the theme; alone it opens the picker with a live preview.",
         group=Group.VIEW,
         run=_theme,
-        argument=Argument(words="NAME", complete=_themes),
+        argument=Argument(usage="NAME", complete=_themes),
         example="/theme dusk",
     ),
 )

@@ -65,7 +65,7 @@ def command_lines(commands: Sequence[Command], keymap: KeysInForce, width: int) 
     """Slash commands with arguments, help and an example."""
     lines: list[Line] = []
     for command in commands:
-        argument = f" {command.argument.words}" if command.argument else ""
+        argument = f" {command.argument.usage}" if command.argument else ""
         keys = keymap.get(command.id, ())
         head = [Run(f"  /{command.slash}", "accent", Look.BOLD), Run(argument, "muted")]
         if keys:
