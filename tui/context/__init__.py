@@ -1,1 +1,1 @@
-"""What will really be sent, and how much it counts."""
+"""Selects what is sent to the model and counts its tokens."""

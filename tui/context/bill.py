@@ -1,4 +1,4 @@
-"""What it cost, by model: tokens and dollars, thinking as its own line. What is not known stays unknown. Pure."""
+"""The cost of a conversation by model: tokens and dollars, with thinking separate. Unknown amounts stay unknown."""
 
 from __future__ import annotations
 
@@ -15,39 +15,39 @@ from tui.domain.usage import Usage
 MILLION = 1_000_000
 
 PriceOf = Callable[[Origin], Price | None]
-"""The prices of the model an answer came from; None where they are not known."""
+"""Returns the prices of the model that answered; None if unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelBill:
-    """What one model was paid for. Sums are of what is known; None is nothing known."""
+    """The cost of one model. Sums include only known values; None means that no value is known."""
 
     name: str
     """``provider/model``."""
     for_summaries: bool = False
-    """It wrote summaries of compressed turns; what it answered is a row of its own."""
+    """Whether the row is for summaries of compressed turns. Answers of the same model have a separate row."""
     responses: int
     unpriced: int
-    """Responses whose cost is not known or not whole: the dollars are a lower bound."""
+    """Responses whose cost is unknown or incomplete. If not 0, the dollars are a lower bound."""
     input: int | None
     cached: int | None
-    """Of the input, read from a cache."""
+    """Input tokens read from a cache."""
     output: int | None
     thinking: int | None
-    """Of the output."""
+    """Output tokens used for thinking."""
     thinking_unknown: int = 0
-    """Responses that did not report how much they thought: the thinking tokens are a lower bound."""
+    """Responses without a count of thinking tokens. If not 0, ``thinking`` is a lower bound."""
     dollars: float | None
     thinking_dollars: float | None
 
     @property
     def cost(self) -> Cost:
-        """The dollars, and for how many responses they are unknown."""
+        """The dollars and the number of responses whose cost is unknown."""
         return Cost(dollars=self.dollars, unknown=self.unpriced)
 
     @property
     def thinking_share(self) -> float | None:
-        """Of the dollars where those are known, else of the output tokens; None where thinking was not reported."""
+        """Thinking's share of the dollars if known, else of the output tokens; None if thinking was not reported."""
         if self.thinking_unknown:
             return None
         if self.is_share_of_dollars:
@@ -56,7 +56,7 @@ class ModelBill:
 
     @property
     def is_share_of_dollars(self) -> bool:
-        """Whether ``thinking_share`` is one of the cost."""
+        """Whether ``thinking_share`` is a share of the cost."""
         return self.thinking_dollars is not None and bool(self.dollars)
 
 
@@ -68,17 +68,17 @@ class Bill:
 
     @property
     def cost(self) -> Cost:
-        """Of everything: the one figure that sidebar, status line, lists and exports show."""
+        """The total cost, as shown by sidebar, status line, lists and exports."""
         return Cost(dollars=_sum(row.dollars for row in self.models), unknown=sum(row.unpriced for row in self.models))
 
     @property
     def dollars(self) -> float | None:
-        """Everything known; None where nothing is."""
+        """The total of the known costs; None if none is known."""
         return self.cost.dollars
 
     @property
     def thinking_dollars(self) -> float | None:
-        """Of it for thinking."""
+        """The part of the dollars that was for thinking."""
         return _sum(row.thinking_dollars for row in self.models)
 
     @property
@@ -88,7 +88,7 @@ class Bill:
 
 
 def bill_of(paid: Iterable[Paid], price_of: PriceOf | None = None) -> Bill:
-    """The bill for these requests. Costs are those known when the answers came; ``price_of`` prices their thinking."""
+    """Return the bill for these requests. Costs are as recorded with the answers; ``price_of`` prices the thinking."""
     answered: dict[tuple[str, bool], list[Paid]] = {}
     for request in paid:
         origin = request.origin
@@ -117,7 +117,7 @@ def _row(name: str, answered: Sequence[Paid], price_of: PriceOf | None, *, for_s
 
 
 def _thinking_cost(request: Paid, price_of: PriceOf | None) -> float | None:
-    """The thinking's part of a response's cost; never more than the whole, whatever the prices became since."""
+    """Return the cost of a response's thinking. Prices may have changed since, so it is limited to the whole cost."""
     thinking = request.usage.thinking if request.usage is not None else None
     if thinking is None or request.cost is None:
         return None
@@ -128,7 +128,7 @@ def _thinking_cost(request: Paid, price_of: PriceOf | None) -> float | None:
 
 
 def priced(usage: Usage, price: Price) -> float | None:
-    """Dollars for one response. Cached tokens cost their own price, or the plain one where that is not known."""
+    """Return the dollars for one response. Cached tokens use the cache price, or the input price if that is unknown."""
     if usage.input is None or usage.output is None or price.input is None or price.output is None:
         return None
     read, written = usage.cache_read or 0, usage.cache_write or 0

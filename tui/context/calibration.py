@@ -1,9 +1,9 @@
-"""Per model, what reported input counts say about our estimates: a hidden base, a slope, and which thinking counts.
+"""Calibration of token estimates by reported counts, per model: a base, a slope, and which thinking is counted.
 
-The base is what a server adds to every request unseen (its own prompt, its words about tools); it comes from short
-requests that begin a conversation. The slope is reported tokens per estimated token; it comes from what was added
-between two requests of one conversation. They are kept apart because a short first request is nearly all base: a
-ratio made from it would multiply every text that follows.
+The base is what a server adds to every request (its own prompt, instructions for tools). It is learned from short
+first requests of conversations. The slope is reported tokens per estimated token. It is learned from what was added
+between two requests of one conversation. The two are separate because a short first request is nearly all base: its
+ratio would be wrong for all later text.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from tui.catalog.facts import ThinkingCounted
 from tui.domain.fast_dataclass import dataclass
 
 KEPT = 24
-"""Observations of each kind remembered per model."""
+"""Observations of each kind that are kept per model."""
 RATIO_RANGE = (0.4, 2.5)
-"""A slope outside of this is no way of cutting text into tokens; something else happened."""
+"""No tokenizer has a slope outside this range. Such an observation has another cause."""
 HIDDEN_PROMPT = 10_000
-"""The most tokens a server is believed to add to a request unseen."""
+"""The most tokens that a server is assumed to add to a request."""
 SHORT_OPENING = 1_000
-"""Estimated tokens of conversation up to which a first request tells the base. In a longer one, the slope's error
-would be taken for a base."""
+"""Estimated tokens of conversation up to which a first request is used for the base. In a longer one, the error of the
+slope would distort the base."""
 REAL_STEP = 200
-"""Estimated tokens that must be added before a step tells the slope. In a shorter one, frames outweigh the text."""
+"""Least estimated tokens of a step that is used for the slope. In a smaller one, message frames outweigh the text."""
 KEPT_VERDICTS = 5
 CLEAR_TOOLS = 100
-"""Tokens of tool definitions that must be at stake before a count tells whether they were included."""
+"""Least tokens of tool definitions for deciding from a reported count whether they are included."""
 CLEAR_THINKING = 100
-"""Tokens of thinking that must be at stake before a count tells whether it was included."""
+"""Least tokens of thinking for deciding from a reported count whether it is included."""
 
 ThinkingSizes = Mapping[ThinkingCounted, int]
 """Estimated tokens of the thinking in a request, under each assumption of what the server counts."""
@@ -39,12 +39,12 @@ _NO_THINKING: ThinkingSizes = {}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Anchor:
-    """The last request of this conversation to this model: our plain estimate, and what was reported."""
+    """The last request of the conversation to this model, with its plain estimate and reported count."""
 
     estimate: int
     reported: int
     last: str | None = None
-    """Id of its last stored message; the message behind that one is the answer."""
+    """Id of its last stored message. The next message is the answer."""
     thinking: ThinkingSizes = field(default_factory=lambda: _NO_THINKING)
     others: int = 0
     """The estimate without thinking."""
@@ -52,30 +52,30 @@ class Anchor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Experience:
-    """What was observed of one model, oldest first."""
+    """The observations of one model, oldest first."""
 
     openings: tuple[tuple[int, int], ...] = ()
     """(estimate, reported) of short first requests without tools."""
     openings_with_tools: tuple[tuple[int, int], ...] = ()
     steps: tuple[tuple[int, int], ...] = ()
-    """(estimate, reported) of what was added from one request to the next."""
+    """(estimate, reported) of the tokens added from one request to the next."""
     verdicts: tuple[frozenset[ThinkingCounted], ...] = ()
-    """The assumptions about counted thinking that agreed with a reported count."""
+    """The assumptions about counted thinking that agree with a reported count."""
     tool_verdicts: tuple[bool, ...] = ()
-    """Whether tool definitions were in a reported count."""
+    """Whether a reported count includes tool definitions."""
 
     @property
     def counts_tools(self) -> bool:
-        """False for a server whose chat template leaves tool definitions out."""
+        """False for a server whose chat template omits tool definitions."""
         return not self.tool_verdicts or 2 * sum(self.tool_verdicts) >= len(self.tool_verdicts)
 
     @property
     def slope(self) -> float:
-        """Reported tokens for each estimated one; 1 until a real step was seen."""
+        """Reported tokens per estimated token; 1 before the first step."""
         return _within(_median(after / before for before, after in self.steps)) if self.steps else 1.0
 
     def base(self, *, tools: bool) -> int:
-        """Tokens a server adds to every request beyond its estimate; 0 until a short first request was seen."""
+        """Return the tokens a server adds to every request; 0 before the first short opening."""
         openings = self.openings_with_tools if tools else self.openings
         return round(_median(reported - estimate * self.slope for estimate, reported in openings)) if openings else 0
 
@@ -85,16 +85,16 @@ _NOTHING = Experience()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """What was learned so far, as a value, by ``provider/model``."""
+    """The observations of all models, by ``provider/model``. Immutable."""
 
     models: Mapping[str, Experience] = field(default_factory=dict)
 
     def of(self, key: str) -> Experience:
-        """What was observed of a model."""
+        """Return the observations of a model."""
         return self.models.get(key, _NOTHING)
 
     def opened(self, key: str, estimate: int, reported: int, *, tools: bool = False) -> Calibration:
-        """The same with a short first request of a conversation."""
+        """Return a copy with a short first request of a conversation added."""
         if estimate <= 0 or reported <= 0:
             return self
         known, pair = self.of(key), (estimate, reported)
@@ -103,7 +103,7 @@ class Calibration:
         return self._with(key, replace(known, openings=(*known.openings, pair)[-KEPT:]))
 
     def stepped(self, key: str, added: int, reported: int) -> Calibration:
-        """The same with what was added between two requests of a conversation; too small or odd a step is ignored."""
+        """Return a copy with a step between two requests of a conversation. Small or implausible steps are ignored."""
         low, high = RATIO_RANGE
         if added < REAL_STEP or not low * added <= reported <= high * added:
             return self
@@ -111,17 +111,17 @@ class Calibration:
         return self._with(key, replace(known, steps=(*known.steps, (added, reported))[-KEPT:]))
 
     def judged(self, key: str, verdict: frozenset[ThinkingCounted]) -> Calibration:
-        """The same with the assumptions about counted thinking that a reported count agreed with."""
+        """Return a copy with the assumptions about counted thinking that agree with a reported count."""
         known = self.of(key)
         return self._with(key, replace(known, verdicts=(*known.verdicts, verdict)[-KEPT_VERDICTS:]))
 
     def judged_tools(self, key: str, *, counted: bool) -> Calibration:
-        """The same with what a reported count said about tool definitions."""
+        """Return a copy with whether a reported count includes tool definitions."""
         known = self.of(key)
         return self._with(key, replace(known, tool_verdicts=(*known.tool_verdicts, counted)[-KEPT_VERDICTS:]))
 
     def counted(self, key: str, declared: ThinkingCounted) -> ThinkingCounted:
-        """Which thinking the server counts: as most verdicts say, else as the catalogue declares."""
+        """Return which thinking the server counts: by majority of the verdicts, else as the catalogue declares."""
         votes = Counter(rule for verdict in self.of(key).verdicts for rule in verdict)
         if not votes:
             return declared
@@ -129,7 +129,7 @@ class Calibration:
         return declared if votes[declared] == most else next(rule for rule in ThinkingCounted if votes[rule] == most)
 
     def predict(self, key: str, estimate: int, anchor: Anchor | None = None, *, tools: bool = False) -> int:
-        """What the provider will report for a request that we plainly estimate so."""
+        """Predict the reported count of a request with this plain estimate."""
         known = self.of(key)
         if anchor is None or estimate < anchor.estimate // 2:
             return max(1, round(estimate * known.slope) + known.base(tools=tools)) if estimate > 0 else 0
@@ -139,7 +139,7 @@ class Calibration:
         return replace(self, models={**self.models, key: known})
 
     def as_table(self) -> dict[str, object]:
-        """Plain data, to be kept."""
+        """Return the calibration as plain data for storage."""
         return {
             key: {
                 "openings": [list(pair) for pair in known.openings],
@@ -153,7 +153,7 @@ class Calibration:
 
     @classmethod
     def from_table(cls, table: object) -> Calibration:
-        """What was kept; anything broken, or in an older form, is left out."""
+        """Load a stored calibration. Invalid entries and older formats are ignored."""
         if not isinstance(table, Mapping):
             return cls()
         models = {str(key): _experience(found) for key, found in table.items() if isinstance(found, Mapping)}
@@ -161,7 +161,7 @@ class Calibration:
 
 
 def thinking_verdict(before: Anchor, now: Anchor) -> frozenset[ThinkingCounted] | None:
-    """Which assumptions about counted thinking explain a step; None where they cannot be told apart."""
+    """Return the assumptions about counted thinking that explain a step; None if they cannot be distinguished."""
     unexplained = now.reported - before.reported - (now.others - before.others)
     off = {rule: abs(unexplained - (size - before.thinking.get(rule, 0))) for rule, size in now.thinking.items()}
     if not off:
@@ -173,7 +173,7 @@ def thinking_verdict(before: Anchor, now: Anchor) -> frozenset[ThinkingCounted] 
 
 
 def tools_verdict(estimate: int, tools: int, reported: int) -> bool | None:
-    """Whether a first request's count includes ``tools`` tokens of definitions; None where that cannot be told."""
+    """Return whether a first request's count includes ``tools`` tokens of definitions; None if that is unclear."""
     whole, bare = abs(reported - estimate), abs(reported - (estimate - tools))
     if tools < CLEAR_TOOLS or 3 * min(whole, bare) > max(whole, bare):
         return None
@@ -216,7 +216,7 @@ def _verdicts(found: object) -> tuple[frozenset[ThinkingCounted], ...]:
 
 
 def _median(numbers: Iterable[float]) -> float:
-    """The middle one; ``statistics`` has it too, but brings fractions and decimals with it."""
+    """Return the median. The ``statistics`` module would import ``fractions`` and ``decimal`` at start-up."""
     ordered = sorted(numbers)
     half = len(ordered) // 2
     return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
@@ -228,11 +228,11 @@ def _within(ratio: float) -> float:
 
 
 def can_be_right(estimate: int, reported: int, *, guessed: int = 0) -> bool:
-    """Whether a server can have counted so; ``guessed`` tokens of the estimate (pictures) may be none at all."""
+    """Return whether a reported count is plausible. ``guessed`` tokens of the estimate (images) may count as 0."""
     low, high = RATIO_RANGE
     return low * (estimate - guessed) <= reported <= high * estimate + HIDDEN_PROMPT and reported > 0
 
 
 def calibration_key(provider: str, model: str) -> str:
-    """How a model is named here."""
+    """Return the key of a model in a calibration."""
     return f"{provider}/{model}"

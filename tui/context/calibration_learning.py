@@ -1,4 +1,4 @@
-"""What a reported input count teaches: about a model's base and slope, and about which thinking it counts. Pure."""
+"""Updates the calibration from a reported input count."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from tui.domain.usage import Part
 def learn(
     calibration: Calibration, counted: Tally, reported: int, before: Anchor | None, declared: ThinkingCounted
 ) -> Calibration:
-    """The calibration after a request was reported.
+    """Return the calibration updated with the reported count of a request.
 
-    ``before`` anchors the conversation's request before it, ``declared`` is what the catalogue says of thinking.
+    ``before`` is the anchor of the previous request, ``declared`` the catalogue's rule for counted thinking.
     """
     if before is None:
         verdict_on_tools = tools_verdict(counted.estimate, counted.parts.get(Part.TOOLS, 0), reported)

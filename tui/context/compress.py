@@ -1,7 +1,7 @@
-"""Compression: which turns are folded, what the summariser is asked, and what becomes of its answer. Pure.
+"""Compression of the history: which turns are compressed, the request for a summary, and the use of the answer.
 
-Cuts stand between turns only. The last turns and an open tool loop are never folded; the user's own recent words go
-on beside the summary as they were. Nothing stored changes: the result is a view, and dropping it undoes everything.
+Only whole turns are compressed, never the last turns or an open tool loop. The user's latest messages are sent
+unchanged beside the summary. Stored turns do not change: the result is a view, and removing it undoes the compression.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from tui.domain.usage import MeterReading
 
 KEEP_TURNS = 3
 VERBATIM_TOKENS = 2_000
-"""Tokens of the user's own recent words that are kept beside the summary."""
+"""Tokens of the user's latest messages that are kept beside the summary."""
 USUAL_SHARE = 0.12
-"""Of what a summary stands for, how long it usually is; only previews guess with it."""
+"""Usual length of a summary as a share of the compressed turns. Used for previews only."""
 SHORTEST_SUMMARY = 120
 RESULT_TOKENS = 600
-"""Tokens of one tool result that the summariser gets to read."""
+"""Tokens of one tool result that are included in the request for a summary."""
 
 SYSTEM = (
     "You condense conversations. You get the older part of a conversation between a user and an assistant as data. "
@@ -42,22 +42,22 @@ SYSTEM = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompressionPlan:
-    """What would be folded: shown as a preview, then carried out."""
+    """The turns to compress. Shown as a preview, then applied."""
 
     turns: tuple[str, ...]
-    """Ids of the turns that are folded now, oldest first."""
+    """Ids of the turns to compress, oldest first."""
     verbatim: tuple[str, ...]
-    """The user's words that stay as they are."""
+    """The user's messages that stay unchanged."""
     earlier: CompressionView | None
-    """The view in force; its summary is folded into the new one."""
+    """The current view. Its summary becomes part of the new one."""
     before: int
     """Effective tokens before."""
     folded_tokens: int
-    """Estimated tokens of what is folded."""
+    """Estimated tokens of the turns to compress."""
 
 
 def is_due(reading: MeterReading) -> bool:
-    """Whether the effective count (not the raw one) has passed the trigger."""
+    """Return whether the effective count (not the raw one) has reached the trigger."""
     return reading.trigger is not None and reading.effective >= reading.trigger > 0
 
 
@@ -70,7 +70,7 @@ def plan(
     earlier: CompressionView | None = None,
     family: str = "",
 ) -> CompressionPlan | None:
-    """What to fold of a conversation; None where nothing can be."""
+    """Return what to compress of a conversation; None if nothing can be compressed."""
     already = earlier.folded if earlier else frozenset[str]()
     candidates = _foldable(turns, keep_turns)
     fresh = [turn for turn in candidates if turn.id not in already and turn.messages]
@@ -90,7 +90,7 @@ def plan(
 
 
 def preview(made: CompressionPlan, turns: Sequence[Turn], reading: MeterReading, writer: str) -> CompressionPreview:
-    """What carrying the plan out would come to; ``writer`` is who would be asked."""
+    """Return the expected effect of the plan. ``writer`` is the model that would write the summary."""
     folded = [turn for turn in turns if turn.id in made.turns]
     summary = max(SHORTEST_SUMMARY, round(made.folded_tokens * USUAL_SHARE))
     words = sum(text_tokens(kept) for kept in made.verbatim)
@@ -112,7 +112,7 @@ def _first_line(turn: Turn) -> str:
 
 
 def _foldable(turns: Sequence[Turn], keep_turns: int) -> list[Turn]:
-    """All turns but the open or waiting one and the last finished ones."""
+    """Return all turns except an open or unanswered one and the last finished ones."""
     finished = list(turns)
     if finished and (has_open_loop(finished[-1]) or _waits(finished[-1])):
         finished.pop()
@@ -124,7 +124,7 @@ def _waits(turn: Turn) -> bool:
 
 
 def _own_words(turns: Sequence[Turn], family: str) -> tuple[str, ...]:
-    """The user's latest messages of the folded part, newest kept first, up to the limit."""
+    """Return the user's latest messages of the compressed turns, up to the limit."""
     kept: list[str] = []
     left = VERBATIM_TOKENS
     for message in _users_newest_first(turns):
@@ -149,7 +149,7 @@ def _tokens(message: OutgoingMessage, family: str) -> int:
     return sum(text_tokens(words, family) for words in _told(message, RESULT_TOKENS * 1_000))
 
 
-# what the summariser is asked
+# the request for a summary
 
 
 def prompt(
@@ -161,9 +161,9 @@ def prompt(
     limit: int | None = None,
     family: str = "",
 ) -> Outgoing:
-    """The request for a summary, with ``SYSTEM`` as its system text: the folded part as data, oldest cut if too long.
+    """Return the request for a summary. The compressed turns are data; the oldest are cut if they are too long.
 
-    Only what the conversation itself would send is fed: thinking that is stripped anyway is not read by anyone.
+    ``SYSTEM`` is its system prompt. It contains only what the conversation would send, so no removed thinking.
     """
     folded = {message.id for turn in turns if turn.id in made.turns for message in turn.messages}
     told = [
@@ -184,7 +184,7 @@ def _speaker(message: OutgoingMessage) -> str:
 
 
 def _told(message: OutgoingMessage, result_tokens: int) -> Iterator[str]:
-    """A message's blocks as data."""
+    """Yield a message's blocks as data."""
     for block in message.blocks:
         match block:
             case TextBlock():
@@ -201,7 +201,7 @@ def _told(message: OutgoingMessage, result_tokens: int) -> Iterator[str]:
 
 
 def _as_data(words: str) -> str:
-    """Words that cannot close the tags they stand in."""
+    """Escape text so that it cannot close the tags around it."""
     return scrubbed(words).replace("</", "<\\/")
 
 
@@ -220,7 +220,7 @@ def _newest_that_fit(told: list[str], limit: int | None, family: str) -> list[st
 
 
 def shorter(words: str, tokens: int) -> str:
-    """Beginning and end of a text, about so many tokens, with a note of what is missing."""
+    """Return the beginning and end of a text, about ``tokens`` long, with a note of what was removed."""
     room = tokens * 4
     if len(words) <= room + 80:
         return words
@@ -230,11 +230,11 @@ def shorter(words: str, tokens: int) -> str:
     )
 
 
-# what becomes of its answer
+# the use of the answer
 
 
 def apply(made: CompressionPlan, summary: str, stop: Stop | None, *, family: str = "") -> CompressionView:
-    """The view with this summary in force; a summary of no use is a CompressionError and changes nothing."""
+    """Return the view with this summary. Raises CompressionError if the summary cannot be used."""
     words = summary.strip()
     if not words:
         raise CompressionError("The summary came back empty: nothing was compressed.")
@@ -259,16 +259,16 @@ def apply(made: CompressionPlan, summary: str, stop: Stop | None, *, family: str
 
 
 def undo(view: CompressionView | None) -> CompressionView | None:
-    """One compression back; None is the whole history."""
+    """Return the view before the last compression; None is the whole history."""
     return view.previous if view is not None else None
 
 
 def shorten_results(
     turns: Sequence[Turn], view: CompressionView | None, *, need: int, newest_first: bool = False, family: str = ""
 ) -> CompressionView | None:
-    """Without a summary: long tool results cut short until ``need`` tokens are saved; None where none is long.
+    """Shorten long tool results until ``need`` tokens are saved; None if no result is long. Needs no summary.
 
-    Oldest first as a rule; newest first when a result that just came does not fit.
+    The oldest results are shortened first. ``newest_first`` is for a new result that does not fit.
     """
     now = view or CompressionView()
     cut = dict(now.shortened)
@@ -300,34 +300,34 @@ def _results(
 
 
 USELESS_IN_A_ROW = 2
-"""Compressions without a real gain before it stops by itself."""
+"""Compressions in a row without a real gain before automatic compression stops."""
 REAL_GAIN = 0.10
-"""A compression must win this share of the window's usable part."""
+"""Least gain of a useful compression, as a share of the trigger."""
 FAILURES_IN_A_ROW = 3
 COOLDOWN_S = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompressionLog:
-    """What came of the latest compressions of a session, as a value."""
+    """The results of the latest compressions of a session. Immutable."""
 
     useless: int = 0
-    """Compressions in a row that won too little."""
+    """Compressions in a row with too little gain."""
     failures: int = 0
-    """Summaries in a row that could not be had or used."""
+    """Summaries in a row that failed or could not be used."""
     failed_at: float | None = None
 
     def finished(self, before: int, after: int, trigger: int | None) -> CompressionLog:
-        """A compression took the effective count from ``before`` to ``after``."""
+        """Record a compression that reduced the effective count from ``before`` to ``after``."""
         wanted = (trigger if trigger is not None else before) * REAL_GAIN
         return CompressionLog(useless=0 if before - after >= wanted else self.useless + 1)
 
     def failed(self, now: float) -> CompressionLog:
-        """A summary failed; the history is untouched."""
+        """Record a failed summary."""
         return replace(self, failures=self.failures + 1, failed_at=now)
 
     def refusal(self, now: float) -> str | None:
-        """Why no summary is asked for now; None where one may be. Asking by hand is always allowed."""
+        """Return why no summary is requested now; None if one may be. Manual compression is always allowed."""
         if self.useless >= USELESS_IN_A_ROW:
             return f"The last {self.useless} compressions won less than {REAL_GAIN:.0%}: what is left does not shrink."
         if self.failures >= FAILURES_IN_A_ROW and self.failed_at is not None:

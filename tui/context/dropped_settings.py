@@ -1,4 +1,4 @@
-"""Settings that the user made and the request does not carry: the wire leaves them out where the model refuses them."""
+"""Settings of the user that the request omits because the model refuses them."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ SPELLED = {
 
 
 def dropped_settings(request: ChatRequest, wire: WireName, quirks: Quirks) -> Iterator[str]:
-    """A sentence for each. The encoder is asked, so that nobody else has to know its reasons."""
-    from tui.wires.registry import wire_named  # most requests set nothing of this
+    """Yield a warning for each. The request is encoded to find out, so that only the encoder knows the rules."""
+    from tui.wires.registry import wire_named  # not at start-up: most requests have none of these settings
 
     wished = {"generation.temperature": request.temperature, "generation.topP": request.top_p}
     bare = replace(request, outgoing=Outgoing(messages=()), tools=(), system="")

@@ -1,7 +1,7 @@
-"""Token estimates: of a text in microseconds, of a block or schema, never counted twice.
+"""Token estimates of texts, blocks and tool schemas. A text is counted once and then cached.
 
-No tokenizer is carried: a text's runs of letters, digits, punctuation and scripts are counted at C speed and weighed
-by the family's table. What is off per model, calibration takes out (``calibration``).
+There is no tokenizer: runs of letters, digits, punctuation and scripts are counted by regular expressions and weighted
+by the family's table. ``calibration`` corrects the remaining error per model.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tui.domain.request import ToolSchema
 from tui.wires.json_text import dumps
 
 PART = 32 * 1024
-"""Characters that are counted at once."""
+"""Characters that are counted in one step."""
 
 _WORDS = re.compile(r"[A-Za-z]+")
 _LONG_TAILS = re.compile(r"[A-Za-z]{6}([A-Za-z]+)")
@@ -49,13 +49,13 @@ _OTHER = lazy_regex(
 
 
 def _runs(pattern: re.Pattern[str], text: str) -> tuple[int, int]:
-    """How many runs, and how many characters in them."""
+    """Return the number of runs and the number of characters in them."""
     found = pattern.findall(text)
     return len(found), sum(map(len, found))
 
 
 def text_features(text: str) -> list[float]:
-    """Counts in the order of the weights."""
+    """Return the counts in the order of the weights."""
     marks, in_marks = _runs(_MARKS, text)
     ascii_part = [
         len(_WORDS.findall(text)),
@@ -71,7 +71,7 @@ def text_features(text: str) -> list[float]:
     underscores = len(_UNDERSCORES.findall(text)) if "_" in text else 0
     if text.isascii():
         return [*ascii_part, 0, 0, 0, 0, 0, underscores, 0, 0, 0, 0]
-    # Only what is not ASCII is looked at again, run by run: as a rule that is little.
+    # Only the non-ASCII runs are scanned again, which is usually a small part of the text.
     text = " ".join(_NOT_ASCII.findall(text))
     cyrillic, arabic = _runs(_CYRILLIC, text), _runs(_ARABIC, text)
     return [
@@ -88,9 +88,9 @@ def text_features(text: str) -> list[float]:
 
 
 def _parts(text: str) -> Iterator[str]:
-    """A long text in parts, cut where a run ends.
+    """Split a long text into parts, at the end of a run.
 
-    One ``findall`` over megabytes makes a list of all their words and keeps every other thread waiting meanwhile.
+    One ``findall`` over megabytes would hold the interpreter lock and block all other threads.
     """
     at = 0
     while len(text) - at > PART:
@@ -108,7 +108,7 @@ def _weighed(features: Sequence[float], family_name: str) -> int:
 
 
 class TextCounter:
-    """Counts the tokens of a text that grows. Every part of it is counted once, however often it is asked."""
+    """Counts the tokens of a growing text. Each part is counted once."""
 
     def __init__(self, family_name: str = "") -> None:
         self._family = family_name
@@ -117,23 +117,23 @@ class TextCounter:
         self._counted: list[float] = []
 
     def add(self, text: str) -> None:
-        """More of the text."""
+        """Append text."""
         self._new.append(text)
         self._waiting += len(text)
         if self._waiting >= PART:
             self._count()
 
     def tokens(self) -> int:
-        """Estimated tokens of all of it."""
+        """Return the estimated tokens of the whole text."""
         rest = self._count()
         if not rest and not self._counted:
             return 0
         return _weighed(_sum(self._counted, text_features(rest)), self._family)
 
     def _count(self) -> str:
-        """Count what came up to its last word; that word."""
+        """Count the new text up to its last word and return that word."""
         *whole, rest = _parts("".join(self._new))
-        # The end is counted anew each time: what follows may belong to its last word.
+        # The last word is counted again each time, because the next text may continue it.
         cut = max(rest.rfind(" "), rest.rfind("\n"))
         if cut > 0:
             whole.append(rest[:cut])
@@ -150,17 +150,17 @@ def _sum(one: list[float], other: list[float]) -> list[float]:
 
 @lru_cache(maxsize=32_768)
 def text_tokens(text: str, family_name: str = "") -> int:
-    """Estimated tokens of a text; asked again for the same text it only looks it up. Texts are kept for that."""
+    """Return the estimated tokens of a text. The text and the result are cached."""
     return passing_text_tokens(text, family_name)
 
 
 def forget_texts() -> None:
-    """Keep no text any longer: the conversation they belong to was left."""
+    """Clear the cache of texts, when the user leaves a conversation."""
     text_tokens.cache_clear()
 
 
 def passing_text_tokens(text: str, family_name: str = "") -> int:
-    """Estimated tokens of a text that will not come again: words being typed."""
+    """Return the estimated tokens of a text without caching it, such as text being typed."""
     if not text:
         return 0
     features: list[float] = []
@@ -170,7 +170,7 @@ def passing_text_tokens(text: str, family_name: str = "") -> int:
 
 
 def block_tokens(block: Block, family_name: str = "") -> int:
-    """Estimated tokens of a block as it is sent, what the server puts around it included."""
+    """Return the estimated tokens of a block, including what the server adds around it."""
     match block:
         case TextBlock() | ThinkingBlock():
             return text_tokens(block.text, family_name)
@@ -181,7 +181,7 @@ def block_tokens(block: Block, family_name: str = "") -> int:
             inside = sum(block_tokens(part, family_name) for part in block.content)
             return inside + round(family_named(family_name).per_result)
         case ImageBlock():
-            from tui.context.pictures import picture_tokens  # most conversations have no picture
+            from tui.context.pictures import picture_tokens  # not at start-up: most conversations have no image
 
             return picture_tokens(block.data, family_name)
         case OpaqueBlock():
@@ -189,14 +189,14 @@ def block_tokens(block: Block, family_name: str = "") -> int:
 
 
 def tools_tokens(tools: Sequence[ToolSchema], family_name: str = "") -> int:
-    """Estimated tokens of all tool definitions."""
+    """Return the estimated tokens of all tool definitions."""
     if not tools:
         return 0
     return round(family_named(family_name).tools_base) + sum(tool_tokens(tool, family_name) for tool in tools)
 
 
 def tool_tokens(tool: ToolSchema, family_name: str = "") -> int:
-    """Estimated tokens that one more tool definition adds."""
+    """Return the estimated tokens of one tool definition."""
     family = family_named(family_name)
     words = text_tokens(tool.name, family_name) + text_tokens(tool.description, family_name)
     schema = text_tokens(dumps(dict(tool.parameters)), family_name)

@@ -1,4 +1,4 @@
-"""What a wire demands of a history: no broken or orphan pieces, calls paired with results, legal ends and order."""
+"""Makes a history valid for a wire: no incomplete or orphan parts, calls paired with results, valid ends and order."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MAY_HAVE_RUN = "Interrupted: this call may have run, its result is not known."
 
 
 def make_legal(drafts: Sequence[SelectionDraft], aim: SendRules, ledger: VerdictLog) -> list[SelectionDraft]:
-    """The same history in a form the wire accepts; what is said keeps its order."""
+    """Return the history in a form the wire accepts. The order of text is unchanged."""
     for draft in drafts:
         draft.items = list(_sound_items(draft, aim, ledger))
     if aim.quirks.thinking_back == "content_chunks":
@@ -41,7 +41,7 @@ def make_legal(drafts: Sequence[SelectionDraft], aim: SendRules, ledger: Verdict
 
 
 def _sound_items(draft: SelectionDraft, aim: SendRules, ledger: VerdictLog) -> Iterable[DraftItem]:
-    """The items of one message that can go at all; none if only thinking would be left."""
+    """Return the items of a message that can be sent; none if only thinking would remain."""
     items = _without_broken(draft, ledger)
     items = _without_blanks(items, aim, ledger)
     if not aim.wire.trailing_thinking:
@@ -55,7 +55,7 @@ def _sound_items(draft: SelectionDraft, aim: SendRules, ledger: VerdictLog) -> I
 
 
 def _calls_at_the_end(items: list[DraftItem]) -> list[DraftItem]:
-    """What stands after the last calls comes before them; nothing else changes its place."""
+    """Move the items after the last calls before them. Nothing else is moved."""
     calls = [place for place, item in enumerate(items) if isinstance(item.block, ToolCallBlock)]
     if not calls or calls[-1] == len(items) - 1:
         return items
@@ -66,7 +66,7 @@ def _calls_at_the_end(items: list[DraftItem]) -> list[DraftItem]:
 
 
 def _one_thinking_per_answer(drafts: Sequence[SelectionDraft], ledger: VerdictLog) -> None:
-    """Answers in a row become one, and only its beginning can be thinking."""
+    """Remove thinking from an answer after another: the two become one message, with thinking only at its start."""
     before = None
     for draft in drafts:
         if before is Role.ASSISTANT and draft.role is Role.ASSISTANT:
@@ -110,7 +110,7 @@ def _says_something(block: TextBlock, aim: SendRules) -> bool:
 
 
 def _paired(drafts: Sequence[SelectionDraft], ledger: VerdictLog) -> list[SelectionDraft]:
-    """Every call followed at once by its results, in call order; results without a call are gone."""
+    """Put the results directly after their calls, in call order, and remove results without a call."""
     paired: list[SelectionDraft] = []
     for place, draft in enumerate(drafts):
         _drop_orphans(draft, ledger)
@@ -132,7 +132,7 @@ def _before_next_answer(drafts: Sequence[SelectionDraft], place: int) -> list[Se
 def _answers(
     draft: SelectionDraft, calls: Sequence[ToolCallBlock], followers: Sequence[SelectionDraft]
 ) -> SelectionDraft:
-    """The message with the results of these calls, taken out of what stands before the assistant's next words."""
+    """Return a message with the results of these calls, taken from the messages before the next answer."""
     at_hand: defaultdict[str, deque[DraftItem]] = defaultdict(deque)
     for follower in followers:
         for item in follower.items:
@@ -160,7 +160,7 @@ def _unknown_result(call: ToolCallBlock) -> ToolResultBlock:
 
 
 def _drop_orphans(draft: SelectionDraft, ledger: VerdictLog) -> None:
-    """What is left of results here has no call; other words among tool results are the user's."""
+    """Remove the remaining results, which have no call. Other text in a tool message becomes the user's."""
     for item in draft.items:
         if isinstance(item.block, ToolResultBlock):
             ledger.revise(item, Reason.ORPHAN)
@@ -171,7 +171,7 @@ def _drop_orphans(draft: SelectionDraft, ledger: VerdictLog) -> None:
 
 
 def _with_ends(drafts: Sequence[SelectionDraft], aim: SendRules) -> list[SelectionDraft]:
-    """Fillers where a wire wants a message and the history has none."""
+    """Add filler messages where the wire requires a message and the history has none."""
     ended: list[SelectionDraft] = []
     starts_with_user = aim.wire.starts_with_user or aim.quirks.merge_same_role
     if not drafts or (starts_with_user and drafts[0].role is not Role.USER):
@@ -214,14 +214,14 @@ def _join_neighbours(drafts: Sequence[SelectionDraft], aim: SendRules) -> None:
 
 
 def _returns_sealed_details(draft: SelectionDraft, aim: SendRules) -> bool:
-    """Whether thinking of this answer is sent as sealed entries; those of two answers are never put into one list."""
+    """Whether thinking of this answer is sent as sealed entries. Entries of two answers cannot share one list."""
     return aim.quirks.thinking_back in ("reasoning_details", "as_received") and any(
         isinstance(item.block, ThinkingBlock) and item.block.seal is not None for item in draft.items
     )
 
 
 def _mark_running_loop(drafts: Sequence[SelectionDraft]) -> None:
-    """A server calls everything after the last words of the user a running loop, whatever we call it."""
+    """Mark the messages after the last user message as an open loop, because servers treat them as one."""
     for draft in reversed(drafts):
         if draft.role is Role.USER:
             break
@@ -233,12 +233,12 @@ def _filler(role: Role, text: str) -> SelectionDraft:
 
 
 def _wants_thinking_first(aim: SendRules) -> bool:
-    """With a budget, what the model has not finished must begin with thinking."""
+    """Whether an unfinished answer must begin with thinking, which applies with a budget."""
     return aim.wire.budget_leads_calls and isinstance(aim.plan.sent, int) and aim.plan.thinks
 
 
 def _never_thinks(drafts: Sequence[SelectionDraft], aim: SendRules) -> bool:
-    """A copy of the provider that called tools without a thought, though asked for some, wants none back."""
+    """Whether a compatible server called tools without thinking although it was enabled. It then requires none back."""
     callers = [draft for draft in drafts[loop_start(drafts) :] if draft.calls()]
     return (
         aim.quirks.empty_signatures
@@ -258,7 +258,7 @@ def _may_go_on(drafts: Sequence[SelectionDraft], aim: SendRules) -> bool:
 
 
 def _paused(draft: SelectionDraft) -> bool:
-    """The provider asked for exactly this: its own unfinished message as the last one."""
+    """Whether the provider asked for its own unfinished message as the last one."""
     source = draft.source
     paused = source is not None and source.stop is not None and source.stop.finish is Finish.PAUSE
     return paused and any(isinstance(item.block, OpaqueBlock) for item in draft.items)

@@ -1,7 +1,6 @@
-"""The meter: what the next request really contains, what is stored, and the parts of both.
+"""The token meter: the size of the next request, of the stored history, and of the parts of both.
 
-Counting a selection (``tally``) happens when the selection changes; reading the meter (``reading``) happens with
-every keystroke and only looks at the draft. Both are pure.
+``tally`` counts a selection whenever it changes. ``reading`` runs on every keystroke and counts only the draft.
 """
 
 from __future__ import annotations
@@ -23,52 +22,52 @@ from tui.domain.usage import Certainty, MeterReading, Part
 
 COMPRESS_AT = 0.85
 FRAMED_CALLS = 500
-"""Reported output below which an answer with tool calls is estimated: around calls, servers count tokens (about 50 at
+"""Reported output below which an answer with tool calls is estimated: servers count tokens around calls (about 50 for
 GPT-5) that are not sent back."""
 LARGEST_SCALE = 1.3
-"""A reported count this far above the estimate holds a hidden prompt, which is shown as part of the system's."""
+"""A reported count above this multiple of the estimate includes a hidden prompt, shown as part of the system prompt."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tally:
-    """A selection, counted: plain estimates by part, before calibration."""
+    """The token counts of a selection: plain estimates by part, before calibration."""
 
     key: str
-    """Whose calibration holds."""
+    """Key of the model's calibration."""
     family: str
     parts: Mapping[Part, int] = field(default_factory=dict)
     behind: int = 0
-    """Stored tokens that stay behind, thinking and all else."""
+    """Stored tokens that are not sent, thinking and everything else."""
     pictures: int = 0
-    """Of the estimate, tokens of pictures: nobody knows how a server counts those."""
+    """Tokens of images in the estimate. How a server counts images is unknown."""
     tools: bool = False
     """Whether there are tool definitions."""
     thinking: ThinkingSizes = field(default_factory=dict)
-    """Tokens of the thinking that is sent, under each assumption of what the server counts."""
+    """Tokens of the thinking that is sent, under each assumption about what the server counts."""
     answers: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    """(estimate, reported) of answers, by the id of the message before each; those without a report are absent."""
+    """(estimate, reported) of answers by the id of the preceding message. Answers without a report are absent."""
     last: str | None = None
     """Id of the last stored message that is sent."""
 
     @property
     def estimate(self) -> int:
-        """Plain estimate of the request as it would go now, without a draft."""
+        """Plain estimate of the next request without the draft."""
         return sum(count for part, count in self.parts.items() if part is not Part.THINKING_STRIPPED)
 
     @property
     def conversation(self) -> int:
-        """Plain estimate without system text and tools."""
+        """Plain estimate without system prompt and tools."""
         return self.estimate - self.parts.get(Part.SYSTEM, 0) - self.parts.get(Part.TOOLS, 0)
 
     def anchor(self, reported: int) -> Anchor:
-        """What a reported count of this request says about the next one."""
+        """Return the anchor for the next request, from the reported count of this one."""
         others = self.estimate - self.parts.get(Part.THINKING_SENT, 0)
         return Anchor(estimate=self.estimate, reported=reported, last=self.last, thinking=self.thinking, others=others)
 
     def with_answer(self, anchor: Anchor, *, followed: bool) -> Anchor:
-        """The anchor's request and the answer to it as its output was reported, where that answer is sent back.
+        """Return the anchor plus the reported output of the answer, if that answer is sent back.
 
-        With a message after it, the answer has a frame that its reported output does not include.
+        If a message follows, the answer has a frame that its reported output does not include.
         """
         found = self.answers.get(anchor.last) if anchor.last is not None else None
         if found is None:
@@ -81,16 +80,16 @@ class Tally:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arriving:
-    """Tokens of an answer that is still arriving, beyond those of the excerpt that stands in for it."""
+    """Tokens of an arriving answer that are not in the excerpt that represents it."""
 
     message_id: str
     text: int = 0
     calls: Mapping[str, int] = field(default_factory=dict)
-    """Of the arguments of tool calls, by call id."""
+    """Tokens of the arguments of tool calls, by call id."""
 
 
 def with_arriving(counted: Tally, outgoing: Outgoing, arriving: Arriving) -> Tally:
-    """The tally of a selection with an excerpt in it, as it would be with the whole answer."""
+    """Return the tally of a selection with an excerpt, corrected to the whole answer."""
     excerpt = next((sent for sent in reversed(outgoing.messages) if sent.source_id == arriving.message_id), None)
     if excerpt is None:
         return counted
@@ -102,12 +101,12 @@ def with_arriving(counted: Tally, outgoing: Outgoing, arriving: Arriving) -> Tal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Room:
-    """The window, and what is kept free in it."""
+    """The context window and the part of it that is reserved."""
 
     limit: int | None = None
-    """None takes the model's."""
+    """None uses the model's window."""
     reserved: int | None = None
-    """None keeps a quarter of the window free, or the model's output limit if that is less."""
+    """None reserves a quarter of the window, or the model's output limit if that is less."""
     compress_at: float = COMPRESS_AT
 
 
@@ -120,7 +119,7 @@ def tally(
     tools: Sequence[ToolSchema] = (),
     thinks: bool = False,
 ) -> Tally:
-    """Count a selection and what it leaves behind; ``thinks`` says that thinking is switched on."""
+    """Count a selection and what it omits. ``thinks`` says whether thinking is enabled."""
     counter = _Counter(facts, turns)
     parts: dict[Part, int] = {part: 0 for part in Part if part not in (Part.DRAFT, Part.RESERVED)}
     family = family_named(facts.tokenizer)
@@ -129,7 +128,7 @@ def tally(
     parts[Part.TOOLS] = tools_tokens(tools, facts.tokenizer)
     for message in outgoing.messages:
         if message is outgoing.messages[-1] and message.source_id is None and message.role is Role.USER:
-            continue  # stands in for the draft
+            continue  # a filler in place of the draft
         for part, count in counter.message(message):
             parts[part] += count
     thinking, other = counter.left_behind(outgoing)
@@ -156,7 +155,7 @@ def _picture_tokens(blocks: Sequence[Block], family: str) -> int:
 def block_sizes(
     outgoing: Outgoing, turns: Sequence[Turn], facts: ModelFacts, *, scale: float = 1.0
 ) -> dict[tuple[str, int], int]:
-    """What each stored block is to the meter, by message and place in it; ``scale`` is that of the reading."""
+    """Return the tokens of each stored block by message id and index. ``scale`` is that of the reading."""
     counter = _Counter(facts, turns)
     carried = {sent.source_id: counter.sealed_in_calls(sent) for sent in outgoing.messages}
     sizes = {}
@@ -175,7 +174,7 @@ def _is_signed(block: Block) -> bool:
 
 
 class _Counter:
-    """Estimates of messages, with what the stored ones reported."""
+    """Estimates messages, using the reported counts of stored ones."""
 
     def __init__(self, facts: ModelFacts, turns: Sequence[Turn]) -> None:
         self.facts = facts
@@ -189,7 +188,7 @@ class _Counter:
         }
 
     def message(self, message: OutgoingMessage) -> list[tuple[Part, int]]:
-        """Part by part, what a message adds."""
+        """Return the tokens that a message adds, by part."""
         own = Part.ANSWERS if message.role is Role.ASSISTANT else Part.USER
         found = [(own, 0 if message.joined else round(self.family.per_message))]
         for block in message.blocks:
@@ -202,11 +201,11 @@ class _Counter:
         return found
 
     def thinking(self, block: ThinkingBlock, message: OutgoingMessage) -> int:
-        """What the server counts of a thinking block that is sent."""
+        """Return the tokens that the server counts for a thinking block that is sent."""
         return self.size(block, self.stored.get(message.source_id or "")) if self._counts(message) else 0
 
     def thinking_sizes(self, outgoing: Outgoing) -> ThinkingSizes:
-        """All the thinking that is sent, under each assumption of what the server counts."""
+        """Return the tokens of all sent thinking, under each assumption about what the server counts."""
         sizes = dict.fromkeys(ThinkingCounted, 0)
         for message in outgoing.messages:
             source = self.stored.get(message.source_id or "")
@@ -217,7 +216,7 @@ class _Counter:
         return sizes
 
     def answers(self, stored: Sequence[OutgoingMessage], outgoing: Outgoing) -> dict[str, tuple[int, int]]:
-        """Estimate and report of each answer, by the id of the message before it."""
+        """Return estimate and reported count of each answer, by the id of the preceding message."""
         verdicts: dict[str, list[Verdict]] = {}
         for verdict in outgoing.verdicts:
             verdicts.setdefault(verdict.message_id, []).append(verdict)
@@ -230,7 +229,7 @@ class _Counter:
         return found
 
     def size(self, block: ThinkingBlock, message: Message | None) -> int:
-        """How long the thinking was: as reported, else by its text; a seal's own length says nothing."""
+        """Return the length of the thinking: as reported, else by its text. The length of a seal is no measure."""
         if block.tokens is not None:
             return block.tokens
         reported = message.usage.thinking if message is not None and message.usage is not None else None
@@ -251,7 +250,7 @@ class _Counter:
                 return False
 
     def sealed_in_calls(self, message: OutgoingMessage) -> int:
-        """Thinking that only a signature on something else carries (Gemini), if the server counts it."""
+        """Return the thinking that is only in the signature of another block (Gemini), if the server counts it."""
         return self._sealed(message) if self._counts(message) else 0
 
     def _sealed(self, message: OutgoingMessage) -> int:
@@ -263,7 +262,7 @@ class _Counter:
         return source.usage.thinking or 0
 
     def reported(self, sent: OutgoingMessage, verdicts: Sequence[Verdict]) -> int | None:
-        """Tokens of what is sent back of an answer, as the provider reported them; None where it did not."""
+        """Return the reported tokens of what is sent back of an answer; None if not reported."""
         message = self.stored.get(sent.source_id or "")
         usage = message.usage if message is not None else None
         if message is None or message.interrupted or usage is None or usage.output is None:
@@ -281,7 +280,7 @@ class _Counter:
         return None if known is None else usage.output - known
 
     def left_behind(self, outgoing: Outgoing) -> tuple[int, int]:
-        """(thinking, everything else) that is stored and does not go, or goes and is not counted."""
+        """Return (thinking, everything else) in tokens that is stored but not sent, or sent but not counted."""
         thinking = other = 0
         for verdict in outgoing.verdicts:
             if verdict.sent:
@@ -301,7 +300,7 @@ class _Counter:
         return thinking, other
 
     def stored_size(self, block: Block, message: Message) -> int:
-        """What a stored block is, whether it goes or not."""
+        """Return the tokens of a stored block, sent or not."""
         if isinstance(block, ThinkingBlock):
             return self.size(block, message)
         return block_tokens(block, self.facts.tokenizer)
@@ -316,7 +315,7 @@ def reading(
     calibration: Calibration | None = None,
     anchor: Anchor | None = None,
 ) -> MeterReading:
-    """The meter now: the counted selection plus the draft, calibrated. Costs what the draft costs."""
+    """Return the meter: the tally plus the draft, calibrated. The running time depends only on the draft."""
     room = room or Room()
     learned = calibration or Calibration()
     anchor = None if anchor is None else counted.with_answer(anchor, followed=bool(draft))
@@ -345,11 +344,11 @@ def reading(
 
 
 def _hidden(effective: int, plain: int, base: int) -> int:
-    """Of the effective count, what the server adds unseen: the learned base, or what no slope explains."""
+    """Return the tokens that the server adds: the learned base, or what no plausible slope explains."""
     return min(max(0, base, round(effective - plain * LARGEST_SCALE)), effective)
 
 
-def read(  # noqa: PLR0913 - the two steps in one, for those who read once
+def read(  # noqa: PLR0913 - the parameters of both steps
     outgoing: Outgoing,
     turns: Sequence[Turn],
     facts: ModelFacts,
@@ -361,13 +360,13 @@ def read(  # noqa: PLR0913 - the two steps in one, for those who read once
     calibration: Calibration | None = None,
     anchor: Anchor | None = None,
 ) -> MeterReading:
-    """Count and read in one go."""
+    """Count a selection and read the meter in one step."""
     counted = tally(outgoing, turns, facts, system=system, tools=tools)
     return reading(counted, facts, draft=draft, room=room, calibration=calibration, anchor=anchor)
 
 
 def reserve(facts: ModelFacts, limit: int | None, room: Room) -> int:
-    """Tokens kept free for the answer."""
+    """Return the tokens reserved for the answer."""
     if room.reserved is not None:
         return room.reserved
     quarter = limit // 4 if limit is not None else None
@@ -380,7 +379,7 @@ def _smaller(one: int | None, other: int | None) -> int | None:
 
 
 def _shared_out(parts: Mapping[Part, int], effective: int, scale: float) -> dict[Part, int]:
-    """Calibrated parts that add up to the effective count exactly."""
+    """Return calibrated parts that add up to exactly the effective count."""
     shared = {part: round(count * scale) for part, count in parts.items()}
     sent = [part for part in shared if part is not Part.THINKING_STRIPPED]
     largest = max(sent, key=lambda part: shared[part])

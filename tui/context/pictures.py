@@ -1,4 +1,4 @@
-"""What a picture weighs: its size in pixels, by the rule of the maker. Formats are read no further than their size."""
+"""Estimates the tokens of an image from its size in pixels and the provider's rule."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from functools import lru_cache
 from tui.context.token_weights import UNKNOWN_PICTURE, PictureRule, family_named
 
 _HEAD = 262_144
-"""Base64 characters of a picture in which its size is looked for: cameras write a preview before it."""
+"""Base64 characters that are searched for the size. Cameras write a preview before it."""
 
 
 def picture_tokens(data: str | None, family: str) -> int:
-    """Estimated tokens of a picture in base64; without data, or in a format whose size is not read, a usual one's."""
+    """Return the estimated tokens of a base64 image; a typical value if its size is unknown."""
     size = _pixels(data[:_HEAD]) if data else None
     return UNKNOWN_PICTURE if size is None else _weighed(*size, family_named(family).picture)
 
@@ -30,7 +30,7 @@ def _weighed(width: int, height: int, rule: PictureRule) -> int:
 
 @lru_cache(maxsize=256)
 def _pixels(head: str) -> tuple[int, int] | None:
-    """Width and height of a PNG, JPEG, GIF or WebP."""
+    """Return width and height of a PNG, JPEG, GIF or WebP."""
     try:
         raw = b64decode(head[: len(head) // 4 * 4])
     except ValueError:
@@ -61,7 +61,7 @@ def _webp(raw: bytes) -> tuple[int, int] | None:
 
 
 def _jpeg(raw: bytes) -> tuple[int, int] | None:
-    """The size in the first frame header; segments before it are stepped over."""
+    """Return the size from the first frame header, skipping the segments before it."""
     place = 2
     while place + 9 <= len(raw) and raw[place] == 0xFF:
         marker = raw[place + 1]

@@ -1,8 +1,8 @@
-"""What will really be sent: the one function that decides it, with a reason for every stored block.
+"""Selects what is sent of a conversation, with a reason for every stored block.
 
-Encoder, meter and inspector read its result; none of them has an opinion of its own. Nothing is changed in the
-store: this is a view. The stages, in order: compressed and superseded parts, strip policy and echo rule, seals
-(``thinking_back``), what the model takes as input, and what the wire demands of a history (``legality``).
+Encoder, meter and inspector all use this selection. Stored messages do not change. The stages in order: compressed
+and superseded parts, strip policy and echo rule, seals (``thinking_back``), the input types the model accepts, and
+the wire's rules for a history (``legality``).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ INTERRUPTED_MARK = " [interrupted]"
 
 
 def has_open_loop(turn: Turn) -> bool:
-    """Whether the tool loop of a conversation's last turn is unfinished."""
+    """Return whether the tool loop of a conversation's last turn is unfinished."""
     if turn.open:
         return True
     last = next((message for message in reversed(turn.messages) if not message.superseded), None)
@@ -54,7 +54,7 @@ def _has_answer(turn: Turn) -> bool:
     return any(message.role is Role.ASSISTANT and not message.superseded for message in turn.messages)
 
 
-def select(  # noqa: PLR0913 - each is an independent fact about the next request, all but the first by name
+def select(  # noqa: PLR0913 - independent facts about the next request, keyword-only but the first
     turns: Sequence[Turn],
     *,
     rules: ReasoningRules,
@@ -66,7 +66,7 @@ def select(  # noqa: PLR0913 - each is an independent fact about the next reques
     compression: CompressionView | None = None,
     repair: frozenset[Repair] | None = None,
 ) -> Outgoing:
-    """What goes of a conversation, in which shape, and why; pure and linear."""
+    """Return the messages to send, and why each block is sent or not. Runs in linear time."""
     view = compression or CompressionView()
     aim = SendRules(
         rules=rules,
@@ -102,14 +102,14 @@ def _finished(draft: SelectionDraft) -> OutgoingMessage:
 
 @dataclass(frozen=True, slots=True)
 class _Selection:
-    """The stages that look at one block at a time."""
+    """The stages that process one block at a time."""
 
     aim: SendRules
     ledger: VerdictLog
     view: CompressionView
 
     def drafts(self, turns: Sequence[Turn]) -> list[SelectionDraft]:
-        """The messages that go, block by block as they go."""
+        """Return the messages to send."""
         drafts: list[SelectionDraft] = []
         places = self._places(turns)
         told = False
@@ -126,7 +126,7 @@ class _Selection:
         return drafts
 
     def _places(self, turns: Sequence[Turn]) -> dict[str, SealOrigin]:
-        """Where each turn stands; a prompt still waiting for its answer is not the last finished turn."""
+        """Return the position of each turn. An unanswered prompt is not the last finished turn."""
         places = {turn.id: SealOrigin.OLDER for turn in turns}
         if turns and has_open_loop(turns[-1]):
             places[turns[-1].id] = SealOrigin.OPEN_LOOP
@@ -172,7 +172,7 @@ class _Selection:
     def _other(
         self, stored: Block, message: Message, *, at_home: bool, bare_of_ids: bool
     ) -> tuple[Block | None, Reason]:
-        """Anything but thinking: the block as it goes, or None, and why."""
+        """Return the block to send, or None, and the reason, for any block but thinking."""
         match stored:
             case TextBlock() | ToolCallBlock():
                 return _unsealed_where(stored, at_home=at_home, bare_of_ids=bare_of_ids), Reason.SENT
@@ -182,17 +182,17 @@ class _Selection:
                 return self._result(stored, message), Reason.SENT
             case _:
                 if message.interrupted:
-                    return None, Reason.INTERRUPTED  # half of a pair, most likely: a call without its answer
+                    return None, Reason.INTERRUPTED  # probably a server tool call without its result
                 return self._opaque(stored, at_home=at_home, bare_of_ids=bare_of_ids)
 
     def _opaque(self, stored: Block, *, at_home: bool, bare_of_ids: bool) -> tuple[Block | None, Reason]:
         if isinstance(stored, OpaqueBlock) and stored.unread:
-            return None, Reason.UNREAD  # no provider said it, so none would understand it
+            return None, Reason.UNREAD  # it is not in any provider's format
         if not (at_home and self.aim.wire.opaque):
             return None, Reason.FOREIGN
         if isinstance(stored, OpaqueBlock) and not _taken_back(stored, self.aim.wire.opaque_refused):
             return None, Reason.UNSUPPORTED_INPUT
-        # Its id is inside the raw item, and the thinking that led to it is not there any more.
+        # The raw item contains an id that is only valid with its thinking item, which is not sent.
         if bare_of_ids and isinstance(stored, OpaqueBlock):
             return None, Reason.POLICY
         return stored, Reason.SENT
@@ -236,7 +236,7 @@ def _taken_back(item: OpaqueBlock, refused: frozenset[str]) -> bool:
 
 
 def _unsealed_where(block: TextBlock | ToolCallBlock, *, at_home: bool, bare_of_ids: bool) -> TextBlock | ToolCallBlock:
-    """The block with the seals that are still valid; partial words say that they are."""
+    """Return the block with the seals that are still valid. Partial text is marked as interrupted."""
     seal = block.seal if at_home and not block.partial else None
     if seal is not None and bare_of_ids:
         seal = replace(seal, id=None)

@@ -1,4 +1,4 @@
-"""Which thinking goes back: the user's policy, the model's echo rule, and whether its seal is valid at the target."""
+"""Which thinking is sent back, by the user's policy, the model's echo rule and the validity of seals at the target."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tui.domain.thinking import (
 )
 
 EARLIER_REASONING = "Earlier reasoning:\n"
-"""Label of foreign thinking that goes as plain text; tags would be imitated by the model."""
+"""Label of another provider's thinking that is sent as plain text. The model would imitate tags."""
 
 _KEPT_IN_LOOP = (
     "Your settings leave thinking out, but this model requires that of the running tool loop, so it is sent. "
@@ -39,17 +39,17 @@ _ALL_OR_NONE = "This model binds its thinking to all before it: the last finishe
 
 
 class Repair(StrEnum):
-    """What is left out after a provider refused a request, for one more try."""
+    """What is omitted or added in a retry after a provider refused a request."""
 
     DROP_THINKING = "drop_thinking"
-    """All thinking and every seal."""
+    """Omit all thinking and every seal."""
     DROP_IMAGES = "drop_images"
     BLANK_THINKING = "blank_thinking"
-    """Answers without thinking get a blank in its place."""
+    """Add blank thinking to answers without thinking."""
 
 
 class SealOrigin(Enum):
-    """Where a turn stands, as strip policies see it."""
+    """Position of a turn for the strip policies."""
 
     OPEN_LOOP = auto()
     LAST_FINISHED = auto()
@@ -58,7 +58,7 @@ class SealOrigin(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SendRules:
-    """Where a history goes, and under which rules."""
+    """The target of a history and the rules for sending it."""
 
     rules: ReasoningRules
     target: Origin
@@ -68,12 +68,12 @@ class SendRules:
     wire: WireRules
     has_tools: bool
     folded: bool = False
-    """What stands before has changed since: a part is folded, or a tool result cut short."""
+    """Earlier messages have changed: turns are compressed, or a tool result is shortened."""
     repair: frozenset[Repair] = frozenset()
 
 
 def same_place(origin: Origin | None, target: Origin) -> bool:
-    """Whether seals made at ``origin`` are valid at ``target``."""
+    """Return whether seals from ``origin`` are valid at ``target``."""
     return (
         origin is not None
         and (origin.provider, origin.wire, origin.host) == (target.provider, target.wire, target.host)
@@ -84,7 +84,7 @@ def same_place(origin: Origin | None, target: Origin) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ThinkingJudge:
-    """Says of every thinking block whether and how it goes."""
+    """Decides for every thinking block whether and how it is sent."""
 
     aim: SendRules
     ledger: VerdictLog
@@ -92,7 +92,7 @@ class ThinkingJudge:
     def judge(
         self, block: ThinkingBlock, message: Message, place: SealOrigin, *, turn_used_tools: bool
     ) -> tuple[ThinkingBlock | TextBlock | None, Reason]:
-        """The block as it goes, or None, and why."""
+        """Return the block to send, or None, and the reason."""
         reason = self._never() or self._policy(place, turn_used_tools=turn_used_tools)
         if reason is not None:
             return None, reason
@@ -107,7 +107,7 @@ class ThinkingJudge:
         return block, self._why_sent(place)
 
     def _never(self) -> Reason | None:
-        """What holds for all thinking of the history alike."""
+        """Return the reason not to send any thinking of the history, if there is one."""
         aim = self.aim
         if Repair.DROP_THINKING in aim.repair:
             return Reason.REPAIR
@@ -123,7 +123,7 @@ class ThinkingJudge:
         return rules.include_in_context is IncludeInContext.FALSE or rules.strip is StripPolicy.ALL
 
     def _policy(self, place: SealOrigin, *, turn_used_tools: bool) -> Reason | None:
-        """The strip policy acts on finished turns only; not to include any spares what a running loop must have."""
+        """Apply the strip policy, which affects finished turns only. An open loop keeps required thinking."""
         aim = self.aim
         if place is SealOrigin.OPEN_LOOP:
             needless = aim.rules.include_in_context is IncludeInContext.FALSE and not self._required()

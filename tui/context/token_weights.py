@@ -1,7 +1,7 @@
-"""How tokenizer families cut text, as weights: fitted against real tokenizers where their tables are public.
+"""Weights of tokenizer families, fitted against real tokenizers if their vocabularies are public.
 
-A text's tokens are the sum of counts of character runs times these weights, in ``estimate.text_features``' order.
-What a request adds around its texts (roles, tool prompts) is fitted against what providers reported.
+The tokens of a text are the sum of its counts times these weights, in the order of ``estimate.text_features``.
+What a request adds around its texts (roles, tool prompts) is fitted against reported counts.
 """
 
 from __future__ import annotations
@@ -52,42 +52,42 @@ _CLAUDE: Weights = (
 
 
 UNKNOWN_PICTURE = 1_200
-"""Tokens of a picture whose size is not known: between what small and large ones cost at the big providers."""
+"""Tokens of an image of unknown size: between small and large images at the large providers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PictureRule:
-    """How a maker counts a picture: shrunk to fit, then by patches. From the makers' documentation."""
+    """How a provider counts an image, from its documentation: the image is scaled down, then counted in patches."""
 
     patch: int = 28
     """Side of a patch in pixels."""
     per_patch: float = 1.0
     base: int = 0
     longest: int = 3_584
-    """Pixels of the longer side, above which a picture is shrunk."""
+    """Pixels of the longer side above which an image is scaled down."""
     shortest: int | None = None
-    """The same for the shorter side."""
+    """Pixels of the shorter side above which an image is scaled down."""
     most: int = 16_384
     flat: int | None = None
-    """Tokens of any picture, where its size does not matter."""
+    """Tokens of any image, if the size does not matter."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Family:
-    """A tokenizer family and the frame its servers put around a request's texts."""
+    """A tokenizer family and the tokens its servers add around the texts of a request."""
 
     weights: Weights
     scale: float = 1.0
     base: float = 4.0
     """Tokens of an empty request."""
     thinking_base: float = 0.0
-    """What the server says once when the model is to think."""
+    """Tokens that the server adds once if thinking is enabled."""
     per_message: float = 4.0
     tools_base: float = 0.0
-    """What the server says once when there are tools."""
+    """Tokens that the server adds once if there are tools."""
     per_tool: float = 10.0
     schema_scale: float = 1.0
-    """Tokens of a tool's schema for each token of its JSON: servers rewrite it in words of their own."""
+    """Tokens of a tool's schema per token of its JSON, because servers rewrite it."""
     per_call: float = 10.0
     per_result: float = 10.0
     picture: PictureRule = PictureRule()
@@ -119,7 +119,7 @@ _QWEN_3 = Family(
 )
 FAMILIES: Mapping[str, Family] = {
     "o200k": _OPENAI,
-    # The harmony format begins every request with a system message of its own.
+    # The harmony format starts every request with its own system message.
     "gpt-oss": replace(_OPENAI, base=71, tools_base=20),
     "claude": _CLAUDE_4,
     "claude-4.5": replace(_CLAUDE_4, tools_base=498),
@@ -156,7 +156,7 @@ FAMILIES: Mapping[str, Family] = {
     "glm": Family(
         weights=_GLM, base=35, per_message=1, tools_base=60, per_tool=22, schema_scale=1.4, per_call=4, per_result=0
     ),
-    # xAI puts a prompt of its own before every request.
+    # xAI adds its own prompt to every request.
     "grok": Family(
         weights=_O200K,
         base=150,
@@ -169,7 +169,7 @@ FAMILIES: Mapping[str, Family] = {
     ),
     "kimi": Family(weights=_KIMI, per_tool=18, per_call=28, per_result=0),
     "llama": Family(weights=_LLAMA, base=7, tools_base=100),
-    # Fitted on SmolLM2's tokenizer; models with a small vocabulary talk ChatML more often than not.
+    # Fitted on SmolLM2's tokenizer. Most models with a small vocabulary use ChatML.
     "small-vocabulary": Family(weights=_MISTRAL, scale=1.09, base=7, per_message=5, tools_base=100),
     "minimax": Family(weights=_O200K),
     "mistral": Family(weights=_MISTRAL, base=2, tools_base=23, per_tool=22, per_call=4, per_result=4),
@@ -179,5 +179,5 @@ FAMILIES: Mapping[str, Family] = {
 
 
 def family_named(name: str) -> Family:
-    """The family of that name, or the general one."""
+    """Return the family of that name, or the general one."""
     return FAMILIES.get(name, GENERAL)

@@ -1,4 +1,4 @@
-"""Tool calls as servers want them: arguments that are a JSON object, ids that occur once."""
+"""Repairs tool calls for servers: valid names, arguments that are a JSON object, unique ids."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from tui.domain.request import Reason
 from tui.wires.json_text import NotJSON, dumps, loads
 
 LEGAL_NAME = lazy_regex(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
-"""A tool's name that every server takes."""
+"""A tool name that every server accepts."""
 FOREIGN = lazy_regex(r"[^A-Za-z0-9_-]")
 LONGEST_NAME = 64
 UNREADABLE = "unreadable_arguments"
-"""Key under which arguments go back that were no JSON object."""
+"""Key for arguments that are not a JSON object."""
 
 
 def legal_name(name: str) -> str:
-    """The name unchanged where every server takes it.
+    """Return a name that every server accepts, unchanged if possible.
 
-    Models call tools that do not exist by names no tool can have (``functions.list_dir``), and servers refuse a history
-    with one.
+    Models call nonexistent tools by names that are not valid (``functions.list_dir``), and servers refuse a history
+    with such a name.
     """
     if LEGAL_NAME.fullmatch(name):
         return name
@@ -33,7 +33,7 @@ def legal_name(name: str) -> str:
 
 
 def legal_arguments(arguments: str) -> str:
-    """The arguments unchanged where they are a JSON object every server can read, else as close as can be."""
+    """Return arguments that every server can parse as a JSON object, unchanged if possible."""
     if not arguments.strip():
         return "{}"
     try:
@@ -46,7 +46,7 @@ def legal_arguments(arguments: str) -> str:
 
 
 def _readable(text: str) -> str:
-    """Lone surrogates, plain or escaped, out of a text that may be JSON."""
+    """Replace lone surrogates, plain or escaped, in a text that may be JSON."""
     plain = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     try:
         parsed = loads(plain)
@@ -78,7 +78,7 @@ def _encodable(text: str) -> bool:
 
 
 def uniquely_named(drafts: Sequence[SelectionDraft]) -> None:
-    """Give a call id that occurs again a new name, in the call and in its result, which stands right behind."""
+    """Rename repeated call ids, in the call and in its result, which is in the next message."""
     used: set[str] = set()
     for place, draft in enumerate(drafts):
         if draft.role is not Role.ASSISTANT:
@@ -112,7 +112,7 @@ _FLATTENED_LOOP = "This tool loop's thinking cannot go back, so its calls and re
 
 
 def flatten(drafts: Sequence[SelectionDraft], ledger: VerdictLog) -> list[SelectionDraft]:
-    """Every call and result told in words."""
+    """Convert every call and result to plain text."""
     for draft in drafts:
         if not (draft.calls() or draft.results()):
             continue
@@ -142,7 +142,7 @@ def _flat_result(result: ToolResultBlock, key: int | None) -> list[DraftItem]:
 
 
 def flatten_unled_loop(drafts: Sequence[SelectionDraft], ledger: VerdictLog) -> list[SelectionDraft]:
-    """A tool loop at the end that does not start with thinking, told in words: the server would refuse it."""
+    """Convert a final tool loop that does not start with thinking to plain text: the server would refuse it."""
     start = loop_start(drafts)
     loop = drafts[start:]
     first = next((draft for draft in loop if draft.role is Role.ASSISTANT), None)
@@ -155,7 +155,7 @@ def flatten_unled_loop(drafts: Sequence[SelectionDraft], ledger: VerdictLog) -> 
 
 
 def loop_start(drafts: Sequence[SelectionDraft]) -> int:
-    """Where the last run of calls and results begins; words of the user after the last result do not end it."""
+    """Return the index of the last run of calls and results. User messages after the last result do not end it."""
     place = len(drafts)
     while place and drafts[place - 1].role is Role.USER:
         place -= 1

@@ -1,4 +1,4 @@
-"""What each wire takes in a history, as data: legality reads this table, nobody tests for a wire's name."""
+"""What each wire accepts in a history, as data, so that no code tests for the name of a wire."""
 
 from __future__ import annotations
 
@@ -12,41 +12,41 @@ from tui.domain.messages import WireName
 from tui.domain.thinking import ThinkingForm
 
 ThinkingNeeds = Literal["signature", "encrypted", "text_or_signature", "text", "as_quirks_say"]
-"""What a thinking block must have to be spelled at all."""
+"""What a thinking block must have to be encoded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WireRules:
-    """One wire's demands on a history."""
+    """The requirements of one wire on a history."""
 
     thinking_needs: ThinkingNeeds
     signed_empty_text: bool = False
-    """An empty text with a signature is a part of its own."""
+    """An empty text with a signature is sent as a part."""
     opaque: bool = False
-    """Items of this wire's own that we do not model can be sent back."""
+    """Opaque items of this wire can be sent back."""
     opaque_refused: frozenset[str] = frozenset()
-    """… but for these, by type or by the name of the server's tool."""
+    """Opaque items that are not sent back, by type or by the name of the server's tool."""
     off_drops_thinking: bool = False
-    """With thinking switched off, thinking of the history stays behind too."""
+    """If thinking is off, no thinking of the history is sent."""
     trailing_thinking: bool = False
-    """Thinking may be the last of a message, after what it led to (it is a field, not a place in a list)."""
+    """Thinking may be the last block of a message, because it is a field and not an item of a list."""
     blank_text: bool = True
-    """Text of nothing but white space is taken."""
+    """Text of only white space is accepted."""
     budget_leads_calls: bool = False
-    """With a thinking budget on, the open tool loop must start with thinking."""
+    """With a thinking budget, the open tool loop must start with thinking."""
     ids_need_thinking: bool = False
-    """An item's id may not go without the thinking item before it."""
+    """An item's id must not be sent without the thinking item before it."""
     calls_last: bool = False
     """A message that calls tools must end with a call."""
     flatten_without_tools: bool = False
-    """Tool calls in the history are refused by a request that offers no tools."""
+    """A request without tools must not have tool calls in its history."""
     starts_with_user: bool = False
     joins_answers: bool = False
-    """Two answers in a row can be spelled as one message."""
+    """Two answers in a row can be encoded as one message."""
     pauses: bool = False
     """The provider may ask for its own unfinished message back as the last one."""
     prefill: bool = False
-    """The history may end with the assistant's words."""
+    """The history may end with an assistant message."""
     assistant_images: bool = False
     image_urls: bool = True
     result_images: bool = False
@@ -56,7 +56,7 @@ class WireRules:
 ONLY_WITH_BETAS = frozenset(
     {"advisor", "advisor_tool_result", "compaction", "fallback", "mcp_tool_use", "mcp_tool_result", "mcp_tool_listing"}
 )
-"""Anthropic takes these back only under beta headers that we never send."""
+"""Anthropic accepts these only with beta headers that ponder never sends."""
 
 _ANTHROPIC = WireRules(
     thinking_needs="signature",
@@ -113,7 +113,7 @@ RULES: Mapping[WireName, WireRules] = {
 
 
 def can_carry(block: ThinkingBlock, wire: WireRules, quirks: Quirks) -> bool:
-    """Whether a block, seals and all, can be spelled on this wire."""
+    """Return whether a block and its seal can be encoded on this wire."""
     seal = block.seal
     match wire.thinking_needs:
         case "signature":
@@ -135,13 +135,13 @@ def can_carry(block: ThinkingBlock, wire: WireRules, quirks: Quirks) -> bool:
 
 
 def _readable_item(block: ThinkingBlock, quirks: Quirks) -> bool:
-    """Whether a reasoning item without encrypted content may be sent back for its text."""
+    """Return whether a reasoning item without encrypted content may be sent back for its text."""
     if quirks.plain_reasoning == "none" or not block.text or block.seal is None or not block.seal.raw:
         return False
     return quirks.plain_reasoning == "any" or block.form is ThinkingForm.FULL
 
 
 def takes_blank_thinking(wire: WireRules, quirks: Quirks) -> bool:
-    """Whether an answer without thinking can be given a blank in its field."""
+    """Return whether an answer without thinking can be sent with a blank thinking field."""
     fields = ("as_received", "reasoning_content", "reasoning", "reasoning_text")
     return wire.thinking_needs == "as_quirks_say" and quirks.thinking_back in fields
