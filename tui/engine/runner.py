@@ -37,11 +37,11 @@ class Prompt:
     @property
     def label(self) -> str:
         """One line for the queue."""
-        words = " ".join(block.text for block in self.blocks if isinstance(block, TextBlock))
+        text = " ".join(block.text for block in self.blocks if isinstance(block, TextBlock))
         images = sum(isinstance(block, ImageBlock) for block in self.blocks)
         if not images:
-            return words
-        return f"{words} [{count(images, 'image')}]".strip()
+            return text
+        return f"{text} [{count(images, 'image')}]".strip()
 
 
 @dataclass(frozen=True, slots=True)
