@@ -8,7 +8,7 @@ from typing import cast
 from tui.domain.messages import WireName
 from tui.wires.wire import Wire
 
-HOMES = {
+MODULES = {
     WireName.ANTHROPIC: ("tui.wires.anthropic.decode", "ANTHROPIC"),
     WireName.OPENAI_RESPONSES: ("tui.wires.openai_responses.decode", "RESPONSES"),
     WireName.OPENAI_CHAT: ("tui.wires.openai_chat.decode", "CHAT"),
@@ -19,5 +19,5 @@ HOMES = {
 
 def wire_named(name: WireName | str) -> Wire:
     """Return the wire with this name; raises ValueError for an unknown name."""
-    module, value = HOMES[WireName(name)]
+    module, value = MODULES[WireName(name)]
     return cast(Wire, getattr(importlib.import_module(module), value))

@@ -39,7 +39,7 @@ _REFUSALS: Mapping[str, tuple[Refusal, int]] = {
     "overflow": (Refusal(400, "invalid_request_error", _OVERFLOW), 1),
 }
 """The error for the prompt ``error WORD``, and how often the same request gets it."""
-_REQUEST_LENGTH = 200
+_SEARCHED_LENGTH = 200
 """Characters at the end of a prompt that are searched for a requested error, so that quoted text does not count."""
 
 
@@ -63,11 +63,11 @@ def counted_as(request: ParsedRequest) -> str | None:
 
     A request after compression differs from the one that was too long, but must count as its second attempt.
     """
-    return "overflow" if _OVERFLOW_REQUEST.search(request.prompt[-_REQUEST_LENGTH:]) else None
+    return "overflow" if _OVERFLOW_REQUEST.search(request.prompt[-_SEARCHED_LENGTH:]) else None
 
 
 def _requested_failure(asked: str, attempt: int) -> Script | None:
-    asked = asked[-_REQUEST_LENGTH:]
+    asked = asked[-_SEARCHED_LENGTH:]
     found = re.search(r"\berror (\w+)", asked)
     word = found[1] if found else ""
     if word in _REFUSALS:

@@ -38,8 +38,8 @@ KIND_OF_DELTA: dict[str, BlockKind] = {
 """The kind of block to open for a delta whose ``content_block_start`` is missing; other deltas are ignored."""
 
 
-Making = Callable[[int, str], StreamEvent]
-CARRIERS: dict[BlockKind, tuple[str, Making | None]] = {
+EventMaker = Callable[[int, str], StreamEvent]
+CARRIERS: dict[BlockKind, tuple[str, EventMaker | None]] = {
     "text": ("text", TextDelta),
     "thinking": ("thinking", ThinkingDelta),
     "tool_call": ("partial_json", ToolArgsDelta),
@@ -56,7 +56,7 @@ class OpenBlock:
     kind: BlockKind
     raw: Json
     carrier: str
-    delta: Making | None
+    delta: EventMaker | None
     json_pieces: list[str] | None
     """Pieces of the JSON arguments so far; None if this kind has no arguments."""
     signature: str = ""
@@ -71,12 +71,12 @@ def open_block(index: int, kind: BlockKind, raw: Json) -> OpenBlock:
     return OpenBlock(index, kind, raw, carrier, delta, [] if kind in ("tool_call", "opaque") else None)
 
 
-def opening(block: OpenBlock) -> list[StreamEvent]:
+def start_events(block: OpenBlock) -> list[StreamEvent]:
     """Return the events of the block's start, including text that the start event already contains."""
     return OPENERS.get(text(block.raw, "type"), _open_opaque)(block)
 
 
-def taking(block: OpenBlock, delta: Json) -> list[StreamEvent]:
+def delta_events(block: OpenBlock, delta: Json) -> list[StreamEvent]:
     """Return the events of one delta of any type."""
     if piece := text(delta, block.carrier):
         if block.json_pieces is not None:
@@ -95,7 +95,7 @@ def taking(block: OpenBlock, delta: Json) -> list[StreamEvent]:
     return []
 
 
-def closing(block: OpenBlock, *, empty_signatures: bool) -> list[StreamEvent]:
+def stop_events(block: OpenBlock, *, empty_signatures: bool) -> list[StreamEvent]:
     """Return the events of the block's stop; none for a tool call whose arguments are not valid JSON."""
     index = block.index
     if block.kind == "tool_call":
@@ -163,9 +163,11 @@ def _open_call(block: OpenBlock) -> list[StreamEvent]:
 def _open_opaque(block: OpenBlock) -> list[StreamEvent]:
     label = text(block.raw, "type")
     events: list[StreamEvent] = [BlockStarted(block.index, "opaque", name=label)]
-    answering = text(block.raw, "to", "model")
-    if label == "fallback" and answering:
-        events.append(ProviderRemark("fallback", f"{answering} answers in place of {text(block.raw, 'from', 'model')}"))
+    substitute = text(block.raw, "to", "model")
+    if label == "fallback" and substitute:
+        events.append(
+            ProviderRemark("fallback", f"{substitute} answers in place of {text(block.raw, 'from', 'model')}")
+        )
     return events
 
 

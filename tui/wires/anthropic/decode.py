@@ -24,7 +24,15 @@ from tui.domain.stream import (
     UsageReported,
 )
 from tui.domain.usage import Usage
-from tui.wires.anthropic.blocks import KIND_OF_DELTA, KINDS, OpenBlock, closing, open_block, opening, taking
+from tui.wires.anthropic.blocks import (
+    KIND_OF_DELTA,
+    KINDS,
+    OpenBlock,
+    delta_events,
+    open_block,
+    start_events,
+    stop_events,
+)
 from tui.wires.anthropic.encode import encode
 from tui.wires.errors.body import ErrorParts, error_parts
 from tui.wires.errors.classify import provider_error, refused
@@ -164,7 +172,7 @@ class AnthropicDecoder:
         if not isinstance(position, int) or not name:
             return NOTHING
         events: list[StreamEvent] = list(self._on_block_stop(event))
-        events += opening(self._open_block(position, KINDS.get(name, "opaque"), raw))
+        events += start_events(self._open_block(position, KINDS.get(name, "opaque"), raw))
         return events
 
     def _on_block_delta(self, event: Json) -> Sequence[StreamEvent]:
@@ -176,11 +184,11 @@ class AnthropicDecoder:
         block = self._open.get(position)
         if block is None:
             kind = KIND_OF_DELTA.get(text(delta, "type"))
-            if kind is None or not taking(open_block(self._next_index, kind, {}), delta):
+            if kind is None or not delta_events(open_block(self._next_index, kind, {}), delta):
                 return NOTHING
             block = self._open_block(position, kind, {})
-            return (BlockStarted(block.index, kind), *taking(block, delta))
-        return taking(block, delta)
+            return (BlockStarted(block.index, kind), *delta_events(block, delta))
+        return delta_events(block, delta)
 
     def _on_block_stop(self, event: Json) -> Sequence[StreamEvent]:
         position = event.get("index")
@@ -221,7 +229,7 @@ class AnthropicDecoder:
         return block
 
     def _close(self, block: OpenBlock) -> Sequence[StreamEvent]:
-        events = closing(block, empty_signatures=self._empty_signatures)
+        events = stop_events(block, empty_signatures=self._empty_signatures)
         if not events:
             self._cut_calls.append(block.index)
         return events
@@ -236,23 +244,23 @@ class AnthropicDecoder:
 
     def _remarks_of(self, event: Json) -> Sequence[StreamEvent]:
         """Return a remark for each change the server made to the request; later lists repeat earlier entries."""
-        said: list[StreamEvent] = []
+        remarks: list[StreamEvent] = []
         for change in children(event, "input_transformations"):
             code = text(change, "type") or "input_transformation"
             words = ": ".join(part for part in (text(change, "path"), text(change, "reason")) if part)
             if (key := f"{code} {words}") not in self._remarks:
                 self._remarks.add(key)
-                said.append(ProviderRemark(code, words))
-        return said
+                remarks.append(ProviderRemark(code, words))
+        return remarks
 
 
-def _stop(said: Json) -> Stop | None:
-    reason = text(said, "stop_reason")
+def _stop(event: Json) -> Stop | None:
+    reason = text(event, "stop_reason")
     if not reason:
         return None
-    details = child(said, "stop_details")
-    explained = ": ".join(part for part in (text(details, "category"), text(details, "explanation")) if part)
-    return Stop(FINISHES.get(reason, Finish.OTHER), reason, explained or maybe_text(said, "stop_sequence"))
+    details = child(event, "stop_details")
+    explanation = ": ".join(part for part in (text(details, "category"), text(details, "explanation")) if part)
+    return Stop(FINISHES.get(reason, Finish.OTHER), reason, explanation or maybe_text(event, "stop_sequence"))
 
 
 def _usage(raw: Json) -> Usage:

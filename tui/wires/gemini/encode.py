@@ -100,12 +100,12 @@ def _contents(outgoing: Sequence[OutgoingMessage], quirks: Quirks) -> list[dict[
     contents: list[_Content] = []
     calls = _Calls()
     runs = _runs(outgoing)
-    last_said = max((number for number, run in enumerate(runs) if run[0].role is Role.USER), default=-1)
+    last_user_run = max((number for number, run in enumerate(runs) if run[0].role is Role.USER), default=-1)
     for number, run in enumerate(runs):
         if run[0].role is Role.ASSISTANT:
             calls = _Calls()
             content = _Content("model", [part for message in run for part in _model_parts(message, calls)])
-            if run[-1].in_open_loop or number > last_said:
+            if run[-1].in_open_loop or number > last_user_run:
                 _add_missing_signature(content.parts, quirks.skip_signature)
         else:
             content = _user_content(run, calls, quirks)
@@ -140,7 +140,7 @@ def _user_content(run: list[OutgoingMessage], calls: _Calls, quirks: Quirks) -> 
                 placed.append((-1, _image(block)))
             case ToolResultBlock():
                 position = calls.answer(block)
-                placed.append((position, _answer(block, calls.own_id(position), quirks)))
+                placed.append((position, _tool_result(block, calls.own_id(position), quirks)))
             case _:
                 pass
     return _Content("user", [part for _, part in sorted(placed, key=itemgetter(0))])
@@ -187,7 +187,7 @@ def _call(block: ToolCallBlock, calls: _Calls) -> Part:
     return {"functionCall": call if own_id is None else {"id": own_id, **call}}
 
 
-def _answer(block: ToolResultBlock, own_id: str | None, quirks: Quirks) -> Part:
+def _tool_result(block: ToolResultBlock, own_id: str | None, quirks: Quirks) -> Part:
     pictures = [part for part in block.content if isinstance(part, ImageBlock)]
     words = [part.text for part in block.content if isinstance(part, TextBlock)]
     if not quirks.tool_images or block.failed:

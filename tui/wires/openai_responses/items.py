@@ -137,16 +137,16 @@ class ReasoningItem(Item):
         return events
 
     def _complete(self, final: list[str], keys: list[tuple[str, object]]) -> list[StreamEvent]:
-        said = [words for words in map("".join, self.parts.values()) if words]
-        if len(said) > len(final) or said[:-1] != final[: len(said[:-1])]:
+        streamed = [words for words in map("".join, self.parts.values()) if words]
+        if len(streamed) > len(final) or streamed[:-1] != final[: len(streamed[:-1])]:
             raise Contradiction
         events: list[StreamEvent] = []
-        if said and (missing := rest(said[-1], final[len(said) - 1])):
+        if streamed and (missing := rest(streamed[-1], final[len(streamed) - 1])):
             assert self.current is not None
             assert self.index is not None
             self.current.append(missing)
             events.append(ThinkingDelta(self.index, missing))
-        for position in range(len(said), len(final)):
+        for position in range(len(streamed), len(final)):
             self.parts.pop(keys[position], None)
             events += self._begin_part(keys[position], final[position])
         return events
@@ -194,7 +194,7 @@ class MessageItem(Item):
         for position, raw in enumerate(children(item, "content")):
             refusal = text(raw, "type") == "refusal"
             final = text(raw, "refusal") if refusal else text(raw, "text")
-            place = _place_of(final, position, unmatched)
+            place = _streamed_position(final, position, unmatched)
             if not final and place is None:
                 continue
             if place is None:
@@ -222,7 +222,7 @@ class MessageItem(Item):
         return Seal(id=identity, raw=dumps(extra) if extra else None) if identity or extra else None
 
 
-def _place_of(final: str, position: int, parts: Mapping[object, MessagePart]) -> object:
+def _streamed_position(final: str, position: int, parts: Mapping[object, MessagePart]) -> object:
     """Return the index under which the finished item's part at ``position`` was streamed; None for a new part.
 
     Some gateways number the parts differently in the two, so the text decides before the index.
@@ -230,8 +230,8 @@ def _place_of(final: str, position: int, parts: Mapping[object, MessagePart]) ->
     streamed = parts.get(position)
     if streamed is None or not streamed.pieces:
         for place, part in parts.items():
-            said = "".join(part.pieces)
-            if said and final.startswith(said):
+            so_far = "".join(part.pieces)
+            if so_far and final.startswith(so_far):
                 return place
     return None if streamed is None else position
 
