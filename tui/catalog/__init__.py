@@ -1,1 +1,1 @@
-"""What is known about models and providers, as data."""
+"""Facts about models and providers, as data."""

@@ -1,6 +1,6 @@
-"""The catalogue: packaged rows, cached lists, providers' own lists and the user's words, laid over each other.
+"""The catalogue of models: packaged rows, cached lists, providers' lists and the user's settings, in layers.
 
-Nothing is read before it is asked for, and of the packaged files only those that can hold the answer.
+Files are read on first use, and of the packaged files only those that can contain the model.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import WireName
 
 _PLACES = re.compile(r"^(?:[a-z]+\.)+(?=[a-z])")
-"""What Bedrock puts before a name: a region and a vendor, each with a dot."""
+"""The prefix of a name at Bedrock: a region and a vendor, each followed by a dot."""
 
 
 def tokenizer_of(model: str) -> str:
-    """The family's name; "" where the name tells none."""
+    """Return the tokenizer family of a model by its name; "" if unknown."""
     bare = normal(_PLACES.sub("", model.lower().rsplit("/", 1)[-1]))
     fitting = [beginning for beginning in _beginnings() if bare.startswith(beginning)]
     return _beginnings()[max(fitting, key=len)] if fitting else ""
 
 
 def tokenizer_of_vocabulary(size: int | None) -> str:
-    """The family whose vocabulary has that many tokens; "" for an unknown size."""
+    """Return the tokenizer family by the size of its vocabulary; "" for an unknown size."""
     return _vocabularies().get(size, "") if size is not None else ""
 
 
@@ -66,18 +66,18 @@ _SPELLING_BY_WIRE: Mapping[WireName, str] = {
 }
 _UNKNOWN = "assumed: nothing is known of this model"
 _ASSUMED: Mapping[WireName, Table] = {WireName.ANTHROPIC: {"max_output": 8_192}}
-"""What an unknown model must have because its wire cannot do without; Anthropic's refuses a missing output limit."""
+"""Facts that a wire requires of an unknown model. Anthropic refuses a request without an output limit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layer:
-    """Rows from one place: provider → model id → row."""
+    """Rows from one source: provider → model id → row."""
 
     source: str
     rows: Mapping[str, Mapping[str, Table]]
 
     def match(self, provider: str, model: str) -> Table | None:
-        """What this layer says of the model; an exact name goes before a prefix."""
+        """Return the row for the model. An exact name takes precedence over a prefix."""
         rows = self.rows.get(provider, {})
         exact = next((id_ for id_ in rows if normal(id_) == normal(model)), None)
         found = exact or best_match(model, rows)
@@ -86,24 +86,24 @@ class Layer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Catalog:
-    """What is known about providers and models. Immutable: a new layer makes a new catalogue."""
+    """All facts about providers and models. Immutable: adding a layer returns a new catalogue."""
 
     layers: tuple[Layer, ...] = ()
     own_providers: Mapping[str, ProviderFacts] = field(default_factory=dict)
 
     def providers(self) -> Mapping[str, ProviderFacts]:
-        """All providers by id, packaged ones first."""
+        """Return all providers by id."""
         return ChainMap(dict(self.own_providers), cast("dict[str, ProviderFacts]", packaged_providers()))
 
     def provider(self, id_: str) -> ProviderFacts:
-        """The provider of that id."""
+        """Return the provider with that id. Raises UnknownModel if there is none."""
         known = self.providers()
         if id_ not in known:
             raise UnknownModel(f"There is no provider `{id_}`.", nearest=nearest(id_, known))
         return known[id_]
 
     def find(self, provider: str, model: str) -> ModelFacts:
-        """Facts about a model at a provider; one that is not known gets conservative ones."""
+        """Return the facts about a model at a provider. An unknown model gets safe defaults."""
         place = self.provider(provider)
         layered, known, id_ = _packaged(place, model)
         for layer in self.layers:
@@ -118,7 +118,7 @@ class Catalog:
         return facts if facts.tokenizer else replace(facts, tokenizer=tokenizer_of(id_))
 
     def models(self, provider: str) -> Iterator[ModelFacts]:
-        """Every model that is listed for a provider, packaged ones in the order of their file."""
+        """Yield every listed model of a provider, packaged models first in the order of their file."""
         place = self.provider(provider)
         file = _file_of(place)
         listed = list(file.listed()) if file is not None and not place.models else []
@@ -127,11 +127,11 @@ class Catalog:
         return (self.find(provider, id_) for id_ in listed)
 
     def makers(self) -> Iterator[ModelFile]:
-        """The packaged files of those who make models."""
+        """Yield the packaged files of model makers."""
         return (file for file in map(model_file, packaged_files()) if file.maker)
 
     def with_layer(self, source: str, rows: Mapping[str, Mapping[str, object]]) -> Catalog:
-        """The same with rows (provider → model → row) from ``source`` laid over all that came before."""
+        """Return a copy with rows (provider → model → row) from ``source`` as the top layer."""
         checked = {
             provider: {id_: check_row(row, f"{provider}/{id_}", source) for id_, row in models.items()}
             for provider, models in rows.items()
@@ -139,12 +139,12 @@ class Catalog:
         return replace(self, layers=(*self.layers, Layer(source=source, rows=checked)))
 
     def with_base_url(self, provider: str, base_url: str) -> Catalog:
-        """The same with a provider somewhere else (``OLLAMA_HOST``)."""
+        """Return a copy with another base URL for a provider (``OLLAMA_HOST``)."""
         moved = replace(self.provider(provider), base_url=base_url.rstrip("/"))
         return replace(self, own_providers={**self.own_providers, provider: moved})
 
     def with_overrides(self, overrides: Path | Mapping[str, object], *, file: str = "config.toml") -> Catalog:
-        """The same with the user's ``[providers.NAME]`` and ``[models."provider/model"]`` tables on top."""
+        """Return a copy with the user's ``[providers.NAME]`` and ``[models."provider/model"]`` tables on top."""
         if isinstance(overrides, Path):
             file, overrides = overrides.name, read_toml(overrides)
         table = check_table(overrides, {"providers": is_table, "models": is_table}, where="catalogue", file=file)
@@ -172,9 +172,9 @@ class Catalog:
 def users_catalog(
     catalog: Catalog, tables: Mapping[str, Mapping[str, object]], environment: Mapping[str, str], *, file: str
 ) -> tuple[Catalog, list[PonderError]]:
-    """The catalogue with what the user's file and environment say; a row that is wrong costs itself alone, and is told.
+    """Return the catalogue with the user's file and environment applied. Invalid rows are skipped and reported.
 
-    ``tables`` are those of the file: ``providers`` and ``models`` are ours.
+    ``tables`` are the tables of the file; only ``providers`` and ``models`` are used.
     """
     problems: list[PonderError] = []
     for table in ("providers", "models"):
@@ -193,7 +193,7 @@ def users_catalog(
 
 
 def packaged_catalog() -> Catalog:
-    """What comes with the program."""
+    """Return the catalogue that comes with the program."""
     return Catalog()
 
 
@@ -230,7 +230,7 @@ def _packaged(place: ProviderFacts, model: str) -> tuple[Layered, bool, str]:
 
 
 def _resold(place: ProviderFacts, model: str) -> tuple[Layered, bool, str]:
-    """A maker's model through somebody else: the maker's facts, this place's spelling and wire."""
+    """Return a maker's model at another provider: the maker's facts with this provider's spelling and wire."""
     vendor, slash, rest = model.partition("/")
     for name in packaged_files():
         file = model_file(name)

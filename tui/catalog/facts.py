@@ -1,4 +1,4 @@
-"""The shapes of what is known: models, how they think, what they want back, what they cost, providers."""
+"""The types of the catalogue: models with their thinking, echo rule and prices, and providers."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from tui.domain.thinking import ThinkingForm
 
 
 class EchoRule(StrEnum):
-    """Whether a model wants its thinking back."""
+    """Whether thinking must be sent back to a model."""
 
     REQUIRED = "required"
-    """On every assistant message, or at least on all that called tools."""
+    """Required on every assistant message, or at least on all that called tools."""
     REQUIRED_IN_TOOL_LOOP = "required_in_tool_loop"
-    """From the last real user message on; older thinking may go too."""
+    """Required from the last real user message on; older thinking may be sent too."""
     ALLOWED = "allowed"
     IGNORED = "ignored"
-    """Sent back it changes nothing, so it is not sent."""
+    """The model ignores it, so it is not sent."""
     REFUSED = "refused"
-    """Sent back it is an error."""
+    """The provider refuses a request that contains it."""
 
 
 class ThinkingCounted(StrEnum):
-    """Which of the thinking that is sent back the server really counts as input."""
+    """Which of the thinking that is sent back the server counts as input."""
 
     ALL = "all"
     OPEN_TURN = "open_turn"
@@ -45,38 +45,38 @@ class Lifecycle(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BudgetRange:
-    """Thinking budgets a model takes, in tokens."""
+    """The thinking budgets that a model accepts, in tokens."""
 
     min: int
     max: int
     zero_is_off: bool = False
-    """The API takes 0 as "off" although 0 may lie below ``min``."""
+    """The API accepts 0 as "off", although 0 may be below ``min``."""
     open_top: bool = False
-    """The highest level sends no budget at all: the server's own limit is the most it has."""
+    """The highest level sends no budget, because the server's own limit is the maximum."""
 
 
 EFFORT_CUTS: Mapping[str, int] = {"minimal": 4_000, "low": 16_000, "medium": 32_000}
-"""Where a model's row has no cuts of its own. A larger number makes the same budget mean less effort."""
+"""Default cuts for models without their own. With larger numbers the same budget means less effort."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThinkingControls:
-    """The knobs a model has: a set, because models mix them."""
+    """The thinking controls of a model. A model may have several."""
 
     thinks: bool = True
     can_disable: bool = False
     efforts: tuple[str, ...] = ()
-    """Accepted effort or level words, weakest first, as spelled on the wire."""
+    """Accepted effort or level words, weakest first, as the wire spells them."""
     budget: BudgetRange | None = None
     levels: Mapping[str, str] = field(default_factory=dict)
-    """Unified level → effort word, only where the general rule would choose another."""
+    """Unified level → effort word, only if the general rule would choose another."""
     default: str | None = None
-    """What the server does when nothing is sent."""
+    """What the server does if nothing is sent."""
     levels_by: str = "auto"
-    """What a level turns: ``effort``, ``budget`` or ``toggle``; ``auto`` is efforts, else budget, else the switch.
-    The other knobs stay for whoever asks for them by number or word."""
+    """The control that a level sets: ``effort``, ``budget`` or ``toggle``; ``auto`` is efforts, else budget, else the
+    switch. The other controls can be set by a number or an effort word."""
     cuts: Mapping[str, int] = field(default_factory=lambda: dict(EFFORT_CUTS))
-    """Budgets asked for in tokens, as efforts: word → budgets below this number mean it; above all, high."""
+    """Conversion of budgets to efforts: word → budgets below this number. Larger budgets mean high."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,18 +91,18 @@ class Price:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelFacts:
-    """All we know about one model at one provider; ``provenance`` says from where, fact by fact."""
+    """All facts about one model at one provider. ``provenance`` is the source of each fact."""
 
     provider: str
     id: str
-    """As the provider spells it, and as it is sent."""
+    """The provider's model id, as it is sent."""
     wire: WireName
     spelling: str
-    """Name of the table in ``spellings.toml`` that puts plans into wire fields."""
+    """Name of the table in ``spellings.toml`` that converts plans to wire fields."""
     controls: ThinkingControls
     aliases: tuple[str, ...] = ()
     family: str = ""
-    """Models of a family read each other's seals; "" means only itself."""
+    """Models of a family accept each other's seals; "" for a model on its own."""
     context_window: int | None = None
     max_input: int | None = None
     max_output: int | None = None
@@ -111,12 +111,12 @@ class ModelFacts:
     """Thinking blocks are bound to system, tools and everything before them."""
     counted: ThinkingCounted = ThinkingCounted.ALL
     form: ThinkingForm = ThinkingForm.FULL
-    """What the thinking text is when it is shown."""
+    """The form of the thinking text."""
     inputs: frozenset[str] = frozenset({"text"})
-    """What it takes: text, image."""
+    """Accepted input types: text, image."""
     tools: bool = True
     chat_tools_without_thinking: bool = False
-    """Over Chat Completions it takes tools only while thinking is off."""
+    """Over Chat Completions the model accepts tools only if thinking is off."""
     price: Price | None = None
     tokenizer: str = ""
     """Family name for token estimates; "" uses the general heuristic."""
@@ -124,17 +124,17 @@ class ModelFacts:
     retires: str | None = None
     successor: str | None = None
     recommended: Mapping[str, object] = field(default_factory=dict)
-    """Settings this model works best with; a layer above config, below profiles."""
+    """Recommended settings for this model. They override the config file and are overridden by profiles."""
     quirks: Mapping[str, object] = field(default_factory=dict)
-    """Quirk fields of this model, over those of its provider."""
+    """Quirk fields of this model, which override those of its provider."""
     notes: tuple[str, ...] = ()
     known: bool = True
-    """False for a model we have never heard of: conservative facts, and the user is told."""
+    """False for an unknown model: its facts are safe defaults, and the user is warned."""
     provenance: Mapping[str, str] = field(default_factory=dict)
 
 
 class AuthStyle(StrEnum):
-    """How the key goes into the request."""
+    """How the key is sent."""
 
     BEARER = "bearer"
     X_API_KEY = "x-api-key"
@@ -144,7 +144,7 @@ class AuthStyle(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderFacts:
-    """A place where a wire is spoken."""
+    """A provider: an endpoint that speaks a wire format."""
 
     id: str
     title: str
@@ -154,35 +154,35 @@ class ProviderFacts:
     key_env: tuple[str, ...] = ()
     key_optional: bool = False
     local: bool = False
-    """Answers on loopback; found by asking its port."""
+    """The server is on loopback and is detected by its port."""
     quirks: Quirks = field(default_factory=Quirks)
     wire_quirks: Mapping[str, object] = field(default_factory=dict)
-    """Wire → quirk fields, for models that speak another wire here than ``wire``."""
+    """Wire → quirk fields, for models that use another wire than ``wire``."""
     paths: Mapping[str, str] = field(default_factory=dict)
-    """Paths that differ from the wire's own (``chat``, ``models``, ``count``)."""
+    """Paths that differ from the wire's (``chat``, ``models``, ``count``)."""
     headers: Mapping[str, str] = field(default_factory=dict)
     extra_body: Mapping[str, object] = field(default_factory=dict)
     discovery: str | None = None
-    """How models are listed: anthropic, openai, openrouter, gemini, ollama; None where they are not."""
+    """The API that lists models: anthropic, openai, openrouter, gemini, ollama; None if there is none."""
     idle_timeout_s: float | None = None
     header_timeout_s: float | None = None
     key_url: str | None = None
-    """Where a key is made, for the key dialog."""
+    """Page where the user can create a key, for the key dialog."""
     source: str = "packaged"
-    """Which file it came from."""
+    """The file that defines the provider."""
     spelling: str | None = None
-    """How thinking is asked for here whatever the model; None leaves it to the model's own row."""
+    """Spelling for all models of this provider; None uses the model's spelling."""
     resells: bool = False
-    """Makers' models are reached through here, under the makers' facts."""
+    """The provider offers models of other makers, with the makers' facts."""
     bases: Mapping[str, str] = field(default_factory=dict)
-    """Wire → base URL, for models that speak another wire here."""
+    """Wire → base URL, for models that use another wire."""
     models: str = ""
-    """Packaged file with rows for this provider, without ``.toml``; "" where there is none."""
+    """Packaged file with rows for this provider, without ``.toml``; "" if there is none."""
     complete: bool = False
-    """Models that are not listed do not exist here."""
+    """The list is complete: the provider has no other models."""
     start: str = ""
-    """The model to begin with where nobody names one; "" is the first that is listed."""
+    """The default model of the provider; "" for the first listed model."""
 
     def base_url_for(self, wire: WireName) -> str:
-        """Base URL of a model that speaks ``wire`` here."""
+        """Return the base URL for models that use ``wire``."""
         return self.bases.get(wire, self.base_url)

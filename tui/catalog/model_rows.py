@@ -1,4 +1,4 @@
-"""Rows about models: what may stand in one, how rows are laid over each other, and facts made from the outcome."""
+"""Rows about models: their keys, how they are layered, and the facts made from them."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ ROW_KEYS: Mapping[str, Check] = {
     "resold": is_table,
 }
 CONTROL_KEYS = frozenset({"thinks", "efforts", "budget", "can_disable"})
-"""A row that has one of these says how the model thinks; without, it is known by name only."""
+"""A row with one of these keys describes the model's thinking. Other rows only name the model."""
 _NOT_INHERITED = frozenset({"aliases", "notes", "lifecycle", "retires", "successor", "like", "line"})
 _EFFORT_WORDS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 _TYPE_CHECKS: Mapping[type, Check] = {str: is_text, bool: is_flag, tuple: is_texts}
@@ -106,48 +106,48 @@ class Layered:
     sources: Mapping[str, str] = field(default_factory=dict)
 
     def under(self, row: Table, source: str) -> Layered:
-        """The same with ``row`` laid over it."""
+        """Return a copy with ``row`` on top."""
         return Layered(row={**self.row, **row}, sources={**self.sources, **dict.fromkeys(row, source)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelFile:
-    """One packaged file: a maker's (or a server's) models."""
+    """One packaged file with the models of a maker or a server."""
 
     name: str
     maker: bool
     vendors: tuple[str, ...]
     different: frozenset[str]
     rows: Mapping[str, Table]
-    """Model id → its row, with the file's defaults and what it is like already under it."""
+    """Model id → its row, with the file's defaults and the rows named by ``like`` already applied."""
     unknown: tuple[Table, ...]
 
     @property
     def source(self) -> str:
-        """How provenance names this file."""
+        """Name of this file in provenance."""
         return f"packaged: models/{self.name}.toml"
 
     def match(self, model: str) -> str | None:
-        """Id of the row that ``model`` belongs to."""
+        """Return the id of the row for ``model``."""
         found = best_match(model, self.names(), self.different)
         return self.names()[found] if found is not None else None
 
     def names(self) -> Mapping[str, str]:
-        """Every id and alias → the row's id."""
+        """Return a mapping of every id and alias to the row's id."""
         return {name: id_ for id_, row in self.rows.items() for name in (id_, *_texts(row, "aliases"))}
 
     def sent_as(self, model: str) -> str:
-        """The id that goes on the wire: the row's own for its alias, ``-latest`` or another case, else as typed."""
+        """Return the id to send: the row's id for an alias, ``-latest`` or another case, else the name as typed."""
         by_normal = {normal(name): id_ for name, id_ in self.names().items()}
         typed = normal(model)
         return by_normal.get(typed) or by_normal.get(typed.removesuffix("-latest"), model)
 
     def listed(self) -> tuple[str, ...]:
-        """Ids of models; a row for a whole line of them is not one."""
+        """Return the ids of models. Rows for a whole line of models are excluded."""
         return tuple(id_ for id_, row in self.rows.items() if not row.get("line", False))
 
     def rule_for(self, model: str) -> Table | None:
-        """What is assumed of a model of this maker that is not in the file."""
+        """Return the assumptions for a model of this maker that is not in the file."""
         if set(model.lower().replace(".", "-").split("-")) & self.different:
             return {"thinks": False, "spelling": "nothing", "efforts": [], "echo": "ignored"}
         for rule in self.unknown:
@@ -157,13 +157,13 @@ class ModelFile:
 
 
 def _starts(model: str, prefixes: object) -> bool:
-    """Also ``gemini-3.9``, which is another version of nothing but still of that line."""
+    """Return whether the model is in one of the lines. Unlike in ``best_match``, ``gemini-3.9`` is in ``gemini-3``."""
     return any(model.lower().startswith((f"{prefix}-", f"{prefix}.")) for prefix in cast("list[str]", prefixes))
 
 
 @lru_cache(maxsize=64)
 def model_file(name: str) -> ModelFile:
-    """A packaged file, read once."""
+    """Return a packaged file. It is read once."""
     data = read_toml(MODELS / f"{name}.toml")
     defaults = cast(Table, data.get("defaults", {}))
     raw = cast(Mapping[str, Table], data["models"])
@@ -182,7 +182,7 @@ def model_file(name: str) -> ModelFile:
 
 @lru_cache(maxsize=1)
 def packaged_files() -> tuple[str, ...]:
-    """Names of all packaged files."""
+    """Return the names of all packaged files."""
     return tuple(sorted(path.stem for path in MODELS.glob("*.toml")))
 
 
@@ -196,7 +196,7 @@ def _inherited(id_: str, raw: Mapping[str, Table]) -> Table:
 
 
 def check_row(row: object, where: str, file: str) -> Table:
-    """A row with only known keys, of the right types, whose words mean something."""
+    """Check that a row has only known keys with valid values."""
     table = check_table(row, ROW_KEYS, where=where, file=file)
     for word in cast("list[str]", table.get("efforts", [])):
         if word.lower() not in _EFFORT_WORDS:
@@ -213,7 +213,7 @@ def check_row(row: object, where: str, file: str) -> Table:
 
 
 def check_quirks(table: object, where: str, file: str) -> Table:
-    """A table of quirk fields."""
+    """Check a table of quirk fields."""
     return check_table(table, _quirk_checks() if table else {}, where=where, file=file)
 
 
@@ -226,12 +226,12 @@ def _quirk_checks() -> Mapping[str, Check]:
 
 
 def effort_rank(word: str) -> int:
-    """0 for none … 6 for max."""
+    """Return 0 for none … 6 for max."""
     return _EFFORT_WORDS.index(word.lower())
 
 
 def facts_from(layered: Layered, *, provider: str, model: str, wire: WireName, known: bool) -> ModelFacts:
-    """Facts out of a row. What the row does not say stays at the conservative default."""
+    """Return the facts of a row. Missing keys get safe defaults."""
     row = layered.row
     return ModelFacts(
         provider=provider,

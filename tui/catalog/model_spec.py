@@ -1,4 +1,4 @@
-"""Model names as users write them: ``NAME``, ``PROVIDER/NAME``, either with ``/LEVEL`` or ``/BUDGET`` behind."""
+"""Parses model names: ``NAME`` or ``PROVIDER/NAME``, optionally followed by ``/LEVEL`` or ``/BUDGET``."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tui.domain.thinking import Asked, ModelSpec, ThinkingLevel, number_in
 
 _LEVELS = {**{level.value: level for level in ThinkingLevel}, "medium": ThinkingLevel.MED}
 MOST_TOKENS = 100_000_000
-"""Larger budgets are typing errors."""
+"""Larger budgets are assumed to be typing errors."""
 
 
 def parse_asked(text: str) -> Asked | None:
-    """A level or a budget (``16000``, ``16k``, ``1.5k``); None where the text is neither. 0 is ``none``."""
+    """Parse a level or a budget (``16000``, ``16k``, ``1.5k``); None if the text is neither. 0 is ``none``."""
     level = _LEVELS.get(text.lower())
     if level is not None:
         return level
@@ -30,7 +30,7 @@ def parse_asked(text: str) -> Asked | None:
 
 
 def require_asked(text: str) -> Asked:
-    """A level or a budget; anything else is a UsageError."""
+    """Parse a level or a budget. Raises UsageError if the text is neither."""
     asked = parse_asked(text)
     if asked is None:
         raise UsageError(f"`{text}` is neither a level nor a budget.", advice="Levels: none, low, med, high; or 16k.")
@@ -38,14 +38,14 @@ def require_asked(text: str) -> Asked:
 
 
 def split_asked(text: str) -> tuple[str, Asked | None]:
-    """A name and what stands behind it: the last segment, if it is a level or a budget and something is left."""
+    """Split off the last segment of a name if it is a level or a budget."""
     name, slash, last = text.strip().rpartition("/")
     asked = parse_asked(last) if slash and name else None
     return (name, asked) if asked is not None else (text.strip(), None)
 
 
 def parse_spec(text: str, catalog: Catalog) -> ModelSpec:
-    """The model that ``text`` names. A name that fits nothing, or several, is an UnknownModel with the nearest."""
+    """Return the model that ``text`` names. Raises UnknownModel, with similar names, if it matches none or several."""
     name, asked = split_asked(text)
     provider, slash, model = name.partition("/")
     known = catalog.providers()
@@ -55,7 +55,7 @@ def parse_spec(text: str, catalog: Catalog) -> ModelSpec:
         if not model.strip("/") or model != model.strip():
             raise UnknownModel(f"`{text}` names a provider but no model.", nearest=_examples(catalog, provider))
         head, _, last = model.rpartition("/")
-        # On servers of one's own a name may hold anything; elsewhere nothing but a level stands behind a model.
+        # On local servers a name may contain anything; elsewhere only a level can follow a known model.
         if head and not known[provider].local and catalog.find(provider, head).known:
             raise _no_level(last, f"{provider}/{head}", catalog.find(provider, head))
         found = catalog.find(provider, model)
@@ -68,7 +68,7 @@ def parse_spec(text: str, catalog: Catalog) -> ModelSpec:
 
 
 def _bare(name: str, asked: Asked | None, catalog: Catalog) -> ModelSpec:
-    """A name without a provider: the maker's own API first, then whoever else has it, if it is one."""
+    """Find a name without a provider: at the maker's API, else at the only other provider that has it."""
     found = sorted(_at_makers(name)) or sorted({*_in_layers(name, catalog), *_at_servers(name)})
     if len(found) == 1:
         provider, model = found[0]
@@ -89,13 +89,13 @@ def _bare(name: str, asked: Asked | None, catalog: Catalog) -> ModelSpec:
 
 
 def _at_ones_own(name: str, catalog: Catalog) -> Iterator[str]:
-    """The same model at a provider of the user's whose name is nearly this one."""
+    """Suggest the same model at a provider of the user with a similar name."""
     provider, slash, model = name.partition("/")
     return (f"{found}/{model}" for found in nearest(provider, catalog.own_providers)) if slash and model else iter(())
 
 
 def _no_level(word: str, model: str, facts: ModelFacts) -> UnknownModel:
-    """A model that is known, and behind it something that is not a level."""
+    """Return the error for a known model followed by something that is not a level."""
     problem = UnknownModel(
         f"`{word}` behind `{model}` is neither a level nor a budget.",
         nearest=tuple(f"{model}/{asked}" for asked in ("med", "high", "16k")),
@@ -116,9 +116,9 @@ def _at_makers(name: str) -> Iterator[tuple[str, str]]:
 
 
 def _at_servers(name: str) -> Iterator[tuple[str, str]]:
-    """Rows of servers of others' models: as listed there, behind a vendor's name, or with a ``:tag``.
+    """Find a name at servers with models of other makers: as listed, after a vendor's name, or with a ``:tag``.
 
-    A provider that says what exists may call it as others' models are called (``gemini``): only its own name is bare.
+    Models of a provider with a complete list may be named like those of others (``gemini``), so they need its name.
     """
     known = packaged_providers()
     for file in _files(maker=False):

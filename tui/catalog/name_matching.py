@@ -1,7 +1,7 @@
-"""Which row a model name belongs to: longest prefix on a segment boundary, never a substring.
+"""Finds the row of a model name by the longest prefix that ends on a segment boundary, never by a substring.
 
-``gpt-5`` is the row of ``gpt-5-2025-08-07`` but not of ``gpt-5.7``: a version that goes on is another model, of
-which nothing is known. Dots and dashes are the same thing here, because resellers write ``claude-opus-4.5``.
+``gpt-5`` is the row of ``gpt-5-2025-08-07`` but not of ``gpt-5.7``: a longer version number is another model.
+Dots and dashes are equivalent, because resellers write ``claude-opus-4.5``.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ _EDITION = re.compile(r"(-(latest|preview|exp|experimental|\d{3,8}|\d{4}-\d\d-\d
 
 
 def normal(name: str) -> str:
-    """A name as it is compared."""
+    """Return the form of a name that is compared."""
     return name.lower().replace(".", "-")
 
 
 def best_match(name: str, known: Iterable[str], different: Collection[str] = ()) -> str | None:
-    """The known name that ``name`` is, or begins with; None where it is a model of its own.
+    """Return the known name that ``name`` equals or starts with; None if there is none.
 
-    ``different`` are segments (``image``, ``tts`` …) that make another kind of model of whatever stands before.
+    ``different`` are segments (``image``, ``tts`` …) that mark another kind of model with the same prefix.
     """
     wanted = normal(name)
     best: str | None = None
@@ -40,7 +40,7 @@ def best_match(name: str, known: Iterable[str], different: Collection[str] = ())
 
 
 def same_model(name: str, known: str) -> bool:
-    """The name is the known one, or a dated, preview or latest edition of it."""
+    """Return whether the name is the known one, or a dated, preview or latest edition of it."""
     wanted, prefix = normal(name), normal(known)
     if not wanted.startswith(prefix):
         return False

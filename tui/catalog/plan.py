@@ -1,4 +1,4 @@
-"""The plan: what will be sent to control a model's thinking, and the sentences that tell it. Nothing else decides."""
+"""The thinking plan: what is sent to control a model's thinking, and how that is described to the user."""
 
 from __future__ import annotations
 
@@ -24,31 +24,31 @@ from tui.domain.thinking import Asked, PlanState, ThinkingLevel, ThinkingPlan
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DynamicBudget:
-    """``reasoning.dynamicBudget``: long contexts get small budgets."""
+    """``reasoning.dynamicBudget``: smaller budgets for long contexts."""
 
     threshold: int = 150_000
-    """Tokens of context above which it acts."""
+    """Tokens of context above which the cap applies."""
     cap: int = 10_000
-    """The most thinking it then allows."""
+    """Largest budget above the threshold."""
 
 
 class PlanOptions(TypedDict, total=False):
-    """Everything about the request and the settings that a plan may depend on."""
+    """The parts of the request and the settings that a plan depends on."""
 
     max_output: int | None
-    """The user's output limit; None is the model's own."""
+    """The user's output limit; None uses the model's."""
     context_tokens: int | None
     """Effective tokens of the context."""
     dynamic_budget: DynamicBudget | None
-    """None is off."""
+    """None disables it."""
     with_tools: bool
-    """Tools are offered (default true)."""
+    """Whether tools are sent (default true)."""
     effort_override: str | None
-    """``reasoning.effort``: a word instead of what was asked."""
+    """``reasoning.effort``: an effort word that overrides the requested level."""
     max_tokens_override: int | None
-    """``reasoning.maxTokens``: a budget instead of all of that."""
+    """``reasoning.maxTokens``: a budget that overrides level and effort."""
     overruler: str
-    """Where the setting that goes before the level is from; "" says nothing of it."""
+    """Source of the setting that overrides the level; "" for no warning about it."""
     enabled: bool
     """``reasoning.enabled`` (default true)."""
     summary: str
@@ -56,7 +56,7 @@ class PlanOptions(TypedDict, total=False):
 
 
 def plan(facts: ModelFacts, provider: ProviderFacts, asked: Asked, **options: Unpack[PlanOptions]) -> ThinkingPlan:
-    """The plan for one model at one provider. Pure: facts, wish and options in, wire fields and sentences out."""
+    """Return the plan for one model at one provider. The result depends only on the arguments."""
     spelled = spelling(facts.spelling)
     turned = controls_of(facts.controls, spelled)
     wish = _wish(asked, options)
@@ -99,12 +99,12 @@ def _wish(asked: Asked, options: PlanOptions) -> Asked | str:
 
 
 def meant_level(wish: Asked | str) -> Asked:
-    """The level an effort word stands for; levels and budgets are themselves."""
+    """Return the level of an effort word. Levels and budgets are returned unchanged."""
     return wish if isinstance(wish, ThinkingLevel | int) else word_level(wish)
 
 
 def unsaid_level(values: Mapping[str, object], default: Asked = ThinkingLevel.MED) -> Asked:
-    """The level where nobody says one: what the settings that would go before it come to."""
+    """Return the level to use if none is requested, taken from the settings that override a level."""
     if values.get("reasoning.enabled", True) is False:
         return ThinkingLevel.NONE
     match values.get("reasoning.maxTokens"), values.get("reasoning.effort"):
@@ -117,7 +117,7 @@ def unsaid_level(values: Mapping[str, object], default: Asked = ThinkingLevel.ME
 
 
 def _overruled(asked: Asked, wish: Asked | str, options: PlanOptions) -> tuple[str, ...]:
-    """A setting that goes before a level which says something else is told: the level stands in the model's name."""
+    """Return a warning if a setting overrides a different level that is part of the model's name."""
     source = options.get("overruler")
     if not source or meant_level(wish) == asked:
         return ()
@@ -137,7 +137,7 @@ def _smaller(ours: int | None, models: int | None) -> int | None:
 
 def _sent_limit(limit: int | None, choice: Choice, spelled: Spelling, *, asked_for: bool) -> int | None:
     if choice.budget is not None and spelled.budget_needs_max_output:
-        # A budget must be smaller than the limit, and the server's own limit may be small.
+        # A budget must be smaller than the limit, and the server's default limit may be small.
         return choice.budget + ANSWER_ROOM if limit is None else max(limit, choice.budget + 1)
     return limit if spelled.sends_max_output or asked_for else None
 
@@ -186,7 +186,7 @@ def _headers(choice: Choice, spelled: Spelling, *, with_tools: bool) -> dict[str
 
 
 def _values(choice: Choice, spelled: Spelling) -> tuple[int | str | None, int | str | None]:
-    """Nominal and sent: budgets, effort words, or the name of the switch."""
+    """Return the nominal and the sent value: budgets, effort words, or the name of the switch."""
     if choice.budget is not None:
         return choice.nominal_budget, choice.budget
     if choice.effort is not None:
@@ -199,7 +199,7 @@ def _values(choice: Choice, spelled: Spelling) -> tuple[int | str | None, int | 
 
 
 def _level_in_force(wish: Asked | str, choice: Choice, turned: Controls, bounds: Bounds) -> str:
-    """The level the choice amounts to, which is not the asked one where the model has a switch or no "off"."""
+    """Return the level that results, which differs from the requested one if the model has a switch or no "off"."""
     match choice.state:
         case PlanState.UNSUPPORTED | PlanState.UNCONTROLLED:
             return ""
@@ -216,7 +216,7 @@ def _level_in_force(wish: Asked | str, choice: Choice, turned: Controls, bounds:
 
 
 def _least_level(choice: Choice, turned: Controls, bounds: Bounds) -> str:
-    """The level that sends the same as a "none" that is impossible; else the effort or budget that is sent."""
+    """Return the level that sends the same as an impossible "none", else the effort or budget that is sent."""
     for level in (ThinkingLevel.LOW, ThinkingLevel.MED, ThinkingLevel.HIGH):
         made = choose(level, turned, bounds)
         if (made.effort, made.budget) == (choice.effort, choice.budget):
@@ -340,13 +340,13 @@ PLAN_KEYS = (
     "reasoning.summary",
     "tools.enabled",
 )
-"""The keys that can change a plan."""
+"""The setting keys that affect a plan."""
 
 
 def plan_options(
     values: Mapping[str, object], *, context_tokens: int | None = None, overruler: str = ""
 ) -> PlanOptions:
-    """Options out of validated settings by dotted key; keys that are not there keep their defaults."""
+    """Return the options from validated settings by dotted key. Missing keys keep their defaults."""
     options: PlanOptions = {"context_tokens": context_tokens}
     if overruler:
         options["overruler"] = overruler

@@ -1,4 +1,4 @@
-"""The table of providers in ``docs/providers.md``, made from the rows themselves."""
+"""Generates the table of providers in ``docs/providers.md``."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ BEGIN, END = "<!-- providers: begin -->", "<!-- providers: end -->"
 
 
 def provider_table(catalog: Catalog) -> str:
-    """A markdown table of every provider."""
+    """Return a Markdown table of all providers."""
     lines = ["| provider | what it is | wire | key | address |", "|---|---|---|---|---|"]
     lines += [_line(provider) for provider in catalog.providers().values()]
     return "\n".join(lines)
 
 
 def with_table(page: str, catalog: Catalog) -> str:
-    """The page with the table between its marks made anew."""
+    """Return the page with the table between its marks replaced."""
     head, _, rest = page.partition(BEGIN)
     _, _, tail = rest.partition(END)
     return f"{head}{BEGIN}\n{provider_table(catalog)}\n{END}{tail}"

@@ -1,4 +1,4 @@
-"""Rows about providers: packaged ones, the user's own, and the quirks that hold for a model at one of them."""
+"""Rows about providers: packaged and user-defined ones, and the quirks of a model at a provider."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _KEYS: Mapping[str, Check] = {
     "start": is_text,
 }
 _ALTERNATING: Table = {"merge_same_role": True, "assistant_after_tool": True}
-"""Any server may run an open model, whose chat template refuses two prompts in a row; no server needs them apart."""
+"""A server may run an open model whose chat template refuses two prompts in a row. All servers accept merged ones."""
 _WIRE_DEFAULTS: Mapping[str, Table] = {
     WireName.ANTHROPIC: {
         "auth": "x-api-key",
@@ -67,19 +67,19 @@ _WIRE_DEFAULTS: Mapping[str, Table] = {
     WireName.GEMINI: {"auth": "x-goog-api-key", "discovery": "gemini"},
     WireName.OLLAMA: {"discovery": "ollama"},
 }
-"""What a provider of the user's has if it says nothing: servers that copy Anthropic know only the older version,
-and a Chat server that shows its thinking in a field takes it back there."""
+"""Defaults for user-defined providers. Anthropic-compatible servers know only the older API version, and a Chat
+Completions server that returns thinking in a field accepts it in the same field."""
 
 
 @lru_cache(maxsize=1)
 def packaged_provider_rows() -> Mapping[str, Table]:
-    """The packaged tables."""
+    """Return the packaged tables, checked."""
     rows = read_toml(_PACKAGED)
     return {name: check_table(row, _KEYS, where=name, file=_PACKAGED.name) for name, row in rows.items()}
 
 
 class _Packaged(Mapping[str, ProviderFacts]):
-    """Facts made of the rows that are asked for: a run is about one provider or two."""
+    """Creates the facts of a provider on first access, because a run uses only one or two providers."""
 
     def __getitem__(self, name: str) -> ProviderFacts:
         return _packaged_facts(name)
@@ -100,12 +100,12 @@ def _packaged_facts(name: str) -> ProviderFacts:
 
 
 def packaged_providers() -> Mapping[str, ProviderFacts]:
-    """The packaged providers."""
+    """Return the packaged providers."""
     return _Packaged()
 
 
 def user_provider(name: str, row: object, file: str) -> ProviderFacts:
-    """A provider of the user's, or a packaged one with the user's changes."""
+    """Return a user-defined provider, or a packaged one with the user's changes."""
     where = f"providers.{name}"
     own = check_table(row, _KEYS, where=where, file=file)
     packaged = packaged_provider_rows().get(name)
@@ -129,12 +129,12 @@ def user_provider(name: str, row: object, file: str) -> ProviderFacts:
 
 
 def _quirks_of_other_wires(wire: str) -> Table:
-    """Defaults for models that speak another wire than their provider."""
+    """Return the defaults for models that use another wire than their provider."""
     return {other: row["quirks"] for other, row in _WIRE_DEFAULTS.items() if "quirks" in row and other != wire}
 
 
 def _merged_by_wire(packaged: Table, own: Table) -> Table:
-    """The packaged ``wire_quirks`` with the user's fields on top, wire by wire; what is no table is reported later."""
+    """Merge the user's ``wire_quirks`` over the packaged ones, wire by wire. Non-tables are reported later."""
     merged = dict(cast(Table, packaged.get("wire_quirks", {})))
     for wire, quirks in cast(Table, own.get("wire_quirks", {})).items():
         before = merged.get(wire, {})
@@ -180,7 +180,7 @@ def _facts(name: str, row: Table, source: str) -> ProviderFacts:
 
 
 def effective_quirks(provider: ProviderFacts, facts: ModelFacts) -> Quirks:
-    """The quirks of one model at one provider: the provider's, its other wire's, the model's own."""
+    """Return the quirks of a model at a provider: the provider's or its other wire's, then the model's."""
     known = provider.quirks if facts.wire == provider.wire else Quirks()
     return _with(_with(known, provider.wire_quirks.get(facts.wire, {})), facts.quirks)
 
@@ -192,7 +192,7 @@ def _with(quirks: Quirks, changes: object) -> Quirks:
 
 
 def ollama_base_url(host: str) -> str:
-    """The base URL that ``OLLAMA_HOST`` means: a host, a port or a URL, and 0.0.0.0 is this machine."""
+    """Return the base URL for ``OLLAMA_HOST``: a host, a port or a URL. 0.0.0.0 becomes localhost."""
     text = host.strip().rstrip("/")
     if "://" not in text:
         text = f"http://{text}"

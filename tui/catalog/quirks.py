@@ -1,4 +1,4 @@
-"""How servers of one wire differ: one field, one oddity. Data sets these; wires obey; nobody tests for names.
+"""Differences between servers of one wire, one field each. They are set by data, so no code tests for names.
 
 Every field has a test with it on and one with it off.
 """
@@ -19,12 +19,12 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     "tool_id": ("any", "nine_alnum", "forty"),
     "plain_reasoning": ("none", "content", "any"),
 }
-"""Fields that take one of a few words; a wrong one in a config file is told together with these."""
+"""Accepted words of fields that are words. An error message for a wrong word lists them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quirks:
-    """All switches of all wires; the defaults are the wire's inventor's behaviour."""
+    """The quirks of all wires. The defaults are the behaviour of the wire's original provider."""
 
     # Chat Completions and Responses: order of messages
     merge_same_role: bool = False
@@ -35,7 +35,7 @@ class Quirks:
 
     # Chat Completions: thinking in the stream
     thinking_in: tuple[str, ...] = ("reasoning_content", "reasoning", "reasoning_text", "thinking")
-    """Delta fields read as thinking; the first non-empty one counts, once."""
+    """Delta fields that contain thinking. The first non-empty one is used."""
     think_tags: str = "auto"
     """Inline tags: ``auto`` (only when the answer opens with one), ``always``, ``forced_open`` (the prompt opened
     the block, so only the closing tag comes), ``never``."""
@@ -49,12 +49,12 @@ class Quirks:
     reasoning_details (the array as received, plus ``reasoning`` where that came too; ``reasoning`` alone without
     an array), think_tags (in the content), content_chunks (Mistral)."""
     thinking_back_empty: bool = False
-    """Send the field on every assistant message, also where there was no thinking."""
+    """Send the field on every assistant message, even without thinking."""
     empty_thinking: str = ""
-    """What the field holds where there was no thinking: Kimi K2.5 and K2.6 refuse "" and take a blank."""
+    """Value of the field if there was no thinking: Kimi K2.5 and K2.6 refuse "" and accept a blank."""
     tools_keep_thinking: bool = False
-    """Finished turns that called tools keep their thinking whatever the settings say: routers hand it on to makers
-    that refuse the calls without it (OpenRouter)."""
+    """Send thinking of finished turns that called tools despite the settings: routers forward it to providers that
+    refuse the calls without it (OpenRouter)."""
 
     # Chat Completions: body
     max_tokens_name: str = "max_tokens"
@@ -65,23 +65,23 @@ class Quirks:
     store_false: bool = False
     """Send ``store: false``."""
     cache_key_field: str = ""
-    """Body field for the conversation's id, for prompt caches that take one (``prompt_cache_key`` at OpenAI)."""
+    """Body field for the conversation's id, for prompt caches that use one (``prompt_cache_key`` at OpenAI)."""
     content_never_null: bool = False
-    """Assistant content is "" instead of null beside tool calls."""
+    """Send "" instead of null as assistant content beside tool calls."""
     tool_id: str = "any"
     """``any``, ``nine_alnum`` (Mistral), ``forty`` (at most 40 characters)."""
     tool_images: bool = False
-    """Tool results may carry images."""
+    """Tool results may contain images."""
     drop_sampling_when_thinking: bool = False
-    """temperature and top_p are refused (or fixed) while the model thinks."""
+    """temperature and top_p are refused or fixed if thinking is on."""
     never_sampling: bool = False
-    """temperature and top_p are refused always."""
+    """temperature and top_p are always refused."""
 
     # Responses
     include_encrypted: bool = True
     """Ask for ``reasoning.encrypted_content``."""
     item_ids: bool = True
-    """Item ids may go back with their items."""
+    """Item ids may be sent back with their items."""
     plain_reasoning: str = "none"
     """Which reasoning items are sent back that have no encrypted content: ``none`` (OpenAI stores nothing and answers
     404), ``content`` (those with the reasoning itself: open models), ``any`` (those with a summary too: xAI)."""
@@ -92,15 +92,15 @@ class Quirks:
     forbids_sampling: bool = True
     """Sampling fields are refused at this version."""
     empty_signatures: bool = False
-    """Thinking blocks may come and go with an empty signature (MiniMax)."""
+    """Thinking blocks may have an empty signature, received and sent (MiniMax)."""
 
     # Gemini
     skip_signature: str = "skip_thought_signature_validator"
-    """What stands in for a signature that another model's history cannot have."""
+    """Placeholder for the signature that calls of other models lack."""
 
     usage_merged: bool = True
-    """A later reading of usage that lacks a count leaves the earlier one standing; off for counting recordings."""
+    """Counts that are missing in a later usage event keep their earlier value. Off for analysing recordings."""
 
     # Ollama
     send_num_ctx: bool = True
-    """Send ``options.num_ctx``: the server cuts silently otherwise."""
+    """Send ``options.num_ctx``. Without it the server truncates silently."""

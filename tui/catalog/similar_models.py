@@ -1,4 +1,4 @@
-"""Names like one that fits no model: what the user may have meant. Only loaded to say so."""
+"""Suggests names similar to an unknown model name. Imported only for that error."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from tui.catalog.name_matching import normal
 from tui.catalog.toml_values import nearest
 
 SHORTEST_WORD = 3
-"""Shorter words begin too many names to mean one."""
+"""Shorter words are the beginning of too many names."""
 
 
 def nearest_models(name: str, catalog: Catalog, count: int = 3) -> tuple[str, ...]:
-    """The names of models most like this one: those it begins or is a word of, then those spelled nearly so."""
+    """Return the most similar names: those with a word that starts like this one, then those of similar spelling."""
     homes = _homes(catalog)
     found = _similar(name, catalog, homes, count)
-    if not found:  # one word of a name, misspelled
+    if not found:  # the name may be one misspelled word of a model name
         words = {word for id_ in homes for word in _last(id_).split("-") if len(word) > SHORTEST_WORD}
         found = [
             full
@@ -50,7 +50,7 @@ def _similar(name: str, catalog: Catalog, homes: Mapping[str, str], count: int) 
 
 
 def _homes(catalog: Catalog) -> dict[str, str]:
-    """Every model that is listed somewhere, with the provider to name for it: its maker first, then whoever has it."""
+    """Return every listed model with the provider to suggest: its maker, else another provider that has it."""
     homes: dict[str, str] = {}
     for file in _files():
         homes.update({id_: file.name for id_ in file.listed() if id_ not in homes})
@@ -69,13 +69,13 @@ def _begins(id_: str, word: str) -> bool:
 
 
 def _has_word(id_: str, word: str) -> bool:
-    """Whether the name, read from one of its words on, begins with this one."""
+    """Return whether the name, from one of its words on, starts with ``word``."""
     words = _last(id_).split("-")
     return any(_letters("".join(words[place:])).startswith(_letters(word)) for place in range(len(words)))
 
 
 def _letters(name: str) -> str:
-    """A name without hyphens and dots: gpt5 and gpt-5 are the same."""
+    """Return a name without hyphens and dots, so that gpt5 and gpt-5 are equal."""
     return re.sub(r"\W", "", name)
 
 

@@ -1,4 +1,4 @@
-"""Spellings: how a decision about thinking is put into the wire fields of one vendor, as data."""
+"""Spellings: how a thinking plan is converted to the wire fields of one vendor, as data."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Fields = dict[str, object]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spelling:
-    """One table of ``spellings.toml``; the keys are explained there."""
+    """One table of ``spellings.toml``, where the keys are explained."""
 
     name: str
     on: Table = field(default_factory=dict)
@@ -42,7 +42,7 @@ class Spelling:
     plain_chat: bool = False
 
     def effort(self, word: str) -> str:
-        """The word as it stands on this wire."""
+        """Return the effort word as this wire spells it."""
         return word.lower() if self.effort_case == "lower" else word
 
 
@@ -52,13 +52,13 @@ def _tables() -> Mapping[str, Table]:
 
 
 def spelling_names() -> tuple[str, ...]:
-    """All spellings there are."""
+    """Return the names of all spellings."""
     return tuple(_tables())
 
 
 @lru_cache(maxsize=64)
 def spelling(name: str) -> Spelling:
-    """The spelling of that name."""
+    """Return the spelling with that name."""
     tables = _tables()
     if name not in tables:
         raise ConfigError(f"there is no spelling `{name}`", key="spelling", nearest=spelling_names())
@@ -71,7 +71,7 @@ def spelling(name: str) -> Spelling:
 
 
 def merged(*parts: Table) -> Fields:
-    """Nested tables laid over each other; the later one wins. Shares nothing with what it was made from."""
+    """Merge nested tables into a new one. Later tables take precedence."""
     result: Fields = {}
     for part in parts:
         for key, value in part.items():
@@ -84,7 +84,7 @@ def merged(*parts: Table) -> Fields:
 
 
 def at(path: str, value: object) -> Fields:
-    """``{"a": {"b": value}}`` for the path ``a.b``."""
+    """Return ``{"a": {"b": value}}`` for the path ``a.b``."""
     for key in reversed(path.split(".")):
         value = {key: value}
     return cast(Fields, value)

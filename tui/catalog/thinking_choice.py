@@ -1,4 +1,4 @@
-"""What to turn, and how far: a wish about thinking against the knobs a model has. No wire fields, no sentences."""
+"""Chooses effort, budget or switch for a requested level, by the controls of the model. Wire fields are added later."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from tui.domain.fast_dataclass import dataclass
 from tui.domain.thinking import Asked, PlanState, ThinkingLevel
 
 ANSWER_ROOM = 4_096
-"""Tokens of the output limit that thinking may not take. More makes the highest budgets smaller."""
+"""Tokens of the output limit that are reserved for the answer. A larger value reduces the largest budgets."""
 SMALLEST_BUDGET = 1_024
-"""No budget is cut below this to make room: Anthropic refuses less."""
+"""Budgets are not reduced below this to make room for the answer, because Anthropic refuses less."""
 
 LEVEL_WORDS: Mapping[ThinkingLevel, str] = {
     ThinkingLevel.NONE: "none",
@@ -33,25 +33,25 @@ _WORD_LEVELS: Mapping[str, ThinkingLevel] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Controls:
-    """What a model takes, as far as its spelling can say it."""
+    """The controls of a model that its spelling can express."""
 
     thinks: bool
     efforts: tuple[str, ...]
     budget: BudgetRange | None
     switch: bool
-    """Thinking can be switched off by fields of its own."""
+    """Thinking can be switched off by separate fields."""
     levels: Mapping[str, str]
     cuts: Mapping[str, int]
     levels_by: str
 
     @property
     def none(self) -> bool:
-        """There is nothing to turn."""
+        """Whether there is no control."""
         return not (self.efforts or self.budget or self.switch)
 
 
 def controls_of(controls: ThinkingControls, spelled: Spelling) -> Controls:
-    """The knobs that both the model has and the wire can name."""
+    """Return the controls that both the model and the spelling have."""
     efforts = tuple(word for word in controls.efforts if word.lower() not in spelled.refuses)
     efforts = efforts if spelled.effort_at else ()
     budget = controls.budget if spelled.budget_at else None
@@ -71,31 +71,31 @@ def controls_of(controls: ThinkingControls, spelled: Spelling) -> Controls:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """What limits a budget from outside the model."""
+    """Limits of a budget other than the model's."""
 
     output: int | None = None
-    """The output limit the request goes with."""
+    """The output limit of the request."""
     cap: int | None = None
-    """The dynamic budget's cap, where it is active."""
+    """The cap of the dynamic budget, if it is active."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """What will be turned."""
+    """The chosen values of the controls."""
 
     state: PlanState
     effort: str | None = None
     nominal_budget: int | None = None
     budget: int | None = None
     switched: bool = False
-    """By the switch alone, off or on."""
+    """Only the switch is used, on or off."""
     unlimited: bool = False
-    """On, with no budget: this is the model's most."""
+    """On without a budget, which is the model's maximum."""
     remarks: tuple[str, ...] = ()
 
 
 def choose(wish: Asked | str, turned: Controls, bounds: Bounds) -> Choice:
-    """The choice for a level, a budget in tokens or an effort word."""
+    """Return the choice for a level, a budget in tokens or an effort word."""
     if not turned.thinks:
         return Choice(state=PlanState.UNSUPPORTED)
     if turned.none:
@@ -110,17 +110,17 @@ def choose(wish: Asked | str, turned: Controls, bounds: Bounds) -> Choice:
 
 
 def word_level(word: str) -> ThinkingLevel:
-    """The unified level an effort word is nearest to."""
+    """Return the unified level nearest to an effort word."""
     return _WORD_LEVELS.get(word, ThinkingLevel.HIGH)
 
 
 def level_budget(span: BudgetRange, level: ThinkingLevel) -> int:
-    """The level's budget: its third of the range above the least."""
+    """Return the level's budget: one, two or three thirds of the range above the minimum."""
     return span.min + level.rank * (span.max - span.min) // 3
 
 
 def nearest_effort(word: str, efforts: tuple[str, ...]) -> str:
-    """The accepted effort at the asked one, or the next above, or else the highest. Never "none"."""
+    """Return the requested effort if accepted, else the next higher one, else the highest. Never "none"."""
     real = [effort for effort in efforts if effort.lower() != "none"]
     return next((effort for effort in real if effort_rank(effort) >= effort_rank(word)), real[-1])
 
@@ -158,7 +158,7 @@ def _effort_for(level: ThinkingLevel, turned: Controls) -> Choice:
     if level.value in turned.levels:
         word = turned.levels[level.value]
     elif level is ThinkingLevel.HIGH and "max" in words and "medium" not in words:
-        # low/high/max: three steps stay three steps, instead of med and high both meaning high.
+        # low/high/max: keep three steps, instead of med and high both meaning high.
         word = words["max"]
     else:
         word = nearest_effort(asked, turned.efforts)
@@ -197,7 +197,7 @@ def _word(word: str, turned: Controls, bounds: Bounds) -> Choice:
 
 
 def _budget(nominal: int, turned: Controls, bounds: Bounds) -> Choice:
-    """A nominal budget made legal: in the model's range, under the cap, leaving room for the answer."""
+    """Limit a nominal budget to the model's range, the cap, and the room that the answer leaves."""
     span = turned.budget
     assert span is not None
     remarks: list[str] = []

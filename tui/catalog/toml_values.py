@@ -1,4 +1,7 @@
-"""TOML into checked values: the user's files are read strictly, and a wrong word gets the nearest right one."""
+"""Reads TOML files and checks their values strictly. Errors suggest the nearest valid word.
+
+The docstrings of the checks are part of error messages ("expected a list of strings").
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ Check = Callable[[object], bool]
 
 
 def read_toml(path: Path) -> Table:
-    """The file's tables; a missing, unreadable or wrong file is a ConfigError."""
+    """Return the file's tables. Raises ConfigError if the file is missing, unreadable or invalid."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
@@ -26,7 +29,7 @@ def read_toml(path: Path) -> Table:
 
 
 def nearest(word: str, known: Collection[str], count: int = 3) -> tuple[str, ...]:
-    """The known words most like this one."""
+    """Return the known words most similar to this one."""
     from difflib import get_close_matches
 
     lowered = {name.lower(): name for name in known}
@@ -84,7 +87,7 @@ def one_of(words: Collection[str]) -> Check:
 
 
 def check_table(table: object, keys: Mapping[str, Check], *, where: str, file: str) -> Table:
-    """``table`` with nothing in it but ``keys`` of the right type."""
+    """Check that ``table`` has only ``keys``, with values of the right type."""
     if not isinstance(table, Mapping):
         raise ConfigError(f"{file}: `{where}` must be a table", file=file, key=where)
     for key, value in table.items():
