@@ -1,4 +1,4 @@
-"""The Gemini generateContent wire, the way out: a request as the API takes it. Only spelling, no decisions."""
+"""Encoding of requests for Gemini generateContent. What is sent was decided before; this module only writes it."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from tui.wires.json_text import NotJSON, loads, merge_fields
 from tui.wires.wire import Encoded
 
 CONTINUES = "(conversation continues)"
-"""The API wants the user to speak first."""
+"""Text of a first user message, added because the API rejects contents that start with the model."""
 
 Part = dict[str, object]
 
 
 def encode(request: ChatRequest, quirks: Quirks) -> Encoded:
-    """Path and body."""
+    """Return path, headers and body of the request."""
     body: dict[str, object] = {"contents": _contents(request.outgoing.messages, quirks)}
     if request.system.strip():
         body["systemInstruction"] = {"parts": [{"text": request.system}]}
@@ -77,13 +77,13 @@ class _Content:
 
 @dataclass(slots=True)
 class _Calls:
-    """The calls of the latest step, in the order in which their answers have to stand."""
+    """The calls of the latest step, in the order required for their results."""
 
     asked: list[ToolCallBlock] = field(default_factory=list)
     answered: set[int] = field(default_factory=set)
 
     def answer(self, block: ToolResultBlock) -> int:
-        """Where the call stands that this answers; past the last where there is none. Ids may come twice."""
+        """Return the position of the call with this result, or one past the last. Ids may be repeated."""
         for position, call in enumerate(self.asked):
             if position not in self.answered and (call.call_id, call.name) == (block.call_id, block.name):
                 self.answered.add(position)
@@ -91,7 +91,7 @@ class _Calls:
         return len(self.asked)
 
     def own_id(self, position: int) -> str | None:
-        """The id the provider gave the call, if it gave one."""
+        """Return the id that the provider gave the call, or None."""
         seal = self.asked[position].seal if position < len(self.asked) else None
         return seal.id if seal is not None else None
 
@@ -117,7 +117,7 @@ def _contents(outgoing: Sequence[OutgoingMessage], quirks: Quirks) -> list[dict[
 
 
 def _runs(outgoing: Sequence[OutgoingMessage]) -> list[list[OutgoingMessage]]:
-    """Neighbours of one role, which become one entry; a message with nothing in it parts nobody."""
+    """Group neighbouring messages of one role, which become one entry; empty messages are skipped."""
     runs: list[list[OutgoingMessage]] = []
     for message in outgoing:
         if not message.blocks:
@@ -147,7 +147,7 @@ def _user_content(run: list[OutgoingMessage], calls: _Calls, quirks: Quirks) -> 
 
 
 def _model_parts(message: OutgoingMessage, calls: _Calls) -> list[Part]:
-    """Parts as received and in order, each signature on the part it came on."""
+    """Return the parts as received, in order, each signature on its own part."""
     parts: list[Part] = []
     for block in message.blocks:
         part = _model_part(block, calls)
@@ -160,7 +160,7 @@ def _model_parts(message: OutgoingMessage, calls: _Calls) -> list[Part]:
 
 
 def _model_part(block: Block, calls: _Calls) -> Part | None:
-    """None for what has nothing in it; words may only be empty under a signature."""
+    """Return the part of a block, or None for an empty block. Text may be empty only with a signature."""
     match block:
         case TextBlock():
             return {"text": block.text} if block.text or _is_signed(block) else None
@@ -214,9 +214,9 @@ def _image(block: ImageBlock) -> Part:
 
 
 def _add_missing_signature(parts: list[Part], literal: str) -> None:
-    """The first call of a step in the open loop must be signed; one whose signature does not exist here says so.
+    """Add the literal for a missing signature to the first call: the API requires one in the current tool loop.
 
-    To the API that loop is all that follows the user's last words, whatever we call a turn.
+    For the API that loop is everything after the user's last message, which may differ from a turn here.
     """
     call = next((part for part in parts if "functionCall" in part), None)
     if call is not None and literal and "thoughtSignature" not in call:
