@@ -58,11 +58,11 @@ class PlanOptions(TypedDict, total=False):
 def plan(facts: ModelFacts, provider: ProviderFacts, asked: Asked, **options: Unpack[PlanOptions]) -> ThinkingPlan:
     """Return the plan for one model at one provider. The result depends only on the arguments."""
     spelled = spelling(facts.spelling)
-    turned = controls_of(facts.controls, spelled)
+    controls = controls_of(facts.controls, spelled)
     wish = _wish(asked, options)
     limit = _smaller(options.get("max_output"), facts.max_output)
-    choice = choose(wish, turned, Bounds(output=limit, cap=_cap(options)))
-    fields = _fields(choice, turned, spelled, options.get("summary", "auto"))
+    choice = choose(wish, controls, Bounds(output=limit, cap=_cap(options)))
+    fields = _fields(choice, controls, spelled, options.get("summary", "auto"))
     nominal, sent = _values(choice, spelled)
     return ThinkingPlan(
         instead=str(wish) if wish != asked and options.get("overruler") else "",
@@ -73,15 +73,15 @@ def plan(facts: ModelFacts, provider: ProviderFacts, asked: Asked, **options: Un
         fields=fields,
         headers=_headers(choice, spelled, with_tools=options.get("with_tools", True)),
         max_output=_sent_limit(limit, choice, spelled, asked_for=options.get("max_output") is not None),
-        in_force=_level_in_force(wish, choice, turned, Bounds(output=limit, cap=_cap(options))),
+        in_force=_level_in_force(wish, choice, controls, Bounds(output=limit, cap=_cap(options))),
         native=_native(choice, facts, spelled),
         summary="Thinking: " + _sentence(wish, choice, facts, spelled),
         warnings=(
             *choice.remarks,
             *_overruled(asked, wish, options),
-            *_told(choice, facts, wish),
-            *_tools_told(choice, facts, spelled, with_tools=options.get("with_tools", True)),
-            *_limit_told(facts, options),
+            *_thinking_warnings(choice, facts, wish),
+            *_tool_warnings(choice, facts, spelled, with_tools=options.get("with_tools", True)),
+            *_limit_warnings(facts, options),
             *_lifecycle(facts),
         ),
     )
@@ -149,13 +149,13 @@ def _cap(options: PlanOptions) -> int | None:
     return dynamic.cap
 
 
-def _fields(choice: Choice, turned: Controls, spelled: Spelling, summary: str) -> Fields:
+def _fields(choice: Choice, controls: Controls, spelled: Spelling, summary: str) -> Fields:
     if choice.state in (PlanState.UNSUPPORTED, PlanState.UNCONTROLLED):
         return merged(spelled.always)
     if choice.state is PlanState.OFF:
         word = _effort_field(choice, spelled)
         return merged(spelled.always, word) if word else merged(spelled.always, spelled.off or {})
-    parts = [spelled.always, _on(choice, turned, spelled), _effort_field(choice, spelled)]
+    parts = [spelled.always, _on(choice, controls, spelled), _effort_field(choice, spelled)]
     if choice.budget is not None and spelled.budget_at:
         parts.append(at(spelled.budget_at, choice.budget))
     if spelled.summary_at and summary in spelled.summary_words:
@@ -163,10 +163,10 @@ def _fields(choice: Choice, turned: Controls, spelled: Spelling, summary: str) -
     return merged(*parts)
 
 
-def _on(choice: Choice, turned: Controls, spelled: Spelling) -> Fields:
+def _on(choice: Choice, controls: Controls, spelled: Spelling) -> Fields:
     if choice.budget is not None and spelled.on_budget is not None:
         return merged(spelled.on_budget)
-    if choice.switched and spelled.on_toggle is not None and turned.levels_by != "effort":
+    if choice.switched and spelled.on_toggle is not None and controls.levels_by != "effort":
         return merged(spelled.on_toggle)
     return merged(spelled.on)
 
@@ -198,27 +198,27 @@ def _values(choice: Choice, spelled: Spelling) -> tuple[int | str | None, int | 
     return None, None
 
 
-def _level_in_force(wish: Asked | str, choice: Choice, turned: Controls, bounds: Bounds) -> str:
+def _level_in_force(wish: Asked | str, choice: Choice, controls: Controls, bounds: Bounds) -> str:
     """Return the level that results, which differs from the requested one if the model has a switch or no "off"."""
     match choice.state:
         case PlanState.UNSUPPORTED | PlanState.UNCONTROLLED:
             return ""
         case PlanState.OFF:
-            return "off" if turned.levels_by == "toggle" else ThinkingLevel.NONE.value
+            return "off" if controls.levels_by == "toggle" else ThinkingLevel.NONE.value
         case PlanState.ON if choice.switched and not choice.unlimited:
             return "on"
         case PlanState.CANNOT_DISABLE | PlanState.ON:
             if meant_level(wish) is ThinkingLevel.NONE:
-                return _least_level(choice, turned, bounds)
+                return _least_level(choice, controls, bounds)
             level = meant_level(wish)
             is_level = isinstance(level, ThinkingLevel) and wish in (level, LEVEL_WORDS[level])
             return str(level if is_level else wish)
 
 
-def _least_level(choice: Choice, turned: Controls, bounds: Bounds) -> str:
+def _least_level(choice: Choice, controls: Controls, bounds: Bounds) -> str:
     """Return the level that sends the same as an impossible "none", else the effort or budget that is sent."""
     for level in (ThinkingLevel.LOW, ThinkingLevel.MED, ThinkingLevel.HIGH):
-        made = choose(level, turned, bounds)
+        made = choose(level, controls, bounds)
         if (made.effort, made.budget) == (choice.effort, choice.budget):
             return level.value
     return choice.effort.lower() if choice.effort else str(choice.budget)
@@ -284,22 +284,22 @@ def _budget_sentence(asked: str | int, choice: Choice) -> str:
     return f"{asked} ({count(choice.budget or 0, 'token')})"
 
 
-def _told(choice: Choice, facts: ModelFacts, wish: Asked | str) -> tuple[str, ...]:
-    told: list[str] = []
+def _thinking_warnings(choice: Choice, facts: ModelFacts, wish: Asked | str) -> tuple[str, ...]:
+    warnings: list[str] = []
     if not facts.known:
-        told.append(f"`{facts.id}` is not in the catalogue: only careful assumptions are made")
+        warnings.append(f"`{facts.id}` is not in the catalogue: only careful assumptions are made")
     if choice.state is PlanState.UNCONTROLLED and facts.known:
         wants_off = wish in (ThinkingLevel.NONE, 0)
         what = "cannot switch thinking off" if wants_off else "has no thinking control"
-        told.append(f"This model {what}: nothing is sent for it")
+        warnings.append(f"This model {what}: nothing is sent for it")
     elif choice.state is PlanState.UNCONTROLLED:
-        told.append("How it thinks is not known: no level is sent")
+        warnings.append("How it thinks is not known: no level is sent")
     elif choice.state is PlanState.UNSUPPORTED and wish not in (ThinkingLevel.NONE, 0):
-        told.append("This model does not think: nothing is sent for it")
-    return tuple(told)
+        warnings.append("This model does not think: nothing is sent for it")
+    return tuple(warnings)
 
 
-def _tools_told(choice: Choice, facts: ModelFacts, spelled: Spelling, *, with_tools: bool) -> tuple[str, ...]:
+def _tool_warnings(choice: Choice, facts: ModelFacts, spelled: Spelling, *, with_tools: bool) -> tuple[str, ...]:
     thinks = choice.state in (PlanState.ON, PlanState.CANNOT_DISABLE)
     if not (with_tools and thinks and facts.chat_tools_without_thinking and spelled.plain_chat):
         return ()
@@ -307,7 +307,7 @@ def _tools_told(choice: Choice, facts: ModelFacts, spelled: Spelling, *, with_to
     return (f"Over Chat Completions this model refuses tools while it thinks: {way_out}",)
 
 
-def _limit_told(facts: ModelFacts, options: PlanOptions) -> tuple[str, ...]:
+def _limit_warnings(facts: ModelFacts, options: PlanOptions) -> tuple[str, ...]:
     ours, models = options.get("max_output"), facts.max_output
     if ours is None or models is None or ours <= models:
         return ()

@@ -94,19 +94,19 @@ class Choice:
     remarks: tuple[str, ...] = ()
 
 
-def choose(wish: Asked | str, turned: Controls, bounds: Bounds) -> Choice:
+def choose(wish: Asked | str, controls: Controls, bounds: Bounds) -> Choice:
     """Return the choice for a level, a budget in tokens or an effort word."""
-    if not turned.thinks:
+    if not controls.thinks:
         return Choice(state=PlanState.UNSUPPORTED)
-    if turned.none:
+    if controls.none:
         return Choice(state=PlanState.UNCONTROLLED)
     if wish in (ThinkingLevel.NONE, 0, "none"):
-        return _off(turned)
+        return _off(controls)
     if isinstance(wish, ThinkingLevel):
-        return _level(wish, turned, bounds)
+        return _level(wish, controls, bounds)
     if isinstance(wish, int):
-        return _tokens(wish, turned, bounds)
-    return _word(wish, turned, bounds)
+        return _tokens(wish, controls, bounds)
+    return _word(wish, controls, bounds)
 
 
 def word_level(word: str) -> ThinkingLevel:
@@ -125,80 +125,80 @@ def nearest_effort(word: str, efforts: tuple[str, ...]) -> str:
     return next((effort for effort in real if effort_rank(effort) >= effort_rank(word)), real[-1])
 
 
-def _off(turned: Controls) -> Choice:
-    none = next((word for word in turned.efforts if word.lower() == "none"), None)
+def _off(controls: Controls) -> Choice:
+    none = next((word for word in controls.efforts if word.lower() == "none"), None)
     if none is not None:
         return Choice(state=PlanState.OFF, effort=none)
-    if turned.switch:
-        least = turned.budget.min if turned.budget and turned.levels_by == "budget" else None
+    if controls.switch:
+        least = controls.budget.min if controls.budget and controls.levels_by == "budget" else None
         return Choice(state=PlanState.OFF, switched=True, nominal_budget=least)
-    if turned.budget and turned.levels_by == "budget":
-        least = turned.budget.min
+    if controls.budget and controls.levels_by == "budget":
+        least = controls.budget.min
         remark = f"This model cannot switch thinking off: using {count(least, 'token')}"
         return Choice(state=PlanState.CANNOT_DISABLE, nominal_budget=least, budget=least, remarks=(remark,))
-    word = turned.levels.get("none", turned.efforts[0])
+    word = controls.levels.get("none", controls.efforts[0])
     remark = f"This model cannot switch thinking off: using {word.upper()}"
     return Choice(state=PlanState.CANNOT_DISABLE, effort=word, remarks=(remark,))
 
 
-def _level(level: ThinkingLevel, turned: Controls, bounds: Bounds) -> Choice:
-    if turned.levels_by == "effort":
-        return _effort_for(level, turned)
-    if turned.levels_by == "budget" and turned.budget is not None:
-        nominal = level_budget(turned.budget, level)
-        if turned.budget.open_top and level is ThinkingLevel.HIGH and bounds.cap is None:
+def _level(level: ThinkingLevel, controls: Controls, bounds: Bounds) -> Choice:
+    if controls.levels_by == "effort":
+        return _effort_for(level, controls)
+    if controls.levels_by == "budget" and controls.budget is not None:
+        nominal = level_budget(controls.budget, level)
+        if controls.budget.open_top and level is ThinkingLevel.HIGH and bounds.cap is None:
             return Choice(state=PlanState.ON, switched=True, unlimited=True)
-        return _budget(nominal, turned, bounds)
+        return _budget(nominal, controls, bounds)
     return Choice(state=PlanState.ON, switched=True)
 
 
-def _effort_for(level: ThinkingLevel, turned: Controls) -> Choice:
+def _effort_for(level: ThinkingLevel, controls: Controls) -> Choice:
     asked = LEVEL_WORDS[level]
-    words = {word.lower(): word for word in turned.efforts}
-    if level.value in turned.levels:
-        word = turned.levels[level.value]
+    words = {word.lower(): word for word in controls.efforts}
+    if level.value in controls.levels:
+        word = controls.levels[level.value]
     elif level is ThinkingLevel.HIGH and "max" in words and "medium" not in words:
         # low/high/max: keep three steps, instead of med and high both meaning high.
         word = words["max"]
     else:
-        word = nearest_effort(asked, turned.efforts)
+        word = nearest_effort(asked, controls.efforts)
     remarks = () if asked in words else (f"This model has no effort `{asked}`: using {word.upper()}",)
     return Choice(state=PlanState.ON, effort=word, remarks=remarks)
 
 
-def _tokens(tokens: int, turned: Controls, bounds: Bounds) -> Choice:
-    if turned.budget is not None:
-        return _budget(tokens, turned, bounds)
-    if not turned.efforts:
+def _tokens(tokens: int, controls: Controls, bounds: Bounds) -> Choice:
+    if controls.budget is not None:
+        return _budget(tokens, controls, bounds)
+    if not controls.efforts:
         return Choice(state=PlanState.ON, switched=True, remarks=("This model takes no budgets: thinking is just on",))
     remarks: tuple[str, ...] = ()
     if bounds.cap is not None and tokens > bounds.cap:
         tokens = bounds.cap
         remarks = (f"The dynamic budget is active: cut to {count(tokens, 'token')}",)
-    word = next((word for word, below in turned.cuts.items() if tokens < below), "high").lower()
+    word = next((word for word, below in controls.cuts.items() if tokens < below), "high").lower()
     if word == "minimal":
-        return Choice(state=PlanState.ON, effort=nearest_effort(word, turned.efforts), remarks=remarks)
-    return replace(_effort_for(word_level(word), turned), remarks=remarks)
+        return Choice(state=PlanState.ON, effort=nearest_effort(word, controls.efforts), remarks=remarks)
+    return replace(_effort_for(word_level(word), controls), remarks=remarks)
 
 
-def _word(word: str, turned: Controls, bounds: Bounds) -> Choice:
+def _word(word: str, controls: Controls, bounds: Bounds) -> Choice:
     level = word_level(word)
-    if not turned.efforts:
-        choice = _level(level, turned, bounds)
+    if not controls.efforts:
+        choice = _level(level, controls, bounds)
         if word == LEVEL_WORDS[level]:
             return choice
         remark = f"This model has no efforts: `{word}` counts as {LEVEL_WORDS[level]}"
         return replace(choice, remarks=(*choice.remarks, remark))
-    effort = nearest_effort(word, turned.efforts)
+    effort = nearest_effort(word, controls.efforts)
     remarks = () if effort.lower() == word else (f"This model has no effort `{word}`: using {effort.upper()}",)
-    if turned.levels_by == "budget":
-        return replace(_level(level, turned, bounds), effort=effort, remarks=remarks)
+    if controls.levels_by == "budget":
+        return replace(_level(level, controls, bounds), effort=effort, remarks=remarks)
     return Choice(state=PlanState.ON, effort=effort, remarks=remarks)
 
 
-def _budget(nominal: int, turned: Controls, bounds: Bounds) -> Choice:
+def _budget(nominal: int, controls: Controls, bounds: Bounds) -> Choice:
     """Limit a nominal budget to the model's range, the cap, and the room that the answer leaves."""
-    span = turned.budget
+    span = controls.budget
     assert span is not None
     remarks: list[str] = []
     sent = min(max(nominal, span.min), span.max)
@@ -210,20 +210,20 @@ def _budget(nominal: int, turned: Controls, bounds: Bounds) -> Choice:
     if bounds.output is not None:
         sent = min(sent, max(SMALLEST_BUDGET, span.min, bounds.output - ANSWER_ROOM))
         if sent >= bounds.output:
-            return _no_room(turned, bounds.output, nominal)
+            return _no_room(controls, bounds.output, nominal)
         if bounds.output - sent < ANSWER_ROOM:
             left = f"The output limit of {count(bounds.output, 'token')} leaves {bounds.output - sent:,} for the answer"
             remarks.append(f"{left}: this model thinks with {max(SMALLEST_BUDGET, span.min):,} or more")
     return Choice(state=PlanState.ON, nominal_budget=nominal, budget=sent, remarks=tuple(remarks))
 
 
-def _no_room(turned: Controls, output: int, nominal: int) -> Choice:
+def _no_room(controls: Controls, output: int, nominal: int) -> Choice:
     remark = f"An output limit of {count(output, 'token')} leaves no room to think"
-    if turned.switch:
+    if controls.switch:
         return Choice(
             state=PlanState.OFF, switched=True, nominal_budget=nominal, remarks=(f"{remark}: thinking is off",)
         )
-    least = turned.budget.min if turned.budget else nominal
+    least = controls.budget.min if controls.budget else nominal
     return Choice(
         state=PlanState.CANNOT_DISABLE,
         nominal_budget=nominal,

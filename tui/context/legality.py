@@ -25,33 +25,35 @@ BLANK_THOUGHT = ThinkingBlock(text=" ", form=ThinkingForm.HIDDEN, wire_field="re
 MAY_HAVE_RUN = "Interrupted: this call may have run, its result is not known."
 
 
-def make_legal(drafts: Sequence[SelectionDraft], aim: SendRules, ledger: VerdictLog) -> list[SelectionDraft]:
+def make_legal(
+    drafts: Sequence[SelectionDraft], send_rules: SendRules, verdict_log: VerdictLog
+) -> list[SelectionDraft]:
     """Return the history in a form the wire accepts. The order of text is unchanged."""
     for draft in drafts:
-        draft.items = list(_sound_items(draft, aim, ledger))
-    if aim.quirks.thinking_back == "content_chunks":
-        _one_thinking_per_answer(drafts, ledger)
-    answered = _paired([draft for draft in drafts if draft.items], ledger)
+        draft.items = list(_sound_items(draft, send_rules, verdict_log))
+    if send_rules.quirks.thinking_back == "content_chunks":
+        _one_thinking_per_answer(drafts, verdict_log)
+    answered = _paired([draft for draft in drafts if draft.items], verdict_log)
     uniquely_named(answered)
-    if aim.wire.flatten_without_tools and not aim.has_tools:
-        answered = flatten(answered, ledger)
-    elif _wants_thinking_first(aim) and not _never_thinks(answered, aim):
-        answered = flatten_unled_loop(answered, ledger)
-    return _with_ends(answered, aim)
+    if send_rules.wire.flatten_without_tools and not send_rules.has_tools:
+        answered = flatten(answered, verdict_log)
+    elif _wants_thinking_first(send_rules) and not _never_thinks(answered, send_rules):
+        answered = flatten_unled_loop(answered, verdict_log)
+    return _with_ends(answered, send_rules)
 
 
-def _sound_items(draft: SelectionDraft, aim: SendRules, ledger: VerdictLog) -> Iterable[DraftItem]:
+def _sound_items(draft: SelectionDraft, send_rules: SendRules, verdict_log: VerdictLog) -> Iterable[DraftItem]:
     """Return the items of a message that can be sent; none if only thinking would remain."""
-    items = _without_broken(draft, ledger)
-    items = _without_blanks(items, aim, ledger)
-    if not aim.wire.trailing_thinking:
+    items = _without_broken(draft, verdict_log)
+    items = _without_blanks(items, send_rules, verdict_log)
+    if not send_rules.wire.trailing_thinking:
         while items and items[-1].is_thinking:
-            ledger.revise(items.pop(), Reason.INTERRUPTED)
+            verdict_log.revise(items.pop(), Reason.INTERRUPTED)
     if all(item.is_thinking for item in items):
         for item in items:
-            ledger.revise(item, Reason.EMPTY)
+            verdict_log.revise(item, Reason.EMPTY)
         return []
-    return _calls_at_the_end(items) if aim.wire.calls_last else items
+    return _calls_at_the_end(items) if send_rules.wire.calls_last else items
 
 
 def _calls_at_the_end(items: list[DraftItem]) -> list[DraftItem]:
@@ -65,24 +67,24 @@ def _calls_at_the_end(items: list[DraftItem]) -> list[DraftItem]:
     return [*items[:start], *items[end + 1 :], *items[start : end + 1]]
 
 
-def _one_thinking_per_answer(drafts: Sequence[SelectionDraft], ledger: VerdictLog) -> None:
+def _one_thinking_per_answer(drafts: Sequence[SelectionDraft], verdict_log: VerdictLog) -> None:
     """Remove thinking from an answer after another: the two become one message, with thinking only at its start."""
     before = None
     for draft in drafts:
         if before is Role.ASSISTANT and draft.role is Role.ASSISTANT:
             for item in draft.items:
                 if item.is_thinking:
-                    ledger.revise(item, Reason.IGNORED_BY_PROVIDER)
+                    verdict_log.revise(item, Reason.IGNORED_BY_PROVIDER)
             draft.items = [item for item in draft.items if not item.is_thinking]
         before = draft.role if draft.items else before
 
 
-def _without_broken(draft: SelectionDraft, ledger: VerdictLog) -> list[DraftItem]:
+def _without_broken(draft: SelectionDraft, verdict_log: VerdictLog) -> list[DraftItem]:
     sound = []
     for item in draft.items:
         if isinstance(item.block, ToolCallBlock):
             if item.block.partial or not item.block.name:
-                ledger.revise(item, Reason.BROKEN_CALL)
+                verdict_log.revise(item, Reason.BROKEN_CALL)
                 draft.lost_call = True
                 continue
             called = item.block
@@ -93,27 +95,27 @@ def _without_broken(draft: SelectionDraft, ledger: VerdictLog) -> list[DraftItem
     return sound
 
 
-def _without_blanks(items: Sequence[DraftItem], aim: SendRules, ledger: VerdictLog) -> list[DraftItem]:
+def _without_blanks(items: Sequence[DraftItem], send_rules: SendRules, verdict_log: VerdictLog) -> list[DraftItem]:
     kept: list[DraftItem] = []
     for item in items:
-        if isinstance(item.block, TextBlock) and not _says_something(item.block, aim):
-            ledger.revise(item, Reason.EMPTY)
+        if isinstance(item.block, TextBlock) and not _says_something(item.block, send_rules):
+            verdict_log.revise(item, Reason.EMPTY)
         else:
             kept.append(item)
     return kept
 
 
-def _says_something(block: TextBlock, aim: SendRules) -> bool:
+def _says_something(block: TextBlock, send_rules: SendRules) -> bool:
     if block.text:
-        return aim.wire.blank_text or bool(block.text.strip())
-    return aim.wire.signed_empty_text and block.seal is not None and bool(block.seal.signature)
+        return send_rules.wire.blank_text or bool(block.text.strip())
+    return send_rules.wire.signed_empty_text and block.seal is not None and bool(block.seal.signature)
 
 
-def _paired(drafts: Sequence[SelectionDraft], ledger: VerdictLog) -> list[SelectionDraft]:
+def _paired(drafts: Sequence[SelectionDraft], verdict_log: VerdictLog) -> list[SelectionDraft]:
     """Put the results directly after their calls, in call order, and remove results without a call."""
     paired: list[SelectionDraft] = []
     for place, draft in enumerate(drafts):
-        _drop_orphans(draft, ledger)
+        _drop_orphans(draft, verdict_log)
         if draft.items:
             paired.append(draft)
         calls = draft.calls()
@@ -159,34 +161,36 @@ def _unknown_result(call: ToolCallBlock) -> ToolResultBlock:
     return ToolResultBlock(call_id=call.call_id, name=call.name, content=(TextBlock(text=MAY_HAVE_RUN),), failed=True)
 
 
-def _drop_orphans(draft: SelectionDraft, ledger: VerdictLog) -> None:
+def _drop_orphans(draft: SelectionDraft, verdict_log: VerdictLog) -> None:
     """Remove the remaining results, which have no call. Other text in a tool message becomes the user's."""
     for item in draft.items:
         if isinstance(item.block, ToolResultBlock):
-            ledger.revise(item, Reason.ORPHAN)
-            ledger.warn(f"A result of `{item.block.name or 'a tool'}` answers no call and is left out.")
+            verdict_log.revise(item, Reason.ORPHAN)
+            verdict_log.warn(f"A result of `{item.block.name or 'a tool'}` answers no call and is left out.")
     draft.items = [item for item in draft.items if not isinstance(item.block, ToolResultBlock)]
     if draft.role is Role.TOOL:
         draft.role = Role.USER
 
 
-def _with_ends(drafts: Sequence[SelectionDraft], aim: SendRules) -> list[SelectionDraft]:
+def _with_ends(drafts: Sequence[SelectionDraft], send_rules: SendRules) -> list[SelectionDraft]:
     """Add filler messages where the wire requires a message and the history has none."""
     ended: list[SelectionDraft] = []
-    starts_with_user = aim.wire.starts_with_user or aim.quirks.merge_same_role
+    starts_with_user = send_rules.wire.starts_with_user or send_rules.quirks.merge_same_role
     if not drafts or (starts_with_user and drafts[0].role is not Role.USER):
         ended.append(_filler(Role.USER, CONTINUES))
     for draft in drafts:
-        if aim.quirks.assistant_after_tool and draft.role is Role.USER and ended and ended[-1].role is Role.TOOL:
+        if send_rules.quirks.assistant_after_tool and draft.role is Role.USER and ended and ended[-1].role is Role.TOOL:
             ended.append(_filler(Role.ASSISTANT, NOTED))
         ended.append(draft)
-    may_end = aim.wire.prefill or (aim.wire.pauses and _paused(ended[-1]) and _may_go_on(ended, aim))
+    may_end = send_rules.wire.prefill or (
+        send_rules.wire.pauses and _paused(ended[-1]) and _may_go_on(ended, send_rules)
+    )
     if ended[-1].role is Role.ASSISTANT and not may_end:
         ended.append(_filler(Role.USER, GO_ON))
     _mark_running_loop(ended)
-    if aim.quirks.merge_same_role:
-        _join_neighbours(ended, aim)
-    if Repair.BLANK_THINKING in aim.repair and takes_blank_thinking(aim.wire, aim.quirks):
+    if send_rules.quirks.merge_same_role:
+        _join_neighbours(ended, send_rules)
+    if Repair.BLANK_THINKING in send_rules.repair and takes_blank_thinking(send_rules.wire, send_rules.quirks):
         _blank_thinking(ended)
     return ended
 
@@ -198,7 +202,7 @@ def _blank_thinking(drafts: Sequence[SelectionDraft]) -> None:
             draft.items.insert(0, DraftItem(BLANK_THOUGHT))
 
 
-def _join_neighbours(drafts: Sequence[SelectionDraft], aim: SendRules) -> None:
+def _join_neighbours(drafts: Sequence[SelectionDraft], send_rules: SendRules) -> None:
     """Mark each message that is sent as one with the message before it.
 
     Chat templates of open models raise an error unless user and assistant alternate. Two prompts in a row are common:
@@ -209,13 +213,13 @@ def _join_neighbours(drafts: Sequence[SelectionDraft], aim: SendRules) -> None:
             continue
         if draft.role is Role.USER:
             draft.joined = True
-        elif draft.role is Role.ASSISTANT and aim.wire.joins_answers:
-            draft.joined = not (before.calls() or _returns_sealed_details(draft, aim))
+        elif draft.role is Role.ASSISTANT and send_rules.wire.joins_answers:
+            draft.joined = not (before.calls() or _returns_sealed_details(draft, send_rules))
 
 
-def _returns_sealed_details(draft: SelectionDraft, aim: SendRules) -> bool:
+def _returns_sealed_details(draft: SelectionDraft, send_rules: SendRules) -> bool:
     """Whether thinking of this answer is sent as sealed entries. Entries of two answers cannot share one list."""
-    return aim.quirks.thinking_back in ("reasoning_details", "as_received") and any(
+    return send_rules.quirks.thinking_back in ("reasoning_details", "as_received") and any(
         isinstance(item.block, ThinkingBlock) and item.block.seal is not None for item in draft.items
     )
 
@@ -232,29 +236,29 @@ def _filler(role: Role, text: str) -> SelectionDraft:
     return SelectionDraft(role, [DraftItem(TextBlock(text=text))])
 
 
-def _wants_thinking_first(aim: SendRules) -> bool:
+def _wants_thinking_first(send_rules: SendRules) -> bool:
     """Whether an unfinished answer must begin with thinking, which applies with a budget."""
-    return aim.wire.budget_leads_calls and isinstance(aim.plan.sent, int) and aim.plan.thinks
+    return send_rules.wire.budget_leads_calls and isinstance(send_rules.plan.sent, int) and send_rules.plan.thinks
 
 
-def _never_thinks(drafts: Sequence[SelectionDraft], aim: SendRules) -> bool:
+def _never_thinks(drafts: Sequence[SelectionDraft], send_rules: SendRules) -> bool:
     """Whether a compatible server called tools without thinking although it was enabled. It then requires none back."""
     callers = [draft for draft in drafts[loop_start(drafts) :] if draft.calls()]
     return (
-        aim.quirks.empty_signatures
-        and Repair.DROP_THINKING not in aim.repair
+        send_rules.quirks.empty_signatures
+        and Repair.DROP_THINKING not in send_rules.repair
         and all(
             draft.source is not None
-            and same_place(draft.origin, aim.target)
+            and same_place(draft.origin, send_rules.target)
             and not any(isinstance(block, ThinkingBlock) for block in draft.source.blocks)
             for draft in callers
         )
     )
 
 
-def _may_go_on(drafts: Sequence[SelectionDraft], aim: SendRules) -> bool:
+def _may_go_on(drafts: Sequence[SelectionDraft], send_rules: SendRules) -> bool:
     said = max((place for place, draft in enumerate(drafts) if draft.role is Role.USER), default=-1)
-    return not _wants_thinking_first(aim) or drafts[said + 1].items[0].is_thinking
+    return not _wants_thinking_first(send_rules) or drafts[said + 1].items[0].is_thinking
 
 
 def _paused(draft: SelectionDraft) -> bool:

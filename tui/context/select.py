@@ -68,7 +68,7 @@ def select(  # noqa: PLR0913 - independent facts about the next request, keyword
 ) -> Outgoing:
     """Return the messages to send, and why each block is sent or not. Runs in linear time."""
     view = compression or CompressionView()
-    aim = SendRules(
+    send_rules = SendRules(
         rules=rules,
         target=target,
         facts=facts,
@@ -79,13 +79,13 @@ def select(  # noqa: PLR0913 - independent facts about the next request, keyword
         folded=bool(view.folded or view.shortened),
         repair=repair or frozenset(),
     )
-    ledger = VerdictLog()
-    drafts = _Selection(aim, ledger, view).drafts(turns)
-    legal = make_legal(drafts, aim, ledger) if turns else []
+    verdict_log = VerdictLog()
+    drafts = _Selection(send_rules, verdict_log, view).drafts(turns)
+    legal = make_legal(drafts, send_rules, verdict_log) if turns else []
     return Outgoing(
         messages=tuple(_finished(draft) for draft in legal),
-        verdicts=tuple(ledger.verdicts),
-        warnings=tuple(ledger.warnings),
+        verdicts=tuple(verdict_log.verdicts),
+        warnings=tuple(verdict_log.warnings),
     )
 
 
@@ -104,8 +104,8 @@ def _finished(draft: SelectionDraft) -> OutgoingMessage:
 class _Selection:
     """The stages that process one block at a time."""
 
-    aim: SendRules
-    ledger: VerdictLog
+    send_rules: SendRules
+    verdict_log: VerdictLog
     view: CompressionView
 
     def drafts(self, turns: Sequence[Turn]) -> list[SelectionDraft]:
@@ -150,21 +150,23 @@ class _Selection:
     def _stay(self, messages: Sequence[Message], reason: Reason) -> None:
         for message in messages:
             for index in range(len(message.blocks)):
-                self.ledger.note(message, index, reason, sent=False)
+                self.verdict_log.note(message, index, reason, sent=False)
 
     def _message(self, message: Message, place: SealOrigin, *, turn_used_tools: bool) -> SelectionDraft:
         draft = SelectionDraft(message.role, [], source=message, in_open_loop=place is SealOrigin.OPEN_LOOP)
-        judge = ThinkingJudge(self.aim, self.ledger)
-        at_home = same_place(message.origin, self.aim.target) and Repair.DROP_THINKING not in self.aim.repair
+        judge = ThinkingJudge(self.send_rules, self.verdict_log)
+        at_home = (
+            same_place(message.origin, self.send_rules.target) and Repair.DROP_THINKING not in self.send_rules.repair
+        )
         for index, stored in enumerate(message.blocks):
             block: Block | None
             if isinstance(stored, ThinkingBlock):
                 block, reason = judge.judge(stored, message, place, turn_used_tools=turn_used_tools)
                 draft.lost_thinking = draft.lost_thinking or not isinstance(block, ThinkingBlock)
             else:
-                bare = self.aim.wire.ids_need_thinking and draft.lost_thinking
+                bare = self.send_rules.wire.ids_need_thinking and draft.lost_thinking
                 block, reason = self._other(stored, message, at_home=at_home, bare_of_ids=bare)
-            key = self.ledger.note(message, index, reason, sent=block is not None)
+            key = self.verdict_log.note(message, index, reason, sent=block is not None)
             if block is not None:
                 draft.items.append(DraftItem(block, key))
         return draft
@@ -188,9 +190,9 @@ class _Selection:
     def _opaque(self, stored: Block, *, at_home: bool, bare_of_ids: bool) -> tuple[Block | None, Reason]:
         if isinstance(stored, OpaqueBlock) and stored.unread:
             return None, Reason.UNREAD  # it is not in any provider's format
-        if not (at_home and self.aim.wire.opaque):
+        if not (at_home and self.send_rules.wire.opaque):
             return None, Reason.FOREIGN
-        if isinstance(stored, OpaqueBlock) and not _taken_back(stored, self.aim.wire.opaque_refused):
+        if isinstance(stored, OpaqueBlock) and not _taken_back(stored, self.send_rules.wire.opaque_refused):
             return None, Reason.UNSUPPORTED_INPUT
         # The raw item contains an id that is only valid with its thinking item, which is not sent.
         if bare_of_ids and isinstance(stored, OpaqueBlock):
@@ -198,11 +200,13 @@ class _Selection:
         return stored, Reason.SENT
 
     def _takes(self, image: ImageBlock) -> bool:
-        there = image.data or (image.url and self.aim.wire.image_urls)
-        return bool(there) and "image" in self.aim.facts.inputs and Repair.DROP_IMAGES not in self.aim.repair
+        there = image.data or (image.url and self.send_rules.wire.image_urls)
+        return (
+            bool(there) and "image" in self.send_rules.facts.inputs and Repair.DROP_IMAGES not in self.send_rules.repair
+        )
 
     def _image(self, image: ImageBlock, message: Message, *, at_home: bool) -> tuple[Block, Reason]:
-        if self._takes(image) and (message.role is Role.USER or self.aim.wire.assistant_images):
+        if self._takes(image) and (message.role is Role.USER or self.send_rules.wire.assistant_images):
             return image if at_home or image.seal is None else replace(image, seal=None), Reason.SENT
         return TextBlock(text=IMAGE_OMITTED), Reason.UNSUPPORTED_INPUT
 
@@ -210,8 +214,8 @@ class _Selection:
         short = self.view.shortened.get((message.id, result.call_id))
         if short is not None:
             return replace(result, content=(TextBlock(text=scrubbed(short)),))
-        wire = self.aim.wire
-        images = (wire.result_images or self.aim.quirks.tool_images) and (
+        wire = self.send_rules.wire
+        images = (wire.result_images or self.send_rules.quirks.tool_images) and (
             not result.failed or wire.failed_result_images
         )
         content: list[TextBlock | ImageBlock] = []

@@ -86,8 +86,8 @@ def same_place(origin: Origin | None, target: Origin) -> bool:
 class ThinkingJudge:
     """Decides for every thinking block whether and how it is sent."""
 
-    aim: SendRules
-    ledger: VerdictLog
+    send_rules: SendRules
+    verdict_log: VerdictLog
 
     def judge(
         self, block: ThinkingBlock, message: Message, place: SealOrigin, *, turn_used_tools: bool
@@ -98,63 +98,66 @@ class ThinkingJudge:
             return None, reason
         if block.partial:
             return None, Reason.INTERRUPTED
-        if not same_place(message.origin, self.aim.target):
+        if not same_place(message.origin, self.send_rules.target):
             return self._foreign(block)
-        if not can_carry(block, self.aim.wire, self.aim.quirks):
+        if not can_carry(block, self.send_rules.wire, self.send_rules.quirks):
             return None, self._why_not_carried(block, message)
         if place is SealOrigin.OPEN_LOOP and self._unwanted() and self._required():
-            self.ledger.warn(_KEPT_IN_LOOP)
+            self.verdict_log.warn(_KEPT_IN_LOOP)
         return block, self._why_sent(place)
 
     def _never(self) -> Reason | None:
         """Return the reason not to send any thinking of the history, if there is one."""
-        aim = self.aim
-        if Repair.DROP_THINKING in aim.repair:
+        send_rules = self.send_rules
+        if Repair.DROP_THINKING in send_rules.repair:
             return Reason.REPAIR
-        if aim.plan.state is PlanState.OFF and aim.wire.off_drops_thinking:
+        if send_rules.plan.state is PlanState.OFF and send_rules.wire.off_drops_thinking:
             return Reason.THINKING_OFF
-        ignored = aim.facts.echo is EchoRule.IGNORED and aim.rules.include_in_context is not IncludeInContext.TRUE
-        if ignored or aim.facts.echo is EchoRule.REFUSED:
+        ignored = (
+            send_rules.facts.echo is EchoRule.IGNORED
+            and send_rules.rules.include_in_context is not IncludeInContext.TRUE
+        )
+        if ignored or send_rules.facts.echo is EchoRule.REFUSED:
             return Reason.IGNORED_BY_PROVIDER
         return None
 
     def _unwanted(self) -> bool:
-        rules = self.aim.rules
+        rules = self.send_rules.rules
         return rules.include_in_context is IncludeInContext.FALSE or rules.strip is StripPolicy.ALL
 
     def _policy(self, place: SealOrigin, *, turn_used_tools: bool) -> Reason | None:
         """Apply the strip policy, which affects finished turns only. An open loop keeps required thinking."""
-        aim = self.aim
+        send_rules = self.send_rules
         if place is SealOrigin.OPEN_LOOP:
-            needless = aim.rules.include_in_context is IncludeInContext.FALSE and not self._required()
+            needless = send_rules.rules.include_in_context is IncludeInContext.FALSE and not self._required()
             return Reason.POLICY if needless else None
-        if aim.facts.bound and aim.folded:
+        if send_rules.facts.bound and send_rules.folded:
             return Reason.BINDING
         reason = self._stripped(place)
-        if reason is not None and turn_used_tools and aim.quirks.tools_keep_thinking:
-            self.ledger.warn(_KEPT_WITH_TOOLS)
+        if reason is not None and turn_used_tools and send_rules.quirks.tools_keep_thinking:
+            self.verdict_log.warn(_KEPT_WITH_TOOLS)
             return None
-        if reason is Reason.POLICY and turn_used_tools and aim.facts.echo is EchoRule.REQUIRED:
-            self.ledger.warn(_REQUIRED_LEFT_OUT)
+        if reason is Reason.POLICY and turn_used_tools and send_rules.facts.echo is EchoRule.REQUIRED:
+            self.verdict_log.warn(_REQUIRED_LEFT_OUT)
         return reason
 
     def _stripped(self, place: SealOrigin) -> Reason | None:
         if self._unwanted():
             return Reason.POLICY
-        if self.aim.rules.strip is not StripPolicy.ALL_BUT_LAST:
+        if self.send_rules.rules.strip is not StripPolicy.ALL_BUT_LAST:
             return None
         if place is SealOrigin.OLDER:
             return Reason.POLICY
-        if self.aim.facts.bound:
-            self.ledger.warn(_ALL_OR_NONE)
+        if self.send_rules.facts.bound:
+            self.verdict_log.warn(_ALL_OR_NONE)
             return Reason.BINDING
         return None
 
     def _foreign(self, block: ThinkingBlock) -> tuple[ThinkingBlock | TextBlock | None, Reason]:
-        if self.aim.rules.format is not ReasoningFormat.FIELD or not block.text.strip():
+        if self.send_rules.rules.format is not ReasoningFormat.FIELD or not block.text.strip():
             return None, Reason.FOREIGN
         bare = replace(block, seal=None, wire_field=None)
-        if can_carry(bare, self.aim.wire, self.aim.quirks):
+        if can_carry(bare, self.send_rules.wire, self.send_rules.quirks):
             return bare, Reason.AS_TEXT
         return TextBlock(text=EARLIER_REASONING + scrubbed(block.text)), Reason.AS_TEXT
 
@@ -164,8 +167,8 @@ class ThinkingJudge:
         return Reason.INTERRUPTED if message.interrupted else Reason.IGNORED_BY_PROVIDER
 
     def _required(self) -> bool:
-        return self.aim.facts.echo in (EchoRule.REQUIRED, EchoRule.REQUIRED_IN_TOOL_LOOP)
+        return self.send_rules.facts.echo in (EchoRule.REQUIRED, EchoRule.REQUIRED_IN_TOOL_LOOP)
 
     def _why_sent(self, place: SealOrigin) -> Reason:
-        always = self.aim.facts.echo is EchoRule.REQUIRED
+        always = self.send_rules.facts.echo is EchoRule.REQUIRED
         return Reason.REQUIRED if always or (place is SealOrigin.OPEN_LOOP and self._required()) else Reason.SENT

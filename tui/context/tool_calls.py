@@ -111,24 +111,24 @@ def _rename(draft: SelectionDraft, names: Sequence[str]) -> None:
 _FLATTENED_LOOP = "This tool loop's thinking cannot go back, so its calls and results go as plain text."
 
 
-def flatten(drafts: Sequence[SelectionDraft], ledger: VerdictLog) -> list[SelectionDraft]:
+def flatten(drafts: Sequence[SelectionDraft], verdict_log: VerdictLog) -> list[SelectionDraft]:
     """Convert every call and result to plain text."""
     for draft in drafts:
         if not (draft.calls() or draft.results()):
             continue
-        draft.items = [flat for item in draft.items for flat in _flat(item, ledger)]
+        draft.items = [flat for item in draft.items for flat in _flat(item, verdict_log)]
         if draft.role is Role.TOOL:
             draft.role = Role.USER
     return list(drafts)
 
 
-def _flat(item: DraftItem, ledger: VerdictLog) -> list[DraftItem]:
+def _flat(item: DraftItem, verdict_log: VerdictLog) -> list[DraftItem]:
     block = item.block
     if isinstance(block, ToolCallBlock):
-        ledger.revise(item, Reason.FLATTENED, sent=True)
+        verdict_log.revise(item, Reason.FLATTENED, sent=True)
         return [DraftItem(TextBlock(text=f"[called {block.name} with {block.arguments}]"), item.key)]
     if isinstance(block, ToolResultBlock):
-        ledger.revise(item, Reason.FLATTENED, sent=True)
+        verdict_log.revise(item, Reason.FLATTENED, sent=True)
         return _flat_result(block, item.key)
     return [item]
 
@@ -141,7 +141,7 @@ def _flat_result(result: ToolResultBlock, key: int | None) -> list[DraftItem]:
     return items
 
 
-def flatten_unled_loop(drafts: Sequence[SelectionDraft], ledger: VerdictLog) -> list[SelectionDraft]:
+def flatten_unled_loop(drafts: Sequence[SelectionDraft], verdict_log: VerdictLog) -> list[SelectionDraft]:
     """Convert a final tool loop that does not start with thinking to plain text: the server would refuse it."""
     start = loop_start(drafts)
     loop = drafts[start:]
@@ -149,8 +149,8 @@ def flatten_unled_loop(drafts: Sequence[SelectionDraft], ledger: VerdictLog) -> 
     callers = [draft for draft in loop if draft.calls()]
     unled = any(draft.lost_thinking and not draft.items[0].is_thinking for draft in callers)
     if callers and first is not None and (unled or not first.items[0].is_thinking):
-        ledger.warn(_FLATTENED_LOOP)
-        flatten(loop, ledger)
+        verdict_log.warn(_FLATTENED_LOOP)
+        flatten(loop, verdict_log)
     return list(drafts)
 
 
