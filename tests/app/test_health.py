@@ -59,6 +59,6 @@ async def test_doctor_and_the_list_of_tools_name_the_sandbox_and_rules_that_neve
     async with house(tmp_path) as h:
         said = [await h.services.doctor(), "\n".join(await h.services.tools.notes())]
     for text in said:
-        assert f"andbox for commands: {this_kernel().words()}" in text
+        assert f"andbox for commands: {this_kernel().description()}" in text
         assert "The rule `shell(make && ./run)` can never match: " in text
         assert "The rule `fetch_url(https://example.org)` can never match: " in text

@@ -1,4 +1,4 @@
-"""A real workbench over a folder of its own, a user whose answers are scripted, and a record of what was asked."""
+"""A real toolbox over a folder of its own, a user whose answers are scripted, and a record of what was asked."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Bench:
     """``folder`` is the working folder; its parent holds what lies outside."""
 
     folder: Path
-    box: Toolbox
+    toolbox: Toolbox
     user: ScriptedUser
     permissions_file: Path
     ids: itertools.count[int] = field(default_factory=itertools.count)
@@ -70,7 +70,7 @@ class Bench:
         self.user.answers = list(answers)
         self.user.asked = []
         block = ToolCallBlock(call_id=f"c{next(self.ids)}", name=tool, arguments=json.dumps(arguments))
-        return await self.box.run(block, FakeRun(self.user, tainted))
+        return await self.toolbox.run(block, FakeRun(self.user, tainted))
 
     def write(self, name: str, text: str | bytes) -> Path:
         path = self.folder / name
@@ -99,7 +99,7 @@ def open_bench(
     folder.mkdir(exist_ok=True)
     file = around / "person" / "config" / "permissions.toml"
     file.parent.mkdir(parents=True, exist_ok=True)
-    box = build_toolbox(
+    toolbox = build_toolbox(
         ToolEnvironment(
             folder=folder,
             home=home or around / "person",
@@ -114,7 +114,7 @@ def open_bench(
             kernel=this_kernel if kernel is None else lambda: kernel,
         )
     )
-    return Bench(folder.resolve(), box, ScriptedUser(), file)
+    return Bench(folder.resolve(), toolbox, ScriptedUser(), file)
 
 
 def words(result: ToolResultBlock) -> str:

@@ -1,4 +1,4 @@
-"""A workbench for every test that wants one."""
+"""A toolbox for tests."""
 
 from __future__ import annotations
 

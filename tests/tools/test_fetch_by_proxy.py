@@ -50,7 +50,10 @@ async def proxied(bench: Bench) -> AsyncIterator[Proxied]:
             "169.254.169.254": ["169.254.169.254"],
             "here.example": ["127.0.0.1"],
         }
-        bench.box.tools = {**bench.box.tools, "fetch_url": FetchUrl(made.resolve, proxy_for=lambda _: proxy.url)}
+        bench.toolbox.tools = {
+            **bench.toolbox.tools,
+            "fetch_url": FetchUrl(made.resolve, proxy_for=lambda _: proxy.url),
+        }
         yield made
 
 

@@ -38,7 +38,7 @@ class Web:
             return _unread(handler(request))
 
         tool = FetchUrl(self.resolve, httpx.MockTransport(recorded))
-        self.bench.box.tools = {**self.bench.box.tools, "fetch_url": tool}
+        self.bench.toolbox.tools = {**self.bench.toolbox.tools, "fetch_url": tool}
 
 
 def _unread(response: httpx.Response) -> httpx.Response:
@@ -166,8 +166,8 @@ async def test_a_resolver_that_changes_its_mind_changes_nothing(web: Web) -> Non
     async def rebinding(_: str, __: int) -> list[str]:
         return next(answers)
 
-    tool = FetchUrl(rebinding, web.bench.box.tools["fetch_url"].transport)
-    web.bench.box.tools = {**web.bench.box.tools, "fetch_url": tool}
+    tool = FetchUrl(rebinding, web.bench.toolbox.tools["fetch_url"].transport)
+    web.bench.toolbox.tools = {**web.bench.toolbox.tools, "fetch_url": tool}
     await web.bench.call("fetch_url", "once", url="http://example.org/")
     assert [request.url.host for request in web.requests] == ["93.184.216.34"]
 
@@ -237,8 +237,8 @@ async def test_a_machine_nearby_that_changes_its_address_on_the_way_is_asked_abo
         return next(answers)
 
     web.serve(_redirecting({"router.lan/a": "/b"}))
-    tool = replace(web.bench.box.tools["fetch_url"], resolver=rebinding)
-    web.bench.box.tools = {**web.bench.box.tools, "fetch_url": tool}
+    tool = replace(web.bench.toolbox.tools["fetch_url"], resolver=rebinding)
+    web.bench.toolbox.tools = {**web.bench.toolbox.tools, "fetch_url": tool}
     result = await web.bench.call("fetch_url", "once", url="http://router.lan/a")
     assert (result.failed, len(web.bench.user.asked), len(web.requests)) == (True, 2, 1)
 

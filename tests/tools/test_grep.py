@@ -17,8 +17,11 @@ RIPGREP = shutil.which("rg")
 
 @pytest.fixture(params=["worker", pytest.param("rg", marks=pytest.mark.skipif(not RIPGREP, reason="no ripgrep"))])
 def searching(request: pytest.FixtureRequest, bench: Bench) -> Bench:
-    grep = bench.box.tools["grep"]
-    bench.box.tools = {**bench.box.tools, "grep": replace(grep, ripgrep=RIPGREP if request.param == "rg" else None)}
+    grep = bench.toolbox.tools["grep"]
+    bench.toolbox.tools = {
+        **bench.toolbox.tools,
+        "grep": replace(grep, ripgrep=RIPGREP if request.param == "rg" else None),
+    }
     return bench
 
 
@@ -66,7 +69,7 @@ async def test_a_pattern_beginning_with_a_dash_is_a_pattern(searching: Bench) ->
 
 async def test_a_pattern_that_takes_for_ever_is_ended(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tui.tools.builtin.grep.MAX_SECONDS", 1.0)
-    bench.box.tools = {**bench.box.tools, "grep": replace(bench.box.tools["grep"], ripgrep=None)}
+    bench.toolbox.tools = {**bench.toolbox.tools, "grep": replace(bench.toolbox.tools["grep"], ripgrep=None)}
     bench.write("a.txt", "a" * 60 + "!\n")
     began, cpu = time.monotonic(), time.process_time()
     good, text = outcome(await bench.call("grep", pattern="(a+)+$"))
@@ -80,7 +83,7 @@ async def test_a_pattern_that_takes_for_ever_is_ended(bench: Bench, monkeypatch:
 
 
 async def test_a_cancelled_search_is_dead_at_once(bench: Bench) -> None:
-    bench.box.tools = {**bench.box.tools, "grep": replace(bench.box.tools["grep"], ripgrep=None)}
+    bench.toolbox.tools = {**bench.toolbox.tools, "grep": replace(bench.toolbox.tools["grep"], ripgrep=None)}
     bench.write("a.txt", "a" * 60 + "!\n")
     children = f"/proc/{os.getpid()}/task/{os.getpid()}/children"
     running = asyncio.ensure_future(bench.call("grep", pattern="(a+)+$"))

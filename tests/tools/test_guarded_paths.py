@@ -143,7 +143,7 @@ async def test_names_that_a_file_system_may_take_for_guarded_ones_ask(trusting: 
 
 
 def guards_of(bench: Bench, name: str) -> tuple[str, str]:
-    tool = bench.box.tools["read_file"]
+    tool = bench.toolbox.tools["read_file"]
     assert isinstance(tool, ReadFile)
     path = tool.workspace.resolve(name)
     return path.read_guard.value, path.write_guard.value
@@ -266,7 +266,7 @@ async def test_a_sandboxed_command_leaves_what_git_runs_by_its_configuration(tmp
     (tmp_path / "ws/.git").mkdir()
     (tmp_path / "ws/.git/config").write_text(CONFIGURED)
     bench = open_bench(tmp_path, permissions={"allow": ["shell rw"]})
-    if not bench.box.tools["shell"].sandbox.strengths():  # type: ignore[attr-defined]  # the real one
+    if not bench.toolbox.tools["shell"].sandbox.strengths():  # type: ignore[attr-defined]  # the real one
         pytest.skip("NO SANDBOX ON THIS MACHINE: not tested")
     await bench.call("shell", command="; ".join(f"echo evil > {name}" for name in BY_GIT))
     assert [(bench.folder / name).read_text() for name in BY_GIT] == ["mine"] * len(BY_GIT)

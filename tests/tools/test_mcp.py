@@ -34,10 +34,10 @@ def _stdio(*ways: str, **more: object) -> dict[str, object]:
 async def _opened(around: Path, **servers: object) -> AsyncIterator[Bench]:
     bench = open_bench(around, mcp={"servers": servers})
     try:
-        await bench.box.ready()
+        await bench.toolbox.ready()
         yield bench
     finally:
-        await bench.box.close()
+        await bench.toolbox.close()
 
 
 def _head(count: int, tool: str) -> str:
@@ -47,8 +47,8 @@ def _head(count: int, tool: str) -> str:
 
 async def test_tools_of_a_server_are_offered_asked_about_and_called(tmp_path: Path) -> None:
     async with _opened(tmp_path, fake=_stdio(env={"TOKEN": "x"})) as bench:
-        assert bench.box.servers() == [ServerInfo(name="fake", state="ready", tools=9)]
-        schema = next(one for one in bench.box.schemas() if one.name == "mcp_fake__add")
+        assert bench.toolbox.servers() == [ServerInfo(name="fake", state="ready", tools=9)]
+        schema = next(one for one in bench.toolbox.schemas() if one.name == "mcp_fake__add")
         assert (schema.description, schema.parameters["type"], set(schema.parameters["properties"])) == (
             "Adds ␛[31mtwo numbers.",
             "object",
@@ -73,7 +73,7 @@ async def test_a_call_tells_its_progress_can_be_cancelled_and_allowed_for_always
     async with _opened(tmp_path, fake=_stdio()) as bench:
         bench.user.answers = ["once"]
         run = FakeRun(bench.user)
-        await bench.box.run(ToolCallBlock(call_id="c", name="mcp_fake__slowly", arguments="{}"), run)
+        await bench.toolbox.run(ToolCallBlock(call_id="c", name="mcp_fake__slowly", arguments="{}"), run)
         assert run.said == ["half way"]
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.2):
@@ -91,21 +91,21 @@ async def test_a_server_that_died_is_said_and_started_again_by_the_next_use(tmp_
             False,
             "The MCP server `fake` ended during this call: it may have run. The next use restarts it.",
         )
-        assert bench.box.servers() == [ServerInfo(name="fake", state="it ended during a call", tools=9)]
+        assert bench.toolbox.servers() == [ServerInfo(name="fake", state="it ended during a call", tools=9)]
         assert not (await bench.call("mcp_fake__add", "once", a=1, b=2)).failed
-        assert bench.box.servers() == [ServerInfo(name="fake", state="ready", tools=9)]
+        assert bench.toolbox.servers() == [ServerInfo(name="fake", state="ready", tools=9)]
 
 
 async def test_a_server_that_was_killed_says_so_and_comes_back(tmp_path: Path) -> None:
     async with _opened(tmp_path, fake=_stdio()) as bench:
-        (server,) = bench.box.foreign.servers  # type: ignore[attr-defined]  # the real ones
+        (server,) = bench.toolbox.foreign.servers  # type: ignore[attr-defined]  # the real ones
         for pid in server._tree._members():
             os.kill(pid, signal.SIGKILL)
         while server._tree.alive():
             await asyncio.sleep(0.01)
-        assert [row.state for row in bench.box.servers()] == [ENDED]
+        assert [row.state for row in bench.toolbox.servers()] == [ENDED]
         assert not (await bench.call("mcp_fake__add", "once", a=1, b=2)).failed
-        assert [row.state for row in bench.box.servers()] == ["ready"]
+        assert [row.state for row in bench.toolbox.servers()] == ["ready"]
 
 
 async def test_a_changed_description_needs_a_new_yes(tmp_path: Path) -> None:
@@ -125,12 +125,12 @@ async def test_an_error_with_the_number_of_a_closed_connection_is_only_an_error(
     async with _opened(tmp_path, fake={"command": sys.executable, "args": [PLAIN]}) as bench:
         result = outcome(await bench.call("mcp_fake__t", "once"))
         assert result == (False, "The MCP server `fake` refused: no such city")
-        assert [row.state for row in bench.box.servers()] == ["ready"]
+        assert [row.state for row in bench.toolbox.servers()] == ["ready"]
 
 
 async def test_a_server_that_changed_and_says_not_how_is_asked_again(tmp_path: Path) -> None:
     async with _opened(tmp_path, fake={"command": sys.executable, "args": [PLAIN, "changes"]}) as bench:
-        (server,) = bench.box.foreign.servers  # type: ignore[attr-defined]  # the real ones
+        (server,) = bench.toolbox.foreign.servers  # type: ignore[attr-defined]  # the real ones
         async with asyncio.timeout(20):
             while not server._stale:
                 await asyncio.sleep(0.01)
@@ -155,18 +155,18 @@ async def test_servers_that_hang_die_or_do_not_exist_do_not_spoil_the_others(tmp
         off=_stdio(enabled=False),
     ) as bench:
         assert time.monotonic() - began < 30
-        assert [(row.name, row.state, row.tools) for row in bench.box.servers()] == [
+        assert [(row.name, row.state, row.tools) for row in bench.toolbox.servers()] == [
             ("hangs", "it did not start within 1.5 s", 0),
             ("dies", "it could not be started (Connection closed)", 0),
             ("floods", "ready", 9),
             ("missing", "it could not be started (No such file or directory)", 0),
             ("off", "off", 0),
         ]
-        assert bench.box.servers()[1].detail == "it said: no database"
+        assert bench.toolbox.servers()[1].detail == "it said: no database"
         waiting = asyncio.ensure_future(bench.call("mcp_floods__waits", "once"))
         assert not (await bench.call("mcp_floods__add", "once", a=1, b=2)).failed
-        bench.box.enable("floods", enabled=False)
-        assert [schema.name for schema in bench.box.schemas() if schema.name.startswith("mcp")] == []
+        bench.toolbox.enable("floods", enabled=False)
+        assert [schema.name for schema in bench.toolbox.schemas() if schema.name.startswith("mcp")] == []
         assert (await bench.call("mcp_floods__add", "once", a=1, b=2)).failed
     waiting.cancel()
     await asyncio.wait({waiting})
@@ -193,7 +193,7 @@ async def test_an_answer_that_is_too_large_ends_early_and_costs_little(tmp_path:
         # Read by the SDK, 40 MB took 35 s of computing: with every piece all that had come was copied.
         assert time.process_time() - before < 3
         assert await _left_of(str(tmp_path)) == []
-        assert [row.state for row in bench.box.servers()] == [SENT_TOO_MUCH]
+        assert [row.state for row in bench.toolbox.servers()] == [SENT_TOO_MUCH]
         assert not (await bench.call("mcp_fake__add", "once", a=1, b=2)).failed
 
 
@@ -228,7 +228,7 @@ def _command_lines() -> Iterator[bytes]:
 
 async def test_a_server_over_http_works_the_same(tmp_path: Path) -> None:
     async with _over_http(tmp_path) as bench:
-        assert bench.box.servers() == [ServerInfo(name="fake", state="ready", tools=9)]
+        assert bench.toolbox.servers() == [ServerInfo(name="fake", state="ready", tools=9)]
         assert outcome(await bench.call("mcp_fake__add", "once", a=1, b=2)) == (True, _head(1, "add") + "3")
 
 

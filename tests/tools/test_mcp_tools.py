@@ -129,7 +129,7 @@ def test_a_wrong_server_is_told_and_the_others_stay(row: dict[str, object], sent
 
 def test_no_server_is_started_and_no_sdk_loaded_before_it_is_needed(tmp_path: Path) -> None:
     bench = open_bench(tmp_path, mcp={"servers": {"s": {"command": "/nowhere"}}})
-    assert [(row.name, row.state) for row in bench.box.servers()] == [("s", "not started")]
+    assert [(row.name, row.state) for row in bench.toolbox.servers()] == [("s", "not started")]
 
 
 async def test_without_the_sdk_the_servers_say_how_to_get_it_and_everything_else_works(
@@ -139,9 +139,9 @@ async def test_without_the_sdk_the_servers_say_how_to_get_it_and_everything_else
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "mcp", None)  # type: ignore[arg-type]  # as Python marks what is not there
     bench = open_bench(tmp_path, mcp={"servers": {"s": {"command": "server"}}})
-    await bench.box.ready()
-    assert [(row.name, row.state, row.tools) for row in bench.box.servers()] == [
+    await bench.toolbox.ready()
+    assert [(row.name, row.state, row.tools) for row in bench.toolbox.servers()] == [
         ("s", "MCP support is not installed: `pip install 'ponder-tui[mcp]'` adds it", 0)
     ]
     assert "note.txt" in words(await bench.call("write_file", "once", path="note.txt", content="x"))
-    await bench.box.close()
+    await bench.toolbox.close()

@@ -90,15 +90,15 @@ async def test_a_broken_rules_file_means_ask(tmp_path: Path, text: str) -> None:
     bench.permissions_file.write_text(text)
     bench = open_bench(tmp_path)
     bench.write("a.txt", "x")
-    assert [type(problem) for problem in bench.box.problems] == [ConfigError]
-    assert [row.policy for row in bench.box.rows(tool_tokens)] == ["ask"] * 8
+    assert [type(problem) for problem in bench.toolbox.problems] == [ConfigError]
+    assert [row.policy for row in bench.toolbox.rows(tool_tokens)] == ["ask"] * 8
     await bench.call("read_file", path="a.txt")
     assert bench.user.asked[0].note.startswith("Your permission rules could not be read")
 
 
 async def test_a_rule_about_a_tool_there_is_not_is_told_with_the_nearest(tmp_path: Path) -> None:
     rules = {"allow": ["shel(pwd)", "mcp_web__search", "read*", "network"]}
-    problems = open_bench(tmp_path, permissions=rules).box.problems
+    problems = open_bench(tmp_path, permissions=rules).toolbox.problems
     assert [(problem.message, problem.nearest) for problem in problems] == [
         ("The rule `shel(pwd)` is about a tool there is not.", ("shell",))
     ]
@@ -107,8 +107,8 @@ async def test_a_rule_about_a_tool_there_is_not_is_told_with_the_nearest(tmp_pat
 @needs_sandbox
 async def test_a_wrong_rule_that_allows_is_dropped_and_the_others_hold(tmp_path: Path) -> None:
     bench = open_bench(tmp_path, permissions={"allow": ["*", "read(/**)", "shell(pwd)"]})
-    assert len(bench.box.problems) == 2
-    assert [(row.name, row.policy) for row in bench.box.rows(tool_tokens)][:2] == [
+    assert len(bench.toolbox.problems) == 2
+    assert [(row.name, row.policy) for row in bench.toolbox.rows(tool_tokens)][:2] == [
         ("read_file", "allow"),
         ("list_dir", "allow"),
     ]
@@ -119,7 +119,7 @@ async def test_a_rule_is_not_added_to_a_file_that_was_broken_meanwhile(bench: Be
     bench.permissions_file.write_text("allow = [")
     result = await bench.call("shell", "shell(=echo hi) full", command="echo hi")
     assert (outcome(result), bench.permissions_file.read_text()) == ((True, "hi"), "allow = [")
-    assert [type(problem) for problem in bench.box.problems] == [ConfigError]
+    assert [type(problem) for problem in bench.toolbox.problems] == [ConfigError]
 
 
 async def test_files_of_the_working_folder_grant_nothing(bench: Bench, tmp_path: Path) -> None:
@@ -152,7 +152,7 @@ async def test_an_answer_that_is_a_rule_settles_the_other_questions_that_it_spea
 
     async def write(path: str) -> bool:
         call = ToolCallBlock(call_id=path, name="write_file", arguments=json.dumps({"path": path, "content": "x"}))
-        return not (await bench.box.run(call, FakeRun(user))).failed  # type: ignore[arg-type]  # a user of its own
+        return not (await bench.toolbox.run(call, FakeRun(user))).failed  # type: ignore[arg-type]  # a user of its own
 
     async with asyncio.TaskGroup() as tasks:
         running = [tasks.create_task(write(path)) for path in places]

@@ -53,15 +53,15 @@ async def _used(
     """What a server's tools say; it must come up and go down."""
     bench: Bench = open_bench(around, mcp={"servers": {"s": {"start_timeout": 60, **server}}})
     try:
-        await bench.box.ready()
-        assert [row.state for row in bench.box.servers()] == ["ready"]
+        await bench.toolbox.ready()
+        assert [row.state for row in bench.toolbox.servers()] == ["ready"]
         answers = []
         for name, arguments in calls:
             good, text = outcome(await bench.call(f"mcp_s__{name}", "once", **arguments))
             answers.append((good, text.partition("\n\n")[2]))
         return answers
     finally:
-        await bench.box.close()
+        await bench.toolbox.close()
 
 
 async def test_everything_over_stdio(npm: Path, tmp_path: Path) -> None:

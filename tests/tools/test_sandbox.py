@@ -249,6 +249,6 @@ def _alive(mark: str) -> int:
 
 
 def test_this_machine_says_what_it_has() -> None:
-    assert HERE.words()
+    assert HERE.description()
     if shutil.which("bwrap") is None:
         assert HERE.bubblewrap is None

@@ -101,7 +101,7 @@ async def test_a_question_settled_by_a_rule_runs_at_the_strength_of_that_rule(tm
 
     async def run(name: str, command: str) -> bool:
         block = ToolCallBlock(call_id=name, name="shell", arguments=json.dumps({"command": command}))
-        return not (await bench.box.run(block, FakeRun(User()))).failed  # type: ignore[arg-type]  # a user of its own
+        return not (await bench.toolbox.run(block, FakeRun(User()))).failed  # type: ignore[arg-type]  # a user of its own
 
     async with asyncio.TaskGroup() as tasks:
         reading = tasks.create_task(run("reading", "sort a.txt"))

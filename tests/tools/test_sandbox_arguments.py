@@ -193,7 +193,7 @@ def test_the_numbers_are_those_of_the_kernels_headers() -> None:
 )
 def test_a_strength_is_held_only_where_all_of_it_is(kernel: Kernel, held: bool) -> None:
     assert kernel.strengths == (frozenset({READ_ONLY, WRITES}) if held else frozenset())
-    assert kernel.words().startswith("none") is not held
+    assert kernel.description().startswith("none") is not held
 
 
 def test_bubblewrap_mounts_the_working_folder_then_what_it_must_not_change_then_what_it_must_not_see(

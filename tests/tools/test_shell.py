@@ -210,7 +210,7 @@ async def test_a_command_tells_its_progress(bench: Bench) -> None:
     bench.user.answers = ["once"]
     run = FakeRun(bench.user)
     call = ToolCallBlock(call_id="c", name="shell", arguments='{"command": "echo one; sleep 0.4; echo two"}')
-    assert words(await bench.box.run(call, run)) == "one\ntwo"
+    assert words(await bench.toolbox.run(call, run)) == "one\ntwo"
     assert run.said == ["one", "two"]
 
 
@@ -222,7 +222,7 @@ async def test_many_at_once_do_not_end_each_other(bench: Bench) -> None:
         bench.user.answers.append("once")
         command = f'{{"command": "sleep 0.{number}; echo {number}"}}'
         return words(
-            await bench.box.run(ToolCallBlock(call_id="c", name="shell", arguments=command), FakeRun(bench.user))
+            await bench.toolbox.run(ToolCallBlock(call_id="c", name="shell", arguments=command), FakeRun(bench.user))
         )
 
     assert await asyncio.gather(*map(one, range(8))) == [str(number) for number in range(8)]

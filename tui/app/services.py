@@ -82,7 +82,7 @@ class KeyService:
 async def _sandbox() -> str:
     from tui.tools.sandbox.sandbox import this_kernel
 
-    return (await asyncio.to_thread(this_kernel)).words()
+    return (await asyncio.to_thread(this_kernel)).description()
 
 
 class ToolService:

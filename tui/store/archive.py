@@ -180,7 +180,7 @@ def parsed(content: bytes, foreign: Callable[[object], tuple[Archived, ...]]) ->
     try:
         found = loads(content.decode("utf-8-sig"))
         if isinstance(found, dict) and found.get("format") == FORMAT:
-            conversations: tuple[Archived, ...] = (_own(found),)
+            conversations: tuple[Archived, ...] = (_read_session(found),)
         else:
             conversations = foreign(found)
     except UnicodeDecodeError:
@@ -192,11 +192,11 @@ def parsed(content: bytes, foreign: Callable[[object], tuple[Archived, ...]]) ->
     return conversations
 
 
-def _own(found: Json) -> Archived:
+def _read_session(found: Json) -> Archived:
     version = found.get("version")
     if not isinstance(version, int) or version > VERSION:
         raise Unreadable(f"version {version}, and this program knows {VERSION}")
-    turns = tuple(_own_turn(item) for item in objects(found, "turns"))
+    turns = tuple(_read_turn(item) for item in objects(found, "turns"))
     names = {turn.id for turn in turns}
     messages = [message.id for turn in turns for message in turn.messages]
     if len(names) < len(turns) or len(set(messages)) < len(messages):
@@ -234,14 +234,14 @@ def _kept(settings: Json) -> dict[str, object]:
     return {name: value for name, value in settings.items() if name.startswith(KEPT_SETTINGS)}
 
 
-def _own_turn(found: Json) -> ArchivedTurn:
+def _read_turn(found: Json) -> ArchivedTurn:
     parent = found.get("parent")
     if parent is not None and not isinstance(parent, str):
         raise Unreadable("`parent` is not a text")
     return ArchivedTurn(
         id=_name(found),
         parent=parent,
-        messages=tuple(_own_message(item) for item in objects(found, "messages")),
+        messages=tuple(_read_message(item) for item in objects(found, "messages")),
         created=_date(found),
     )
 
@@ -253,7 +253,7 @@ def _name(found: Json) -> str:
     return name
 
 
-def _own_message(found: Json) -> ArchivedMessage:
+def _read_message(found: Json) -> ArchivedMessage:
     meta = found.get("meta", {})
     if not isinstance(meta, dict):
         raise Unreadable("`meta` is not an object")

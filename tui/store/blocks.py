@@ -53,7 +53,7 @@ def split(block: Mapping[str, object]) -> BlockRow:
     row = BlockRow(kind, text, "")
     if kind in _WITH_CONTENTS:
         limit = PICTURE_APART_FROM if kind == "image" else APART_FROM
-        rest = {name: _apart(value, limit, row.blobs) for name, value in rest.items()}
+        rest = {name: _extract_blobs(value, limit, row.blobs) for name, value in rest.items()}
     row.payload = dumps(rest)
     return row
 
@@ -65,7 +65,7 @@ def join(kind: str, text: str | None, payload: str, blobs: Mapping[str, bytes]) 
         if not isinstance(found, dict) or kind == UNREADABLE:
             raise Unreadable("not an object")
         if kind in _WITH_CONTENTS:
-            found = {name: _together(value, blobs) for name, value in found.items()}
+            found = {name: _restore_blobs(value, blobs) for name, value in found.items()}
     except Unreadable:
         return {"kind": UNREADABLE, "row": payload}
     found["kind"] = kind
@@ -218,7 +218,7 @@ def encodable(text: str) -> bool:
     return True
 
 
-def _apart(value: object, limit: int, blobs: dict[str, bytes]) -> object:
+def _extract_blobs(value: object, limit: int, blobs: dict[str, bytes]) -> object:
     match value:
         case str() if len(value) > limit:
             content = value.encode("utf-8", "surrogatepass")
@@ -226,14 +226,14 @@ def _apart(value: object, limit: int, blobs: dict[str, bytes]) -> object:
             blobs[name] = content
             return {APART: name}
         case list():
-            return [_apart(item, limit, blobs) for item in value]
+            return [_extract_blobs(item, limit, blobs) for item in value]
         case dict():
-            return {name: _apart(item, limit, blobs) for name, item in value.items()}
+            return {name: _extract_blobs(item, limit, blobs) for name, item in value.items()}
         case _:
             return value
 
 
-def _together(value: object, blobs: Mapping[str, bytes]) -> object:
+def _restore_blobs(value: object, blobs: Mapping[str, bytes]) -> object:
     match value:
         case {"$blob": str(name)}:
             if name not in blobs:
@@ -243,9 +243,9 @@ def _together(value: object, blobs: Mapping[str, bytes]) -> object:
             except (UnicodeDecodeError, AttributeError):
                 raise Unreadable("a large content is damaged") from None
         case list():
-            return [_together(item, blobs) for item in value]
+            return [_restore_blobs(item, blobs) for item in value]
         case dict():
-            return {name: _together(item, blobs) for name, item in value.items()}
+            return {name: _restore_blobs(item, blobs) for name, item in value.items()}
         case _:
             return value
 

@@ -116,7 +116,7 @@ class Database:
             raise StoreError("The session store is closed.")
 
     def _write(self, work: Work[Result]) -> Result:
-        self._look_for_another_file()
+        self._reopen_if_replaced()
         try:
             try:
                 return _transaction(self._writable(), work, "BEGIN IMMEDIATE")
@@ -130,7 +130,7 @@ class Database:
         except Exception as fault:  # Whatever the cause, the conversation must continue, even unsaved.
             raise _as_store_error(fault, self.path) from fault
 
-    def _look_for_another_file(self) -> None:
+    def _reopen_if_replaced(self) -> None:
         """Reopen when the file was removed or replaced: writes to the old one would be lost."""
         if self._connection is None or _identity(self.path) == self._file:
             return
@@ -210,7 +210,7 @@ class Database:
 
     def _read(self, work: Work[Result]) -> Result:
         if not self._tried:
-            self._writing.submit(self._try_opening).result()
+            self._writing.submit(self._let_writer_open).result()
         try:
             try:
                 return _transaction(self._readable(), work, "BEGIN")
@@ -227,7 +227,7 @@ class Database:
         except Exception as fault:  # As in ``_write``, every failure must become a StoreError.
             raise _as_store_error(fault, self.path) from fault
 
-    def _try_opening(self) -> None:
+    def _let_writer_open(self) -> None:
         """Let the writer create, migrate and repair first. If it fails, readers open what exists."""
         try:
             self._write(lambda _: None)

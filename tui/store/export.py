@@ -157,7 +157,7 @@ def _groups(shown: Shown, parts: Parts) -> Iterator[_Group]:
     for turn in shown.turns:
         paid += map(without_blocks, paid_in((turn,)))
         yield from _groups_of(turn, parts, shown.conceal)
-    if parts is not Parts.ANSWERS and (bill := "\n".join(_bill(shown, paid))):
+    if parts is not Parts.ANSWERS and (bill := "\n".join(_cost_lines(shown, paid))):
         yield _Group("cost", "Cost", [_Section("text", "", bill)])
 
 
@@ -191,7 +191,7 @@ def _groups_of(turn: Turn, parts: Parts, conceal: Callable[[str], str]) -> Itera
         yield _Group("answer", "No answer", [_Section("text", "", INTERRUPTED)])
 
 
-def _bill(shown: Shown, paid: Sequence[Paid]) -> Iterator[str]:
+def _cost_lines(shown: Shown, paid: Sequence[Paid]) -> Iterator[str]:
     """The total, with one line per part if there are several; nothing if no cost is known."""
     shares: dict[str, list[Paid]] = {}
     here: tuple[Paid, ...] = (*paid, *shown.summaries)

@@ -64,7 +64,7 @@ def held_by_other(connection: sqlite3.Connection, session: int, holder: Holder, 
     here = host == holder.host
     # Signal 0 is a harmless probe on POSIX only; on Windows it interrupts.
     can_ask = here and os.name == "posix"
-    alive = boot == holder.boot and _runs(pid, start) if can_ask else abs(now - heartbeat) < STALE_AFTER_S
+    alive = boot == holder.boot and _is_running(pid, start) if can_ask else abs(now - heartbeat) < STALE_AFTER_S
     return Held(pid=pid, host=host, here=here) if alive else None
 
 
@@ -76,7 +76,7 @@ def release_all(connection: sqlite3.Connection, holder: Holder) -> None:
     connection.execute("DELETE FROM lease WHERE holder = ?", (holder.id,))
 
 
-def _runs(pid: int, start: str) -> bool:
+def _is_running(pid: int, start: str) -> bool:
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

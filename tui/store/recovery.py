@@ -150,7 +150,7 @@ def _salvage(damaged: Path, copy: Path, fresh: Path, file_system: Callable[[Path
                 _copy_by_sql(copy, target)
             if pages is not None:
                 _copy_by_pages(pages, target)
-        _mend(target)
+        _repair_references(target)
         index_all(target)
         target.execute("COMMIT")
         saved = int(target.execute("SELECT count(*) FROM session WHERE turns > 0").fetchone()[0])
@@ -283,7 +283,7 @@ def _copy_contents(source: sqlite3.Connection, target: sqlite3.Connection, messa
             continue
 
 
-def _adopt_words(target: sqlite3.Connection) -> None:
+def _adopt_orphan_blocks(target: sqlite3.Connection) -> None:
     """Give blocks whose message is lost a new message, in a separate session.
 
     Left alone they would collide with the blocks of new messages, which get the same numbers.
@@ -309,9 +309,9 @@ def _adopt_words(target: sqlite3.Connection) -> None:
         )
 
 
-def _mend(target: sqlite3.Connection) -> None:
+def _repair_references(target: sqlite3.Connection) -> None:
     """Give rows whose session, turn or parent is lost a new one, so that everything recovered can be opened."""
-    _adopt_words(target)
+    _adopt_orphan_blocks(target)
     for statement in _MENDING:
         target.execute(statement)
     for session, head in target.execute("SELECT seq, head FROM session").fetchall():

@@ -109,10 +109,10 @@ def add_run(connection: sqlite3.Connection, session: int, run: SummaryRun, now: 
         (run.id, session, find_turn(connection, session, run.turn), dumps(_run_meta(run)), run.cost, now),
     )
     if added.rowcount:
-        _bill(connection, session, run.cost)
+        _add_cost(connection, session, run.cost)
 
 
-def _bill(connection: sqlite3.Connection, session: int, cost: float | None) -> None:
+def _add_cost(connection: sqlite3.Connection, session: int, cost: float | None) -> None:
     if cost is not None:
         connection.execute("UPDATE session SET cost = coalesce(cost, 0) + ? WHERE seq = ?", (cost, session))
 
@@ -202,4 +202,4 @@ def copy_runs(connection: sqlite3.Connection, turn: int, session: int, copied: i
             "INSERT INTO summary_run (id, session, turn, meta, cost, created) VALUES (?, ?, ?, ?, ?, ?)",
             (identity, session, copied, meta, cost, created),
         )
-        _bill(connection, session, cost)
+        _add_cost(connection, session, cost)

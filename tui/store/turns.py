@@ -74,7 +74,7 @@ def grow_message(
     if not whole and (stored is None or not has_blocks(connection, stored.seq)):
         return False
     meta_object = message_meta(message)
-    meta, cost = dumps(meta_object), _finite(meta_object.get("cost"))
+    meta, cost = dumps(meta_object), _valid_cost(meta_object.get("cost"))
     if stored is None:
         head = (message.id, message.role.value, meta, _model(meta_object))
         seq = _insert(connection, position, head, cost=cost, open_=True)
@@ -105,10 +105,10 @@ def write_objects(
     if stored is not None and open_ and not stored.open:
         return stored.seq
     rows = [split(block) for block in blocks]
-    cost = _finite(meta_object.get("cost"))
+    cost = _valid_cost(meta_object.get("cost"))
     if stored is None:
         seq = _insert(connection, position, (identity, role, meta, _model(meta_object)), cost=cost, open_=open_)
-    elif _same(connection, stored, meta, [(row.kind, row.text, row.payload) for row in rows], open_=open_):
+    elif _is_unchanged(connection, stored, meta, [(row.kind, row.text, row.payload) for row in rows], open_=open_):
         return stored.seq
     else:
         seq = stored.seq
@@ -150,7 +150,7 @@ def _insert(
     return cursor.lastrowid
 
 
-def _same(
+def _is_unchanged(
     connection: sqlite3.Connection,
     stored: _Stored,
     meta: str,
@@ -188,7 +188,7 @@ def _model(meta: Mapping[str, object]) -> str | None:
     return f"{origin.get('provider')}/{origin.get('model')}".encode("utf-8", "replace").decode()
 
 
-def _finite(cost: object) -> float | None:
+def _valid_cost(cost: object) -> float | None:
     return float(cost) if isinstance(cost, int | float) and abs(cost) < MOST_COST else None
 
 
@@ -230,12 +230,12 @@ def finish_crashed(connection: sqlite3.Connection, session: int) -> None:
     """Close turns that a crash left open: mark them as interrupted and index them."""
     turns = connection.execute("SELECT seq FROM turn WHERE session = ? AND open", (session,)).fetchall()
     for (turn,) in turns:
-        _mark_open(connection, turn)
+        _mark_interrupted(connection, turn)
         connection.execute("UPDATE turn SET open = 0 WHERE seq = ?", (turn,))
         close_turn(connection, session, turn)
 
 
-def _mark_open(connection: sqlite3.Connection, turn: int) -> None:
+def _mark_interrupted(connection: sqlite3.Connection, turn: int) -> None:
     # Tool results record for each call how far it got.
     connection.execute("UPDATE message SET open = 0 WHERE turn = ? AND open AND role = 'tool'", (turn,))
     rows = connection.execute("SELECT seq, meta FROM message WHERE turn = ? AND open", (turn,)).fetchall()

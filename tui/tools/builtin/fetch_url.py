@@ -52,8 +52,6 @@ def no_proxy(_: str) -> None:
 
 
 class FetchUrlArguments(BaseModel):
-    """What fetch_url takes."""
-
     model_config = ConfigDict(extra="forbid", strict=True)
 
     url: Annotated[str, Field(min_length=1, max_length=8000, description="An http or https address.")]
@@ -68,7 +66,7 @@ async def resolve(host: str, port: int) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Stop:
+class _Hop:
     """One request in a chain of redirects."""
 
     url: SplitResult
@@ -123,7 +121,7 @@ class FetchUrl:
 
         return Prepared(intents=(_intent(self.name, first),), perform=perform)
 
-    async def _stop(self, text: str) -> _Stop:
+    async def _stop(self, text: str) -> _Hop:
         """Resolve a URL. Raises ToolError for one that must never be fetched."""
         url, host, port = _parsed(text)
         proxy = self.proxy_for(url.geturl())
@@ -133,15 +131,15 @@ class FetchUrl:
         except (OSError, UnicodeError, TimeoutError):
             if proxy is None or not _may_be_public(host):
                 raise ToolError(f"`{host}` has no address (the name cannot be resolved).") from None
-            return _Stop(url=url, host=host, port=port, address="", reach=Reach.UNKNOWN, proxy=proxy)
+            return _Hop(url=url, host=host, port=port, address="", reach=Reach.UNKNOWN, proxy=proxy)
         reaches = [reach_of(address) for address in addresses]
         if not addresses or Reach.NEVER in reaches:
             raise ToolError(f"`{host}` leads to an address that is never fetched from.")
         if Reach.PRIVATE in reaches:
-            return _Stop(url=url, host=host, port=port, address=addresses[0], reach=Reach.PRIVATE)
-        return _Stop(url=url, host=host, port=port, address=addresses[0], reach=Reach.INTERNET, proxy=proxy)
+            return _Hop(url=url, host=host, port=port, address=addresses[0], reach=Reach.PRIVATE)
+        return _Hop(url=url, host=host, port=port, address=addresses[0], reach=Reach.INTERNET, proxy=proxy)
 
-    async def _fetch(self, stop: _Stop, start: int, job: Job) -> Outcome:
+    async def _fetch(self, stop: _Hop, start: int, job: Job) -> Outcome:
         for _ in range(MAX_REDIRECTS + 1):
             try:
                 async with asyncio.timeout(MAX_SECONDS):
@@ -159,7 +157,7 @@ class FetchUrl:
             stop = following
         raise ToolError(f"More than {MAX_REDIRECTS} redirects.")
 
-    async def _get(self, stop: _Stop) -> _Answer:
+    async def _get(self, stop: _Hop) -> _Answer:
         import httpx
 
         shown = f"[{stop.address}]" if ":" in stop.address else stop.address
@@ -184,7 +182,7 @@ class FetchUrl:
                 finally:
                     await response.aclose()
         except (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL, OSError, ValueError, zlib.error) as error:
-            raise ToolError(f"`{stop.host}` could not be fetched: {_why(error)}.") from None
+            raise ToolError(f"`{stop.host}` could not be fetched: {_reason(error)}.") from None
 
 
 def _network(proxy: str | None) -> httpx.AsyncBaseTransport:
@@ -276,7 +274,7 @@ _WHERE = {
 }
 
 
-def _intent(tool: str, stop: _Stop) -> Intent:
+def _intent(tool: str, stop: _Hop) -> Intent:
     near = stop.reach is not Reach.INTERNET
     where = _WHERE[stop.reach]
     return Intent(
@@ -293,7 +291,7 @@ def _intent(tool: str, stop: _Stop) -> Intent:
     )
 
 
-def _outcome(answer: _Answer, stop: _Stop, start: int) -> Outcome:
+def _outcome(answer: _Answer, stop: _Hop, start: int) -> Outcome:
     failed = answer.status >= 400
     address = printable(stop.url.geturl(), keep_newlines=False)
     head = f"{address} answered {answer.status}"
@@ -327,7 +325,7 @@ def _text(answer: _Answer) -> str:
     return readable(text) if is_page else text
 
 
-def _why(error: Exception) -> str:
+def _reason(error: Exception) -> str:
     """A description of the error; httpx messages are often empty."""
     import httpx
 

@@ -37,8 +37,6 @@ MAX_SHOWN = 64 * 1024
 
 
 class GrepArguments(BaseModel):
-    """What grep takes."""
-
     model_config = ConfigDict(extra="forbid", strict=True)
 
     pattern: Annotated[str, Field(min_length=1, max_length=2000, description="Regular expression, line by line.")]

@@ -31,16 +31,12 @@ SKIPPED = frozenset({".git", ".hg", ".svn", "node_modules", ".venv", "__pycache_
 
 
 class ListDirArguments(BaseModel):
-    """What list_dir takes."""
-
     model_config = ConfigDict(extra="forbid", strict=True)
 
     path: Annotated[str, Field(description="Folder, relative to the working folder or absolute.")] = "."
 
 
 class GlobArguments(BaseModel):
-    """What glob takes."""
-
     model_config = ConfigDict(extra="forbid", strict=True)
 
     pattern: Annotated[str, Field(min_length=1, max_length=1000, description="For example `src/**/*.{ts,tsx}`.")]

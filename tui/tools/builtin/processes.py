@@ -198,7 +198,7 @@ async def run_to_end(command: Command, progress: Callable[[str], None] | None = 
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:
-            raise ToolError(f"`{command.argv[0]}` cannot be started: {_words(error)}.") from None
+            raise ToolError(f"`{command.argv[0]}` cannot be started: {_reason(error)}.") from None
         finally:
             os.close(writing)
         tree = ProcessTree(process.pid, mark, f"pipe:[{os.fstat(reading).st_ino}]")
@@ -398,5 +398,5 @@ def _link(path: str) -> str:
         return ""
 
 
-def _words(error: Exception) -> str:
+def _reason(error: Exception) -> str:
     return error.strerror if isinstance(error, OSError) and error.strerror else type(error).__name__

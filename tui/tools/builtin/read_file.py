@@ -31,8 +31,6 @@ SCANNED = 64 * 1024 * 1024
 
 
 class ReadFileArguments(BaseModel):
-    """What read_file takes."""
-
     model_config = ConfigDict(extra="forbid", strict=True)
 
     path: Annotated[str, Field(description="File, relative to the working folder or absolute.")]

@@ -35,8 +35,6 @@ _FIXED = {"GIT_TERMINAL_PROMPT": "0", "PAGER": "cat", "GIT_PAGER": "cat", "DEBIA
 
 
 class ShellArguments(BaseModel):
-    """What shell takes."""
-
     model_config = ConfigDict(extra="forbid", strict=True)
 
     command: Annotated[str, Field(min_length=1, max_length=100_000, description="Run by the shell with -c.")]
@@ -101,10 +99,10 @@ class Shell:
             raise ToolError(f"The sandbox could not be set up, so the command was not run: {said_by_it}")
         if looks_refused(ended.output.text(), failed=ended.code != 0) or confined.set_aside.moved:
             self._stopped.add(command)
-        notes = self._what_the_sandbox_did(ended, confined, job.rule, command)
+        notes = self._sandbox_notes(ended, confined, job.rule, command)
         return _outcome(ended, notes, failed=bool(confined.set_aside.moved))
 
-    def _what_the_sandbox_did(self, ended: Ended, confined: Confined, rule: str, command: str) -> list[str]:
+    def _sandbox_notes(self, ended: Ended, confined: Confined, rule: str, command: str) -> list[str]:
         strength = confined.strength
         notes = [
             f"(`{on_a_line(path.relative_to(self.workspace.root))}` is a file that other programs run by themselves:"
@@ -121,12 +119,12 @@ class Shell:
             )
         if command in self._stopped:
             notes.append(
-                f"(The sandbox probably stopped something: by the rule `{rule}` {strength.words}. Call it again"
+                f"(The sandbox probably stopped something: by the rule `{rule}` {strength.description}. Call it again"
                 " unchanged and the user is asked; the answer `once` lets it run without the sandbox, and the rule"
                 f" `{self.name}(={command}) {Strength.FULL}` does so always.)"
             )
         elif ended.code:
-            notes.append(f"(in the sandbox: {strength.words})")
+            notes.append(f"(in the sandbox: {strength.description})")
         return notes
 
     def _about_sandbox(self, held: frozenset[Strength], *, stopped: bool) -> list[str]:

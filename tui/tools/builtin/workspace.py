@@ -82,7 +82,7 @@ class Workspace:
             is_secret = self.is_ours(real) or self.guarded.secret.holds(names)
             runs_itself = self.is_ours(real) or self.guarded.startup.holds(names) or is_of_repository(real)
         except (OSError, RuntimeError, UnicodeEncodeError, ValueError) as error:
-            raise ToolError(f"`{printable(text[:200])}` is no path: {_words(error)}.") from None
+            raise ToolError(f"`{printable(text[:200])}` is no path: {_reason(error)}.") from None
         inside = real == self.root or self.root in real.parents
         shown = str(real.relative_to(self.root)) if inside else str(real)
         read_guard = GuardedKind.SECRET if is_secret else GuardedKind.NONE
@@ -168,10 +168,10 @@ def _make(part: str, parent: int) -> None:
 
 
 def _tool_error(path: Path, error: OSError) -> ToolError:
-    return ToolError(f"`{printable(str(path), keep_newlines=False)}`: {_words(error)}.")
+    return ToolError(f"`{printable(str(path), keep_newlines=False)}`: {_reason(error)}.")
 
 
-def _words(error: Exception) -> str:
+def _reason(error: Exception) -> str:
     return error.strerror if isinstance(error, OSError) and error.strerror else type(error).__name__
 
 

@@ -24,8 +24,6 @@ MAX_BYTES = 5_000_000
 
 
 class WriteFileArguments(BaseModel):
-    """What write_file takes."""
-
     model_config = ConfigDict(extra="forbid", strict=True)
 
     path: Annotated[str, Field(description="File, relative to the working folder or absolute.")]
@@ -33,8 +31,6 @@ class WriteFileArguments(BaseModel):
 
 
 class EditFileArguments(BaseModel):
-    """What edit_file takes."""
-
     model_config = ConfigDict(extra="forbid", strict=True)
 
     path: Annotated[str, Field(description="File, relative to the working folder or absolute.")]
@@ -118,12 +114,12 @@ class EditFile:
 
     def _change(self, arguments: EditFileArguments) -> _Change:
         path = self.workspace.resolve(arguments.path)
-        if not self.seen.knows(path.real) and not _may_be_looked_into(path):
+        if not self.seen.knows(path.real) and not _may_read_unasked(path):
             # An edit reveals text of the file, but the user was not asked whether the file may be read.
             raise ToolError(f"Read `{path.shown}` with read_file before you change it.")
         before, stamp = _text_of(path)
         self.seen.refuse_if_changed(path.real, stamp, before)
-        old, new = _in_the_files_newlines(before, arguments)
+        old, new = _match_newlines(before, arguments)
         if old == new:
             raise ToolError("old_text and new_text are the same.")
         found = before.count(old)
@@ -136,7 +132,7 @@ class EditFile:
         return _Change(path, stamp, before, before.replace(old, new))
 
 
-def _may_be_looked_into(path: WorkspacePath) -> bool:
+def _may_read_unasked(path: WorkspacePath) -> bool:
     return path.inside and path.read_guard is GuardedKind.NONE
 
 
@@ -145,7 +141,7 @@ def _is_not_empty(path: WorkspacePath) -> bool:
     return stamp is not None and (stamp.size > 0 or not stat.S_ISREG(stamp.mode))
 
 
-def _in_the_files_newlines(before: str, arguments: EditFileArguments) -> tuple[str, str]:
+def _match_newlines(before: str, arguments: EditFileArguments) -> tuple[str, str]:
     """Models write LF; a file with CRLF keeps its line ends."""
     old, new = arguments.old_text, arguments.new_text
     if "\r\n" in before and "\r" not in old and (old not in before or "\n" in new):

@@ -36,7 +36,7 @@ class ServerConfig(BaseModel):
     """Seconds until it must answer."""
 
     @model_validator(mode="after")
-    def _one_way(self) -> ServerConfig:
+    def _check_transport(self) -> ServerConfig:
         if bool(self.command) == bool(self.url):
             raise ValueError("give either `command` or `url`")
         if self.url and not _may_be_reached(self.url):

@@ -171,7 +171,7 @@ class Server:
         except TimeoutError:
             self.state = f"it did not start within {limit:g} s"
         except Exception as error:  # noqa: BLE001 - a foreign program's fault is a state, and may be of any class
-            self.state = SENT_TOO_MUCH if self._sent_too_much else _why(error)
+            self.state = SENT_TOO_MUCH if self._sent_too_much else _reason(error)
         finally:
             tree.kill()
             self._client = None
@@ -188,7 +188,7 @@ class Server:
         from mcp.client.client import Client
 
         transport = self._transport(tree, stack)
-        return await stack.enter_async_context(Client(transport, message_handler=self._heard, cache=None))
+        return await stack.enter_async_context(Client(transport, message_handler=self._on_message, cache=None))
 
     def _transport(self, tree: ProcessTree, stack: AsyncExitStack) -> Transport:
         from tui.tools.mcp.transport import address, program
@@ -201,9 +201,11 @@ class Server:
 
         argv = [self.config.command, *self.config.args]
         environment = {**self.config.env, MARK: tree.mark}
-        return program(argv, environment, self.folder, stack.enter_context(_kept_words(self._stderr)), tree, too_large)
+        return program(
+            argv, environment, self.folder, stack.enter_context(_capture_tail(self._stderr)), tree, too_large
+        )
 
-    async def _heard(self, message: object) -> None:
+    async def _on_message(self, message: object) -> None:
         if getattr(message, "method", "") == "notifications/tools/list_changed":
             self._stale = True
 
@@ -280,7 +282,7 @@ async def _try_up(server: Server) -> None:
 
 
 @contextlib.contextmanager
-def _kept_words(ends: OutputEnds) -> Iterator[int]:
+def _capture_tail(ends: OutputEnds) -> Iterator[int]:
     """A descriptor to write to; only the end of the output is kept, however long it is."""
     reading, writing = os.pipe()
     os.set_blocking(reading, False)
@@ -304,11 +306,11 @@ def _kept_words(ends: OutputEnds) -> Iterator[int]:
         os.close(reading)
 
 
-def _why(error: BaseException) -> str:
+def _reason(error: BaseException) -> str:
     if isinstance(error, ToolError):
         return error.message
     if isinstance(error, BaseExceptionGroup):
-        return _why(error.exceptions[0])
+        return _reason(error.exceptions[0])
     words = error.strerror if isinstance(error, OSError) else getattr(error, "message", None)
     return f"it could not be started ({one_line(str(words or type(error).__name__), 100)})"
 

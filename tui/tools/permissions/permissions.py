@@ -59,7 +59,7 @@ class Permissions:
         if ruling.verdict is Verdict.DENY:
             raise ToolError(f"Denied by the user's rule `{ruling.rule}`. Not executed.")
         if not self.policy.interactive:
-            raise ToolError(NOBODY + self._way_out(intent, ruling))
+            raise ToolError(NOBODY + self._how_to_allow(intent, ruling))
         note = "\n".join(filter(None, (ruling.why, intent.note)))
         patterns = self._offers(intent, ruling)
         question = (call, intent, run)
@@ -74,7 +74,7 @@ class Permissions:
             if ruling.verdict is not Verdict.ALLOW:
                 raise ToolError(DENIED)
             return Grant(strength=ruling.strength, rule=str(ruling.rule))
-        return await self._heed(answer, intent, patterns)
+        return await self._apply_answer(answer, intent, patterns)
 
     async def _decide(self, intent: Intent, run: Run) -> Ruling:
         if intent.requested.access is Access.SHELL:
@@ -86,7 +86,7 @@ class Permissions:
         """The verdict for a tool without a target, for lists."""
         return self.book.standing(tool, access).value
 
-    def _way_out(self, intent: Intent, ruling: Ruling) -> str:
+    def _how_to_allow(self, intent: Intent, ruling: Ruling) -> str:
         """How the user could have allowed the call; empty if no rule can."""
         session = intent.session if not ruling.why or ruling.exact_opens else ""
         rule = next(iter(self._offers(intent, ruling)), session)
@@ -106,7 +106,7 @@ class Permissions:
             return False
         return True
 
-    async def _heed(self, answer: str, intent: Intent, patterns: tuple[str, ...]) -> Grant:
+    async def _apply_answer(self, answer: str, intent: Intent, patterns: tuple[str, ...]) -> Grant:
         if answer == "once":
             return Grant()
         if answer == "session":

@@ -142,7 +142,9 @@ def _search(command: str, pattern: str, *, sure: bool) -> bool:
 
 def _plain_and_options(pattern: str) -> tuple[list[str], list[str]]:
     words = [word for run in _runs(pattern) for word in run]
-    return [_bare(word) for word in words if word[0] != "-"], [word for word in words if word[0] == "-" and word != "-"]
+    return [_program_name(word) for word in words if word[0] != "-"], [
+        word for word in words if word[0] == "-" and word != "-"
+    ]
 
 
 def _follow(words: list[str], wanted: list[str]) -> bool:
@@ -159,7 +161,7 @@ def _follow(words: list[str], wanted: list[str]) -> bool:
 
 
 def _fits(word: str, wanted: str) -> bool:
-    bare = _bare(word)
+    bare = _program_name(word)
     return fnmatchcase(bare, wanted) if _WILDCARDS.search(wanted) else bare == wanted
 
 
@@ -204,12 +206,12 @@ def _quoting_is_plain(command: str) -> bool:
 
 
 def _hides_a_program(words: list[str]) -> bool:
-    if any(_READS_COMMANDS.fullmatch(_bare(word)) for word in words):
+    if any(_READS_COMMANDS.fullmatch(_program_name(word)) for word in words):
         return True
     if _git_may_be_renamed(words) or _sets_variables(words):
         return True
     for word, following in pairwise([*words, "-"]):
-        name = _bare(word)
+        name = _program_name(word)
         takes_program = following != "-m" and following.startswith(("-", "/dev/", "/proc/"))
         if takes_program and _INTERPRETER.fullmatch(name):
             return True
@@ -219,7 +221,7 @@ def _hides_a_program(words: list[str]) -> bool:
 
 
 def _sets_variables(words: list[str]) -> bool:
-    anywhere = not _TAKES_ASSIGNMENTS.isdisjoint(map(_bare, words))
+    anywhere = not _TAKES_ASSIGNMENTS.isdisjoint(map(_program_name, words))
     for word in words:
         if _ASSIGNMENT.match(word):
             if not _HARMLESS_VARIABLES.match(word):
@@ -231,7 +233,7 @@ def _sets_variables(words: list[str]) -> bool:
 
 def _git_may_be_renamed(words: list[str]) -> bool:
     """Whether git may run an alias or program that only its configuration names."""
-    names = [_bare(word) for word in words]
+    names = [_program_name(word) for word in words]
     if "git" not in names:
         return False
     after = words[names.index("git") + 1 :]
@@ -241,6 +243,6 @@ def _git_may_be_renamed(words: list[str]) -> bool:
     return bool(plain) and not any(map(_GIT_COMMANDS.fullmatch, plain[:3]))
 
 
-def _bare(word: str) -> str:
+def _program_name(word: str) -> str:
     """The lower-case name of a program without its folder; some file systems ignore case."""
     return (word.rpartition("/")[2] or word).lower()

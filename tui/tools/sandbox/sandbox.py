@@ -58,7 +58,7 @@ class Kernel:
             return "seatbelt"
         return "bubblewrap" if self.bubblewrap is not None else f"Landlock {self.landlock}"
 
-    def words(self) -> str:
+    def description(self) -> str:
         """A short description for the user."""
         if not self.strengths:
             return "none (only exact commands can be allowed)"

@@ -21,7 +21,7 @@ class Strength(StrEnum):
         return list(Strength).index(self)
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """A description for the user and the model."""
         match self:
             case Strength.READ_ONLY:

@@ -1,4 +1,4 @@
-"""What stands in for the workbench until a tool is called."""
+"""The toolbox that is built on first use."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_the_packaged_definitions_are_those_of_the_tools() -> None:
 
 
 def test_before_the_first_call_it_offers_what_the_workbench_would(bench: Bench) -> None:
-    assert LazyToolbox(lambda: bench.box).schemas() == bench.box.schemas()
+    assert LazyToolbox(lambda: bench.toolbox).schemas() == bench.toolbox.schemas()
 
 
 async def test_it_is_put_together_once_by_the_first_call(bench: Bench) -> None:
@@ -26,8 +26,8 @@ async def test_it_is_put_together_once_by_the_first_call(bench: Bench) -> None:
     built: list[Toolbox] = []
 
     def build() -> Toolbox:
-        built.append(bench.box)
-        return bench.box
+        built.append(bench.toolbox)
+        return bench.toolbox
 
     late = LazyToolbox(build)
     await late.ready()
@@ -36,11 +36,11 @@ async def test_it_is_put_together_once_by_the_first_call(bench: Bench) -> None:
     assert built == []
     call = ToolCallBlock(call_id="c1", name="read_file", arguments='{"path": "a.txt"}')
     assert [words(await late.run(call, FakeRun(bench.user))) for _ in range(2)] == ["1\thello"] * 2
-    assert built == [bench.box]
+    assert built == [bench.toolbox]
 
 
 def test_a_tool_switched_off_is_not_offered(bench: Bench) -> None:
-    late = LazyToolbox(lambda: bench.box)
+    late = LazyToolbox(lambda: bench.toolbox)
     late.enable("shell", enabled=False)
     assert [schema.name for schema in late.schemas()] == [
         row.name for row in late.rows(tool_tokens) if row.name != "shell"

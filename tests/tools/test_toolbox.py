@@ -1,4 +1,4 @@
-"""The workbench as the engine sees it: definitions, arguments, results; and a whole errand through the turn loop."""
+"""The toolbox as the engine uses it: definitions, arguments, results, and a task through the turn loop."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ NAMES = ["read_file", "list_dir", "glob", "grep", "write_file", "edit_file", "sh
 
 
 def test_the_workbench_is_a_toolbox(bench: Bench) -> None:
-    box: Toolbox = bench.box
-    assert [schema.name for schema in box.schemas()] == NAMES
+    toolbox: Toolbox = bench.toolbox
+    assert [schema.name for schema in toolbox.schemas()] == NAMES
 
 
 def test_definitions_are_what_every_provider_takes(bench: Bench) -> None:
-    for schema in bench.box.schemas():
+    for schema in bench.toolbox.schemas():
         assert schema.parameters["type"] == "object"
         text = json.dumps(schema.parameters)
         assert [word for word in ("anyOf", "oneOf", "$ref", "$defs", '"title"') if word in text] == []
@@ -46,24 +46,24 @@ def test_definitions_are_what_every_provider_takes(bench: Bench) -> None:
 
 
 def test_all_definitions_together_cost_little(bench: Bench) -> None:
-    assert sum(row.tokens for row in bench.box.rows(tool_tokens)) < 1_300
+    assert sum(row.tokens for row in bench.toolbox.rows(tool_tokens)) < 1_300
 
 
 def test_tools_are_listed_with_their_policy(bench: Bench) -> None:
-    assert [(row.name, row.source, row.enabled, row.policy) for row in bench.box.rows(tool_tokens)] == [
+    assert [(row.name, row.source, row.enabled, row.policy) for row in bench.toolbox.rows(tool_tokens)] == [
         (name, "built in", True, "allow" if name in NAMES[:4] else "ask") for name in NAMES
     ]
-    assert isinstance(bench.box.rows(tool_tokens)[0], ToolInfo)
+    assert isinstance(bench.toolbox.rows(tool_tokens)[0], ToolInfo)
 
 
 async def test_a_tool_that_is_switched_off_is_neither_offered_nor_run(bench: Bench) -> None:
-    bench.box.enable("shell", enabled=False)
-    assert "shell" not in [schema.name for schema in bench.box.schemas()]
+    bench.toolbox.enable("shell", enabled=False)
+    assert "shell" not in [schema.name for schema in bench.toolbox.schemas()]
     assert outcome(await bench.call("shell", "once", command="true")) == (False, "The tool `shell` is switched off.")
-    bench.box.enable("shell", enabled=True)
-    assert [schema.name for schema in bench.box.schemas()] == NAMES
+    bench.toolbox.enable("shell", enabled=True)
+    assert [schema.name for schema in bench.toolbox.schemas()] == NAMES
     with pytest.raises(UsageError):
-        bench.box.enable("nope", enabled=False)
+        bench.toolbox.enable("nope", enabled=False)
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ async def test_an_unknown_tool_is_an_answer(bench: Bench) -> None:
 
 
 async def test_known_secrets_are_taken_out_of_what_the_model_is_told(bench: Bench) -> None:
-    bench.box = replace(bench.box, redact=lambda text: text.replace("sk-canary", "***"))
+    bench.toolbox = replace(bench.toolbox, redact=lambda text: text.replace("sk-canary", "***"))
     bench.write("a.txt", "key=sk-canary")
     assert words(await bench.call("read_file", path="a.txt")) == "1\tkey=***"
 
@@ -103,7 +103,7 @@ async def _session(bench: Bench, backend: FakeBackend, *, interactive: bool) -> 
         planner=FakePlanner(),
         compressor=FakeCompressor(),
         clock=FakeClock(),
-        toolbox=bench.box,
+        toolbox=bench.toolbox,
         new_id=lambda: f"id{next(ids)}",
         draw=lambda: 0.5,
         interactive=interactive,
@@ -184,7 +184,7 @@ class _Nothing(BaseModel):
 
 
 async def test_a_tool_with_a_fault_of_its_own_raises_and_the_engine_answers_for_it(bench: Bench) -> None:
-    broken = replace(bench.box.tools["list_dir"], arguments=_Nothing)
-    bench.box.tools = {**bench.box.tools, "list_dir": broken}
+    broken = replace(bench.toolbox.tools["list_dir"], arguments=_Nothing)
+    bench.toolbox.tools = {**bench.toolbox.tools, "list_dir": broken}
     with pytest.raises(TypeError):
-        await bench.box.run(ToolCallBlock(call_id="c", name="list_dir", arguments="{}"), None)  # type: ignore[arg-type]
+        await bench.toolbox.run(ToolCallBlock(call_id="c", name="list_dir", arguments="{}"), None)  # type: ignore[arg-type]
