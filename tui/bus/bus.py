@@ -16,7 +16,7 @@ from tui.domain.stream import StreamEvent, TextDelta, ThinkingDelta, ToolArgsDel
 
 E = TypeVar("E")
 
-Fold = Callable[[list[E]], list[E]]
+Merge = Callable[[list[E]], list[E]]
 """Returns a shorter list of events with the same content. Must not modify the events."""
 Size = Callable[[E], int]
 """The size of an event in characters of text."""
@@ -30,10 +30,10 @@ class Subscription(Generic[E]):
     """The mailbox of one subscriber."""
 
     def __init__(
-        self, lock: threading.Lock, fold: Fold[E], size: Size[E], leave: Callable[[Subscription[E]], None]
+        self, lock: threading.Lock, merge: Merge[E], size: Size[E], leave: Callable[[Subscription[E]], None]
     ) -> None:
         self._lock = lock
-        self._fold = fold
+        self._merge = merge
         self._size = size
         self._leave = leave
         self._mailbox: list[E] = []
@@ -56,7 +56,7 @@ class Subscription(Generic[E]):
                 self._woken = False
             else:
                 taken = self._take_some(at_most)
-        return self._fold(taken) if len(taken) > 1 else taken
+        return self._merge(taken) if len(taken) > 1 else taken
 
     def _take_some(self, at_most: int) -> list[E]:
         taken_size = count = 0
@@ -127,8 +127,8 @@ class Subscription(Generic[E]):
 class Bus(Generic[E]):
     """Delivers every event to every subscriber."""
 
-    def __init__(self, fold: Fold[E], size: Size[E] = _nothing) -> None:
-        self._fold = fold
+    def __init__(self, merge: Merge[E], size: Size[E] = _nothing) -> None:
+        self._merge = merge
         self._size = size
         self._lock = threading.Lock()
         self._subscriptions: tuple[Subscription[E], ...] = ()
@@ -146,7 +146,7 @@ class Bus(Generic[E]):
 
     def subscribe(self) -> Subscription[E]:
         """Return a mailbox that receives all events published from now on."""
-        subscription: Subscription[E] = Subscription(self._lock, self._fold, self._size, self._remove)
+        subscription: Subscription[E] = Subscription(self._lock, self._merge, self._size, self._remove)
         with self._lock:
             self._subscriptions = (*self._subscriptions, subscription)
         return subscription

@@ -59,27 +59,27 @@ def plan(facts: ModelFacts, provider: ProviderFacts, asked: Asked, **options: Un
     """Return the plan for one model at one provider. The result depends only on the arguments."""
     spelled = spelling(facts.spelling)
     controls = controls_of(facts.controls, spelled)
-    wish = _wish(asked, options)
+    requested = _requested(asked, options)
     limit = _smaller(options.get("max_output"), facts.max_output)
-    choice = choose(wish, controls, Bounds(output=limit, cap=_cap(options)))
+    choice = choose(requested, controls, Bounds(output=limit, cap=_cap(options)))
     fields = _fields(choice, controls, spelled, options.get("summary", "auto"))
     nominal, sent = _values(choice, spelled)
     return ThinkingPlan(
-        instead=str(wish) if wish != asked and options.get("overruler") else "",
-        asked=wish if isinstance(wish, ThinkingLevel | int) else asked,
+        instead=str(requested) if requested != asked and options.get("overruler") else "",
+        asked=requested if isinstance(requested, ThinkingLevel | int) else asked,
         nominal=nominal,
         sent=sent,
         state=choice.state,
         fields=fields,
         headers=_headers(choice, spelled, with_tools=options.get("with_tools", True)),
         max_output=_sent_limit(limit, choice, spelled, asked_for=options.get("max_output") is not None),
-        in_force=_level_in_force(wish, choice, controls, Bounds(output=limit, cap=_cap(options))),
+        in_force=_level_in_force(requested, choice, controls, Bounds(output=limit, cap=_cap(options))),
         native=_native(choice, facts, spelled),
-        summary="Thinking: " + _sentence(wish, choice, facts, spelled),
+        summary="Thinking: " + _sentence(requested, choice, facts, spelled),
         warnings=(
             *choice.remarks,
-            *_overruled(asked, wish, options),
-            *_thinking_warnings(choice, facts, wish),
+            *_overruled(asked, requested, options),
+            *_thinking_warnings(choice, facts, requested),
             *_tool_warnings(choice, facts, spelled, with_tools=options.get("with_tools", True)),
             *_limit_warnings(facts, options),
             *_lifecycle(facts),
@@ -87,7 +87,7 @@ def plan(facts: ModelFacts, provider: ProviderFacts, asked: Asked, **options: Un
     )
 
 
-def _wish(asked: Asked, options: PlanOptions) -> Asked | str:
+def _requested(asked: Asked, options: PlanOptions) -> Asked | str:
     if not options.get("enabled", True):
         return ThinkingLevel.NONE
     tokens, effort = options.get("max_tokens_override"), options.get("effort_override")
@@ -98,9 +98,9 @@ def _wish(asked: Asked, options: PlanOptions) -> Asked | str:
     return asked
 
 
-def meant_level(wish: Asked | str) -> Asked:
+def meant_level(requested: Asked | str) -> Asked:
     """Return the level of an effort word. Levels and budgets are returned unchanged."""
-    return wish if isinstance(wish, ThinkingLevel | int) else word_level(wish)
+    return requested if isinstance(requested, ThinkingLevel | int) else word_level(requested)
 
 
 def unsaid_level(values: Mapping[str, object], default: Asked = ThinkingLevel.MED) -> Asked:
@@ -116,12 +116,12 @@ def unsaid_level(values: Mapping[str, object], default: Asked = ThinkingLevel.ME
             return default
 
 
-def _overruled(asked: Asked, wish: Asked | str, options: PlanOptions) -> tuple[str, ...]:
+def _overruled(asked: Asked, requested: Asked | str, options: PlanOptions) -> tuple[str, ...]:
     """Return a warning if a setting overrides a different level that is part of the model's name."""
     source = options.get("overruler")
-    if not source or meant_level(wish) == asked:
+    if not source or meant_level(requested) == asked:
         return ()
-    key, value = "effort", wish
+    key, value = "effort", requested
     if not options.get("enabled", True):
         key, value = "enabled", "false"
     elif options.get("max_tokens_override") is not None:
@@ -198,7 +198,7 @@ def _values(choice: Choice, spelled: Spelling) -> tuple[int | str | None, int | 
     return None, None
 
 
-def _level_in_force(wish: Asked | str, choice: Choice, controls: Controls, bounds: Bounds) -> str:
+def _level_in_force(requested: Asked | str, choice: Choice, controls: Controls, bounds: Bounds) -> str:
     """Return the level that results, which differs from the requested one if the model has a switch or no "off"."""
     match choice.state:
         case PlanState.UNSUPPORTED | PlanState.UNCONTROLLED:
@@ -208,11 +208,11 @@ def _level_in_force(wish: Asked | str, choice: Choice, controls: Controls, bound
         case PlanState.ON if choice.switched and not choice.unlimited:
             return "on"
         case PlanState.CANNOT_DISABLE | PlanState.ON:
-            if meant_level(wish) is ThinkingLevel.NONE:
+            if meant_level(requested) is ThinkingLevel.NONE:
                 return _least_level(choice, controls, bounds)
-            level = meant_level(wish)
-            is_level = isinstance(level, ThinkingLevel) and wish in (level, LEVEL_WORDS[level])
-            return str(level if is_level else wish)
+            level = meant_level(requested)
+            is_level = isinstance(level, ThinkingLevel) and requested in (level, LEVEL_WORDS[level])
+            return str(level if is_level else requested)
 
 
 def _least_level(choice: Choice, controls: Controls, bounds: Bounds) -> str:
@@ -250,7 +250,7 @@ def _native_on(choice: Choice, spelled: Spelling) -> str:
     return ", ".join(parts)
 
 
-def _sentence(wish: Asked | str, choice: Choice, facts: ModelFacts, spelled: Spelling) -> str:
+def _sentence(requested: Asked | str, choice: Choice, facts: ModelFacts, spelled: Spelling) -> str:
     match choice.state:
         case PlanState.UNSUPPORTED:
             return "none, this model does not think"
@@ -259,13 +259,13 @@ def _sentence(wish: Asked | str, choice: Choice, facts: ModelFacts, spelled: Spe
         case PlanState.OFF:
             return spelled.off_note or "off"
         case PlanState.CANNOT_DISABLE | PlanState.ON:
-            return _on_sentence(wish, choice, spelled)
+            return _on_sentence(requested, choice, spelled)
 
 
-def _on_sentence(wish: Asked | str, choice: Choice, spelled: Spelling) -> str:
+def _on_sentence(requested: Asked | str, choice: Choice, spelled: Spelling) -> str:
     if choice.state is PlanState.CANNOT_DISABLE:
         return (choice.effort or f"minimum ({count(choice.budget or 0, 'token')})").lower()
-    asked = LEVEL_WORDS[wish] if isinstance(wish, ThinkingLevel) else wish
+    asked = LEVEL_WORDS[requested] if isinstance(requested, ThinkingLevel) else requested
     if choice.budget is not None:
         return _budget_sentence(asked, choice)
     name = count(asked, "token") if isinstance(asked, int) else asked
@@ -284,17 +284,17 @@ def _budget_sentence(asked: str | int, choice: Choice) -> str:
     return f"{asked} ({count(choice.budget or 0, 'token')})"
 
 
-def _thinking_warnings(choice: Choice, facts: ModelFacts, wish: Asked | str) -> tuple[str, ...]:
+def _thinking_warnings(choice: Choice, facts: ModelFacts, requested: Asked | str) -> tuple[str, ...]:
     warnings: list[str] = []
     if not facts.known:
         warnings.append(f"`{facts.id}` is not in the catalogue: only careful assumptions are made")
     if choice.state is PlanState.UNCONTROLLED and facts.known:
-        wants_off = wish in (ThinkingLevel.NONE, 0)
+        wants_off = requested in (ThinkingLevel.NONE, 0)
         what = "cannot switch thinking off" if wants_off else "has no thinking control"
         warnings.append(f"This model {what}: nothing is sent for it")
     elif choice.state is PlanState.UNCONTROLLED:
         warnings.append("How it thinks is not known: no level is sent")
-    elif choice.state is PlanState.UNSUPPORTED and wish not in (ThinkingLevel.NONE, 0):
+    elif choice.state is PlanState.UNSUPPORTED and requested not in (ThinkingLevel.NONE, 0):
         warnings.append("This model does not think: nothing is sent for it")
     return tuple(warnings)
 

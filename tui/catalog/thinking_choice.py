@@ -94,19 +94,19 @@ class Choice:
     remarks: tuple[str, ...] = ()
 
 
-def choose(wish: Asked | str, controls: Controls, bounds: Bounds) -> Choice:
+def choose(requested: Asked | str, controls: Controls, bounds: Bounds) -> Choice:
     """Return the choice for a level, a budget in tokens or an effort word."""
     if not controls.thinks:
         return Choice(state=PlanState.UNSUPPORTED)
     if controls.none:
         return Choice(state=PlanState.UNCONTROLLED)
-    if wish in (ThinkingLevel.NONE, 0, "none"):
+    if requested in (ThinkingLevel.NONE, 0, "none"):
         return _off(controls)
-    if isinstance(wish, ThinkingLevel):
-        return _level(wish, controls, bounds)
-    if isinstance(wish, int):
-        return _tokens(wish, controls, bounds)
-    return _word(wish, controls, bounds)
+    if isinstance(requested, ThinkingLevel):
+        return _level(requested, controls, bounds)
+    if isinstance(requested, int):
+        return _tokens(requested, controls, bounds)
+    return _word(requested, controls, bounds)
 
 
 def word_level(word: str) -> ThinkingLevel:

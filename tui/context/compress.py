@@ -146,7 +146,7 @@ def _users_newest_first(turns: Sequence[Turn]) -> Iterator[Message]:
 
 
 def _tokens(message: OutgoingMessage, family: str) -> int:
-    return sum(text_tokens(words, family) for words in _told(message, RESULT_TOKENS * 1_000))
+    return sum(text_tokens(words, family) for words in _block_texts(message, RESULT_TOKENS * 1_000))
 
 
 # the request for a summary
@@ -166,16 +166,16 @@ def prompt(
     ``SYSTEM`` is its system prompt. It contains only what the conversation would send, so no removed thinking.
     """
     folded = {message.id for turn in turns if turn.id in made.turns for message in turn.messages}
-    told = [
-        f'<message from="{_speaker(message)}">\n' + "\n".join(_told(message, RESULT_TOKENS)) + "\n</message>"
+    entries = [
+        f'<message from="{_speaker(message)}">\n' + "\n".join(_block_texts(message, RESULT_TOKENS)) + "\n</message>"
         for message in outgoing.messages
         if message.source_id in folded
     ]
     if made.earlier is not None and made.earlier.summary:
-        told.insert(0, f"<earlier_summary>\n{_as_data(made.earlier.summary)}\n</earlier_summary>")
-    told = _newest_that_fit(told, limit, family)
+        entries.insert(0, f"<earlier_summary>\n{_as_data(made.earlier.summary)}\n</earlier_summary>")
+    entries = _newest_that_fit(entries, limit, family)
     wish = f"The user asks that the summary heeds this: {instruction}\n\n" if instruction else ""
-    words = f"{wish}<conversation>\n" + "\n".join(told) + "\n</conversation>\n\nWrite the summary now."
+    words = f"{wish}<conversation>\n" + "\n".join(entries) + "\n</conversation>\n\nWrite the summary now."
     return Outgoing(messages=(OutgoingMessage(role=Role.USER, blocks=(TextBlock(text=words),)),))
 
 
@@ -183,7 +183,7 @@ def _speaker(message: OutgoingMessage) -> str:
     return "tool" if message.role is Role.TOOL else message.role.value
 
 
-def _told(message: OutgoingMessage, result_tokens: int) -> Iterator[str]:
+def _block_texts(message: OutgoingMessage, result_tokens: int) -> Iterator[str]:
     """Yield a message's blocks as data."""
     for block in message.blocks:
         match block:
@@ -205,12 +205,12 @@ def _as_data(words: str) -> str:
     return scrubbed(words).replace("</", "<\\/")
 
 
-def _newest_that_fit(told: list[str], limit: int | None, family: str) -> list[str]:
+def _newest_that_fit(entries: list[str], limit: int | None, family: str) -> list[str]:
     if limit is None:
-        return told
+        return entries
     kept: list[str] = []
     left = limit
-    for words in reversed(told):
+    for words in reversed(entries):
         left -= text_tokens(words, family)
         if left < 0:
             kept.append("[older messages are left out: they did not fit]")

@@ -52,16 +52,16 @@ def _readable(text: str) -> str:
         parsed = loads(plain)
     except NotJSON:
         return plain
-    return dumps(_mended(parsed))
+    return dumps(_without_surrogates(parsed))
 
 
-def _mended(value: object) -> object:
+def _without_surrogates(value: object) -> object:
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, list):
-        return [_mended(item) for item in value]
+        return [_without_surrogates(item) for item in value]
     if isinstance(value, dict):
-        return {str(_mended(key)): _mended(item) for key, item in value.items()}
+        return {str(_without_surrogates(key)): _without_surrogates(item) for key, item in value.items()}
     return value
 
 

@@ -29,7 +29,7 @@ BY_HAND = 16
 _ABSENT = dataclasses.MISSING
 
 
-def _value(cls: type[T], *, frozen: bool, slots: bool, kw_only: bool) -> type[T]:
+def _make_class(cls: type[T], *, frozen: bool, slots: bool, kw_only: bool) -> type[T]:
     if hasattr(cls, "__dataclass_fields__"):
         raise TypeError(f"{cls.__name__} would inherit fields: that takes the standard dataclass")
     fields = _fields_of(cls, kw_only=kw_only)
@@ -54,24 +54,24 @@ def _value(cls: type[T], *, frozen: bool, slots: bool, kw_only: bool) -> type[T]
 class _Field:
     """One field as declared in the class body."""
 
-    __slots__ = ("by_keyword", "default", "factory", "said")
+    __slots__ = ("by_keyword", "declared", "default", "factory")
 
-    def __init__(self, said: object, *, by_keyword: bool) -> None:
-        self.said = self.default = said
+    def __init__(self, declared: object, *, by_keyword: bool) -> None:
+        self.declared = self.default = declared
         self.factory: Callable[[], object] | None = None
         self.by_keyword = by_keyword
-        if isinstance(said, dataclasses.Field):
-            self.default = said.default
-            self.factory = None if said.default_factory is _ABSENT else said.default_factory
-            self.by_keyword = by_keyword if said.kw_only is _ABSENT else bool(said.kw_only)
+        if isinstance(declared, dataclasses.Field):
+            self.default = declared.default
+            self.factory = None if declared.default_factory is _ABSENT else declared.default_factory
+            self.by_keyword = by_keyword if declared.kw_only is _ABSENT else bool(declared.kw_only)
         if self.default.__class__.__hash__ is None:
             raise ValueError(f"mutable default {self.default!r}: use default_factory")
 
 
 def _fields_of(cls: type[object], *, kw_only: bool) -> dict[str, _Field]:
-    said = cls.__dict__
+    declared = cls.__dict__
     return {
-        name: _Field(said.get(name, _ABSENT), by_keyword=kw_only)
+        name: _Field(declared.get(name, _ABSENT), by_keyword=kw_only)
         for name, kind in cls.__annotations__.items()
         if not str(kind).startswith(("ClassVar", "typing.ClassVar"))
     }
@@ -89,7 +89,7 @@ def _with_slots(cls: type[T], added: Mapping[str, object], names: tuple[str, ...
 
 def _completed(cls: type[T], added: Mapping[str, object], fields: Mapping[str, _Field]) -> type[T]:
     for name, field in fields.items():
-        if field.default is not field.said:
+        if field.default is not field.declared:
             if field.default is _ABSENT:
                 delattr(cls, name)
             else:
@@ -118,9 +118,9 @@ def _described(
     cls: type[object], fields: Mapping[str, _Field], *, frozen: bool = False, kw_only: bool = False
 ) -> type[object]:
     """Return a standard dataclass with the same fields, as the source of the field descriptions."""
-    said = {name: field.said for name, field in fields.items() if field.said is not _ABSENT}
+    declared = {name: field.declared for name, field in fields.items() if field.declared is not _ABSENT}
     kinds = {name: cls.__annotations__[name] for name in fields}
-    like = type(cls.__name__, (), {"__annotations__": kinds, "__module__": cls.__module__, "__doc__": "", **said})
+    like = type(cls.__name__, (), {"__annotations__": kinds, "__module__": cls.__module__, "__doc__": "", **declared})
     describe = dataclasses.dataclass(init=False, repr=False, eq=False, match_args=False, frozen=frozen, kw_only=kw_only)
     return describe(like)
 
@@ -246,4 +246,4 @@ if not TYPE_CHECKING:
 
     def dataclass(*, frozen: bool = False, slots: bool = False, kw_only: bool = False) -> Callable[[type[T]], type[T]]:
         """Create a dataclass. Type checkers see ``dataclasses.dataclass`` instead."""
-        return partial(_value, frozen=frozen, slots=slots, kw_only=kw_only)
+        return partial(_make_class, frozen=frozen, slots=slots, kw_only=kw_only)
