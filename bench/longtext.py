@@ -20,7 +20,7 @@ from typing import TypeVar
 from bench.words import code, prose
 from tui.ui.markdown.document import Document
 from tui.ui.terminal.gc_schedule import GcSchedule
-from tui.ui.transcript.blocks import Answer, Fold, Renderable, Spoken, Thinking
+from tui.ui.transcript.blocks import Answer, Fold, Prompt, Renderable, Thinking
 from tui.ui.transcript.column import Column
 from tui.ui.transcript.section import Section, Speaker
 
@@ -119,7 +119,7 @@ def measured(text: str) -> dict[str, float]:
     found["end"] = took_ms(lambda: to(column, column.total))
     found["resize at the end"] = _most(lambda width: sized(column, width), [80, 120, WIDTH])
     found["unfold"] = took_ms(lambda: opened(column, lambda: Thinking(text, folded=Fold.FULL), size))
-    found["as words of the user"] = took_ms(lambda: opened(column, lambda: Spoken(text), size))
+    found["as words of the user"] = took_ms(lambda: opened(column, lambda: Prompt(text), size))
     found["stream"] = streamed(text, 4_000)
     found["at once"] = streamed(text, size)
     return found

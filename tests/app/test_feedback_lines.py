@@ -10,7 +10,7 @@ import pytest
 from tests.app.conftest import Run
 from tests.app.screen_stage import Screen, screen
 from tests.app.stage import config
-from tui.ui.transcript.section import words_of
+from tui.ui.transcript.section import block_text
 
 CANNOT = "This model cannot switch thinking off"
 
@@ -18,7 +18,7 @@ CANNOT = "This model cannot switch thinking off"
 def lines(s: Screen) -> str:
     """Everything that the conversation says, without toasts."""
     sections = s.app.chat.transcript.column.sections
-    return "\n".join(words_of(block) for section in sections for block in section.blocks)
+    return "\n".join(block_text(block) for section in sections for block in section.blocks)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from tests.e2e.test_hostile_words import foreign_bytes
 from tests.e2e.test_living import PONDER, READY
 
 ALT_1, ALT_4, CTRL_Y, PAGE_DOWN, CTRL_END, DOWN = "\x1b1", "\x1b4", "\x19", "\x1b[6~", "\x1b[1;5F", "\x1b[B"
-DEAF_S = 0.4
+QUIET_S = 0.4
 """Longer than the sheet ignores keys after it came up."""
 
 
@@ -37,7 +37,7 @@ def asking(home: Path, tool: str, size: tuple[int, int] = (80, 24), **arguments:
             yield terminal
 
 
-def settle(terminal: Terminal, seconds: float = DEAF_S) -> None:
+def settle(terminal: Terminal, seconds: float = QUIET_S) -> None:
     """Read on for so long: the spinner never stands still."""
     until = time.perf_counter() + seconds
     while time.perf_counter() < until:

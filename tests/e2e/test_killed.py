@@ -13,7 +13,7 @@ import pytest
 from tests.e2e.loopback import Loopback
 from tests.e2e.terminal import Terminal, environment
 from tests.e2e.test_odd_files import PONDER, READY, asked
-from tui.ui.dialogs.approval import DEAF_S
+from tui.ui.dialogs.approval import QUIET_S
 
 RAN, NOT_RUN = "it may have run", "Not executed"
 
@@ -81,7 +81,7 @@ def test_what_is_said_of_a_call_after_a_crash_is_true(tmp_path: Path, answered: 
 
 def _approved(terminal: Terminal, home: Path) -> bool:
     """Press the key for yes, which is not taken right after the sheet opened or another key was pressed."""
-    deaf_until = time.monotonic() + 2 * DEAF_S
+    deaf_until = time.monotonic() + 2 * QUIET_S
     while time.monotonic() < deaf_until:
         terminal.pump()
     if not (home / "ran").exists():

@@ -10,7 +10,7 @@ from tests.ui.fake_services import FakeServices
 from tests.ui.stage import on_stage, screen_text, until
 from tui.domain.events import ApprovalAsked
 from tui.ui.app import PonderApp
-from tui.ui.dialogs.approval import DEAF_S, Approval, detail_lines, marked
+from tui.ui.dialogs.approval import QUIET_S, Approval, detail_lines, marked
 from tui.ui.markdown.runs import plain, wrapped_after
 
 LONG = "\n".join(f"step {number}" for number in range(300))
@@ -31,7 +31,7 @@ async def _asked(
     await until(pilot, lambda: isinstance(app.screen, Approval) and app.screen._call._is_laid)
     screen = app.screen
     assert isinstance(screen, Approval)
-    screen._since -= DEAF_S
+    screen._since -= QUIET_S
     return screen
 
 
@@ -41,7 +41,7 @@ async def test_yes_does_nothing_before_the_end_was_seen(keys: tuple[str, ...]) -
         screen = await _asked(app, services, pilot, LONG, patterns=("shell(x)",))
         assert "more lines: read to the end first" in screen_text(app)
         await pilot.press(*keys)
-        await until(pilot, lambda: screen._call._hurried)
+        await until(pilot, lambda: screen._call._answered_early)
         assert services.chat.asked == []
 
 
@@ -81,7 +81,7 @@ async def test_answers_are_given_by_their_number(key: str, answer: str) -> None:
         assert app.chat.composer.text == key
         screen = app.screen
         assert isinstance(screen, Approval)
-        screen._since -= DEAF_S
+        screen._since -= QUIET_S
         await pilot.press(f"alt+{key}")
         await until(pilot, lambda: app.screen is app.chat)
         assert services.chat.asked == [("approval", ("c9", answer))]

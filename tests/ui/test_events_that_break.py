@@ -18,7 +18,7 @@ from tui.engine.state import SessionView
 from tui.ui.transcript import build
 from tui.ui.transcript import transcript_view as calls
 from tui.ui.transcript import transcript_view as room
-from tui.ui.transcript.live_answer import Live
+from tui.ui.transcript.live_answer import LiveAnswer
 from tui.ui.transcript.transcript_view import TranscriptView
 
 EMPTY = SessionView(session="s", seq=0, spec=scenes.OPUS, plan=scenes.PLAN)
@@ -54,7 +54,7 @@ def says(word: str) -> object:
 def test_an_answer_goes_on_plainly_after_an_event_that_could_not_be_drawn(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    plant(monkeypatch, Live, "feed", says("poison"))
+    plant(monkeypatch, LiveAnswer, "feed", says("poison"))
     with caplog.at_level(logging.ERROR):
         live = told(
             *scenes.begun("Why?"), *scenes.thinking("Let me see."), *scenes.words("Good. ", "A poison, ", "and more.")
@@ -80,7 +80,7 @@ def test_an_answer_goes_on_plainly_after_an_event_that_could_not_be_drawn(
 def test_the_whole_message_takes_the_place_of_the_plain_words_and_the_next_turn_is_drawn_as_ever(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    plant(monkeypatch, Live, "feed", says("poison"))
+    plant(monkeypatch, LiveAnswer, "feed", says("poison"))
     live = told(*scenes.begun("Why?"), *scenes.words("A *poison*.", index=0), *scenes.ended("A *poison*."))
     assert drawn(live)[4] == "A poison."
     assert live.is_live is False
@@ -90,7 +90,7 @@ def test_the_whole_message_takes_the_place_of_the_plain_words_and_the_next_turn_
 
 
 @pytest.mark.parametrize(
-    ("owner", "name"), [(Live, "finish"), (Live, "tick"), (room, "spoken"), (calls, "fill_result")]
+    ("owner", "name"), [(LiveAnswer, "finish"), (LiveAnswer, "tick"), (room, "spoken"), (calls, "fill_result")]
 )
 def test_wherever_the_fault_is_what_is_drawn_at_the_end_of_the_turn_is_what_reopening_draws(
     monkeypatch: pytest.MonkeyPatch, owner: object, name: str
@@ -135,7 +135,7 @@ def test_a_stored_message_that_cannot_be_built_shows_its_words(monkeypatch: pyte
 
 
 async def test_the_program_goes_on_after_an_event_that_could_not_be_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    plant(monkeypatch, Live, "feed", says("poison"))
+    plant(monkeypatch, LiveAnswer, "feed", says("poison"))
     async with on_stage(size=(100, 30)) as (app, services, pilot):
         services.chat.publish(*scenes.begun("Why?"), *scenes.words("A poison.", index=0))
         await until(pilot, lambda: "Something here could not be drawn (Fault)" in screen_text(app))

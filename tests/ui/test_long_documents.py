@@ -18,7 +18,7 @@ from tui.ui.markdown.chunk_store import TOGETHER, ChunkStore
 from tui.ui.markdown.chunks import Splitter
 from tui.ui.markdown.document import Document
 from tui.ui.markdown.runs import Line, plain
-from tui.ui.transcript.blocks import Answer, Fold, Spoken, Thinking
+from tui.ui.transcript.blocks import Answer, Fold, Prompt, Thinking
 from tui.ui.transcript.column import Column
 from tui.ui.transcript.search_hits import hits_in, reveal
 from tui.ui.transcript.section import Section, Speaker
@@ -78,7 +78,7 @@ def column_of(text: str, width: int = 60, height: int = 12) -> Column:
     column = Column()
     column.resize(width, height)
     sections = [
-        Section("q", Speaker.USER, lambda: [Spoken(text)], len(text)),
+        Section("q", Speaker.USER, lambda: [Prompt(text)], len(text)),
         Section("a", Speaker.MODEL, lambda: [Answer(text, closed=True)], len(text)),
     ]
     column.replace_all(sections)

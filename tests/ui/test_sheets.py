@@ -11,7 +11,7 @@ from textual import events
 from tests.ui import scenes
 from tests.ui.stage import on_stage, screen_text, type_in, until
 from tui.domain.events import ApprovalAsked, ApprovalSettled, ToolStarted
-from tui.ui.dialogs.approval import DEAF_S, Approval
+from tui.ui.dialogs.approval import QUIET_S, Approval
 
 LINES = (
     "/sessions",
@@ -189,7 +189,7 @@ async def test_a_tool_call_is_answered_by_keys(keys: tuple[str, ...], answer: st
         await until(pilot, lambda: "ponder asks" in screen_text(app))
         screen = app.screen
         assert isinstance(screen, Approval)
-        screen._since -= DEAF_S
+        screen._since -= QUIET_S
         await pilot.press(*keys)
         await until(pilot, lambda: app.screen is app.chat)
         assert services.chat.asked == [("approval", ("c9", answer))]
@@ -203,7 +203,7 @@ async def test_the_answers_are_in_sight_however_long_the_question_is() -> None:
         assert "No, and tell the model why…" in screen_text(app)
         screen = app.screen
         assert isinstance(screen, Approval)
-        screen._since -= DEAF_S
+        screen._since -= QUIET_S
         await pilot.press("pagedown")
         await until(pilot, lambda: "+line 0" not in screen_text(app) and "+line 9" in screen_text(app))
 
@@ -227,11 +227,11 @@ async def test_prose_typed_into_a_question_answers_nothing_and_goes_on_in_the_dr
         await until(pilot, lambda: "ponder asks" in screen_text(app))
         screen = app.screen
         assert isinstance(screen, Approval)
-        screen._since -= DEAF_S
+        screen._since -= QUIET_S
         await pilot.press("down")
         for key in ("y", "space", "y", "e", "s", "x", "backspace", "enter"):
             await pilot.press(key)
-            screen._since -= DEAF_S
+            screen._since -= QUIET_S
         await pilot.press("enter")
         app.post_message(events.Paste(" always"))
         await until(pilot, lambda: app.chat.composer.text == "please say yes always")
@@ -275,14 +275,14 @@ async def test_questions_that_come_together_are_asked_one_after_the_other() -> N
         await until(pilot, lambda: "The first question" in screen_text(app) and "3 more" in screen_text(app))
         screen = app.screen
         assert isinstance(screen, Approval)
-        screen._since -= DEAF_S
+        screen._since -= QUIET_S
         await pilot.press("ctrl+y")
         # Typed ahead: the next question has not been seen yet.
         await until(pilot, lambda: "The second question" in screen_text(app))
         screen._since += 60
         await pilot.press("ctrl+y", "enter", "escape")
         services.chat.publish(ApprovalSettled("live", "third", True))
-        screen._since -= 60 + DEAF_S
+        screen._since -= 60 + QUIET_S
         await pilot.press("escape")
         await until(pilot, lambda: "The fourth question" in screen_text(app))
         services.chat.publish(ApprovalSettled("live", "fourth", True))
@@ -326,7 +326,7 @@ async def test_a_call_that_asks_again_in_the_same_words_is_asked_again() -> None
             await until(pilot, lambda: "ponder asks" in screen_text(app))
             screen = app.screen
             assert isinstance(screen, Approval)
-            screen._since -= DEAF_S
+            screen._since -= QUIET_S
             await pilot.press("ctrl+y")
             await until(pilot, lambda: app.screen is app.chat)
             assert services.chat.asked == [("approval", ("c9", "once"))] * count

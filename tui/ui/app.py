@@ -28,7 +28,7 @@ from tui.ui.global_keys import GlobalKeys, own_driver
 from tui.ui.input.editing import Editing, FindSteps
 from tui.ui.links import Links
 from tui.ui.terminal.clipboard import Clipboard
-from tui.ui.terminal.cluster_rows import steady
+from tui.ui.terminal.cluster_rows import with_whole_rows
 from tui.ui.theme.current_theme import CurrentTheme
 from tui.ui.transcript.transcript import Transcript
 from tui.ui.ui_services import AppShell
@@ -227,8 +227,8 @@ class PonderApp(App[int]):
         self.copying.selection(text)
 
     def _display(self, screen: Screen[object], renderable: RenderableType | None) -> None:
-        """Let ``steady`` change rows with wide characters so that they do not shift their neighbours."""
-        super()._display(screen, cast("RenderableType | None", steady(screen, renderable)))
+        """Let ``with_whole_rows`` change rows with wide characters so that they do not shift their neighbours."""
+        super()._display(screen, cast("RenderableType | None", with_whole_rows(screen, renderable)))
 
     def _handle_exception(self, error: Exception) -> None:
         """Close a sheet that raises; end the program in order after any other error."""

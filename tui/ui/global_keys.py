@@ -62,8 +62,8 @@ class GlobalKeys:
         if (set_woken := getattr(app._driver, "call_when_woken", None)) is not None:
             set_woken(self._repaint)
         if stdio_redirect is not None:
-            app.app_suspend_signal.subscribe(app, lambda _: stdio_redirect.lead_back(), immediate=True)
-            app.app_resume_signal.subscribe(app, lambda _: stdio_redirect.lead_away(), immediate=True)
+            app.app_suspend_signal.subscribe(app, lambda _: stdio_redirect.restore(), immediate=True)
+            app.app_resume_signal.subscribe(app, lambda _: stdio_redirect.redirect(), immediate=True)
         app.app_resume_signal.subscribe(app, lambda _: self._repaint())
         keep_still(app)
         app.call_after_refresh(_start_gc_schedule, app)

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 def follow_settings(app: PonderApp, values: Mapping[str, object]) -> None:
     """Apply the settings that are not read at each use."""
     if "favourites" in values:
-        app.chat.sidebar.look_again()
+        app.chat.sidebar.refresh_models()
     if "ui.theme" in values:
-        _wear(app, str(values["ui.theme"]))
+        _apply_theme(app, str(values["ui.theme"]))
     if "ui.plain" in values or "ui.motion" in values:
         keep_still(app)
     if "ui.plain" in values:
@@ -41,7 +41,7 @@ def keep_still(app: PonderApp) -> None:
     app.chat.status.still = still
 
 
-def _wear(app: PonderApp, name: str) -> None:
+def _apply_theme(app: PonderApp, name: str) -> None:
     """Switch to the theme named in a setting, if it exists."""
     try:
         app.shell.context().screen.use_theme(name)

@@ -17,7 +17,7 @@ TRY = (
 )
 
 
-class Empty(Static):
+class EmptyState(Static):
     """The start screen of a new session; it asks no questions."""
 
     def __init__(self, providers: Sequence[ProviderInfo], problems: Sequence[tuple[str, str]], name: str) -> None:

@@ -1,4 +1,4 @@
-"""The chat screen: lays out transcript, composer and sidebar; hands words to the services and events to widgets."""
+"""The chat screen: lays out transcript, composer and sidebar; passes input to the services and events to widgets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tui.commands.registry import CommandScope
 from tui.domain.cost import cost_of
 from tui.domain.events import AppEvent, Stamped
 from tui.engine.state import Phase, SessionState, SessionView, same_paid
-from tui.ui.chat.empty_state import Empty
+from tui.ui.chat.empty_state import EmptyState
 from tui.ui.chat.follow import follow
 from tui.ui.chat.status_line import FollowLine, KeyLine, StatusLine, TitleBar, status_after, status_of, title_of
 from tui.ui.input.composer import Composer
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
 WIDE = 100
 """Columns from which the sidebar is shown beside the conversation."""
-FURNISH_AFTER_S = 0.05
+PANELS_AFTER_S = 0.05
 """Delay before the sidebar's panels are made, so that the first screen and first keys come first."""
-LOOK_AFTER_S = 0.4
+DISCOVER_AFTER_S = 0.4
 """Delay before keyring and servers are queried: the imports this needs would delay the first keys."""
 
 
@@ -59,7 +59,7 @@ class ChatScreen(Screen[None]):
         self.transcript.draft = self.composer
         self._below = FollowLine(self.transcript, self.composer)
         self._keys = KeyLine(shell.registry, shell.keymap)
-        self._empty = Empty(services.keys.availability(), services.problems(), "")
+        self._empty = EmptyState(services.keys.availability(), services.problems(), "")
         self._draft = SessionDraft(self.composer, services.drafts, shell, self.view)
         self._input_area = InputArea(services, shell, self.composer, self._draft, self.status)
         self.edit_mode = EditMode(self.composer, self.transcript, self._input_area.show_rule)
@@ -87,15 +87,15 @@ class ChatScreen(Screen[None]):
         self.composer.focus()
         self.set_interval(0.25, self._tick)
         self.open()
-        self.call_after_refresh(self.set_timer, FURNISH_AFTER_S, self._furnish)
-        self.set_timer(LOOK_AFTER_S, self._discover)
+        self.call_after_refresh(self.set_timer, PANELS_AFTER_S, self._create_panels)
+        self.set_timer(DISCOVER_AFTER_S, self._discover)
 
-    def _furnish(self) -> None:
+    def _create_panels(self) -> None:
         if not self.sidebar.is_attached:
             return  # the program was ended before its screen was mounted
         self._has_opened = True
         if self.sidebar.display:
-            self.sidebar.furnish()
+            self.sidebar.create_panels()
 
     # The session
 
@@ -116,13 +116,13 @@ class ChatScreen(Screen[None]):
     @work(group="look")
     async def _discover(self) -> None:
         await self._services.discover()
-        self.look_again()
+        self.refresh_models()
 
-    def look_again(self) -> None:
+    def refresh_models(self) -> None:
         """Refresh what depends on providers: a server answered, or a key was set."""
         if self._state is not None:
             self._show_empty(self._state.now)
-        self.sidebar.look_again()
+        self.sidebar.refresh_models()
 
     def _show(self, view: SessionView) -> None:
         self._state = SessionState(view, keep_text=False)
@@ -205,7 +205,7 @@ class ChatScreen(Screen[None]):
         shown = self.sidebar_wish == "shown" or (self.sidebar_wish == "auto" and roomy)
         self.sidebar.display = shown and width >= 60
         if self.sidebar.display and self._has_opened:
-            self.sidebar.furnish()
+            self.sidebar.create_panels()
         self.status.change(time.monotonic(), full=not self.sidebar.display)
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:

@@ -55,14 +55,14 @@ class Status:
     """Whether to show meter and cost, because the sidebar is hidden."""
 
 
-def meter_words(reading: MeterReading) -> str:
+def meter_text(reading: MeterReading) -> str:
     """The reading as text: ``≈62.4k/200k``."""
     mark = "" if reading.certainty is Certainty.REPORTED else "≈"
     limit = f"/{tokens(reading.limit)}" if reading.limit else ""
     return f"{mark}{tokens(reading.effective)}{limit}"
 
 
-def doing(status: Status, now: float) -> str:
+def activity_text(status: Status, now: float) -> str:
     """The current activity as text; "" when idle."""
     spent = f" {duration(max(0.0, now - status.since))}" if status.since is not None else ""
     if status.phase is Phase.RETRYING:
@@ -107,14 +107,14 @@ class StatusLine(Static):
         status = self._status
         if status.not_saved:
             parts.append((f" NOT SAVED: {one_line(status.not_saved, 60)} ", "$error reverse"))
-        busy = doing(replace(status, since=None, retry_at=None) if self.still else status, now)
+        busy = activity_text(replace(status, since=None, retry_at=None) if self.still else status, now)
         if busy:
             mark = THROBBER[self._frame % len(THROBBER)] if not self.still else "·"
             parts.append((f"{mark} {busy}", "$accent"))
         if status.name:
             parts.append((status.name, "$foreground" if not busy else "$muted-text"))
         if status.full and status.meter is not None:
-            parts.append((meter_words(status.meter), "$muted-text"))
+            parts.append((meter_text(status.meter), "$muted-text"))
         if status.full and status.cost:
             parts.append((status.cost, "$muted-text"))
         drawn = repr(parts)
@@ -132,7 +132,7 @@ def _joined(parts: list[tuple[str, str]]) -> Content:
     return content
 
 
-__all__ = ["Status", "StatusLine", "doing", "meter_words"]
+__all__ = ["Status", "StatusLine", "activity_text", "meter_text"]
 
 
 BESIDE = 12

@@ -139,7 +139,7 @@ def rows_of(text: str, columns: int) -> int:
     return sum(max(1, len(Content(line).wrap(max(1, columns)))) for line in text.split("\n"))
 
 
-class AskedCall(Vertical):
+class CallDetails(Vertical):
     """The call being asked about. ``end_seen`` is true once its last line was on the screen."""
 
     def __init__(self, theme_styles: ThemeStyles) -> None:
@@ -151,7 +151,7 @@ class AskedCall(Vertical):
         self._page.can_focus = False
         self._below = Static("", markup=False, classes="below")
         self._words = ""
-        self._hurried = False
+        self._answered_early = False
         """"Yes" was chosen before the end was seen."""
         self._is_laid = False
         """The page is laid out for this call and this window."""
@@ -168,7 +168,7 @@ class AskedCall(Vertical):
 
     def on_mount(self) -> None:
         """Watch every scroll."""
-        self.watch(self._page, "scroll_y", self.look_for_the_end, init=False)
+        self.watch(self._page, "scroll_y", self.update_end_seen, init=False)
 
     def show(self, asked: ApprovalAsked) -> None:
         """Show a call."""
@@ -178,7 +178,7 @@ class AskedCall(Vertical):
         self._said.update(Content(note))
         self._said.set_class(not note, "-empty")
         self.end_seen = not asked.detail
-        self._hurried = False
+        self._answered_early = False
         self._page.set_class(not asked.detail, "-empty")
         self._page.show(detail_lines(asked.detail))
         self._page.scroll_home(animate=False)
@@ -191,12 +191,12 @@ class AskedCall(Vertical):
         self.call_after_refresh(self._laid)
         return left >= FEWEST_ROWS and columns >= FEWEST_COLUMNS
 
-    def hurry(self) -> None:
+    def warn_unread(self) -> None:
         """Point to the unread part after an early "yes"."""
-        self._hurried = not self.end_seen
-        self.look_for_the_end()
+        self._answered_early = not self.end_seen
+        self.update_end_seen()
 
-    def look_for_the_end(self) -> None:
+    def update_end_seen(self) -> None:
         """Update whether the end was seen, and how much is below."""
         hidden = self._page.lines_below
         if hidden is None or not self._is_laid:
@@ -205,14 +205,14 @@ class AskedCall(Vertical):
         words = f"▼ {count(hidden, 'more line')}" if hidden else ""
         if not self.end_seen:
             words += ": read to the end first · pgdn · ctrl+end"
-        self._below.update(Content.styled(words, "bold $warning reverse" if self._hurried else "bold $warning"))
+        self._below.update(Content.styled(words, "bold $warning reverse" if self._answered_early else "bold $warning"))
 
     def _laid(self) -> None:
         self._is_laid = True
-        self.look_for_the_end()
+        self.update_end_seen()
 
 
-DEAF_S = 0.3
+QUIET_S = 0.3
 """Time in which keys are ignored after a question appears: they were typed before the user saw it."""
 LOOK_S = 0.2
 LOW = 32
@@ -266,7 +266,7 @@ class Approval(Sheet[None]):
 
     def inside(self) -> Sequence[Widget]:
         """The call, and the answers."""
-        self._call = AskedCall(self.ponder.theming.theme_styles(self.ponder))
+        self._call = CallDetails(self.ponder.theming.theme_styles(self.ponder))
         self._list = RowList()
         self._reason = Field("why not? (the model reads it)")
         self._small = Static(TOO_SMALL, markup=False, classes="too-small")
@@ -284,12 +284,12 @@ class Approval(Sheet[None]):
                 self.over = True
                 self.dismiss(None)
             return
-        if not any(asked is self._asked for asked in left) or (self._is_deaf() and left[0] is not self._asked):
+        if not any(asked is self._asked for asked in left) or (self._is_quiet() and left[0] is not self._asked):
             # An earlier call's question comes first while the current one cannot be answered yet.
             self._ask(left[0])
         more = f" · {len(left) - 1} more" if len(left) > 1 else ""
         self.note(f"{WHO_ASKS}{more}")
-        self._call.look_for_the_end()
+        self._call.update_end_seen()
 
     def _left(self) -> Sequence[ApprovalAsked]:
         """Open questions, compared by identity: one call may ask twice with the same text."""
@@ -328,18 +328,18 @@ class Approval(Sheet[None]):
         self._too_small = not self._call.fit(rows, columns)
         self.set_class(self._too_small, "-too-small")
 
-    def _is_deaf(self) -> bool:
-        return self._now() - self._since < DEAF_S
+    def _is_quiet(self) -> bool:
+        return self._now() - self._since < QUIET_S
 
     async def _on_key(self, event: events.Key) -> None:
-        if self.focused is self._reason and not self._is_deaf():
+        if self.focused is self._reason and not self._is_quiet():
             return
         if event.key not in STEERING:
             self._hand_on(event)
-        elif self._is_deaf():
+        elif self._is_quiet():
             event.stop()
             event.prevent_default()
-            self._go_deaf()
+            self._start_quiet_time()
         elif event.key in self._call.scrolls:
             event.stop()
             self._call.scrolls[event.key](animate=False)
@@ -353,7 +353,7 @@ class Approval(Sheet[None]):
             event.stop()
             self.say("Choose with ↑ and ↓ first; esc means no.")
 
-    def _go_deaf(self) -> None:
+    def _start_quiet_time(self) -> None:
         self._since = max(self._since, self._now())
 
     def _hand_on(self, event: events.Key) -> None:
@@ -367,22 +367,22 @@ class Approval(Sheet[None]):
             return
         event.stop()
         event.prevent_default()
-        self._go_deaf()
+        self._start_quiet_time()
         self._list.highlighted = None
 
     async def _on_paste(self, event: events.Paste) -> None:
         if self.focused is not self._reason:
             event.stop()
             await self.ponder.chat.composer._on_paste(event)
-            self._go_deaf()
+            self._start_quiet_time()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Disable all actions during the quiet time."""
-        return not self._is_deaf() if action == "leave" else super().check_action(action, parameters)
+        return not self._is_quiet() if action == "leave" else super().check_action(action, parameters)
 
     @on(OptionList.OptionSelected)
     def _chosen(self, event: OptionList.OptionSelected) -> None:
-        if self._is_deaf():
+        if self._is_quiet():
             return
         self._choose(event.option_index)
 
@@ -401,7 +401,7 @@ class Approval(Sheet[None]):
     def _give(self, answer: str) -> None:
         """Answer; "yes" only if the whole call was readable."""
         if answer.partition(":")[0] != "no":
-            self._call.hurry()
+            self._call.warn_unread()
             if self._too_small or not self._call.end_seen:
                 return
         self._answer(answer)
@@ -424,7 +424,7 @@ class Approval(Sheet[None]):
         try:
             await self.ponder.services.chat.answer_approval(asked.call_id, answer)
         except PonderError as error:
-            self.complain(error)
+            self.show_error(error)
         if not self._left():
             self._look()
         # Otherwise the next look asks the next question: this answer may have settled it too.
@@ -434,14 +434,14 @@ def _answers(asked: ApprovalAsked) -> list[Row]:
     """The possible answers, numbered for alt+1 and so on."""
     answers = [("once", "Yes, once"), ("session", "Yes, for this session")]
     for pattern in asked.patterns:
-        words = _rule_in_words(pattern, asked)
+        words = _rule_text(pattern, asked)
         if len(words) <= LONGEST_RULE:
             answers.append((pattern, f"Always for {words}"))
     answers += [("no", "No"), ("no:", "No, and tell the model why…")]
     return [Row(key, Content(f" {number}  {words}")) for number, (key, words) in enumerate(answers, 1)]
 
 
-def _rule_in_words(pattern: str, asked: ApprovalAsked) -> str:
+def _rule_text(pattern: str, asked: ApprovalAsked) -> str:
     """The rule with hidden characters made visible; omits the command, which is shown above."""
     exact = f"{asked.tool}(={asked.detail})"
     if pattern.startswith(exact):

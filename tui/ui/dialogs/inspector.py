@@ -32,7 +32,7 @@ from tui.ui.dialogs.sheet import Keys, Sheet
 from tui.ui.format_numbers import duration, tokens
 from tui.ui.markdown.runs import Line, Look, Run, width_of
 from tui.ui.panels.json_view import JsonView
-from tui.ui.panels.meter_lines import certainty_words, part_counts
+from tui.ui.panels.meter_lines import certainty_label, part_counts
 from tui.ui.panels.page import Lines, Page
 from tui.ui.terminal.clipboard import put_on_clipboard
 
@@ -79,7 +79,7 @@ def _plan(preview: RequestPreview) -> Iterator[Line]:
 def _meter(reading: MeterReading, width: int) -> Iterator[Line]:
     yield [
         Run(f"{tokens(reading.effective)} {noun(reading.effective, 'token')} sent", "heading", Look.BOLD),
-        Run(f"   {certainty_words(reading)}; {tokens(reading.raw)} stored", "muted"),
+        Run(f"   {certainty_label(reading)}; {tokens(reading.raw)} stored", "muted"),
     ]
     column = min(width, 40)
     counts = [(words, count) for words, count, _ in part_counts(reading) if count]
@@ -360,7 +360,7 @@ class Inspector(Sheet[None]):
             how = put_on_clipboard(as_curl(self._request), driver.write if driver is not None else lambda _: None)
             self.say(f"Copied as curl{how}. Put your key in.")
         except PonderError as error:
-            self.complain(error)
+            self.show_error(error)
 
     def action_save(self) -> None:
         """Write the request to a file in the working directory."""

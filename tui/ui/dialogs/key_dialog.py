@@ -18,7 +18,7 @@ from tui.ui.input.field import Field
 
 
 class KeyDialog(Sheet[bool]):
-    """Whether a key was saved; it never leaves the field but to the services."""
+    """Gives whether a key was saved. The key leaves the field only for the services."""
 
     SHAPE: ClassVar[str] = "-small"
     KEYS: ClassVar[Keys] = (("enter", "use it"), ("tab", "keep or not"))
@@ -90,6 +90,6 @@ class KeyDialog(Sheet[bool]):
             self._wrong.update(Content.styled(f"✗ {printable(error.message)}", "$error"))
             return
         self._field.value = ""
-        self.ponder.chat.look_again()
+        self.ponder.chat.refresh_models()
         self.say(f"{checked.said} {said}".strip())
         self.dismiss(result=True)

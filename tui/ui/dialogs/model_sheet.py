@@ -60,4 +60,4 @@ class ModelSheet(Sheet[None]):
     @on(ModelPicker.Failed)
     @on(ThinkingPicker.Failed)
     def _failed(self, event: ModelPicker.Failed | ThinkingPicker.Failed) -> None:
-        self.complain(event.error)
+        self.show_error(event.error)

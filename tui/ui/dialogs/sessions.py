@@ -87,7 +87,7 @@ async def _export(sheet: Sheet[str], library: Storage, session: str, form: Form,
         path = Path.cwd() / name
         await library.export_to(path, session, form, parts)
     except PonderError as error:
-        sheet.complain(error)
+        sheet.show_error(error)
     except OSError as error:
         sheet.ponder.say(f"{name} could not be written: {error.strerror}.", Severity.ERROR)
     else:
@@ -299,7 +299,7 @@ class Sessions(SearchSheet[str]):
             if title.strip():
                 await self._services.library.rename(session, title.strip())
         except PonderError as error:
-            self.complain(error)
+            self.show_error(error)
         self._field.value = self._query
         self._list.focus()
         self._search(session)
@@ -318,7 +318,7 @@ class Sessions(SearchSheet[str]):
         try:
             await self._do(key, session)
         except PonderError as error:
-            self.complain(error)
+            self.show_error(error)
 
     async def _do(self, key: str, session: str) -> None:
         library = self._services.library

@@ -41,7 +41,7 @@ def title_of(name: str) -> str:
     return WORDS.get(leaf) or re.sub(r"[A-Z]", lambda found: f" {found[0].lower()}", leaf).capitalize()
 
 
-def value_words(value: object) -> str:
+def value_text(value: object) -> str:
     """A value as a user would type it."""
     if value is None:
         return "–"
@@ -100,7 +100,7 @@ class SettingRows:
 
     def _value(self, name: str, value: object, room: int, style: str) -> Content:
         """The padded value; a theme shows its colours if they fit."""
-        words = f"{'●' if value else '○'} {value_words(value)}" if isinstance(value, bool) else value_words(value)
+        words = f"{'●' if value else '○'} {value_text(value)}" if isinstance(value, bool) else value_text(value)
         words = one_line(words, room - 1)
         swatch = self._swatch(str(value)) if name == "ui.theme" else Content("")
         gap = room - len(words) - 1 - swatch.cell_length

@@ -15,7 +15,7 @@ from tui.domain.errors import PonderError
 from tui.settings.layers import Layer
 from tui.settings.schema import keys
 from tui.ui.dialogs.filter_sheet import FilterSheet
-from tui.ui.dialogs.setting_rows import SettingRows, value_words
+from tui.ui.dialogs.setting_rows import SettingRows, value_text
 from tui.ui.dialogs.sheet import Keys
 from tui.ui.panels.row_list import STEPS, Row
 
@@ -157,7 +157,7 @@ class SettingsSheet(FilterSheet[None]):
         if key is None:
             return
         self._editing = key
-        value = value_words(self._service.layers().value(key)).replace(",", "")
+        value = value_text(self._service.layers().value(key)).replace(",", "")
         self.retitle(f"Settings › {key}")
         self._field.value = "" if value == "–" else value
         self._field.cursor_position = len(self._field.value)
@@ -181,7 +181,7 @@ class SettingsSheet(FilterSheet[None]):
         self.fill(at=name)
 
     async def _step(self, name: str, step: int) -> str:
-        now = value_words(self._service.layers().value(name))
+        now = value_text(self._service.layers().value(name))
         await self._service.assign(name, self._rows.next_value(name, now, step))
         return ""  # the row shows it
 
@@ -197,7 +197,7 @@ class SettingsSheet(FilterSheet[None]):
                 if said := await change():
                     self.say(said)
             except PonderError as error:
-                self.complain(error)
+                self.show_error(error)
                 return
         if self._editing == name:
             self._done()

@@ -115,6 +115,6 @@ class Sheet(ModalScreen[R], Generic[R]):
         """Show a toast."""
         self.ponder.say(words)
 
-    def complain(self, error: PonderError) -> None:
+    def show_error(self, error: PonderError) -> None:
         """Show an error."""
         self.ponder.say(error.message, Severity.ERROR, error.advice)

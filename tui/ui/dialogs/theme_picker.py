@@ -101,7 +101,7 @@ class ThemePicker(Sheet[str]):
     def _try(self, event: OptionList.OptionHighlighted) -> None:
         name = self._list.key_at(event.option_index)
         if name != self.app.theme:
-            self.ponder.theming.wear(self.app, name)
+            self.ponder.theming.apply(self.app, name)
             self.ponder.chat.transcript.recolour(self.ponder.shell.theme_styles())
         self._explain(name)
 
@@ -111,6 +111,6 @@ class ThemePicker(Sheet[str]):
 
     def action_leave(self) -> None:
         """Restore the old theme."""
-        self.ponder.theming.wear(self.app, self._before)
+        self.ponder.theming.apply(self.app, self._before)
         self.ponder.chat.transcript.recolour(self.ponder.shell.theme_styles())
         self.dismiss(None)

@@ -89,7 +89,7 @@ class Tools(Sheet[None]):
             try:
                 await self._service.enable_tool(row.name, enabled=not row.enabled)
             except PonderError as error:
-                self.complain(error)
+                self.show_error(error)
             self._fill()
 
 

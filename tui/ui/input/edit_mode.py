@@ -55,22 +55,22 @@ class EditMode:
         turns = self._view.turns
         place = next((place for place, turn in enumerate(turns) if turn.id == self.turn), None)
         if place is None:
-            self._show_rule(queue_words(self._view, drafting=bool(self._composer.text)), editing=False)
+            self._show_rule(queue_text(self._view, drafting=bool(self._composer.text)), editing=False)
             self._transcript.dim_from(None)
         else:
             messages = turns[place].messages
-            self._show_rule(edit_words(place, len(turns)), editing=True)
+            self._show_rule(edit_text(place, len(turns)), editing=True)
             self._transcript.dim_from(messages[0].id if messages else None)
 
 
-def edit_words(place: int, turns: int) -> tuple[str, ...]:
+def edit_text(place: int, turns: int) -> tuple[str, ...]:
     """The effect of sending an edited prompt; ``place`` counts from 0."""
     later = turns - place - 1
     moves = f"{count(later, 'later turn')} {'moves' if later == 1 else 'move'}" if later else "its answer moves"
     return f"editing turn {place + 1} of {turns}", f"{moves} to a branch", "esc cancels"
 
 
-def queue_words(view: SessionView, *, drafting: bool) -> tuple[str, ...]:
+def queue_text(view: SessionView, *, drafting: bool) -> tuple[str, ...]:
     """The number of queued prompts, and the keys that send them or take them back."""
     if not view.queue:
         return ()

@@ -37,7 +37,7 @@ def part_counts(reading: MeterReading) -> list[tuple[str, int, str]]:
     return [*rows, *((words, reading.parts.get(part, 0), "") for words, part in BEHIND)]
 
 
-def certainty_words(reading: MeterReading) -> str:
+def certainty_label(reading: MeterReading) -> str:
     """The label that states how certain a reading is."""
     return "reported" if reading.certainty is Certainty.REPORTED else "≈ estimated"
 
@@ -121,11 +121,11 @@ def bill_lines(turns: int, paid: Sequence[Paid], width: int) -> Content:
         shown.append(("summaries", cost_of(summaries)))
     for words, cost in shown:
         lines.append(_pair(one_line(words, width - len(cost.amount) - 1), cost.amount, width))
-    lines.append(_pair("thinking", thinking_words(models), width))
+    lines.append(_pair("thinking", thinking_share_text(models), width))
     return Content("\n").join(lines)
 
 
-def thinking_words(models: Sequence[ModelBill]) -> str:
+def thinking_share_text(models: Sequence[ModelBill]) -> str:
     """The share of thinking in the output, as far as providers report it."""
     output = sum(row.output or 0 for row in models)
     if not output:

@@ -77,7 +77,7 @@ def _row(model: ModelInfo, current: ModelSpec, width: int, *, full: bool) -> Row
     return Row(key_of(model.spec), mark + Content.styled(one_line(name, room), style) + tail)
 
 
-def price_words(price: tuple[float | None, float | None]) -> str:
+def price_text(price: tuple[float | None, float | None]) -> str:
     """``$5/$25``: dollars per million tokens of input and output."""
     into, out = price
     if into is None and out is None:
@@ -90,7 +90,7 @@ def price_words(price: tuple[float | None, float | None]) -> str:
 def facts_of(model: ModelInfo) -> tuple[str, str]:
     """Facts about a model in two short lines; the second is the reason if the model is unavailable."""
     window = tokens(model.window) if model.window else "window unknown"
-    facts = " · ".join(part for part in (window, price_words(model.price), model.thinking) if part)
+    facts = " · ".join(part for part in (window, price_text(model.price), model.thinking) if part)
     if not model.available:
         return facts, f"✗ {model.reason or 'not available'}"
     return facts, f"! {model.note}" if model.note and model.note != "demo" else ""

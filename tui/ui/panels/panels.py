@@ -15,7 +15,7 @@ from textual.widgets import Static
 from tui.domain.events import Severity
 from tui.domain.usage import MeterReading
 from tui.engine.state import SessionView, same_paid
-from tui.ui.panels.meter_lines import bill_lines, certainty_words, meter_lines
+from tui.ui.panels.meter_lines import bill_lines, certainty_label, meter_lines
 from tui.ui.panels.model_picker import ModelPicker
 from tui.ui.panels.thinking_picker import ThinkingPicker
 
@@ -79,7 +79,7 @@ class MeterView(Vertical):
     def _draw_meter(self) -> None:
         if self._reading is None or not self._width:
             return
-        word = Content.styled(f"   {certainty_words(self._reading)}", "$muted-text")
+        word = Content.styled(f"   {certainty_label(self._reading)}", "$muted-text")
         self._title.update(heading("CONTEXT") + word, layout=False)
         lines = meter_lines(self._reading, self._width, plain=self._plain())
         rows = lines.plain.count("\n")
@@ -203,7 +203,7 @@ class Sidebar(Vertical):
         """Reduce spacing on low screens, so that everything stays visible."""
         self.set_class(event.size.height < LOW, "-low")
 
-    def furnish(self) -> SidePanels:
+    def create_panels(self) -> SidePanels:
         """The panels, created if necessary."""
         if self._panels is None:
             if self._view is None:
@@ -218,12 +218,12 @@ class Sidebar(Vertical):
     @property
     def picker(self) -> ModelPicker:
         """The model picker."""
-        return self.furnish().picker
+        return self.create_panels().picker
 
     @property
     def thinking(self) -> ThinkingPicker:
         """The thinking picker."""
-        return self.furnish().thinking
+        return self.create_panels().thinking
 
     def show(self, view: SessionView) -> None:
         """Draw what changed; called every frame while an answer streams."""
@@ -231,7 +231,7 @@ class Sidebar(Vertical):
         if self._panels is not None:
             self._panels.show(view)
 
-    def look_again(self) -> None:
+    def refresh_models(self) -> None:
         """Refresh the models after availability changed."""
         if self._panels is not None and self._panels.picker.filled:
             self._panels.picker.refresh_rows()

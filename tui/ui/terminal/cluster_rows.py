@@ -21,10 +21,10 @@ from tui.ui.graphemes import clusters, is_unsure
 from tui.ui.markdown.runs import width_of
 
 
-def steady(screen: Screen[object], update: object) -> object:
+def with_whole_rows(screen: Screen[object], update: object) -> object:
     """The update, with rows that contain such clusters painted whole and with explicit cursor positions."""
     if isinstance(update, ChopsUpdate):
-        _steady_chops(screen, update)
+        _paint_whole_rows(screen, update)
     elif isinstance(update, LayoutUpdate):
         for y, line in enumerate(update.strips):
             strips = list(line)
@@ -33,7 +33,7 @@ def steady(screen: Screen[object], update: object) -> object:
     return update
 
 
-def _steady_chops(screen: Screen[object], update: ChopsUpdate) -> None:
+def _paint_whole_rows(screen: Screen[object], update: ChopsUpdate) -> None:
     rows = {y for y, _, _ in update.spans if any(map(_holds_unsure, update.chops[y].values()))}
     if not rows:
         return

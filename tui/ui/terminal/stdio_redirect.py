@@ -38,7 +38,7 @@ class StdioRedirect:
         if os.isatty(1):
             self._screen = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="replace", newline="")
             sys.__stdout__ = sys.__stderr__ = self._screen  # type: ignore[misc]  # where Textual looks
-            self.lead_away()
+            self.redirect()
         self._listen()
         return self
 
@@ -50,21 +50,21 @@ class StdioRedirect:
         if self._handler is not None:
             logging.getLogger().removeHandler(self._handler)
             self._handler.stream.close()
-        self.lead_back()
+        self.restore()
         sys.__stdout__, sys.__stderr__ = self._streams  # type: ignore[misc,assignment]  # as they were
         if self._screen is not None:
             with contextlib.suppress(OSError):
                 self._screen.close()
         os.close(self._log)
 
-    def lead_away(self) -> None:
+    def redirect(self) -> None:
         """Redirect descriptors 1 and 2 to the log."""
         if self._kept is None and self._screen is not None:
             self._kept = (os.dup(1), os.dup(2))
             os.dup2(self._log, 1)
             os.dup2(self._log, 2)
 
-    def lead_back(self) -> None:
+    def restore(self) -> None:
         """Restore the descriptors, at the end or while another program has the terminal."""
         for descriptor, kept in enumerate(self._kept or (), start=1):
             os.dup2(kept, descriptor)
@@ -77,7 +77,7 @@ class StdioRedirect:
         self._handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
         logging.getLogger().addHandler(self._handler)
         threading.excepthook = _thread_died
-        sys.unraisablehook = _passed_over
+        sys.unraisablehook = _log_unraisable
 
 
 def _thread_died(found: threading.ExceptHookArgs) -> None:
@@ -85,7 +85,7 @@ def _thread_died(found: threading.ExceptHookArgs) -> None:
         LOG.error("a thread died", exc_info=found.exc_value)
 
 
-def _passed_over(found: sys.UnraisableHookArgs) -> None:
+def _log_unraisable(found: sys.UnraisableHookArgs) -> None:
     LOG.error("passed over: %s", found.err_msg or "an exception nobody could be told of", exc_info=found.exc_value)
 
 

@@ -72,9 +72,9 @@ class CurrentTheme:
     def choose(self, app: PonderApp, name: str) -> None:
         """Apply a theme and remember it as the choice."""
         self._wish = name
-        self.wear(app, name)
+        self.apply(app, name)
 
-    def wear(self, app: App[int], name: str) -> None:
+    def apply(self, app: App[int], name: str) -> None:
         """Apply a theme (also for a preview)."""
         name = self.resolve(name)
         app.register_theme(self._themes[name].theme)
@@ -135,7 +135,7 @@ class CurrentTheme:
             return
         self._themes = themes
         self._tell(app, problems)
-        self.wear(app, self._wish)
+        self.apply(app, self._wish)
         app.refresh_css()
         app.chat.transcript.recolour(self.theme_styles(app))
 

@@ -43,7 +43,7 @@ def parts_of(text: str) -> list[str]:
     return [*parts, text[at:]]
 
 
-class Spoken(Renderable):
+class Prompt(Renderable):
     """A prompt."""
 
     ground = "user"
@@ -358,4 +358,4 @@ class Thinking(Renderable):
         self.words.rest()
 
 
-__all__ = ["Answer", "Caption", "Fold", "Renderable", "Spoken", "Thinking", "ToolCall", "ToolState", "estimated_lines"]
+__all__ = ["Answer", "Caption", "Fold", "Prompt", "Renderable", "Thinking", "ToolCall", "ToolState", "estimated_lines"]

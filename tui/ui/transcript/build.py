@@ -22,8 +22,8 @@ from tui.domain.printable import one_line
 from tui.domain.stream import Finish
 from tui.ui.format_numbers import duration, tokens
 from tui.ui.markdown.runs import Look, Run
-from tui.ui.transcript.blocks import Answer, Caption, Fold, Renderable, Spoken, Thinking, ToolCall, ToolState
-from tui.ui.transcript.plain_fallback import Raw
+from tui.ui.transcript.blocks import Answer, Caption, Fold, Prompt, Renderable, Thinking, ToolCall, ToolState
+from tui.ui.transcript.plain_fallback import PlainText
 from tui.ui.transcript.section import Section, Speaker
 from tui.ui.transcript.summary import Folded
 
@@ -101,10 +101,10 @@ def _or_as_it_came(message: Message, build: Callable[[], list[Renderable]]) -> l
         return build()
     except Exception:  # boundary of a message: an error in it must not end the program
         LOG.exception("the blocks of %s could not be made", message.id)
-        return [Raw(words_in(message))]
+        return [PlainText(message_text(message))]
 
 
-def words_in(message: Message) -> str:
+def message_text(message: Message) -> str:
     """All text of a message, in order."""
     return "\n\n".join(filter(None, map(_words, message.blocks)))
 
@@ -124,7 +124,7 @@ def _words(block: Block) -> str:
 def void(message: Message) -> Renderable:
     """A failed attempt that was repeated: one line that unfolds to its text."""
     why = one_line(message.interrupted or "made again", 80)
-    return Folded(f"An attempt that counts no more: {why}", words_in(message))
+    return Folded(f"An attempt that counts no more: {why}", message_text(message))
 
 
 def _length(block: Block) -> int:
@@ -135,7 +135,7 @@ def spoken(message: Message) -> Renderable:
     """The user's prompt with its attachments."""
     words = "\n".join(block.text for block in message.blocks if isinstance(block, TextBlock))
     images = tuple(block.name or block.media_type for block in message.blocks if isinstance(block, ImageBlock))
-    return Spoken(words, images)
+    return Prompt(words, images)
 
 
 def answer_blocks(message: Message, results: Results, showing: Showing) -> list[Renderable]:

@@ -16,7 +16,7 @@ KEPT = 120
 """Sections that keep their layout; beyond this the farthest drop it until they are visible again."""
 
 
-class Stack:
+class SectionStack:
     """Sections, found by line or by key."""
 
     def __init__(self) -> None:
@@ -125,7 +125,7 @@ MOST_TURNS = 8
 """Most repetitions of a layout that moves the window, which shows other lines, which need layout."""
 
 
-class Column(Stack):
+class Column(SectionStack):
     """All sections of a conversation, and the lines from ``top`` that are on the screen."""
 
     def __init__(self) -> None:

@@ -51,7 +51,7 @@ def is_blank(text: str) -> bool:
     return not text or text.isspace()
 
 
-class Live:
+class LiveAnswer:
     """One attempt at an answer."""
 
     def __init__(self, section: Section, now: Clock, showing: Showing) -> None:
@@ -216,4 +216,4 @@ class Live:
         return block
 
 
-__all__ = ["Clock", "Fold", "Live", "ToolState"]
+__all__ = ["Clock", "Fold", "LiveAnswer", "ToolState"]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 HEAD = "⚠ this could not be laid out; as it came:"
 
 
-class Raw(Renderable):
+class PlainText(Renderable):
     """The text of another block. It does not wrap, measure or parse, because one of these may have raised."""
 
     def __init__(self, words: str, space: int = 0) -> None:
@@ -70,7 +70,7 @@ class PlainFallback:
 
     def __init__(self, section: Section, words: str) -> None:
         self.section = section
-        self._raw = Raw(words, space=1)
+        self._raw = PlainText(words, space=1)
         section.blocks[1:] = [self._raw]
         section.touch()
 

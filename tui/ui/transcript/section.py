@@ -13,7 +13,7 @@ from textual.strip import Strip
 from tui.ui.markdown.lazy_lines import Mark
 from tui.ui.markdown.runs import Line, Run
 from tui.ui.theme.theme_styles import ThemeStyles
-from tui.ui.transcript.plain_fallback import Raw
+from tui.ui.transcript.plain_fallback import PlainText
 from tui.ui.transcript.renderable import Renderable
 
 LOG = logging.getLogger(__name__)
@@ -81,10 +81,10 @@ def built_or_raw(build: Callable[[], list[Renderable]], key: str) -> list[Render
         return build()
     except Exception:  # boundary of a message: an error in it must not end the program
         LOG.exception("the blocks of %s could not be made", key)
-        return [Raw("(the log says why; the session itself is whole: /export writes it)")]
+        return [PlainText("(the log says why; the session itself is whole: /export writes it)")]
 
 
-def words_of(block: Renderable) -> str:
+def block_text(block: Renderable) -> str:
     """The text of a block, which may fail in its ``text`` as well."""
     try:
         return block.text()
@@ -290,7 +290,7 @@ class Section:
             return ask(block)
         except Exception:  # boundary of a message: an error in it must not end the program
             LOG.exception("block %d of %s (%s) could not be laid out", index, self.key, type(block).__name__)
-            raw = self._blocks[index] = Raw(words_of(block), block.space)
+            raw = self._blocks[index] = PlainText(block_text(block), block.space)
             raw.height(text_width(self._width))
             self.touch()
             return ask(raw)

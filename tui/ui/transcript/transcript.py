@@ -62,7 +62,7 @@ def with_marks(strip: Strip, wanted: SearchTerms, theme_styles: ThemeStyles) -> 
     )
 
 
-class Painted(ScrollView):
+class ColumnPainter(ScrollView):
     """Paints the rows of a column's window."""
 
     def __init__(self, theme_styles: ThemeStyles, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002
@@ -220,7 +220,7 @@ def shifted(column: int | None, by: int) -> int | None:
     return max(0, column + by) if by else None
 
 
-class Transcript(Painted, can_focus=True):
+class Transcript(ColumnPainter, can_focus=True):
     """Sections below each other. Callers report changes to ``column`` and call ``settle`` once per frame."""
 
     @dataclass

@@ -35,10 +35,10 @@ from tui.domain.stream import StreamEvent
 from tui.engine.state import SessionView
 from tui.ui.markdown.runs import Look, Run
 from tui.ui.transcript.blocks import Caption, ToolCall, ToolState
-from tui.ui.transcript.build import Showing, fill_result, heading, section_of, sections_of, spoken, words_in
-from tui.ui.transcript.live_answer import Clock, Live
-from tui.ui.transcript.plain_fallback import PlainFallback, Raw
-from tui.ui.transcript.section import Section, Speaker, words_of
+from tui.ui.transcript.build import Showing, fill_result, heading, message_text, section_of, sections_of, spoken
+from tui.ui.transcript.live_answer import Clock, LiveAnswer
+from tui.ui.transcript.plain_fallback import PlainFallback, PlainText
+from tui.ui.transcript.section import Section, Speaker, block_text
 from tui.ui.transcript.summary import folded_into
 from tui.ui.transcript.transcript import Transcript
 
@@ -99,7 +99,7 @@ class TranscriptView:
         self._showing = showing
         self._turns: tuple[Turn, ...] = ()
         self._compression: CompressionView | None = None
-        self._live: Live | PlainFallback | None = None
+        self._live: LiveAnswer | PlainFallback | None = None
         self._calls = Calls(transcript.column.changed)
         self._count = 0
         self._broken = False
@@ -200,7 +200,7 @@ class TranscriptView:
 
     def _begin(self, key: str, model: str, level: str) -> None:
         self._drop_bare()
-        self._live = Live(Section(f"{LIVE}{key}", Speaker.MODEL), self._now, self._showing)
+        self._live = LiveAnswer(Section(f"{LIVE}{key}", Speaker.MODEL), self._now, self._showing)
         self._live.section.add(Caption(Run(heading(model, level), "muted", Look.BOLD)))
         self._transcript.column.append(self._live.section)
 
@@ -237,7 +237,7 @@ class TranscriptView:
             self._put(filter(None, [section_of(message, {}, self._showing)]))
             return
         live, self._live = self._live, None
-        if isinstance(live, Live):
+        if isinstance(live, LiveAnswer):
             live.finish(message)
             self._transcript.column.rename(live.section, message.id)
             self._calls.know(live.section, live.calls)
@@ -265,10 +265,10 @@ class TranscriptView:
                     self._store(message, unnamed[-1] if unnamed else None)
                 case TurnStarted(turn):
                     section = Section(f"plain:{turn.id}", Speaker.USER)
-                    section.add(Raw("\n\n".join(map(words_in, turn.messages))))
+                    section.add(PlainText("\n\n".join(map(message_text, turn.messages))))
                     self._transcript.column.append(section)
-                case _ if isinstance(self._live, Live):
-                    words = "\n\n".join(words_of(block) for block in self._live.section.blocks[1:])
+                case _ if isinstance(self._live, LiveAnswer):
+                    words = "\n\n".join(block_text(block) for block in self._live.section.blocks[1:])
                     self._live = PlainFallback(self._live.section, words)
                     if isinstance(event, Streamed):
                         self._live.feed(event.event)
