@@ -11,7 +11,7 @@ async def test_a_setting_is_found_changed_in_place_and_taken_back() -> None:
     async with on_stage(size=(120, 30)) as (app, services, pilot):
         await app.shell.run_line("/settings")
         await type_in(pilot, "strip")
-        await until(pilot, lambda: "Which finished turns lose their thinking" in screen_text(app))
+        await until(pilot, lambda: "The finished turns that are sent without their thinking" in screen_text(app))
         await pilot.press("enter", "tab", "enter")
         await until(pilot, lambda: services.settings.layers().value("reasoning.stripFromContext") == "allButLast")
         await until(pilot, lambda: "session" in screen_text(app))
