@@ -53,6 +53,7 @@ def run_screen(environment: Mapping[str, str], options: LaunchOptions, *, resume
                 code, failure = _run(program, question, (shutdown, redirect), resume, latest=latest)
         finally:
             question.give_up()
+            shutdown.finish()
     if failure is not None:
         message = f"ponder stopped: {type(failure).__name__}. What happened stands in {redirect.log_file}"
         sys.stderr.write(message + "\n")

@@ -47,6 +47,7 @@ class Shutdown:
         self._terminal = terminal
         self._leave: Callable[[int], object] | None = None
         self._code: int | None = None
+        self._is_late = False
         self._signals = itertools.count()
         self._asked = os.pipe()
         """A byte in this pipe means that the end was requested."""
@@ -79,6 +80,15 @@ class Shutdown:
         if self._code is not None:
             raise SystemExit(self._code)
 
+    def finish(self) -> None:
+        """End the process with the requested exit code if the orderly end came too late.
+
+        By then the engine is being stopped from outside and the terminal is non-blocking for a moment, so closing the
+        session or flushing the output can fail. That must not decide the exit code.
+        """
+        if self._is_late:
+            self._force()
+
     def _signalled(self, number: int, frame: FrameType | None) -> None:
         # Handlers can interrupt each other between any two steps; only the counter is atomic.
         asked_before = next(self._signals) > 0
@@ -100,6 +110,7 @@ class Shutdown:
                 self._force()
             self._leave(GONE)
         threading.Event().wait(GRACE_S)
+        self._is_late = True
         stopping = threading.Thread(target=self.last, name="last", daemon=True)
         stopping.start()
         stopping.join(LAST_S)
