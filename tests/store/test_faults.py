@@ -7,7 +7,9 @@ import shutil
 import sqlite3
 import stat
 import subprocess
+import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -31,6 +33,28 @@ async def test_a_full_disk_is_told_and_what_was_there_stays(stage: Stage) -> Non
     await stage.database.run(lambda connection: connection.execute("PRAGMA max_page_count = 1073741823").fetchall())
     await stage.keep("s", rich_turn())
     assert (await stage.conversations.load("s")).turns == (a_turn(1), rich_turn())
+
+
+async def test_the_caller_never_looks_at_the_file_even_if_the_write_is_done_at_once(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caller, looked, submit = threading.current_thread(), set(), ThreadPoolExecutor.submit
+
+    def submit_and_wait(self: ThreadPoolExecutor, *args: object) -> Future[object]:
+        future = submit(self, *args)
+        if threading.current_thread() is caller:
+            future.exception(timeout=10)
+        return future
+
+    def log_size(path: Path) -> int:
+        looked.add(threading.current_thread())
+        return 0
+
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", submit_and_wait)
+    monkeypatch.setattr("tui.store.database._log_size", log_size)
+    await stage.keep("s", a_turn(1))
+    assert looked
+    assert caller not in looked
 
 
 @pytest.mark.parametrize("replaced", [False, True])

@@ -88,8 +88,8 @@ class Database:
         self._must_be_open()
         with self._lock:
             self._waiting += 1
-        future = self._writing.submit(self._write, work)
-        future.add_done_callback(self._written)
+        future = self._writing.submit(self._write_next, work)
+        future.add_done_callback(self._forget_cancelled)
         return future
 
     def submit_read(self, work: Work[Result]) -> Future[Result]:
@@ -191,11 +191,21 @@ class Database:
             self._notices.append(sentence)
             self.tell(sentence)
 
-    def _written(self, _: Future[Result]) -> None:
-        with self._lock:
-            self._waiting -= 1
-            if self._waiting == 0 and not self._closed and _log_size(self.path) > IDLE_WAL:
-                self._writing.submit(self._truncate_log)
+    def _write_next(self, work: Work[Result]) -> Result:
+        try:
+            return self._write(work)
+        finally:
+            # Here and not in a callback of the future: a callback added after the work is done runs in the
+            # caller's thread, which is the screen's and must not ask the file system for anything.
+            with self._lock:
+                self._waiting -= 1
+                if self._waiting == 0 and not self._closed and _log_size(self.path) > IDLE_WAL:
+                    self._writing.submit(self._truncate_log)
+
+    def _forget_cancelled(self, future: Future[Result]) -> None:
+        if future.cancelled():
+            with self._lock:
+                self._waiting -= 1
 
     def _truncate_log(self) -> None:
         """Checkpoint and truncate the log. A reader may block it; it is tried again later."""
