@@ -33,7 +33,7 @@ from tui.engine.settings import EngineSettings
 from tui.engine.token_meter import TokenMeter
 from tui.providers.backend import ProviderBackend
 from tui.providers.http.transport import Transport
-from tui.providers.keys.lookup import Keys
+from tui.providers.keys import Keys
 
 POINTS = 500
 LATEST_S = 0.06

@@ -153,8 +153,8 @@ def whole_program(url: str, wire: str) -> Read:
     from tui.domain.messages import Role
     from tui.domain.request import ChatRequest, Outgoing, OutgoingMessage
     from tui.domain.thinking import ThinkingLevel
-    from tui.providers.keys.lookup import Keys
-    from tui.providers.open_backend import open_backend
+    from tui.providers.backend import open_backend
+    from tui.providers.keys import Keys
 
     named = DIALECT_OF.get(wire, wire)
     base = url + PATHS[wire].removesuffix(ENDS[named])

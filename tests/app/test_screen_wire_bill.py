@@ -29,7 +29,7 @@ from tui.domain.cost import Cost
 from tui.domain.printable import one_line
 from tui.domain.thinking import Asked, ThinkingLevel, ThinkingPlan
 from tui.engine.state import Phase
-from tui.providers.demo.script import Bill
+from tui.providers.demo.responses import Bill
 from tui.ui.format_numbers import tokens
 
 KEY = "sk-test-0123456789abcdef0123456789"

@@ -17,7 +17,7 @@ from tests.ui.stage import until
 from tui.domain.cost import Cost
 from tui.domain.counting import count
 from tui.engine.state import Phase
-from tui.providers.demo.script import Bill
+from tui.providers.demo.responses import Bill
 
 KEY = {"ANTHROPIC_API_KEY": "sk-ant-test-0123456789abcdef"}
 ANSWER: list[Step] = [{"say": "thinking", "text": "Let me see."}, {"say": "text", "text": "Because."}, {"end": True}]

@@ -14,7 +14,7 @@ from tests.faultserver.server import FaultServer
 from tests.ui.stage import until
 from tui.domain.blocks import ThinkingBlock
 from tui.domain.thinking import ThinkingForm
-from tui.providers.demo.script import Bill
+from tui.providers.demo.responses import Bill
 
 KEY = "sk-test-0123456789abcdef0123456789"
 THOUGHT = "Light of short wavelengths is scattered more."

@@ -8,15 +8,16 @@ from pathlib import Path
 import pytest
 
 from tui.catalog.catalog import packaged_catalog
+from tui.catalog.facts import Target
 from tui.catalog.model_spec import parse_spec
 from tui.domain.blocks import Seal, TextBlock, ThinkingBlock
 from tui.domain.messages import Message, Role, Turn
 from tui.domain.thinking import ThinkingForm
 from tui.engine.planner import RequestPlanner
-from tui.engine.ports import Ask, Target
+from tui.engine.ports import Ask
 from tui.engine.settings import EngineSettings
 from tui.engine.token_meter import TokenMeter
-from tui.providers.keys.lookup import Keys
+from tui.providers.keys import Keys
 
 CATALOG = packaged_catalog()
 SPEC = parse_spec("anthropic/claude-sonnet-4-5/high", CATALOG)

@@ -39,8 +39,8 @@ from tui.engine.ports import Ports, ToolRun
 from tui.engine.session import Opening, Session
 from tui.engine.settings import EngineSettings
 from tui.engine.token_meter import TokenMeter
-from tui.providers.keys.lookup import Keys
-from tui.providers.open_backend import open_backend
+from tui.providers.backend import open_backend
+from tui.providers.keys import Keys
 
 MODELS = ("demo/fast/high", "demo/responses/high", "demo/chat/high", "demo/gemini/high")
 

@@ -8,12 +8,12 @@ from tests.fakes.backend import HANG, Script, answer, finish, words
 from tests.fakes.clock import virtually
 from tests.fakes.planner import SPEC, FakePlanner, target
 from tests.fakes.stage import Stage, stage
+from tui.catalog.facts import Target
 from tui.domain.compression import CompressionView, SummaryRun
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.events import CompressionChanged, CompressionFinished, CompressionStarted
 from tui.domain.stream import ResponseStarted
 from tui.domain.usage import Usage
-from tui.engine.ports import Target
 from tui.engine.saving import HOLD_EVERY_S
 
 USED = Usage(input=10, output=5, thinking=2, total=15)

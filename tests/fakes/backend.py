@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 
+from tui.catalog.facts import Target
 from tui.domain.blocks import Seal
 from tui.domain.errors import ProviderError
 from tui.domain.request import ChatRequest
@@ -24,7 +25,6 @@ from tui.domain.stream import (
     UsageReported,
 )
 from tui.domain.usage import Usage
-from tui.engine.ports import Target
 
 
 @dataclass(frozen=True, slots=True)

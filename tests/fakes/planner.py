@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from tui.catalog.facts import AuthStyle, ModelFacts, ProviderFacts, ThinkingControls
+from tui.catalog.facts import AuthStyle, ModelFacts, ProviderFacts, Target, ThinkingControls
 from tui.domain.blocks import TextBlock, ToolResultBlock
 from tui.domain.compression import CompressionPreview, CompressionView
 from tui.domain.errors import PonderError, UnknownModel
@@ -12,7 +12,7 @@ from tui.domain.messages import Message, Origin, Role, Turn, WireName
 from tui.domain.request import ChatRequest, Outgoing, OutgoingMessage
 from tui.domain.thinking import ModelSpec, PlanState, ThinkingLevel, ThinkingPlan
 from tui.domain.usage import Certainty, MeterReading, Part, Usage
-from tui.engine.ports import Ask, PendingCompression, Target
+from tui.engine.ports import Ask, PendingCompression
 from tui.engine.refused_parameters import is_ours
 
 SPEC = ModelSpec(provider="fake", model="m", asked=ThinkingLevel.LOW)

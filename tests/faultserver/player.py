@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tests.faultserver.renderers import BILL, PINGS, SPEAKERS
-from tui.providers.demo.script import Bill, Break, Call, Say, Think
+from tui.providers.demo.responses import Bill, Break, Call, Say, Think
 
 Step = dict[str, object]
 

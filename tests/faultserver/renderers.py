@@ -5,8 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from tui.providers.demo.responses import AnthropicEncoder, ChatEncoder, GeminiEncoder, ResponsesEncoder, sse
-from tui.providers.demo.script import Bill, Break, Call, Piece, Say, Think, deltas
+from tui.providers.demo.responses import (
+    AnthropicEncoder,
+    Bill,
+    Break,
+    Call,
+    ChatEncoder,
+    GeminiEncoder,
+    Piece,
+    ResponsesEncoder,
+    Say,
+    Think,
+    deltas,
+    sse,
+)
 
 BILL = Bill(input=100, thinking=20, answer=30)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from tests.faultserver.player import Player, Seen, Step, Stop
 from tests.faultserver.renderers import BILL
-from tui.providers.demo.script import Bill
+from tui.providers.demo.responses import Bill
 
 Validator = Callable[[dict[str, object]], str | None]
 

@@ -24,7 +24,7 @@ from tui.domain.thinking import PlanState, ThinkingLevel, ThinkingPlan
 from tui.providers.backend import ProviderBackend
 from tui.providers.http.deadlines import Limits
 from tui.providers.http.transport import Transport
-from tui.providers.keys.lookup import Keys
+from tui.providers.keys import Keys
 
 WIRES = ("anthropic", "openai-responses", "openai-chat", "chat-openrouter", "gemini", "gemini-array", "ollama")
 BRISK = Limits(

@@ -13,8 +13,8 @@ from tests.faultserver.server import FaultServer
 from tests.key_canary import CANARY
 from tests.providers.conftest import Client, Where, request, where
 from tui.domain.errors import ErrorKind, ProviderError
+from tui.providers.backend import open_backend
 from tui.providers.http.address import checked, joined, proxy_for
-from tui.providers.open_backend import open_backend
 
 FULL = [{"say": "text", "text": "fine"}, {"end": 1}]
 
@@ -192,7 +192,7 @@ async def test_the_demo_needs_no_key_and_no_network(client: Client) -> None:
 
 def test_nothing_heavy_is_imported_before_it_is_needed() -> None:
     heavy = "{'textual', 'rich', 'keyring', 'mcp', 'httpx', 'pydantic', 'tui.providers.demo.server'}"
-    code = f"import sys, tui.providers.open_backend; print(sorted({heavy} & set(sys.modules)))"
+    code = f"import sys, tui.providers.backend; print(sorted({heavy} & set(sys.modules)))"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
 

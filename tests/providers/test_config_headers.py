@@ -12,7 +12,7 @@ from tests.providers.conftest import CANARY, Client
 from tui.catalog.catalog import packaged_catalog
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.providers.http.request import with_version
-from tui.providers.keys.lookup import Keys
+from tui.providers.keys import Keys
 
 
 def gateway(base_url: str = "https://gw.example/v1", **headers: str):

@@ -20,10 +20,10 @@ from tui.domain.request import ChatRequest, Outgoing, OutgoingMessage, ToolSchem
 from tui.domain.stream import Finish
 from tui.providers.backend import ProviderBackend
 from tui.providers.demo.server import DEMO_HOST, DemoServer
-from tui.providers.http.in_process import InProcessResponse
+from tui.providers.http.connection import InProcessResponse
 from tui.providers.http.request import HttpRequest
 from tui.providers.http.transport import Transport
-from tui.providers.keys.lookup import Keys
+from tui.providers.keys import Keys
 
 CATALOG = packaged_catalog()
 MODELS = ("fast", "demo", "responses", "chat", "gemini")

@@ -20,12 +20,13 @@ from tests.fakes.toolbox import FakeToolbox
 from tests.faultserver.server import FaultServer
 from tests.providers.conftest import BRISK, WIRES, Client, where
 from tests.providers.test_faults_refusals import refusal
+from tui.catalog.facts import Target
 from tui.domain.blocks import TextBlock
 from tui.domain.events import AttemptReset, RetryScheduled, Streamed, TurnFailed, TurnFinished
 from tui.domain.messages import Origin, Role
 from tui.domain.stream import TextDelta
 from tui.domain.thinking import ModelSpec
-from tui.engine.ports import Ports, Target
+from tui.engine.ports import Ports
 from tui.engine.session import Opening, Session
 from tui.engine.settings import EngineSettings
 

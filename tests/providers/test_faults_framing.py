@@ -14,7 +14,7 @@ from tests.faultserver.renderers import BILL, SPEAKERS
 from tests.faultserver.server import FaultServer
 from tests.providers.conftest import BRISK, WIRES, Client
 from tui.domain.errors import ErrorKind
-from tui.providers.demo.script import Call, Say, Think
+from tui.providers.demo.responses import Call, Say, Think
 
 TEXT = "Grüße, 日本語 and 👩‍🔬"
 FULL = [{"say": "thinking", "text": "hm, ünsure 🤔"}, {"say": "text", "text": TEXT}, {"end": 1}]

@@ -24,10 +24,8 @@ from tui.catalog.catalog import packaged_catalog
 from tui.catalog.facts import AuthStyle
 from tui.cli.main import main
 from tui.domain.errors import ConfigError, ErrorKind, ProviderError
-from tui.providers.keys import storage as credentials
-from tui.providers.keys.lookup import KeyPlace, Keys, checked_key, host_of
-from tui.providers.keys.secret import Secret
-from tui.providers.redaction import Redactor
+from tui.providers.keys import KeyPlace, Keys, checked_key, host_of
+from tui.providers.redaction import Redactor, Secret
 
 KEY = "sk-canary-0123456789-ABCDEFGHIJ/+=abcd"
 OPENAI = packaged_catalog().provider("openai")
@@ -159,7 +157,7 @@ def test_asking_the_keyring_starts_no_program() -> None:
     """Its library looks for libraries of macOS with a compiler, which would see the keys of our environment."""
     source = """if True:
         import sys
-        from tui.providers.keys.storage import Keyring
+        from tui.providers.keys import Keyring
         started = []
         names = ("subprocess.Popen", "os.exec", "os.fork", "os.posix_spawn", "os.system")
         sys.addaudithook(lambda name, about: started.append((name, about)) if name in names else None)
@@ -235,7 +233,7 @@ def test_a_keyring_that_hangs_is_given_up(
 ) -> None:
     release = threading.Event()
     monkeypatch.setattr(sys.modules["keyring"], "get_password", lambda *_: release.wait(300))
-    monkeypatch.setattr(credentials, "KEYRING_LIMIT_S", 0.05)
+    monkeypatch.setattr("tui.providers.keys.KEYRING_LIMIT_S", 0.05)
     began = time.monotonic()
     keys = Keys(tmp_path / "c.toml", environ={})
     assert [keys.find(replace(OPENAI, id=f"provider{number}")) for number in range(40)] == [None] * 40

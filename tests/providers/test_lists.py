@@ -14,12 +14,10 @@ from tests.providers.conftest import Client
 from tui.catalog.catalog import packaged_catalog
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.providers.http.transport import Transport
-from tui.providers.models import models_dev as refresh
-from tui.providers.models.discovery import Discovery
-from tui.providers.models.list_cache import ListCache, Listing
+from tui.providers.models.discovery import Discovery, refresh_models_dev
+from tui.providers.models.list_cache import MODELS_DEV, ListCache, Listing, merge_model_lists
 from tui.providers.models.listings import MOST_MODELS, models_dev_rows, rows_from
 from tui.providers.models.local_servers import LocalServer, local_servers
-from tui.providers.models.merge_model_lists import merge_model_lists
 
 CATALOG = packaged_catalog()
 CLAUDE = {
@@ -167,11 +165,11 @@ async def test_the_refresh_reads_known_providers_only_and_keeps_the_old_on_nonse
     assert models_dev_rows(DEV, known) == {"moonshot": rows}
     async with FaultServer([[{"status": 200, "json": DEV}], [{"status": 200, "json": {"a": 1}}]]) as server:
         transport = Transport(environ={})
-        fetched = await refresh.refresh(transport, cache, known, lambda: 7.0, url=f"{server.url}/api.json")
+        fetched = await refresh_models_dev(transport, cache, known, lambda: 7.0, url=f"{server.url}/api.json")
         with pytest.raises(ProviderError, match="no catalogue"):
-            await refresh.refresh(transport, cache, known, lambda: 8.0, url=f"{server.url}/api.json")
+            await refresh_models_dev(transport, cache, known, lambda: 8.0, url=f"{server.url}/api.json")
         await transport.aclose()
-    assert refresh.cached(cache) == fetched == Listing(source="models.dev", at=7.0, rows={"moonshot": rows})
+    assert cache.read(MODELS_DEV) == fetched == Listing(source="models.dev", at=7.0, rows={"moonshot": rows})
 
 
 async def test_local_servers_are_found_at_once_and_others_not_waited_for() -> None:

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tui.providers.keys.secret import Secret
 from tui.providers.log_file import open_log
-from tui.providers.redaction import Redactor
+from tui.providers.redaction import Redactor, Secret
 from tui.settings.user_files import LONGEST_LOG
 
 KEY = "sk-canary-0123456789-ABCDEFGHIJ-abcd"

@@ -11,7 +11,7 @@ import pytest
 from tests.providers.conftest import BRISK
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.providers.http.deadlines import DeadlineExceeded, Deadlines, Limits
-from tui.providers.http.read_ahead import MOST_AHEAD, ReadAhead
+from tui.providers.http.transport import MOST_AHEAD, ReadAhead
 
 UNHURRIED = Limits(idle_s=60, meaning_s=60, total_s=60, after_end_s=60)
 

@@ -18,7 +18,7 @@ from tui.domain.events import ApprovalAsked, ToolFinished, TurnFailed, TurnFinis
 from tui.domain.messages import Message, Role, Turn
 from tui.engine.tool_round import NOT_STARTED
 from tui.providers.demo.server import DemoServer
-from tui.providers.http.in_process import InProcessResponse
+from tui.providers.http.connection import InProcessResponse
 from tui.providers.http.request import HttpRequest
 
 MODELS = ("fast", "responses", "chat", "gemini")

@@ -8,6 +8,7 @@ from dataclasses import replace
 from tests.ui import scenes
 from tui.bus.bus import Bus, Subscription, merge
 from tui.catalog.catalog import packaged_catalog
+from tui.catalog.facts import Target
 from tui.context.bill import Bill, bill_of
 from tui.domain.blocks import Block, ThinkingBlock
 from tui.domain.compression import CompressionPreview
@@ -16,7 +17,6 @@ from tui.domain.listing import ExchangeInfo
 from tui.domain.messages import Role, Turn
 from tui.domain.request import ChatRequest, Outgoing, OutgoingMessage, Reason, ToolSchema, Verdict
 from tui.domain.usage import MeterReading
-from tui.engine.ports import Target
 from tui.engine.preview import RequestPreview
 from tui.engine.state import SessionState, SessionView
 

@@ -12,7 +12,7 @@ from tui.catalog.facts import ProviderFacts
 from tui.domain.counting import count
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.listing import KeyCheck
-from tui.providers.keys.lookup import Keys, checked_key
+from tui.providers.keys import Keys, checked_key
 
 SHORTEST_KEY = 8
 REFUSED = (ErrorKind.AUTH, ErrorKind.PERMISSION, ErrorKind.NO_KEY)
@@ -26,9 +26,9 @@ async def check_key(program: Program, provider: ProviderFacts, text: str) -> Key
         return KeyCheck(works=False, said=doubt)
     if provider.discovery is None:
         return KeyCheck(works=True, said=f"Not checked: {provider.title} has no list of models to ask for.")
+    from tui.providers.backend import transport_maker
     from tui.providers.models.discovery import Discovery
     from tui.providers.models.list_cache import ListCache
-    from tui.providers.open_backend import transport_maker
 
     trial = Keys(
         program.paths.credentials_file, environ=program.environment, redactor=program.keys.redactor, use_keyring=False

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tui.app.program import Program
-from tui.catalog.facts import AuthStyle
+from tui.catalog.facts import AuthStyle, Target
 from tui.domain.errors import ErrorKind, PonderError, ProviderError
-from tui.engine.ports import Target
 from tui.wires.errors.classify import SET_A_KEY
 
 

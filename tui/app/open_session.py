@@ -13,14 +13,13 @@ from tui.app.applied_settings import engine_settings
 from tui.app.ids import new_id
 from tui.app.program import Program
 from tui.app.session_storage import Storage, Stored
-from tui.catalog.facts import ModelFacts
+from tui.catalog.facts import ModelFacts, Target
 from tui.catalog.model_spec import parse_spec, require_asked
 from tui.catalog.plan import unsaid_level
 from tui.context.estimate import forget_texts
 from tui.domain.errors import PonderError, ProviderError, StoreError
 from tui.domain.events import Notice, Severity, TitleChanged
 from tui.domain.thinking import ModelSpec, ThinkingPlan
-from tui.engine.ports import Target
 from tui.engine.session import Opening, Session
 from tui.settings.layers import IN_PLACE_OF_LEVELS, Layer, Layers
 from tui.settings.schema import keys

@@ -21,7 +21,7 @@ from tui.engine.ports import Journal, Ports
 from tui.engine.ports import Toolbox as ToolboxPort
 from tui.engine.refused_parameters import REFUSED_FILE, Endpoint, Refused, RefusedParameters
 from tui.engine.thread import EngineThread
-from tui.providers.keys.lookup import Keys
+from tui.providers.keys import Keys
 from tui.settings.config_file import ConfigFile
 from tui.settings.layers import Layers
 from tui.settings.paths import Paths

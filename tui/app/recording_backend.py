@@ -11,11 +11,11 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from tui.catalog.catalog import effective_quirks
+from tui.catalog.facts import Target
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.request import ChatRequest
 from tui.domain.stream import StreamEvent
-from tui.engine.ports import Target
 from tui.providers.http.deadlines import Limits
 
 if TYPE_CHECKING:

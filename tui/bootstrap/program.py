@@ -21,7 +21,7 @@ from tui.domain.errors import ConfigError
 from tui.engine.planner import RequestPlanner
 from tui.engine.thread import EngineThread
 from tui.engine.token_meter import TokenMeter
-from tui.providers.keys.lookup import Keys
+from tui.providers.keys import Keys
 from tui.settings.assign import parse
 from tui.settings.config_file import located, read_config
 from tui.settings.layers import Layer, Layers
@@ -98,7 +98,7 @@ def build_program(environment: Mapping[str, str], options: LaunchOptions) -> Pro
 
 
 def _backend(keys: Keys, environment: Mapping[str, str], options: LaunchOptions) -> ProviderBackend:
-    from tui.providers.open_backend import open_backend
+    from tui.providers.backend import open_backend
 
     return open_backend(keys, environ=environment, demo_speed=options.demo_speed, watched=not options.headless)
 

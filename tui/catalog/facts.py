@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from tui.catalog.quirks import Quirks
 from tui.domain.fast_dataclass import dataclass
-from tui.domain.messages import WireName
+from tui.domain.messages import Origin, WireName
 from tui.domain.thinking import ThinkingForm
 
 
@@ -186,3 +186,13 @@ class ProviderFacts:
     def base_url_for(self, wire: WireName) -> str:
         """Return the base URL for models that use ``wire``."""
         return self.bases.get(wire, self.base_url)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """A model at a provider, ready for requests."""
+
+    provider: ProviderFacts
+    facts: ModelFacts
+    origin: Origin
+    """The origin of answers from this target, as far as it is known beforehand."""

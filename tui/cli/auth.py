@@ -14,7 +14,7 @@ from tui.catalog.toml_values import nearest
 from tui.cli.messages import print_messages
 from tui.cli.user_catalog import print_problem
 from tui.domain.errors import PonderError, UsageError
-from tui.providers.keys.lookup import Keys, host_of
+from tui.providers.keys import Keys, host_of
 from tui.settings.config_file import located, read_config
 from tui.settings.paths import find_paths
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from tui.cli.user_catalog import UserCatalog
 from tui.providers.configured_secrets import learn_all_keys, learn_configured
-from tui.providers.keys.lookup import Keys
+from tui.providers.keys import Keys
 from tui.providers.redaction import Redactor
 from tui.settings.paths import find_paths
 

@@ -12,15 +12,14 @@ from tui.catalog.catalog import Catalog
 from tui.catalog.facts import AuthStyle, ProviderFacts
 from tui.cli.messages import print_messages
 from tui.domain.errors import PonderError, ProviderError
+from tui.providers.backend import transport_maker
 from tui.providers.http.deadlines import Limits
-from tui.providers.keys.lookup import Keys
+from tui.providers.keys import Keys
 from tui.providers.models.discovery import Discovery
-from tui.providers.models.list_cache import ListCache, Listing
-from tui.providers.open_backend import transport_maker
+from tui.providers.models.list_cache import MODELS_DEV, ListCache, Listing
 from tui.settings.paths import find_paths
 
 EVERYTHING = "all"
-MODELS_DEV = "models.dev"
 WORDS = (EVERYTHING, MODELS_DEV)
 """Sources that are accepted in place of a provider. models.dev is only fetched by these names."""
 
@@ -53,11 +52,11 @@ async def _refresh(catalog: Catalog, asked: str, limits: Limits) -> bool:
 
 
 async def _models_dev(catalog: Catalog, cache: ListCache) -> Listing | PonderError:
-    from tui.providers.models.models_dev import refresh
+    from tui.providers.models.discovery import refresh_models_dev
 
     transport = transport_maker(environ=os.environ)()
     try:
-        return await refresh(transport, cache, frozenset(catalog.providers()), time.time)
+        return await refresh_models_dev(transport, cache, frozenset(catalog.providers()), time.time)
     except PonderError as error:
         return error
     finally:

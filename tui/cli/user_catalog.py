@@ -87,8 +87,10 @@ def user_catalog(environment: Mapping[str, str]) -> UserCatalog:
 def _with_lists(catalog: Catalog, folder: Path) -> Catalog:
     if not _has_lists(folder):
         return catalog
-    from tui.providers.models.list_cache import ListCache
-    from tui.providers.models.merge_model_lists import merge_cached_lists  # only after a refresh
+    from tui.providers.models.list_cache import (
+        ListCache,
+        merge_cached_lists,  # only after a refresh
+    )
 
     return merge_cached_lists(catalog, ListCache(folder))
 

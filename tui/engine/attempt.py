@@ -10,6 +10,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Seque
 from dataclasses import field, replace
 
 from tui.bus.bus import DELTAS, merge_stream
+from tui.catalog.facts import Target
 from tui.catalog.name_matching import same_model
 from tui.context.estimate import TextCounter, passing_text_tokens
 from tui.context.meter import Arriving
@@ -35,7 +36,7 @@ from tui.domain.stream import (
 )
 from tui.domain.usage import Usage
 from tui.engine.continuation import Continuation
-from tui.engine.ports import Backend, Clock, Journal, Target
+from tui.engine.ports import Backend, Clock, Journal
 from tui.engine.retry import MALFORMED_CALL
 from tui.engine.timers import RequestTimer, ThinkingTimer
 

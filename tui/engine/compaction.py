@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
+from tui.catalog.facts import Target
 from tui.context.compress import REAL_GAIN, CompressionLog, is_due, undo
 from tui.domain.compression import CompressionPreview, CompressionView, SummaryRun
 from tui.domain.counting import count
@@ -24,7 +25,7 @@ from tui.domain.messages import Message
 from tui.domain.usage import MeterReading
 from tui.engine.attempt import Attempt, AttemptId, AttemptOutput
 from tui.engine.open_turn import ConversationState
-from tui.engine.ports import Ask, Journal, PendingCompression, Ports, Target
+from tui.engine.ports import Ask, Journal, PendingCompression, Ports
 from tui.engine.retry import Spent, Wait, decide
 from tui.engine.saving import Saver
 

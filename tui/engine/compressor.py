@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tui.catalog.facts import Target
 from tui.context import compress
 from tui.domain.blocks import TextBlock
 from tui.domain.compression import CompressionPreview, CompressionView
@@ -11,7 +12,7 @@ from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import Message
 from tui.domain.request import ChatRequest
 from tui.engine.planner import RequestPlanner
-from tui.engine.ports import Ask, PendingCompression, Target
+from tui.engine.ports import Ask, PendingCompression
 
 SHARE_FOR_READING = 0.6
 """Share of the summariser's window. The rest is for its answer, its thinking and estimation errors."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import field, replace
 
+from tui.catalog.facts import Target
 from tui.context.meter import Arriving
 from tui.domain.blocks import Block
 from tui.domain.compression import CompressionView
@@ -14,7 +15,7 @@ from tui.domain.messages import Message, Role, Turn
 from tui.domain.request import ToolSchema
 from tui.domain.thinking import ModelSpec, ThinkingPlan
 from tui.engine.approvals import PendingApprovals, RetryWait
-from tui.engine.ports import Ask, Ports, Repairs, Target
+from tui.engine.ports import Ask, Ports, Repairs
 from tui.engine.refused_parameters import ANSWERS_WITHOUT_THINKING, THINKING, Endpoint, RefusedParameters
 from tui.engine.saving import Saver
 from tui.engine.settings import EngineSettings

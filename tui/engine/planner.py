@@ -9,7 +9,7 @@ from typing import Protocol
 from urllib.parse import urlsplit
 
 from tui.catalog.catalog import Catalog, effective_quirks
-from tui.catalog.facts import ModelFacts, Price
+from tui.catalog.facts import ModelFacts, Price, Target
 from tui.catalog.plan import DynamicBudget, plan
 from tui.context.bill import priced
 from tui.context.select import select
@@ -18,7 +18,7 @@ from tui.domain.messages import Origin, Role, Turn, WireName
 from tui.domain.request import ChatRequest
 from tui.domain.thinking import ModelSpec, ThinkingLevel, ThinkingPlan
 from tui.domain.usage import MeterReading, Usage
-from tui.engine.ports import Ask, Repairs, Target
+from tui.engine.ports import Ask, Repairs
 from tui.engine.refused_parameters import without_parameter
 
 OPENED = 32_768

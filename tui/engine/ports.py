@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import field
 from typing import Protocol
 
-from tui.catalog.facts import ModelFacts, ProviderFacts
+from tui.catalog.facts import Target
 from tui.context.meter import Arriving
 from tui.domain.blocks import Block, ToolCallBlock, ToolResultBlock
 from tui.domain.compression import CompressionPreview, CompressionView, SummaryRun
@@ -32,16 +32,6 @@ class Clock(Protocol):
         ...
 
     async def sleep(self, seconds: float) -> None: ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
-    """A model at a provider, ready for requests."""
-
-    provider: ProviderFacts
-    facts: ModelFacts
-    origin: Origin
-    """The origin of answers from this target, as far as it is known beforehand."""
 
 
 class Backend(Protocol):

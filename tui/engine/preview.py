@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from tui.catalog.facts import Target
 from tui.domain.blocks import TextBlock
 from tui.domain.compression import CompressionPreview
 from tui.domain.events import AppEvent, MeterChanged
@@ -12,7 +13,7 @@ from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import Message, Role, Turn
 from tui.domain.request import ChatRequest
 from tui.domain.usage import MeterReading, Usage
-from tui.engine.ports import Ask, Planner, Target
+from tui.engine.ports import Ask, Planner
 from tui.engine.runner import Runner
 
 DRAFT_ID = "draft"

@@ -13,10 +13,10 @@ import re
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from tui.catalog.catalog import effective_quirks
-from tui.catalog.facts import AuthStyle, ModelFacts, ProviderFacts
+from tui.catalog.facts import AuthStyle, ProviderFacts, Target
 from tui.catalog.quirks import Quirks
 from tui.domain.blocks import ThinkingBlock
 from tui.domain.counting import count
@@ -28,9 +28,8 @@ from tui.domain.request import ChatRequest
 from tui.domain.stream import ProviderRemark, ResponseFinished, ResponseStarted, StreamEvent, UsageReported
 from tui.providers.http.deadlines import Limits
 from tui.providers.http.request import HttpRequest, http_request, limits_for, other_header, with_version
-from tui.providers.keys.lookup import FoundKey, Keys
-from tui.providers.keys.secret import Secret
-from tui.providers.redaction import config_secrets
+from tui.providers.keys import FoundKey, Keys
+from tui.providers.redaction import Secret, config_secrets
 from tui.wires.errors.body import page_title
 from tui.wires.errors.classify import refused
 from tui.wires.framing.body import BodyReader
@@ -40,6 +39,13 @@ from tui.wires.wire import Encoded, Reply
 
 if TYPE_CHECKING:
     from tui.providers.http.transport import HttpResponse, Transport
+
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tui.providers.http.transport import Transport
 
 
 SIGNS = (
@@ -76,20 +82,6 @@ _SAYS_MODEL = lazy_regex(r"(?<![/\w.-])models?\b(?!/)", re.IGNORECASE)
 """Matches the message of a 404 about the model's name; one that only quotes a path is about the base URL."""
 
 
-class Endpoint(Protocol):
-    """A model at a provider."""
-
-    @property
-    def provider(self) -> ProviderFacts:
-        """The provider."""
-        ...
-
-    @property
-    def facts(self) -> ModelFacts:
-        """The model."""
-        ...
-
-
 class ProviderBackend:
     """Sends requests to any provider. It must be used on one event loop only."""
 
@@ -102,12 +94,12 @@ class ProviderBackend:
         self._found_at: dict[tuple[str, str], ProviderFacts] = {}
         self._warned: set[tuple[str, str, str]] = set()
 
-    def get_ready(self, target: Endpoint) -> None:
+    def get_ready(self, target: Target) -> None:
         """Import the modules that the first request to this model needs."""
         wire_named(target.facts.wire)
         self._ready_transport().get_ready(target.provider.base_url)
 
-    async def stream(self, target: Endpoint, request: ChatRequest) -> AsyncGenerator[Sequence[StreamEvent], None]:
+    async def stream(self, target: Target, request: ChatRequest) -> AsyncGenerator[Sequence[StreamEvent], None]:
         """Send a request and yield the events of the response; events that arrive together come in one batch."""
         changes_left = MOST_CHANGES
         try:
@@ -135,7 +127,7 @@ class ProviderBackend:
             self._keys.redactor.clean_error(error)
             raise
 
-    async def count(self, target: Endpoint, request: ChatRequest) -> int | None:
+    async def count(self, target: Target, request: ChatRequest) -> int | None:
         """Return the input tokens as counted by the provider, or None if it cannot count."""
         from tui.providers.token_counting import COUNTERS
 
@@ -162,7 +154,7 @@ class ProviderBackend:
             await self._transport.aclose()
 
     async def _attempt(
-        self, target: Endpoint, provider: ProviderFacts, request: ChatRequest, key: FoundKey | None
+        self, target: Target, provider: ProviderFacts, request: ChatRequest, key: FoundKey | None
     ) -> AsyncGenerator[Sequence[StreamEvent], None]:
         encoded = _without_fields(
             wire_named(target.facts.wire).encode(request, _quirks(target)), frozenset(request.without)
@@ -183,7 +175,7 @@ class ProviderBackend:
                     yield batch
 
     def _open(
-        self, target: Endpoint, request: HttpRequest, *, streams: bool = True
+        self, target: Target, request: HttpRequest, *, streams: bool = True
     ) -> AbstractAsyncContextManager[HttpResponse]:
         limits = limits_for(target.provider, self.limits)
         if not streams and limits.header_s:
@@ -207,7 +199,7 @@ class ProviderBackend:
             raise ProviderError(ErrorKind.NO_KEY, error.message, advice=error.advice) from None
 
     async def _alternative(
-        self, error: ProviderError, target: Endpoint, provider: ProviderFacts, refused_key: FoundKey | None
+        self, error: ProviderError, target: Target, provider: ProviderFacts, refused_key: FoundKey | None
     ) -> tuple[ProviderFacts, FoundKey | None] | None:
         """Return a changed provider or key to send the request again with, or None if the error is final."""
         if error.kind is ErrorKind.AUTH and refused_key is not None:
@@ -222,7 +214,7 @@ class ProviderBackend:
             return (versioned, refused_key) if versioned is not None else None
         return None
 
-    def _provider_for_wire(self, target: Endpoint) -> ProviderFacts:
+    def _provider_for_wire(self, target: Target) -> ProviderFacts:
         """Return the provider with the base URL for this model's wire."""
         provider, wire = target.provider, target.facts.wire
         known = self._found_at.get((provider.id, wire))
@@ -232,7 +224,7 @@ class ProviderBackend:
         return replace(provider, base_url=base_url, wire=wire)
 
 
-def _suspect_thinking(error: ProviderError, target: Endpoint, request: ChatRequest) -> None:
+def _suspect_thinking(error: ProviderError, target: Target, request: ChatRequest) -> None:
     """Classify an unexplained rejection by an unknown server as caused by the thinking in the request."""
     if error.kind is not ErrorKind.INVALID_REQUEST or error.status not in (400, 422):
         return
@@ -249,11 +241,11 @@ def _without_fields(encoded: Encoded, names: frozenset[str]) -> Encoded:
     return replace(encoded, body={name: value for name, value in encoded.body.items() if name not in names})
 
 
-def _quirks(target: Endpoint) -> Quirks:
+def _quirks(target: Target) -> Quirks:
     return effective_quirks(target.provider, target.facts)
 
 
-async def _raise_for_status(target: Endpoint, answer: HttpResponse, limits: Limits, sent: Encoded) -> None:
+async def _raise_for_status(target: Target, answer: HttpResponse, limits: Limits, sent: Encoded) -> None:
     """Raise the wire's ProviderError for an HTTP error status."""
     if not 200 <= answer.status < 300:
         reply = Reply(status=answer.status, headers=answer.headers, body=await answer.first_bytes(limits.error_bytes))
@@ -279,9 +271,7 @@ def _warnings(headers: Mapping[str, str]) -> Iterator[str]:
             yield "The provider says this model or API is deprecated."
 
 
-async def _batches(
-    target: Endpoint, answer: HttpResponse, limits: Limits
-) -> AsyncGenerator[Sequence[StreamEvent], None]:
+async def _batches(target: Target, answer: HttpResponse, limits: Limits) -> AsyncGenerator[Sequence[StreamEvent], None]:
     wire = wire_named(target.facts.wire)
     decoder = wire.decoder(_quirks(target))
     reader = BodyReader(wire, decoder, answer.headers.get("content-type"))
@@ -320,7 +310,7 @@ def _beginning(so_far: bytes, batch: Sequence[StreamEvent]) -> bytes | None:
 
 
 def _closing_events(
-    reader: BodyReader, target: Endpoint, beginning: bytes | None, received: int
+    reader: BodyReader, target: Target, beginning: bytes | None, received: int
 ) -> Sequence[StreamEvent]:
     """Return the closing events; ``beginning`` is the start of a response without content so far, else None."""
     try:
@@ -332,3 +322,39 @@ def _closing_events(
             raise
 
         raise in_another_format(beginning, target.facts.wire) or error from None
+
+
+def transport_maker(
+    *,
+    limits: Limits | None = None,
+    environ: Mapping[str, str] | None = None,
+    plain_http: Collection[str] = (),
+    demo_speed: float = 1.0,
+    watched: bool = True,
+) -> Callable[[], Transport]:
+    """Return a function that makes a transport, including the demo's server."""
+
+    def make() -> Transport:
+        from tui.providers.demo.server import DEMO_HOST, DemoServer
+        from tui.providers.http.transport import Transport
+
+        demo = DemoServer(speed=demo_speed, watched=watched)
+        return Transport(limits=limits, environ=environ, plain_http=plain_http, in_process={DEMO_HOST: demo.answer})
+
+    return make
+
+
+def open_backend(
+    keys: Keys,
+    *,
+    limits: Limits | None = None,
+    environ: Mapping[str, str] | None = None,
+    plain_http: Collection[str] = (),
+    demo_speed: float = 1.0,
+    watched: bool = True,
+) -> ProviderBackend:
+    """Return the backend for all providers, including the demo. Close it with ``aclose``."""
+    make = transport_maker(
+        limits=limits, environ=environ, plain_http=plain_http, demo_speed=demo_speed, watched=watched
+    )
+    return ProviderBackend(keys, make, limits=limits)

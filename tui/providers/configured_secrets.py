@@ -9,11 +9,11 @@ from urllib.parse import unquote_plus
 
 from tui.catalog.facts import ProviderFacts
 from tui.domain.errors import PonderError
-from tui.providers.keys.lookup import Keys
-from tui.providers.keys.secret import Secret
+from tui.providers.keys import Keys
 from tui.providers.redaction import (
     SHORTEST_LITERAL,
     Redactor,
+    Secret,
     config_secrets,
     holds_secret,
     parameter_holds_secret,

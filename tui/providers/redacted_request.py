@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tui.catalog.facts import AuthStyle, ProviderFacts
-from tui.providers.keys.secret import Secret
-from tui.providers.redaction import Redactor, config_secrets, holds_secret, parameter_holds_secret, url_parts
+from tui.providers.redaction import Redactor, Secret, config_secrets, holds_secret, parameter_holds_secret, url_parts
 
 MASK = "***"
 

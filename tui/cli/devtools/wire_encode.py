@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from tui.app.applied_settings import engine_settings
 from tui.catalog.catalog import Catalog, effective_quirks
-from tui.catalog.facts import AuthStyle, ModelFacts, ProviderFacts
+from tui.catalog.facts import AuthStyle, ModelFacts, ProviderFacts, Target
 from tui.catalog.model_spec import parse_spec, split_asked
 from tui.catalog.plan import PLAN_KEYS, unsaid_level
 from tui.catalog.provider_rows import user_provider
@@ -27,12 +27,12 @@ from tui.domain.printable import json_escaped
 from tui.domain.request import ChatRequest
 from tui.domain.thinking import ModelSpec
 from tui.engine.planner import RequestPlanner
-from tui.engine.ports import Ask, Target
+from tui.engine.ports import Ask
 from tui.engine.settings import EngineSettings
 from tui.engine.token_meter import TokenMeter
 from tui.providers.http.address import joined
 from tui.providers.http.request import public_headers
-from tui.providers.keys.lookup import Keys
+from tui.providers.keys import Keys
 from tui.providers.redacted_request import shown_request
 from tui.settings.layers import Layer
 from tui.settings.paths import find_paths

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tui.domain.fast_dataclass import dataclass
-from tui.providers.demo.script import Refusal
-from tui.providers.demo.signatures import is_locked, is_sealed
+from tui.providers.demo.responses import Refusal, is_locked, is_sealed
 from tui.wires.read import child, children, text
 
 Json = Mapping[str, object]

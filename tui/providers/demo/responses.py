@@ -2,12 +2,118 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import hmac
+import re
 from collections.abc import Iterator, Mapping
-from typing import Protocol
+from dataclasses import field
+from typing import Literal, Protocol
 
-from tui.providers.demo.script import Bill, Break, Call, Piece, Say, Think, deltas
-from tui.providers.demo.signatures import locked, seal
+from tui.domain.fast_dataclass import dataclass
 from tui.wires.json_text import dumps, loads
+
+_SIGNING_KEY = b"the demo's own ink, not a secret"
+
+
+def seal(thinking: str) -> str:
+    """Return the signature of a text."""
+    return base64.b64encode(
+        hmac.new(_SIGNING_KEY, thinking.encode("utf-8", "replace"), hashlib.sha256).digest()
+    ).decode()
+
+
+def is_sealed(thinking: str, signature: str) -> bool:
+    """Whether the signature is the one of this text."""
+    return hmac.compare_digest(seal(thinking).encode(), signature.encode("utf-8", "replace"))
+
+
+def locked(thinking: str) -> str:
+    """Return thinking as an opaque blob that contains its own signature."""
+    return base64.b64encode(f"{seal(thinking)}:{thinking}".encode("utf-8", "replace")).decode()
+
+
+def is_locked(blob: str) -> bool:
+    """Whether a blob was made by ``locked`` and is unchanged."""
+    try:
+        signature, colon, thinking = base64.b64decode(blob, validate=True).decode().partition(":")
+    except ValueError:
+        return False
+    return bool(colon) and is_sealed(thinking, signature)
+
+
+@dataclass(frozen=True, slots=True)
+class Think:
+    """Thinking, signed at its end."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Say:
+    """Text of the answer."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A tool call; ``arguments`` is JSON text."""
+
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    """A failure at this point of the stream."""
+
+    how: Literal["cut", "overloaded"]
+
+
+Piece = Think | Say | Call | Break
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """An HTTP error instead of an answer."""
+
+    status: int
+    kind: str
+    message: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """The pieces of a response, or the error sent instead."""
+
+    pieces: tuple[Piece, ...] = ()
+    refusal: Refusal | None = None
+    slowness: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Bill:
+    """The token usage of a response."""
+
+    input: int
+    thinking: int
+    answer: int
+
+
+def tokens(text: str) -> int:
+    """Return the tokens of a text: one for four characters."""
+    return (len(text) + 3) // 4
+
+
+_DELTA = re.compile(r"\s*\S{1,7}|\s+")
+
+
+def deltas(text: str) -> Iterator[str]:
+    """Split text into small pieces, as models send it."""
+    return (found[0] for found in _DELTA.finditer(text))
+
 
 Frames = Iterator[bytes]
 

@@ -11,10 +11,24 @@ from urllib.parse import urlsplit
 from tui.domain.errors import ProviderError
 from tui.domain.fast_dataclass import dataclass
 from tui.providers.demo.requests import ParsedRequest, parse_anthropic, parse_chat, parse_gemini, parse_responses
-from tui.providers.demo.responses import AnthropicEncoder, ChatEncoder, Encoder, GeminiEncoder, ResponsesEncoder
-from tui.providers.demo.script import Bill, Break, Call, Piece, Refusal, Say, Script, Think, tokens
+from tui.providers.demo.responses import (
+    AnthropicEncoder,
+    Bill,
+    Break,
+    Call,
+    ChatEncoder,
+    Encoder,
+    GeminiEncoder,
+    Piece,
+    Refusal,
+    ResponsesEncoder,
+    Say,
+    Script,
+    Think,
+    tokens,
+)
 from tui.providers.demo.scripts import counted_as, script_for
-from tui.providers.http.in_process import InProcessResponse
+from tui.providers.http.connection import InProcessResponse
 from tui.providers.http.request import HttpRequest
 from tui.wires.json_text import dumps, loads
 from tui.wires.read import text

@@ -1,19 +1,32 @@
-"""A connection over HTTP; the only module that uses the httpx client.
+"""A connection over HTTP, and the import of httpx without its command line.
 
 Each connection has its own client: a shared client that is cancelled while connecting leaks pool slots.
+Other modules import httpx from here.
 """
 
 from __future__ import annotations
 
 import ssl
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import SplitResult
 
 from tui.providers.http.connection import RawResponse
 from tui.providers.http.deadlines import Limits
-from tui.providers.http.httpx_import import httpx
 from tui.providers.http.request import HttpRequest
+
+# httpx tries to import its command line, which would import click, rich and pygments if they are installed, and
+# continues without it. None in sys.modules makes that import fail.
+if "httpx" not in sys.modules:
+    sys.modules["httpx._main"] = None  # type: ignore[assignment]  # how Python marks what cannot be imported
+
+import httpx
+
+if sys.modules.get("httpx._main", httpx) is None:
+    del sys.modules["httpx._main"]
+
+__all__ = ["HttpxConnection", "httpx", "system_trust"]
 
 
 class HttpxConnection:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+# A module of its own because zlib is not needed before the first byte: servers are asked not to compress.
 import zlib
 from collections.abc import Iterator
 

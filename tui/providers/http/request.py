@@ -13,7 +13,7 @@ from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import WireName
 from tui.providers.http.address import joined
 from tui.providers.http.deadlines import Limits
-from tui.providers.keys.lookup import FoundKey
+from tui.providers.keys import FoundKey
 from tui.version import __version__
 from tui.wires.json_text import dumps
 from tui.wires.wire import Encoded

@@ -1,4 +1,4 @@
-"""Fetches the providers' model lists and caches them on disk. The program works without them."""
+"""Fetches the model lists of the providers and of models.dev and caches them. The program works without them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from tui.catalog.facts import ProviderFacts
 from tui.domain.errors import ConfigError, ErrorKind, PonderError, ProviderError
 from tui.providers.http.deadlines import Limits
 from tui.providers.http.request import HttpRequest, http_request, other_header, with_version
-from tui.providers.keys.lookup import FoundKey, Keys
-from tui.providers.models.list_cache import ListCache, Listing
+from tui.providers.keys import FoundKey, Keys
+from tui.providers.models.list_cache import MODELS_DEV, ListCache, Listing
 from tui.providers.models.listings import Rows, ollama_row, rows_from
 from tui.wires.errors.classify import refused
 from tui.wires.json_text import loads
@@ -22,6 +22,16 @@ from tui.wires.wire import Encoded, Reply
 
 if TYPE_CHECKING:
     from tui.providers.http.transport import Transport
+
+
+from typing import TYPE_CHECKING
+
+from tui.providers.models.listings import models_dev_rows
+from tui.version import __version__
+
+if TYPE_CHECKING:
+    from tui.providers.http.transport import Transport
+
 
 LARGEST_LIST = 16 * 1024 * 1024
 MOST_SHOWN = 64
@@ -183,3 +193,30 @@ def _next_page(kind: str, body: object) -> str:
         last = text(body, "last_id")
         return f"&after_id={last}" if last and last.replace("-", "").isalnum() else ""
     return ""
+
+
+MODELS_DEV_URL = "https://models.dev/api.json"
+LARGEST_MODELS_DEV = 32 * 1024 * 1024
+_MODELS_DEV_LIMITS = Limits(header_s=20.0, idle_s=20.0, total_s=120.0, stream_bytes=LARGEST_MODELS_DEV)
+
+
+async def refresh_models_dev(
+    transport: Transport,
+    cache: ListCache,
+    providers: frozenset[str],
+    now: Callable[[], float],
+    *,
+    url: str = MODELS_DEV_URL,
+) -> Listing:
+    """Fetch and cache the models.dev catalogue for these providers; raises ProviderError if that fails."""
+    request = HttpRequest(url=url, headers={"user-agent": f"ponder/{__version__}"}, method="GET")
+    async with transport.open(request, limits=_MODELS_DEV_LIMITS) as answer:
+        content = await answer.whole(LARGEST_MODELS_DEV)
+        if answer.status != 200:
+            raise ProviderError(ErrorKind.SERVER, f"models.dev answered with HTTP status {answer.status}.")
+    rows = models_dev_rows(await asyncio.to_thread(loads, content), providers)
+    if not rows:
+        raise ProviderError(ErrorKind.NOT_A_STREAM, "What models.dev sent is no catalogue; the old one is kept.")
+    listing = Listing(source=MODELS_DEV, at=now(), rows=rows)
+    await asyncio.to_thread(cache.keep, listing)
+    return listing

@@ -1,1 +1,0 @@
-"""API keys: lookup, storage, masking."""
