@@ -22,7 +22,7 @@ from bench.words import tokens
 from tests.ui import scenes
 from tests.ui.fake_chat import FakeChat
 from tests.ui.fake_services import FakeServices
-from tui.commands.builtin_table import registry
+from tui.commands.builtin import registry
 from tui.commands.keymap import default_keymap
 from tui.ui.app import PonderApp
 from tui.ui.theme.current_theme import CurrentTheme

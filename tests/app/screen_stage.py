@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 
 from tests.app.stage import House, house
 from tests.ui.stage import Sizes, screen_text, type_in, until
-from tui.commands.builtin_table import registry
+from tui.commands.builtin import registry
 from tui.commands.keymap import default_keymap
 from tui.ui.app import PonderApp
 from tui.ui.theme.current_theme import CurrentTheme

@@ -14,7 +14,7 @@ from tests.app.stage import House, config, house
 from tests.catalog.asking import CATALOG
 from tests.faultserver.server import FaultServer
 from tests.ui.stage import screen_text, type_in, until
-from tui.commands.builtin_table import registry
+from tui.commands.builtin import registry
 from tui.commands.keymap import default_keymap
 from tui.domain.listing import LevelInfo
 from tui.domain.thinking import ThinkingLevel

@@ -81,7 +81,7 @@ def _place(frame: FrameType | None) -> str:
 
 
 def test_a_call_is_seen(tmp_path: Path) -> None:
-    from tui.settings.atomic import write_atomically
+    from tui.settings.user_files import write_atomically
 
     with watched_calls() as found:
         write_atomically(tmp_path / "file", "x")

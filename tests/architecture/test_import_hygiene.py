@@ -42,7 +42,6 @@ def test_the_version_costs_no_room() -> None:
     assert {name for name in loaded if name.startswith("tui.")} <= {
         "tui.cli",
         "tui.cli.main",
-        "tui.cli.start",
         "tui.version",
     }
 

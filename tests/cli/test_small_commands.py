@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tui.cli import start
+from tui.cli import main as command_line
 from tui.cli.main import COMMANDS, main, whole_parser
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -43,7 +43,7 @@ def test_options_mean_the_same_whether_all_commands_are_put_together_or_none(
     words: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started = []
-    monkeypatch.setattr(start, "run", lambda args: started.append(vars(args)) or 0)
+    monkeypatch.setattr(command_line, "run", lambda args: started.append(vars(args)) or 0)
     assert main(words) == 0
     assert started == [vars(whole_parser().parse_args(words))]
 
@@ -137,7 +137,7 @@ def test_bash_offers_what_fits(typed: list[str], offered: list[str], capsys, tmp
 
 
 def test_an_empty_command_line_means_what_the_parser_makes_of_it() -> None:
-    assert vars(start.nothing_said()) == vars(whole_parser().parse_args([]))
+    assert vars(command_line.nothing_said()) == vars(whole_parser().parse_args([]))
 
 
 @pytest.mark.parametrize("words", [["--json", "--show-thinking"], ["--jsonl"], ["--show-thinking"], ["--attach", "a"]])

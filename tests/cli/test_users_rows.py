@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tui.cli.completion_words import words
+from tui.cli.completions import words
 from tui.cli.main import main
 
 CONFIG = """\

@@ -10,10 +10,9 @@ import pytest
 from tests.ui import scenes
 from tests.ui.fake_chat import FakeChat
 from tests.ui.fake_services import FakeServices
-from tui.commands.builtin_table import registry
+from tui.commands.builtin import registry
 from tui.commands.context import CommandContext, Screen, View
-from tui.commands.parse import complete
-from tui.commands.registry import Argument, Command, Group, Registry
+from tui.commands.registry import Argument, Command, Group, Registry, complete
 from tui.domain.errors import ConfigError, UsageError
 from tui.domain.events import Severity
 

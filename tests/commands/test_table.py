@@ -6,11 +6,9 @@ from collections import Counter
 
 import pytest
 
-from tui.commands.builtin_table import registry
-from tui.commands.key_labels import key_name
-from tui.commands.keymap import INDISTINCT, default_keymap, read_keymap
-from tui.commands.parse import is_command, parse_line
-from tui.commands.registry import Command
+from tui.commands.builtin import registry
+from tui.commands.keymap import INDISTINCT, default_keymap, key_name, read_keymap
+from tui.commands.registry import Command, is_command, parse_line
 from tui.domain.errors import UsageError
 
 COMMANDS = registry().commands

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tui.commands.builtin_table import registry
-from tui.commands.docs_tables import id_table, key_table, slash_table, with_section
+from tests.docs.tables import id_table, key_table, slash_table, with_section
+from tui.commands.builtin import registry
 from tui.commands.registry import Registry
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -17,7 +17,7 @@ from tui.app.provider_availability import ProviderAvailability
 from tui.app.services import AppServices
 from tui.app.session_storage import open_storage
 from tui.bootstrap.program import build_program
-from tui.commands.builtin_table import registry
+from tui.commands.builtin import registry
 from tui.commands.keymap import default_keymap
 from tui.domain.thinking import ModelSpec, ThinkingLevel
 from tui.ui.app import PonderApp

@@ -15,7 +15,7 @@ import time
 from itertools import count
 from pathlib import Path
 
-from tui.settings.atomic import write_atomically
+from tui.settings.user_files import write_atomically
 
 
 def content(number: int) -> str:

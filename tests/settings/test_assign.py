@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tui.domain.errors import ConfigError
-from tui.settings.assign import find_key, parse
-from tui.settings.schema import keys
+from tui.settings.schema import find_key, keys, parse
 
 
 @pytest.mark.parametrize(

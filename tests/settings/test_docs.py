@@ -7,9 +7,8 @@ import re
 import tomllib
 from pathlib import Path
 
-from tui.settings.assign import find_key
 from tui.settings.profiles import SECTIONS, parse_profile
-from tui.settings.schema import keys
+from tui.settings.schema import find_key, keys
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "settings.md"
 BETWEEN = re.compile(r"(<!-- settings:[^>]*-->\n).*?(<!-- /settings -->)", re.DOTALL)

@@ -17,9 +17,9 @@ from platformdirs.unix import Unix
 from platformdirs.windows import Windows
 
 from tui.domain.errors import ConfigError
-from tui.settings.atomic import write_atomically
 from tui.settings.paths import Paths, find_paths
 from tui.settings.profiles import Profile, load_profile, profile_names, profile_toml, save_profile
+from tui.settings.user_files import write_atomically
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.fakes.bench import Bench, outcome
 from tests.faultserver.egress import ForwardProxy
-from tui.bootstrap.tooling import proxy_of
+from tui.bootstrap.program import proxy_of
 from tui.tools.builtin.fetch_url import FetchUrl
 
 PAGE = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello"

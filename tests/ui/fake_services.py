@@ -24,8 +24,8 @@ from tui.domain.listing import (
 )
 from tui.domain.messages import Turn
 from tui.domain.thinking import Asked, ModelSpec, ThinkingLevel, ThinkingPlan
-from tui.settings.assign import parse
 from tui.settings.layers import Layer, Layers
+from tui.settings.schema import parse
 
 NO_KEY = "no key: /key openai"
 

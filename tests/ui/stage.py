@@ -14,7 +14,7 @@ from textual.pilot import Pilot
 
 from tests.ui.fake_chat import FakeChat
 from tests.ui.fake_services import FakeServices
-from tui.commands.builtin_table import registry
+from tui.commands.builtin import registry
 from tui.commands.keymap import default_keymap
 from tui.domain.messages import Turn
 from tui.ui.app import PonderApp

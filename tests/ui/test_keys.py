@@ -9,7 +9,7 @@ from tests.ui import scenes
 from tests.ui.fake_chat import FakeChat
 from tests.ui.fake_services import FakeServices
 from tests.ui.stage import on_stage, screen_text, until
-from tui.commands.builtin_table import registry
+from tui.commands.builtin import registry
 from tui.commands.keymap import read_keymap
 from tui.commands.registry import CommandScope
 from tui.ui.app import PonderApp

@@ -10,7 +10,7 @@ from tests.ui import scenes
 from tests.ui.fake_chat import FakeChat
 from tests.ui.fake_services import FakeServices
 from tests.ui.stage import on_stage, screen_text, until
-from tui.commands.builtin_table import registry
+from tui.commands.builtin import registry
 from tui.commands.keymap import default_keymap
 from tui.ui.app import PonderApp
 from tui.ui.dialogs.theme_picker import contrast

@@ -8,7 +8,7 @@ import pytest
 
 from tests.corpus_cases import Case, recorded_cases
 from tui.catalog.quirks import Quirks
-from tui.cli.devtools.recording_report import as_recorded, decoded, report
+from tui.cli.devtools.wire_decode import as_recorded, decoded, report
 from tui.domain.messages import WireName
 from tui.wires.registry import wire_named
 

@@ -31,7 +31,7 @@ class CalibrationFile:
     def save(self) -> None:
         """Write the calibration if it changed."""
         if self._learned is not None:
-            from tui.settings.atomic import write_atomically  # not loaded at the start, which only reads
+            from tui.settings.user_files import write_atomically  # not loaded at the start, which only reads
 
             with contextlib.suppress(OSError):
                 write_atomically(self._path, json.dumps(self._learned.as_table()))

@@ -207,7 +207,7 @@ class OpenSession:
         """Values of a stored session that the command line does not override, and a notice about invalid ones."""
         if not settings:
             return {}, ""
-        from tui.settings.assign import checked
+        from tui.settings.schema import checked
 
         overruled = self.layers.values.get(Layer.COMMAND_LINE, {})
         found: dict[str, object] = {}

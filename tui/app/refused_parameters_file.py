@@ -12,8 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from tui.engine.refused_parameters import REFUSED_FILE, Endpoint, Refused
-from tui.settings.atomic import write_atomically
-from tui.settings.user_files import read_user_text
+from tui.settings.user_files import read_user_text, write_atomically
 
 KEPT_S = 7 * 24 * 3600.0
 LARGEST_FILE = 1024 * 1024

@@ -13,7 +13,6 @@ from tui.catalog.plan import PLAN_KEYS
 from tui.domain.counting import count
 from tui.domain.errors import ConfigError, UsageError
 from tui.domain.thinking import ThinkingPlan
-from tui.settings.assign import find_key, nearest, parse
 from tui.settings.layers import Layer, Layers
 from tui.settings.profiles import (
     SECTIONS,
@@ -25,7 +24,7 @@ from tui.settings.profiles import (
     save_profile,
 )
 from tui.settings.remembered import is_remembered
-from tui.settings.schema import keys
+from tui.settings.schema import find_key, keys, nearest, parse
 
 
 class SettingsService:

@@ -5,16 +5,18 @@ Imports here are cheap: sockets, SQL and the screen load when they are first nee
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tui.app.applied_settings import call_limit_s, network_limits
 from tui.app.calibration_file import CalibrationFile
 from tui.app.fallback_prices import fallback_price
-from tui.app.launch_options import LaunchOptions as LaunchOptions
+from tui.app.launch_options import LaunchOptions
+from tui.app.program import Program, SettingsInForce
 from tui.app.recording_backend import RecordingBackend
 from tui.app.user_state import UserState
-from tui.bootstrap.tooling import open_tools
 from tui.catalog.catalog import packaged_catalog, users_catalog
 from tui.catalog.model_spec import split_asked
 from tui.domain.errors import ConfigError
@@ -22,17 +24,16 @@ from tui.engine.planner import RequestPlanner
 from tui.engine.thread import EngineThread
 from tui.engine.token_meter import TokenMeter
 from tui.providers.keys import Keys
-from tui.settings.assign import parse
-from tui.settings.config_file import located, read_config
+from tui.settings.config_file import ConfigFile, located, read_config
 from tui.settings.layers import Layer, Layers
 from tui.settings.paths import Paths, find_paths
+from tui.settings.schema import parse
+from tui.settings.user_files import may_exist
+from tui.tools.toolbox.lazy import LazyToolbox
 
 if TYPE_CHECKING:
     from tui.providers.backend import ProviderBackend
-
-
-from tui.app.applied_settings import call_limit_s, network_limits
-from tui.app.program import Program, SettingsInForce
+    from tui.tools.toolbox.toolbox import Toolbox
 
 
 def build_program(environment: Mapping[str, str], options: LaunchOptions) -> Program:
@@ -120,3 +121,53 @@ def _assigned(options: LaunchOptions) -> dict[str, object]:
     if options.no_tools:
         values["tools.enabled"] = False
     return values
+
+
+def open_tools(
+    paths: Paths,
+    config: ConfigFile,
+    options: LaunchOptions,
+    environment: Mapping[str, str],
+    redact: Callable[[str], str],
+    call_limit_s: Callable[[], float | None],
+) -> LazyToolbox | Toolbox:
+    """Open the toolbox: lazily for built-in tools only, at once if rules or MCP servers are configured.
+
+    Raises ConfigError for an invalid ``--allow``.
+    """
+
+    def build() -> Toolbox:
+        from tui.tools.permissions.permissions import Policy
+        from tui.tools.toolbox.build import ToolEnvironment, build_toolbox
+
+        return build_toolbox(
+            ToolEnvironment(
+                folder=options.folder,
+                home=Path(environment.get("HOME") or "/"),
+                environment=environment,
+                permissions_file=paths.permissions_file,
+                protected=(paths.config, paths.data, paths.state, paths.cache),
+                permissions=config.tables.get("permissions", {}),
+                mcp=config.tables.get("mcp", {}),
+                policy=Policy(interactive=not options.headless, allow=tuple(options.allow)),
+                call_limit_s=call_limit_s,
+                redact=redact,
+                proxy_for=lambda url: proxy_of(url, environment),
+                outputs=paths.state / "tool-output",
+            )
+        )
+
+    at_once = (
+        options.allow or "permissions" in config.tables or "mcp" in config.tables or may_exist(paths.permissions_file)
+    )
+    return build() if at_once else LazyToolbox(build)
+
+
+def proxy_of(url: str, environment: Mapping[str, str]) -> str | None:
+    """The proxy that requests to a provider at this URL would use."""
+    from urllib.parse import urlsplit
+
+    from tui.providers.http.address import checked, proxy_for
+
+    proxy = proxy_for(checked(url, plain_http=(urlsplit(url).hostname or "",)), environment)
+    return proxy.geturl() if proxy is not None else None

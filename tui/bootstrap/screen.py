@@ -132,7 +132,7 @@ async def _stored(program: Program, storage: Storage, resume: str | None, *, lat
 
 
 def _app(program: Program, services: AppServices, question: BackgroundQuestion) -> PonderApp:
-    from tui.commands.builtin_table import registry
+    from tui.commands.builtin import registry
     from tui.commands.keymap import read_keymap
     from tui.ui.app import PonderApp
     from tui.ui.theme.current_theme import CurrentTheme

@@ -11,8 +11,7 @@ from pathlib import Path
 from tui.catalog.catalog import Catalog, packaged_catalog, users_catalog
 from tui.catalog.facts import AuthStyle
 from tui.catalog.toml_values import nearest
-from tui.cli.messages import print_messages
-from tui.cli.user_catalog import print_problem
+from tui.cli.user_catalog import print_messages, print_problem
 from tui.domain.errors import PonderError, UsageError
 from tui.providers.keys import Keys, host_of
 from tui.settings.config_file import located, read_config

@@ -1,4 +1,7 @@
-"""``ponder models --refresh``: asks all providers for their models at the same time and stores the lists."""
+"""``ponder models --refresh``: asks all providers for their models at the same time and stores the lists.
+
+Apart from ``models`` because it imports the HTTP client, which a listing does not need.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from tui.catalog.catalog import Catalog
 from tui.catalog.facts import AuthStyle, ProviderFacts
-from tui.cli.messages import print_messages
+from tui.cli.user_catalog import print_messages
 from tui.domain.errors import PonderError, ProviderError
 from tui.providers.backend import transport_maker
 from tui.providers.http.deadlines import Limits

@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Literal
 
 from tui.app.ids import new_id
-from tui.cli.messages import print_messages
+from tui.cli.user_catalog import print_messages
 from tui.domain.cost import Cost
 from tui.domain.errors import PonderError, UsageError
 from tui.domain.listing import SessionInfo
 from tui.domain.printable import json_escaped, one_line, printable
-from tui.settings.atomic import write_atomically
 from tui.settings.paths import find_paths
+from tui.settings.user_files import write_atomically
 from tui.store.database import Database
 from tui.store.leases import this_process
 from tui.store.library import StoredLibrary
@@ -93,8 +93,7 @@ def _complain(problem: PonderError) -> None:
 
 def _without_keys() -> Callable[[str], str]:
     """Removes the keys that the program would know. Imports what that needs."""
-    from tui.cli.known_keys import known_keys
-    from tui.cli.user_catalog import user_catalog
+    from tui.cli.user_catalog import known_keys, user_catalog
 
     return known_keys(user_catalog(os.environ), os.environ).clean_content
 

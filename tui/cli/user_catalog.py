@@ -1,20 +1,27 @@
-"""The user's catalogue and settings for commands without a session: packaged rows, config.toml, environment."""
+"""The user's catalogue and settings for commands without a session: packaged rows, config.toml, environment.
+
+Also the messages of these commands on stderr, and the keys that their output must not contain.
+"""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tui.catalog.catalog import Catalog, packaged_catalog, users_catalog
 from tui.catalog.facts import ModelFacts
-from tui.cli.messages import print_messages
 from tui.domain.errors import ConfigError, PonderError, UsageError
+from tui.domain.printable import printable
 from tui.domain.thinking import ModelSpec
-from tui.settings.assign import parse
+from tui.providers.configured_secrets import learn_all_keys, learn_configured
+from tui.providers.keys import Keys
+from tui.providers.redaction import Redactor
 from tui.settings.config_file import located, read_config
 from tui.settings.layers import Layer, Layers
 from tui.settings.paths import find_paths
+from tui.settings.schema import parse
 from tui.settings.user_files import MOST_ENTRIES, list_user_files, may_exist
 
 
@@ -105,3 +112,18 @@ def _has_lists(folder: Path) -> bool:
 def print_problem(problem: PonderError) -> None:
     """Print a problem in one or two lines on stderr."""
     print_messages(f"ponder: {problem.message}", problem.advice)
+
+
+def print_messages(*lines: str) -> None:
+    """Print each message on its own line, omitting empty ones. They may contain file and model names."""
+    for line in filter(None, lines):
+        # A closed stderr is None, which print ignores.
+        print(printable(line), file=sys.stderr)
+
+
+def known_keys(user: UserCatalog, environment: Mapping[str, str]) -> Redactor:
+    """Knows all keys that can be found, including those in the keyring and the configuration."""
+    keys = Keys(find_paths(environment).credentials_file, environ=environment)
+    learn_configured(keys.redactor, user.catalog.own_providers.values(), user.mcp, environment)
+    learn_all_keys(keys, user.catalog.providers().values())
+    return keys.redactor

@@ -1,4 +1,4 @@
-"""Commands and the registry that holds them.
+"""Commands, the registry that holds them, and how a typed slash command is parsed and completed.
 
 Slash commands, completion, the palette, key bindings, the footer, the help screen and the tables of the README are all
 made from the registry.
@@ -6,12 +6,16 @@ made from the registry.
 
 from __future__ import annotations
 
+import difflib
+import logging
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 from tui.commands.context import CommandContext
-from tui.domain.errors import UsageError
+from tui.domain.errors import PonderError, UsageError
+
+LOG = logging.getLogger(__name__)
 
 
 class CommandScope(StrEnum):
@@ -110,8 +114,6 @@ class Registry:
 
     async def run_line(self, context: CommandContext, line: str) -> None:
         """Run a typed slash command; raises UsageError for an unknown command or a missing argument."""
-        from tui.commands.parse import parse_line
-
         parsed = parse_line(self, line)
         command = parsed.command
         if command.argument is not None and command.argument.required and not parsed.argument:
@@ -119,3 +121,78 @@ class Registry:
                 f"`/{command.slash}` needs {command.argument.usage}.", advice=f"For example: `{command.example}`"
             )
         await command.run(context, parsed.argument)
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedLine:
+    """A slash command and its argument, without surrounding blanks."""
+
+    command: Command
+    argument: str
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """One row of the completion popup; ``line`` replaces the typed line."""
+
+    line: str
+    shown: str
+    help: str
+
+
+def is_command(text: str) -> bool:
+    """Whether a message is a command: one line with a slash and a letter. ``//`` and paths are not commands."""
+    if not text.startswith("/") or "\n" in text.strip():
+        return False
+    word = text[1:].partition(" ")[0]
+    return bool(word) and word[0].isalpha() and "/" not in word
+
+
+def parse_line(registry: Registry, line: str) -> ParsedLine:
+    """Parse a line; raises UsageError with similar names for an unknown command."""
+    word, _, rest = line.strip().removeprefix("/").partition(" ")
+    command = registry.by_slash(word)
+    if command is None:
+        near = nearest_words(registry, word)
+        hint = "Did you mean " + ", ".join(f"`/{name}`" for name in near) + "?" if near else "`/help` lists them all."
+        raise UsageError(f"There is no command `/{word}`.", advice=hint)
+    return ParsedLine(command, rest.strip())
+
+
+def nearest_words(registry: Registry, word: str) -> list[str]:
+    """Slash words similar to a word."""
+    starting = [name for name in registry.slash_words if name.startswith(word.lower())]
+    return (starting or difflib.get_close_matches(word.lower(), registry.slash_words, n=3, cutoff=0.5))[:3]
+
+
+def complete(registry: Registry, context: CommandContext, line: str) -> list[Completion]:
+    """Completions of a line that starts with a slash, best first."""
+    word, blank, rest = line.removeprefix("/").partition(" ")
+    if not blank:
+        return [_command_row(command) for command in _matching(registry, word)]
+    command = registry.by_slash(word)
+    if command is None or command.argument is None or command.argument.complete is None:
+        return []
+    head, _, _ = rest.rpartition(" ")
+    prefix = f"/{command.slash} {head} " if head else f"/{command.slash} "
+    try:
+        offered: Iterable[str] = list(command.argument.complete(context, rest))
+    except PonderError as error:  # an invalid file must not interrupt typing
+        LOG.warning("nothing offered for /%s: %s", command.slash, error.message)
+        return []
+    return [Completion(prefix + offer, offer, "") for offer in offered]
+
+
+def _matching(registry: Registry, word: str) -> list[Command]:
+    lower = word.lower()
+    slashed = [command for command in registry if command.slash]
+    if not lower:
+        return by_need(slashed)
+    starts = [command for command in slashed if command.slash.startswith(lower)]
+    contains = [command for command in slashed if lower in command.slash[1:] and command not in starts]
+    return starts + contains
+
+
+def _command_row(command: Command) -> Completion:
+    shown = f"/{command.slash}" + (f" {command.argument.usage}" if command.argument else "")
+    return Completion(f"/{command.slash}" + (" " if command.argument else ""), shown, command.help)

@@ -27,7 +27,7 @@ from tui.domain.events import (
 from tui.domain.printable import json_escaped
 from tui.domain.stream import TextDelta, ThinkingDelta, ToolArgsDelta
 from tui.headless.outcome import Outcome, error_object, result_object, run_object, text_of, usage_object
-from tui.headless.surrogates import SurrogateJoiner
+from tui.headless.text import SurrogateJoiner
 
 Line = dict[str, object]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TextIO
 
+from tui.domain.assemble import whole_text
 from tui.domain.blocks import TextBlock
 from tui.domain.errors import PonderError
 from tui.domain.events import (
@@ -23,7 +24,6 @@ from tui.domain.printable import one_line, printable
 from tui.domain.stream import BlockFinished, TextDelta, ThinkingDelta
 from tui.domain.thinking import PlanState
 from tui.headless.outcome import Outcome
-from tui.headless.surrogates import SurrogateJoiner
 
 PARAGRAPH = "\n\n"
 """Separates the text of two messages."""
@@ -165,3 +165,18 @@ class TextWriter:
 def _ended(sentence: str) -> str:
     """The sentence with a full stop, so that another can follow; providers often omit it."""
     return sentence if sentence.rstrip()[-1:] in tuple(".!?…:;") else f"{sentence.rstrip()}."
+
+
+class SurrogateJoiner:
+    """Joins the text of one block."""
+
+    def __init__(self) -> None:
+        self._held = ""
+
+    def take(self, text: str) -> str:
+        """The text that can be written now."""
+        pieces = self._held + text
+        self._held = ""
+        if pieces and "\ud800" <= pieces[-1] <= "\udbff":
+            pieces, self._held = pieces[:-1], pieces[-1]
+        return whole_text([pieces])

@@ -11,8 +11,7 @@ from pathlib import Path
 from tui.domain.errors import ConfigError, PonderError
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.lazy_regex import lazy_regex
-from tui.settings.assign import checked, find_key, flat, nearest
-from tui.settings.schema import is_group, top_names
+from tui.settings.schema import checked, find_key, flat, is_group, nearest, top_names
 from tui.settings.user_files import parse_user_toml, read_user_text
 
 TABLES = ("providers", "models", "mcp", "permissions")

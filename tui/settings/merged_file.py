@@ -9,8 +9,7 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tui.settings.atomic import write_atomically
-from tui.settings.user_files import make_private_folder, read_user_text
+from tui.settings.user_files import make_private_folder, read_user_text, write_atomically
 
 Content = dict[str, object]
 Change = Callable[[Content], None]

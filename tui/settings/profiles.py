@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 
 from tui.domain.errors import ConfigError
 from tui.domain.fast_dataclass import dataclass
-from tui.settings.assign import checked, find_key, flat, nearest
-from tui.settings.atomic import write_atomically
-from tui.settings.user_files import list_user_files, may_exist, parse_user_toml, read_user_text
+from tui.settings.schema import checked, find_key, flat, nearest
+from tui.settings.user_files import list_user_files, may_exist, parse_user_toml, read_user_text, write_atomically
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable

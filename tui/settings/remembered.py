@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tui.domain.errors import ConfigError
-from tui.settings.assign import checked, flat
 from tui.settings.merged_file import Content, MergedFile
-from tui.settings.schema import keys
+from tui.settings.schema import checked, flat, keys
 from tui.settings.user_files import parse_user_toml
 
 HEAD = "# Written by ponder. What config.toml says wins.\n"

@@ -1,4 +1,4 @@
-"""Safe reading of files that users or other programs may have replaced with something else.
+"""Safe reading and atomic writing of files that users or other programs may have replaced with something else.
 
 Only regular files are read, up to a size limit, and opening never blocks: a pipe or a device at the path of
 ``config.toml`` would otherwise block the start for ever. Symbolic links are followed: users link their settings.
@@ -12,6 +12,7 @@ import os
 import re
 import stat
 import tomllib
+from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
 
@@ -189,3 +190,32 @@ def _kind(mode: int) -> str:
 
 def _size(limit: int) -> str:
     return f"{limit // MEGABYTE} MB" if limit >= MEGABYTE else f"{limit // 1000} kB"
+
+
+def write_atomically(path: Path, text: str | Iterable[str], *, mode: int = 0o600) -> None:
+    """Write a temporary file, sync, rename, sync the folder. Created folders are private.
+
+    A symbolic link stays and its target is replaced. Raises OSError if the path is not a regular file.
+    """
+    import tempfile  # slow to import, and not needed at start-up
+
+    refuse_irregular(path)
+    path = path.resolve() if path.is_symlink() else path
+    make_private_folder(path.parent)
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.writelines([text] if isinstance(text, str) else text)
+            file.flush()
+            os.fchmod(file.fileno(), mode)
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

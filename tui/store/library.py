@@ -15,7 +15,7 @@ from typing import Literal
 from tui.domain.errors import UsageError
 from tui.domain.listing import SessionInfo
 from tui.domain.messages import Turn
-from tui.settings.atomic import write_atomically
+from tui.settings.user_files import write_atomically
 from tui.store import archive, branches, export, sessions
 from tui.store.database import Database
 from tui.store.export import Parts

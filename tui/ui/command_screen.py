@@ -9,7 +9,7 @@ from tui.commands.context import Copy, Step, View
 from tui.domain.errors import UsageError
 from tui.domain.events import Severity
 from tui.domain.messages import Role
-from tui.settings.assign import nearest
+from tui.settings.schema import nearest
 
 if TYPE_CHECKING:
     from tui.ui.app import PonderApp

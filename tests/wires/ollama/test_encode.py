@@ -8,7 +8,7 @@ import pytest
 
 from tests.validators.ollama import problems
 from tui.catalog.quirks import Quirks
-from tui.cli.devtools.recording_report import decoded
+from tui.cli.devtools.wire_decode import decoded
 from tui.domain.assemble import Assembler
 from tui.domain.blocks import ImageBlock, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.messages import Role

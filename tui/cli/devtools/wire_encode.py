@@ -17,9 +17,7 @@ from tui.catalog.plan import PLAN_KEYS, unsaid_level
 from tui.catalog.provider_rows import user_provider
 from tui.catalog.quirks import Quirks
 from tui.cli.devtools.conversation_file import ConversationFile, RecordedResponse, read_conversation
-from tui.cli.known_keys import known_keys
-from tui.cli.messages import print_messages
-from tui.cli.user_catalog import print_problem, user_catalog
+from tui.cli.user_catalog import known_keys, print_messages, print_problem, user_catalog
 from tui.domain.blocks import ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.errors import PonderError
 from tui.domain.messages import Message, Origin, Turn, WireName

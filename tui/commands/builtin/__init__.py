@@ -1,1 +1,22 @@
-"""The commands, one module for each subject."""
+"""The registry of all commands, in the order of the help screen."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from tui.commands.builtin import chat, context, model, program, sessions, settings
+from tui.commands.registry import Registry
+
+
+@cache
+def registry() -> Registry:
+    return Registry(
+        (
+            *chat.COMMANDS,
+            *model.COMMANDS,
+            *context.COMMANDS,
+            *sessions.COMMANDS,
+            *settings.COMMANDS,
+            *program.COMMANDS,
+        )
+    )

@@ -14,8 +14,7 @@ from pathlib import Path
 import tomli_w
 
 from tui.domain.errors import ConfigError
-from tui.settings.atomic import write_atomically
-from tui.settings.user_files import parse_user_toml, read_user_text
+from tui.settings.user_files import parse_user_toml, read_user_text, write_atomically
 from tui.tools.permissions.rules import Rule, Verdict, read_rule
 
 _HEAD = (

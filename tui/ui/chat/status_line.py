@@ -9,7 +9,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from tui.commands.key_labels import key_words
+from tui.commands.keymap import key_words
 from tui.commands.registry import CommandScope, Registry
 from tui.domain.blocks import TextBlock
 from tui.domain.cost import cost_of

@@ -9,7 +9,7 @@ from textual import on
 from textual.widget import Widget
 from textual.widgets import Input
 
-from tui.commands.key_labels import key_words
+from tui.commands.keymap import key_words
 from tui.commands.registry import Command, CommandScope, Group, Registry
 from tui.ui.dialogs.sheet import Keys, Sheet
 from tui.ui.fuzzy import best

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from textual.content import Content
 
-from tui.commands.key_labels import key_words
+from tui.commands.keymap import key_words
 from tui.commands.registry import Command, by_need
 from tui.domain.printable import one_line
 from tui.ui.dialogs.filter_sheet import FilterSheet

@@ -15,7 +15,7 @@ from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Static
 
-from tui.commands.key_labels import key_words
+from tui.commands.keymap import key_words
 from tui.domain.errors import PonderError
 from tui.domain.events import Severity
 from tui.domain.printable import one_line

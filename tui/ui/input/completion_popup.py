@@ -8,7 +8,7 @@ from textual.content import Content
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from tui.commands.parse import Completion
+from tui.commands.registry import Completion
 from tui.domain.printable import one_line
 from tui.ui.panels.row_list import BarList
 

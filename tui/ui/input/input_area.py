@@ -16,7 +16,7 @@ from textual.markup import escape
 from textual.message import Message
 from textual.widgets import Static
 
-from tui.commands.parse import Completion, complete, is_command
+from tui.commands.registry import Completion, complete, is_command
 from tui.domain.counting import count
 from tui.domain.errors import PonderError
 from tui.domain.events import Severity

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tui.commands.key_labels import key_words
+from tui.commands.keymap import key_words
 from tui.commands.registry import Group, Registry
 
 BEGIN, END = "<!-- {name}: made from the command table -->", "<!-- end of {name} -->"
