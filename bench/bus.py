@@ -10,7 +10,7 @@ import statistics
 import threading
 import time
 
-from tui.bus.bus import Bus, merge
+from tui.bus import Bus, merge
 from tui.domain.events import Stamped, Streamed
 from tui.domain.stream import TextDelta
 

@@ -19,8 +19,7 @@ from pathlib import Path
 
 from bench.recorded_outgoing import Sample, samples
 from tui.context.calibration import Anchor, Calibration, calibration_key
-from tui.context.calibration_learning import learn
-from tui.context.meter import Tally, tally
+from tui.context.meter import Tally, learn, tally
 from tui.domain.messages import Message, Role, Turn
 from tui.domain.request import Outgoing, OutgoingMessage, Reason, Verdict
 from tui.domain.usage import Usage

@@ -71,9 +71,9 @@ def bare(body: bytes, wire: str) -> Seen:
 
 
 def _reader(wire: str):
-    from tui.catalog.quirks import Quirks
+    from tui.catalog.facts import Quirks
     from tui.wires.framing.body import BodyReader
-    from tui.wires.registry import wire_named
+    from tui.wires.wire import wire_named
 
     named = wire_named(DIALECT_OF.get(wire, wire))
     return BodyReader(named, named.decoder(Quirks()))

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from tui.catalog.catalog import packaged_catalog
-from tui.catalog.facts import ModelFacts
+from tui.catalog.facts import ModelFacts, Quirks
 from tui.catalog.provider_rows import user_provider
-from tui.catalog.quirks import Quirks
 from tui.cli.devtools.conversation_file import decoded
 from tui.domain.blocks import Block, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.messages import Origin, Role, WireName

@@ -10,7 +10,7 @@ import pytest
 from tests.app.stage import config, house
 from tests.faultserver.server import FaultServer
 from tui.domain.events import AppEvent, Notice, TurnFailed, TurnFinished
-from tui.wires.output_limit import output_room
+from tui.wires.errors.output_limit import output_room
 
 ANSWER = [{"say": "text", "text": "It is 42."}, {"end": 1}]
 ROW = """

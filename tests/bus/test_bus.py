@@ -8,7 +8,7 @@ import threading
 import time
 
 from tests.fakes.clock import virtually
-from tui.bus.bus import Bus
+from tui.bus import Bus
 
 
 def _numbers() -> Bus[int]:

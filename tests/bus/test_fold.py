@@ -7,7 +7,7 @@ import time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui.bus.bus import LONG, Bus, merge, text_size
+from tui.bus import LONG, Bus, merge, text_size
 from tui.domain.assemble import Assembler
 from tui.domain.events import AppEvent, Notice, RequestStarted, Severity, Stamped, Streamed
 from tui.domain.stream import BlockFinished, BlockStarted, TextDelta, ThinkingDelta, ToolArgsDelta

@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 
 from tests.catalog.asking import CATALOG, planned
+from tests.catalog.provider_table import with_table
 from tui.catalog.model_rows import ROW_KEYS
-from tui.catalog.provider_docs import with_table
 from tui.domain.thinking import ThinkingLevel
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"

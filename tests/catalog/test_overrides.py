@@ -6,10 +6,9 @@ import pytest
 
 from tests.catalog.asking import CATALOG
 from tui.catalog.catalog import Catalog
-from tui.catalog.facts import AuthStyle, EchoRule, ModelFacts
+from tui.catalog.facts import AuthStyle, EchoRule, ModelFacts, Quirks
 from tui.catalog.plan import plan
 from tui.catalog.provider_rows import effective_quirks, ollama_base_url
-from tui.catalog.quirks import Quirks
 from tui.domain.errors import ConfigError, UnknownModel
 from tui.domain.messages import WireName
 from tui.domain.thinking import ThinkingLevel

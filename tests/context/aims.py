@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from tui.catalog.facts import EchoRule, ModelFacts, ThinkingControls, ThinkingCounted
-from tui.catalog.quirks import Quirks
+from tui.catalog.facts import EchoRule, ModelFacts, Quirks, ThinkingControls, ThinkingCounted
 from tui.context.select import select
 from tui.context.thinking_back import Repair
 from tui.domain.blocks import Block, Seal, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock

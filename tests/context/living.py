@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from tests.fakes.backend import FakeBackend, Script, finish, words
 from tests.fakes.clock import FakeClock
 from tests.fakes.journal import MemoryJournal
-from tui.bus.bus import Subscription
+from tui.bus import Subscription
 from tui.catalog.catalog import Catalog, packaged_catalog
 from tui.catalog.model_spec import parse_spec
 from tui.domain.blocks import Block, Seal, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock

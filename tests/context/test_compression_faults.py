@@ -29,7 +29,7 @@ from tui.domain.events import (
 from tui.domain.messages import Message, Role, Turn
 from tui.domain.stream import UsageReported
 from tui.domain.usage import Part, Usage
-from tui.wires.registry import wire_named
+from tui.wires.wire import wire_named
 
 SUMMARY = "They talked."
 NO = [ProviderError(ErrorKind.AUTH, "no key", status=401)]

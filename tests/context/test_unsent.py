@@ -9,7 +9,7 @@ import pytest
 from tests.app.stage import house
 from tests.fakes.planner import PLAN
 from tui.catalog.catalog import effective_quirks, packaged_catalog
-from tui.context.dropped_settings import dropped_settings
+from tui.context.wire_rules import dropped_settings
 from tui.domain.events import Notice
 from tui.domain.request import ChatRequest, Outgoing
 

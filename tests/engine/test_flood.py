@@ -10,7 +10,7 @@ import pytest
 from tests.fakes.backend import HANG, Batch, Pause, finish
 from tests.fakes.clock import virtually
 from tests.fakes.stage import Stage, last_turn, spoken, stage
-from tui.bus.bus import Subscription
+from tui.bus import Subscription
 from tui.domain.blocks import Block, TextBlock, ThinkingBlock, ToolCallBlock
 from tui.domain.errors import StoreError
 from tui.domain.events import RequestStarted, Stamped, Streamed, TurnFinished

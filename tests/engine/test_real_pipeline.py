@@ -15,7 +15,7 @@ import pytest
 from tests.fakes.journal import MemoryJournal
 from tests.fakes.stage import last_turn, spoken
 from tests.fakes.toolbox import result
-from tui.bus.bus import Subscription
+from tui.bus import Subscription
 from tui.catalog.catalog import packaged_catalog
 from tui.catalog.model_spec import parse_spec
 from tui.domain.blocks import TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock

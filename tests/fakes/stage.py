@@ -14,7 +14,7 @@ from tests.fakes.clock import FakeClock
 from tests.fakes.journal import MemoryJournal
 from tests.fakes.planner import SPEC, FakeCompressor, FakePlanner
 from tests.fakes.toolbox import FakeToolbox
-from tui.bus.bus import Subscription
+from tui.bus import Subscription
 from tui.domain.blocks import TextBlock
 from tui.domain.events import AppEvent, MeterChanged, Stamped, TurnFailed, TurnFinished
 from tui.domain.messages import Message, Turn

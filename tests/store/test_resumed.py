@@ -14,7 +14,7 @@ from tests.store.stage import open_stage
 from tui.domain.compression import CompressionView
 from tui.domain.messages import Turn
 from tui.domain.request import ChatRequest
-from tui.wires.registry import wire_named
+from tui.wires.wire import wire_named
 
 
 def bytes_for(goal: Goal, turns: tuple[Turn, ...], view: CompressionView | None) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from tests.ui import scenes
-from tui.bus.bus import Bus, Subscription, merge
+from tui.bus import Bus, Subscription, merge
 from tui.catalog.catalog import packaged_catalog
 from tui.catalog.facts import Target
 from tui.context.bill import Bill, bill_of

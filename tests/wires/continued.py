@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tui.catalog.quirks import Quirks
+from tui.catalog.facts import Quirks
 from tui.domain.assemble import Assembler
 from tui.domain.blocks import Block
 from tui.wires.framing.body import BodyReader

@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from tests.corpus_cases import Case, own_cases, recorded_cases
-from tui.catalog.quirks import Quirks
+from tui.catalog.facts import Quirks
 from tui.domain.assemble import Assembler
 from tui.domain.blocks import Block, TextBlock, ThinkingBlock, ToolCallBlock
 from tui.domain.errors import ProviderError
 from tui.domain.stream import StreamEvent
 from tui.wires.framing.body import BodyReader
-from tui.wires.registry import wire_named
+from tui.wires.wire import wire_named
 
 STREAMS = [case for case in (*own_cases(), *recorded_cases()) if case.status < 400]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tests.wires.cuts import byte_by_byte, in_two_everywhere
-from tui.catalog.quirks import Quirks
+from tui.catalog.facts import Quirks
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.stream import ResponseFinished, StreamEvent, TextDelta, ThinkingDelta
 from tui.wires.framing.body import BodyReader
-from tui.wires.registry import wire_named
+from tui.wires.wire import wire_named
 
 BOM = b"\xef\xbb\xbf"
 CHAT_SSE = (

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tui.catalog.quirks import Quirks
+from tui.catalog.facts import Quirks
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.stream import ResponseFinished, StreamEvent, TextDelta
 from tui.wires.framing.body import BodyReader
-from tui.wires.registry import wire_named
+from tui.wires.wire import wire_named
 
 CHAT = (
     b'{"choices":[{"index":0,"delta":{"content":"H"}}]}',

@@ -7,10 +7,10 @@ import re
 import pytest
 
 from tests.corpus_cases import Case, recorded_cases
-from tui.catalog.quirks import Quirks
+from tui.catalog.facts import Quirks
 from tui.cli.devtools.wire_decode import as_recorded, decoded, report
 from tui.domain.messages import WireName
-from tui.wires.registry import wire_named
+from tui.wires.wire import wire_named
 
 RECORDED = recorded_cases()
 

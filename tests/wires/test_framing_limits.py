@@ -7,8 +7,7 @@ import time
 import pytest
 
 from tui.domain.errors import ErrorKind, ProviderError
-from tui.wires.framing.json_array import JsonArrayFramer
-from tui.wires.framing.ndjson import NdjsonFramer
+from tui.wires.framing.json_frames import JsonArrayFramer, NdjsonFramer
 from tui.wires.framing.sse import SseFramer
 
 MB = 1024 * 1024

@@ -14,15 +14,13 @@ from hypothesis import strategies as st
 
 from tests.corpus_cases import WIRES, own_cases
 from tests.wires.cuts import at_random
-from tui.catalog.quirks import Quirks
+from tui.catalog.facts import Quirks
 from tui.domain.errors import ProviderError
 from tui.wires.framing.body import BodyReader
-from tui.wires.framing.json_array import JsonArrayFramer
-from tui.wires.framing.ndjson import NdjsonFramer
+from tui.wires.framing.json_frames import JsonArrayFramer, NdjsonFramer
 from tui.wires.framing.sse import SseFramer
 from tui.wires.json_text import dumps
-from tui.wires.registry import wire_named
-from tui.wires.wire import Reply
+from tui.wires.wire import Reply, wire_named
 
 pytestmark = pytest.mark.timeout(1800 if os.environ.get("PONDER_LONG") else 60)
 OWN = {wire: [case.body for case in own_cases() if case.wire == wire] for wire in WIRES}

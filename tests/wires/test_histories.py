@@ -14,17 +14,15 @@ from hypothesis import strategies as st
 from tests.histories import histories, reasoning_rules
 from tests.validators import template
 from tui.catalog.catalog import effective_quirks, packaged_catalog
-from tui.catalog.facts import EchoRule, ModelFacts, ProviderFacts
+from tui.catalog.facts import EchoRule, ModelFacts, ProviderFacts, Quirks
 from tui.catalog.model_spec import parse_asked
 from tui.catalog.plan import plan
-from tui.catalog.quirks import Quirks
 from tui.context.select import select
 from tui.domain.blocks import TextBlock, ThinkingBlock
 from tui.domain.messages import Origin, Turn, WireName
 from tui.domain.request import ChatRequest, Outgoing, ToolSchema
 from tui.domain.thinking import ReasoningRules
-from tui.wires.registry import wire_named
-from tui.wires.wire import Encoded
+from tui.wires.wire import Encoded, wire_named
 
 TOOLS = tuple(
     ToolSchema(

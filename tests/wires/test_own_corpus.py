@@ -8,10 +8,10 @@ from __future__ import annotations
 import pytest
 
 from tests.corpus_cases import Case, own_cases
-from tui.catalog.quirks import Quirks
+from tui.catalog.facts import Quirks
 from tui.cli.devtools.wire_decode import as_recorded, decoded, report
 from tui.domain.messages import WireName
-from tui.wires.registry import wire_named
+from tui.wires.wire import wire_named
 
 ANY = "*"
 """Stands in ``expect.json`` for what only has to be there (the words of our own errors)."""

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui.wires.openai_chat.think_tags import LONGEST_LEAD, TAGS, ThinkTags
+from tui.wires.openai_chat.message import LONGEST_LEAD, TAGS, ThinkTags
 
 pytestmark = pytest.mark.timeout(1800 if os.environ.get("PONDER_LONG") else 60)
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.corpus_cases import WIRES, Case, own_cases
 from tests.wires.recordings import Read, read, streams_of
-from tui.catalog.quirks import Quirks
+from tui.catalog.facts import Quirks
 from tui.domain.blocks import TextBlock, ThinkingBlock
 from tui.domain.stream import ResponseFinished, ResponseStarted
 

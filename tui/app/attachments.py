@@ -7,10 +7,9 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from tui.domain.blocks import Block, ImageBlock, TextBlock
+from tui.domain.blocks import Block, ImageBlock, TextBlock, picture_type
 from tui.domain.counting import count
 from tui.domain.errors import UsageError
-from tui.domain.pictures import picture_type
 from tui.settings.user_files import read_user_file, with_home
 
 PICTURES = {".png", ".jpg", ".jpeg", ".gif", ".webp"}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tui.app.open_session import OpenSession
 from tui.app.recording_backend import on_the_wire
 from tui.app.session_storage import Stored
-from tui.bus.bus import Subscription
+from tui.bus import Subscription
 from tui.catalog.model_spec import parse_asked, parse_spec, split_asked
 from tui.domain.blocks import Block, TextBlock
 from tui.domain.errors import PonderError, UsageError

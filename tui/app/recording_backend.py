@@ -105,7 +105,7 @@ def on_the_wire(target: Target, request: ChatRequest, redactor: Redactor | None 
     """A request as it is sent, with key and other secrets masked."""
     from tui.providers.http.request import http_request, public_headers
     from tui.providers.redacted_request import shown_request
-    from tui.wires.registry import wire_named
+    from tui.wires.wire import wire_named
 
     encoded = wire_named(target.facts.wire).encode(request, effective_quirks(target.provider, target.facts))
     provider = replace(target.provider, base_url=target.provider.base_url_for(target.facts.wire))

@@ -10,16 +10,17 @@ from typing import cast
 
 from tui.catalog.facts import (
     EFFORT_CUTS,
+    WORDS,
     BudgetRange,
     EchoRule,
     Lifecycle,
     ModelFacts,
     Price,
+    Quirks,
     ThinkingControls,
     ThinkingCounted,
 )
 from tui.catalog.name_matching import best_match, normal
-from tui.catalog.quirks import WORDS, Quirks
 from tui.catalog.toml_values import (
     Check,
     Table,

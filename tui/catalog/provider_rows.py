@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import cast
 from urllib.parse import urlsplit
 
-from tui.catalog.facts import AuthStyle, ModelFacts, ProviderFacts
+from tui.catalog.facts import AuthStyle, ModelFacts, ProviderFacts, Quirks
 from tui.catalog.model_rows import check_quirks
-from tui.catalog.quirks import Quirks
 from tui.catalog.toml_values import (
     Check,
     Table,

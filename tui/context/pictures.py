@@ -6,7 +6,7 @@ import math
 from base64 import b64decode
 from functools import lru_cache
 
-from tui.context.token_weights import UNKNOWN_PICTURE, PictureRule, family_named
+from tui.context.estimate import UNKNOWN_PICTURE, PictureRule, family_named
 
 _HEAD = 262_144
 """Base64 characters that are searched for the size. Cameras write a preview before it."""

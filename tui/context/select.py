@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tui.catalog.facts import ModelFacts
-from tui.catalog.quirks import Quirks
+from tui.catalog.facts import ModelFacts, Quirks
 from tui.context.legality import make_legal
 from tui.context.selection_draft import DraftItem, SelectionDraft, VerdictLog
 from tui.context.thinking_back import Repair, SealOrigin, SendRules, ThinkingJudge, same_place
@@ -31,8 +30,7 @@ from tui.domain.messages import Message, Origin, Role, Turn
 from tui.domain.printable import scrubbed
 from tui.domain.request import Outgoing, OutgoingMessage, Reason
 from tui.domain.thinking import ReasoningRules, ThinkingPlan
-from tui.wires.json_text import NotJSON, loads
-from tui.wires.read import text
+from tui.wires.json_text import NotJSON, loads, text
 
 IMAGE_OMITTED = "[image omitted]"
 INTERRUPTED_MARK = " [interrupted]"

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from enum import Enum, StrEnum, auto
 
-from tui.catalog.facts import EchoRule, ModelFacts
-from tui.catalog.quirks import Quirks
+from tui.catalog.facts import EchoRule, ModelFacts, Quirks
 from tui.context.selection_draft import VerdictLog
 from tui.context.wire_rules import WireRules, can_carry
 from tui.domain.blocks import TextBlock, ThinkingBlock

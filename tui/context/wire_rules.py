@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Literal, assert_never
 
-from tui.catalog.quirks import Quirks
+from tui.catalog.facts import Quirks
 from tui.domain.blocks import ThinkingBlock
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import WireName
+from tui.domain.request import ChatRequest, Outgoing
 from tui.domain.thinking import ThinkingForm
 
 ThinkingNeeds = Literal["signature", "encrypted", "text_or_signature", "text", "as_quirks_say"]
@@ -145,3 +147,28 @@ def takes_blank_thinking(wire: WireRules, quirks: Quirks) -> bool:
     """Return whether an answer without thinking can be sent with a blank thinking field."""
     fields = ("as_received", "reasoning_content", "reasoning", "reasoning_text")
     return wire.thinking_needs == "as_quirks_say" and quirks.thinking_back in fields
+
+
+SPELLED = {
+    "generation.temperature": frozenset({"temperature"}),
+    "generation.topP": frozenset({"top_p", "topP"}),
+}
+
+
+def dropped_settings(request: ChatRequest, wire: WireName, quirks: Quirks) -> Iterator[str]:
+    """Yield a warning for each. The request is encoded to find out, so that only the encoder knows the rules."""
+    from tui.wires.wire import wire_named  # not at start-up: most requests have none of these settings
+
+    wished = {"generation.temperature": request.temperature, "generation.topP": request.top_p}
+    bare = replace(request, outgoing=Outgoing(messages=()), tools=(), system="")
+    carried = frozenset(_field_names(wire_named(wire).encode(bare, quirks).body))
+    for setting, value in wished.items():
+        if value is not None and not SPELLED[setting] & carried:
+            yield f"`{setting}` is not sent: {request.model} refuses it, at least with this thinking."
+
+
+def _field_names(body: Mapping[str, object]) -> Iterator[str]:
+    for name, value in body.items():
+        yield name
+        if isinstance(value, Mapping):
+            yield from map(str, value)

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from dataclasses import field, replace
 
-from tui.bus.bus import DELTAS, merge_stream
+from tui.bus import DELTAS, merge_stream
 from tui.catalog.facts import Target
 from tui.catalog.name_matching import same_model
 from tui.context.estimate import TextCounter, passing_text_tokens

@@ -201,7 +201,7 @@ class RequestPlanner:
         )
         if settings.temperature is None and settings.top_p is None:
             return request
-        from tui.context.dropped_settings import dropped_settings  # rarely needed: most users set neither
+        from tui.context.wire_rules import dropped_settings  # rarely needed: most users set neither
 
         left_out = dropped_settings(request, target.facts.wire, effective_quirks(target.provider, target.facts))
         return replace(request, outgoing=replace(outgoing, warnings=(*outgoing.warnings, *left_out)))

@@ -14,7 +14,7 @@ from dataclasses import field, replace
 from functools import partial
 from weakref import WeakKeyDictionary
 
-from tui.bus.bus import Bus, Subscription, merge, text_size
+from tui.bus import Bus, Subscription, merge, text_size
 from tui.domain.blocks import Block
 from tui.domain.compression import CompressionView, SummaryRun
 from tui.domain.cost import Paid

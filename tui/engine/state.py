@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import field, replace
 from enum import StrEnum
 
-from tui.bus.bus import merge_stream
+from tui.bus import merge_stream
 from tui.domain.assemble import Assembler
 from tui.domain.blocks import Block
 from tui.domain.compression import CompressionView, SummaryRun

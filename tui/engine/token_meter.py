@@ -8,8 +8,7 @@ from dataclasses import replace
 
 from tui.catalog.facts import ModelFacts
 from tui.context.calibration import Anchor, Calibration, calibration_key, can_be_right
-from tui.context.calibration_learning import learn
-from tui.context.meter import Room, Tally, reading, tally, with_arriving
+from tui.context.meter import Room, Tally, calibrated, reading, tally, with_arriving
 from tui.domain.request import ChatRequest
 from tui.domain.usage import MeterReading, Part, Usage
 from tui.engine.planner import opened_window
@@ -56,7 +55,7 @@ class TokenMeter:
         if usage.input is None or not can_be_right(counted.estimate, usage.input, guessed=guessed):
             return
         before = self._anchors.get((ask.session, counted.key))
-        self.calibration = learn(self.calibration, counted, usage.input, before, ask.target.facts.counted)
+        self.calibration = calibrated(self.calibration, counted, usage.input, before, ask.target.facts.counted)
         self._anchors[ask.session, counted.key] = self._tally(ask, request).anchor(usage.input)
         if self._keep is not None:
             self._keep(self.calibration)

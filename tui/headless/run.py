@@ -16,7 +16,7 @@ from pathlib import Path
 from types import FrameType
 from typing import BinaryIO, Protocol, TextIO
 
-from tui.bus.bus import Subscription
+from tui.bus import Subscription
 from tui.domain.blocks import Block, TextBlock
 from tui.domain.errors import PonderError
 from tui.domain.events import AppEvent, SaveFailed, SaveRecovered, Stamped, Streamed, TurnFailed, TurnFinished

@@ -16,8 +16,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tui.catalog.catalog import effective_quirks
-from tui.catalog.facts import AuthStyle, ProviderFacts, Target
-from tui.catalog.quirks import Quirks
+from tui.catalog.facts import AuthStyle, ProviderFacts, Quirks, Target
 from tui.domain.blocks import ThinkingBlock
 from tui.domain.counting import count
 from tui.domain.errors import ConfigError, ErrorKind, ProviderError
@@ -34,8 +33,7 @@ from tui.wires.errors.body import page_title
 from tui.wires.errors.classify import refused
 from tui.wires.framing.body import BodyReader
 from tui.wires.json_text import loads
-from tui.wires.registry import wire_named
-from tui.wires.wire import Encoded, Reply
+from tui.wires.wire import Encoded, Reply, wire_named
 
 if TYPE_CHECKING:
     from tui.providers.http.transport import HttpResponse, Transport

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import WireName
-from tui.wires.read import whole
+from tui.wires.json_text import whole
 from tui.wires.wire import Encoded
 
 

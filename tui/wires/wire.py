@@ -1,12 +1,16 @@
-"""The interface of a wire: encoding of requests and decoding of responses in one provider format."""
+"""The interface of a wire: encoding of requests and decoding of responses in one provider format.
+
+``wire_named`` finds a wire and imports it on first use.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import importlib
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
-from typing import Literal, Protocol
+from typing import Literal, Protocol, cast
 
-from tui.catalog.quirks import Quirks
+from tui.catalog.facts import Quirks
 from tui.domain.errors import ProviderError
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import WireName
@@ -70,27 +74,21 @@ class Decoder(Protocol):
         ...
 
 
-class Wire(Protocol):
-    """A wire format. Each format has one module-level instance."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wire:
+    """A wire format. Each package of ``tui.wires`` that implements one has its ``WIRE`` in ``decode``."""
 
-    @property
-    def name(self) -> WireName:
-        """The wire's name."""
-        ...
+    name: WireName
+    framing: Framing = "sse"
+    encode: Callable[[ChatRequest, Quirks], Encoded]
+    """Encode a request; nothing is omitted."""
+    decoder: Callable[[Quirks], Decoder]
+    """Return a decoder for one response."""
+    refusal: Callable[[Reply], ProviderError]
+    """Return the error for an HTTP error response."""
 
-    @property
-    def framing(self) -> Framing:
-        """The framing of its streams."""
-        ...
 
-    def encode(self, request: ChatRequest, quirks: Quirks) -> Encoded:
-        """Encode a request; nothing is omitted."""
-        ...
-
-    def decoder(self, quirks: Quirks) -> Decoder:
-        """Return a decoder for one response."""
-        ...
-
-    def refusal(self, reply: Reply) -> ProviderError:
-        """Return the error for an HTTP error response."""
-        ...
+def wire_named(name: WireName | str) -> Wire:
+    """Return the wire with this name, imported on first use; raises ValueError for an unknown name."""
+    package = WireName(name).value.replace("-", "_")
+    return cast(Wire, importlib.import_module(f"tui.wires.{package}.decode").WIRE)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
-from tui.catalog.quirks import Quirks
+from tui.catalog.facts import Quirks
 from tui.domain.assemble import Assembler
 from tui.domain.stream import StreamEvent
-from tui.wires.anthropic.decode import ANTHROPIC
+from tui.wires.anthropic.decode import WIRE
 
 STOPPED = {"type": "message_stop"}
 
@@ -38,7 +38,7 @@ def ended(reason: str | None, **delta_fields: object) -> dict:
 
 
 def events_of(events: Iterable[object], quirks: Quirks | None = None) -> list[StreamEvent]:
-    decoder = ANTHROPIC.decoder(quirks or Quirks())
+    decoder = WIRE.decoder(quirks or Quirks())
     said = [event for each in events for event in decoder.feed(frame(each))]
     return [*said, *decoder.finish()]
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.wires.anthropic.spoken import STOPPED, assembled, block, delta, ended, events_of, frame, start, stop
-from tui.catalog.quirks import Quirks
+from tui.catalog.facts import Quirks
 from tui.domain.blocks import OpaqueBlock, Seal, TextBlock, ThinkingBlock, ToolCallBlock
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.stream import (
@@ -24,7 +24,7 @@ from tui.domain.stream import (
 )
 from tui.domain.thinking import ThinkingForm
 from tui.domain.usage import Usage
-from tui.wires.anthropic.decode import ANTHROPIC
+from tui.wires.anthropic.decode import WIRE
 
 
 def test_thinking_text_and_a_call_become_blocks_in_order():
@@ -228,7 +228,7 @@ def test_a_delta_without_a_start_opens_its_block():
 
 
 def test_nothing_after_the_end_counts():
-    decoder = ANTHROPIC.decoder(Quirks())
+    decoder = WIRE.decoder(Quirks())
     decoder.feed(frame(start()))
     decoder.feed(frame(STOPPED))
     assert [list(decoder.feed(frame(each))) for each in (b"[DONE]", start(), delta(0, "text_delta", text="x"))] == [
@@ -248,7 +248,7 @@ def test_nothing_after_the_end_counts():
     ],
 )
 def test_an_error_inside_the_stream_means_what_it_means_outside(kind, expected, retryable):
-    decoder = ANTHROPIC.decoder(Quirks())
+    decoder = WIRE.decoder(Quirks())
     decoder.feed(frame(start()))
     with pytest.raises(ProviderError) as caught:
         decoder.feed(frame({"type": "error", "error": {"type": kind, "message": "Sorry"}}))
@@ -276,7 +276,7 @@ def test_a_bad_frame_is_forgiven_when_the_end_comes():
 @pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b"{}", b'{"error":"no"}', b'{"error":{"type":"api_error"}}'])
 def test_a_whole_body_that_is_no_message_is_a_fault(body):
     with pytest.raises(ProviderError):
-        ANTHROPIC.decoder(Quirks()).feed_whole(body)
+        WIRE.decoder(Quirks()).feed_whole(body)
 
 
 JSON = st.recursive(
@@ -320,11 +320,11 @@ JSON = st.recursive(
 
 @given(st.lists(JSON, max_size=6))
 def test_whatever_the_json_only_our_errors_come_out(values):
-    decoder = ANTHROPIC.decoder(Quirks())
+    decoder = WIRE.decoder(Quirks())
     try:
         for value in values:
             decoder.feed(frame(value))
-            ANTHROPIC.decoder(Quirks()).feed_whole(json.dumps(value).encode())
+            WIRE.decoder(Quirks()).feed_whole(json.dumps(value).encode())
         decoder.finish()
     except ProviderError:
         pass

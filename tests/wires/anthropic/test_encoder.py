@@ -8,12 +8,12 @@ from dataclasses import replace
 import pytest
 
 from tests.validators.anthropic import problems
-from tui.catalog.quirks import Quirks
+from tui.catalog.facts import Quirks
 from tui.domain.blocks import ImageBlock, OpaqueBlock, Seal, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.messages import Role
 from tui.domain.request import ChatRequest, Outgoing, OutgoingMessage, ToolSchema
 from tui.domain.thinking import PlanState, ThinkingForm, ThinkingPlan
-from tui.wires.anthropic.decode import ANTHROPIC
+from tui.wires.anthropic.decode import WIRE
 
 PLAN = ThinkingPlan(asked=0, nominal=None, sent=None, state=PlanState.ON)
 READ = ToolSchema(name="read", description="Reads.", parameters={"properties": {}})
@@ -31,7 +31,7 @@ def request(*messages: OutgoingMessage, **fields) -> ChatRequest:
 
 
 def body(*messages: OutgoingMessage, quirks: Quirks | None = None, **fields) -> dict:
-    return json.loads(json.dumps(ANTHROPIC.encode(request(*messages, **fields), quirks or Quirks()).body))
+    return json.loads(json.dumps(WIRE.encode(request(*messages, **fields), quirks or Quirks()).body))
 
 
 def test_a_step_with_thinking_a_call_and_its_result_is_spelled_in_full():
@@ -182,7 +182,7 @@ def test_sampling_is_sent_only_where_it_is_taken(quirks, thinking, sent):
 
 def test_headers_carry_the_version_and_every_beta_once():
     plan = replace(PLAN, headers={"anthropic-beta": "a, b,a"})
-    encoded = ANTHROPIC.encode(request(said(Role.USER, HELLO), plan=plan), Quirks(version="2023-06-01"))
+    encoded = WIRE.encode(request(said(Role.USER, HELLO), plan=plan), Quirks(version="2023-06-01"))
     assert encoded.headers == {"anthropic-version": "2023-06-01", "anthropic-beta": "a,b"}
     assert encoded.path == "/v1/messages"
 
@@ -210,7 +210,7 @@ def test_messages_with_nothing_in_them_are_not_sent_and_other_headers_go_along()
     plan = replace(PLAN, headers={"X-Trace": "1"})
     linked = ImageBlock(media_type="image/png", url="https://e/x.png")
     made = request(said(Role.USER, linked), said(Role.ASSISTANT), said(Role.USER, HELLO), plan=plan)
-    encoded = ANTHROPIC.encode(made, Quirks())
+    encoded = WIRE.encode(made, Quirks())
     assert encoded.headers["x-trace"] == "1"
     assert encoded.body["messages"] == [
         {

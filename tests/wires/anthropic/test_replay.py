@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from tests.wires.continued import assembled, following_exchanges
-from tui.catalog.quirks import Quirks
+from tui.catalog.facts import Quirks
 from tui.domain.blocks import TextBlock
 from tui.domain.messages import Role
 from tui.domain.request import ChatRequest, Outgoing, OutgoingMessage
 from tui.domain.thinking import PlanState, ThinkingPlan
-from tui.wires.anthropic.decode import ANTHROPIC
+from tui.wires.anthropic.decode import WIRE
 
 KEPT = ("type", "thinking", "signature", "data", "text", "id", "name", "input")
 
@@ -26,14 +26,14 @@ def test_every_recorded_assistant_turn_goes_back_as_recorded(shared_corpus: Path
             continue
         outgoing = (
             OutgoingMessage(role=Role.USER, blocks=(TextBlock(text="q"),)),
-            OutgoingMessage(role=Role.ASSISTANT, blocks=assembled(ANTHROPIC, response), in_open_loop=True),
+            OutgoingMessage(role=Role.ASSISTANT, blocks=assembled(WIRE, response), in_open_loop=True),
         )
         request = ChatRequest(
             model=following["model"],
             outgoing=Outgoing(messages=outgoing),
             plan=ThinkingPlan(asked=0, nominal=None, sent=None, state=PlanState.UNCONTROLLED),
         )
-        body = ANTHROPIC.encode(request, Quirks()).body
+        body = WIRE.encode(request, Quirks()).body
         sent = json.loads(json.dumps(body))["messages"][-1]
         assert sent["role"] == "assistant"
         assert sent["content"] == [_kept(block) for block in recorded[-1]["content"]], response

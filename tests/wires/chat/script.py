@@ -6,14 +6,14 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from tui.catalog.quirks import Quirks
+from tui.catalog.facts import Quirks
 from tui.domain.assemble import Assembler
 from tui.domain.blocks import Block, TextBlock
 from tui.domain.messages import Role
 from tui.domain.request import ChatRequest, Outgoing, OutgoingMessage, ToolSchema
 from tui.domain.stream import StreamEvent
 from tui.domain.thinking import PlanState, ThinkingPlan
-from tui.wires.openai_chat.decode import CHAT
+from tui.wires.openai_chat.decode import WIRE
 
 DONE = ("", b"[DONE]")
 OFF = ThinkingPlan(asked=0, nominal=None, sent=None, state=PlanState.UNCONTROLLED)
@@ -35,7 +35,7 @@ def chunk(delta: object, finish: str | None = None, **more: object) -> tuple[str
 
 
 def events_of(frames: Iterable[tuple[str, bytes]], quirks: Quirks | None = None) -> list[StreamEvent]:
-    decoder = CHAT.decoder(quirks or Quirks())
+    decoder = WIRE.decoder(quirks or Quirks())
     events = [event for one in frames for event in decoder.feed(one)]
     return [*events, *decoder.finish()]
 
@@ -72,7 +72,7 @@ def body_of(*messages: OutgoingMessage, quirks: Quirks | None = None, **request:
     """The body of a request with these messages, as it goes on the wire."""
     request.setdefault("plan", OFF)
     spelled = ChatRequest(model="m", outgoing=Outgoing(messages=messages), **request)
-    return json.loads(json.dumps(CHAT.encode(spelled, quirks or Quirks()).body))
+    return json.loads(json.dumps(WIRE.encode(spelled, quirks or Quirks()).body))
 
 
 def messages_of(*messages: OutgoingMessage, quirks: Quirks | None = None) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.wires.chat.script import DONE, assembled, blocks_of, blocks_of_deltas, chunk, events_of, frame
-from tui.catalog.quirks import Quirks
+from tui.catalog.facts import Quirks
 from tui.domain.blocks import ImageBlock, Seal, TextBlock, ThinkingBlock
 from tui.domain.stream import (
     BlockFinished,
@@ -20,7 +20,7 @@ from tui.domain.stream import (
     ThinkingDelta,
 )
 from tui.domain.thinking import ThinkingForm
-from tui.wires.openai_chat.decode import CHAT
+from tui.wires.openai_chat.decode import WIRE
 
 
 def thought(text: str, field: str = "reasoning_content", **more: object) -> ThinkingBlock:
@@ -98,7 +98,7 @@ def test_encrypted_details_alone_are_a_hidden_block():
 
 def test_a_block_is_sealed_as_soon_as_its_thinking_is_over():
     entry = {"type": "reasoning.text", "text": "a", "signature": "s"}
-    decoder = CHAT.decoder(Quirks())
+    decoder = WIRE.decoder(Quirks())
     events = [*decoder.feed(chunk({"reasoning_details": [entry]})), *decoder.feed(chunk({"content": "x"}))]
     assert assembled(events).blocks() == (
         thought("a", "reasoning_details", seal=Seal(raw='[{"type":"reasoning.text","text":"a","signature":"s"}]')),
@@ -210,7 +210,7 @@ def test_a_whole_body_is_read_from_its_message():
             }
         ],
     }
-    decoder = CHAT.decoder(Quirks())
+    decoder = WIRE.decoder(Quirks())
     events = decoder.feed_whole(json.dumps(body).encode())
     assert assembled(events).blocks() == (thought("a", "reasoning"), TextBlock(text="x"))
     assert (events[-1], decoder.complete) == (ResponseFinished(Stop(Finish.STOP, "stop")), True)

@@ -9,12 +9,12 @@ import pytest
 
 from tests.validators.chat import problems
 from tests.wires.chat.script import OFF, WEATHER, assistant, body_of, messages_of, results, user
-from tui.catalog.quirks import Quirks
+from tui.catalog.facts import Quirks
 from tui.domain.blocks import ImageBlock, OpaqueBlock, Seal, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.messages import Role
 from tui.domain.request import ChatRequest, Outgoing, OutgoingMessage
 from tui.domain.thinking import PlanState, ThinkingForm, ThinkingPlan
-from tui.wires.openai_chat.decode import CHAT
+from tui.wires.openai_chat.decode import WIRE
 from tui.wires.openai_chat.encode import tool_id
 
 THOUGHT = ThinkingBlock(text="Hm.", form=ThinkingForm.FULL, wire_field="reasoning_content")
@@ -312,5 +312,5 @@ def test_joined_messages_keep_one_thinking_chunk_and_all_parts():
 
 def test_plan_headers_and_the_path_go_along():
     plan = replace(OFF, headers={"x-thinking": "on"})
-    encoded = CHAT.encode(ChatRequest(model="m", outgoing=Outgoing(messages=()), plan=plan), Quirks())
+    encoded = WIRE.encode(ChatRequest(model="m", outgoing=Outgoing(messages=()), plan=plan), Quirks())
     assert (encoded.method, encoded.path, encoded.headers) == ("POST", "/chat/completions", {"x-thinking": "on"})

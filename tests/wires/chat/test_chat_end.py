@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.wires.chat.script import DONE, assembled, chunk, events_of, frame
-from tui.catalog.quirks import Quirks
+from tui.catalog.facts import Quirks
 from tui.domain.blocks import TextBlock
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.stream import Finish, ResponseFinished, Stop
-from tui.wires.openai_chat.decode import CHAT
+from tui.wires.openai_chat.decode import WIRE
 from tui.wires.wire import Reply
 
 HELLO = chunk({"content": "Hello"})
@@ -92,7 +92,7 @@ def test_openrouter_reports_the_failure_and_its_finish_reason():
     failed = frame(
         {"error": {"code": 502, "message": "Upstream broke"}, "choices": [{"index": 0, "finish_reason": "error"}]}
     )
-    decoder = CHAT.decoder(Quirks())
+    decoder = WIRE.decoder(Quirks())
     with pytest.raises(ProviderError) as caught:
         decoder.feed(failed)
     assert (caught.value.kind, caught.value.status, caught.value.finish_raw) == (ErrorKind.SERVER, 502, "error")
@@ -114,7 +114,7 @@ def test_some_finish_reasons_are_failures(reason, kind):
 
 
 def test_words_in_the_frame_of_a_failure_are_kept():
-    decoder = CHAT.decoder(Quirks())
+    decoder = WIRE.decoder(Quirks())
     assert assembled(decoder.feed(chunk({"content": "so far"}, "error"))).blocks()[0].text == "so far"
     with pytest.raises(ProviderError):
         decoder.finish()
@@ -158,13 +158,13 @@ def test_a_broken_frame_is_forgiven_once_the_end_came():
 )
 def test_a_whole_body_without_an_answer_is_an_error(body, kind):
     with pytest.raises(ProviderError) as caught:
-        CHAT.decoder(Quirks()).feed_whole(json.dumps(body).encode())
+        WIRE.decoder(Quirks()).feed_whole(json.dumps(body).encode())
     assert kind is None or caught.value.kind is kind
 
 
 def test_a_refusal_is_classified_by_its_body():
     body = b'{"error":{"message":"No such model","type":"invalid_request_error","code":"model_not_found"}}'
-    refused = CHAT.refusal(Reply(status=404, headers={"x-request-id": "r1"}, body=body))
+    refused = WIRE.refusal(Reply(status=404, headers={"x-request-id": "r1"}, body=body))
     assert (refused.kind, refused.status, refused.request_id) == (ErrorKind.NOT_FOUND, 404, "r1")
 
 
@@ -240,7 +240,7 @@ def wrapped(value: object) -> st.SearchStrategy[object]:
 @given(st.lists(ODD.flatmap(wrapped), max_size=6), st.sampled_from(["auto", "always", "forced_open", "never"]))
 def test_stray_types_raise_nothing_but_our_errors(values, mode):
     quirks = Quirks(think_tags=mode)
-    decoder = CHAT.decoder(quirks)
+    decoder = WIRE.decoder(quirks)
     events = []
     try:
         for value in values:
@@ -251,6 +251,6 @@ def test_stray_types_raise_nothing_but_our_errors(values, mode):
     assembled(events).blocks()
     for value in values:
         try:
-            CHAT.decoder(quirks).feed_whole(json.dumps(value).encode())
+            WIRE.decoder(quirks).feed_whole(json.dumps(value).encode())
         except ProviderError:
             continue

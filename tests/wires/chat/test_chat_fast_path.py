@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import SHARED_CORPUS
 from tests.wires.chat.script import DONE, chunk
-from tui.catalog.quirks import Quirks
+from tui.catalog.facts import Quirks
 from tui.domain.stream import StreamEvent
 from tui.wires.framing.sse import SseFramer
 from tui.wires.openai_chat.decode import ChatDecoder

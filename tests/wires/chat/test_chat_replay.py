@@ -9,10 +9,10 @@ import pytest
 
 from tests.conftest import SHARED_CORPUS
 from tests.wires.chat.script import assembled, assistant, messages_of
-from tui.catalog.quirks import Quirks
+from tui.catalog.facts import Quirks
 from tui.domain.assemble import Assembler
 from tui.wires.framing.body import BodyReader
-from tui.wires.openai_chat.decode import CHAT
+from tui.wires.openai_chat.decode import WIRE
 
 DETAILS = Quirks(thinking_back="reasoning_details")
 CONTENT = Quirks(thinking_back="reasoning_content")
@@ -38,7 +38,7 @@ def replay_cases() -> list[Path]:
 
 def answer_of(exchange: Path) -> Assembler:
     body = next(exchange.glob("response.*"))
-    reader = BodyReader(CHAT, CHAT.decoder(Quirks()))
+    reader = BodyReader(WIRE, WIRE.decoder(Quirks()))
     return assembled([*reader.feed(body.read_bytes()), *reader.finish()])
 
 

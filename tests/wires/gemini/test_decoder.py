@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui.catalog.quirks import Quirks
+from tui.catalog.facts import Quirks
 from tui.domain.assemble import Assembler
 from tui.domain.blocks import ImageBlock, OpaqueBlock, Seal, TextBlock, ThinkingBlock, ToolCallBlock
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.stream import Finish, Stop, UsageReported
 from tui.domain.thinking import ThinkingForm
 from tui.domain.usage import Usage
-from tui.wires.gemini.decode import GEMINI
+from tui.wires.gemini.decode import WIRE
 
 SIGNED = Seal(signature="c2ln")
 
@@ -28,7 +28,7 @@ def chunk(*parts: dict, finish: str | None = None, **fields: object) -> dict:
 
 
 def assembled(*chunks: object) -> Assembler:
-    decoder = GEMINI.decoder(Quirks())
+    decoder = WIRE.decoder(Quirks())
     assembler = Assembler()
     for each in chunks:
         for event in decoder.feed(("", each if isinstance(each, bytes) else json.dumps(each).encode())):
@@ -192,7 +192,7 @@ def test_usage_keeps_what_a_later_reading_lacks_and_is_inclusive():
 
 
 def test_usage_that_counts_nothing_is_not_reported():
-    decoder = GEMINI.decoder(Quirks())
+    decoder = WIRE.decoder(Quirks())
     events = decoder.feed(("", json.dumps(chunk(text("a"), usageMetadata={"trafficType": "X"})).encode()))
     assert not any(isinstance(event, UsageReported) for event in events)
 
@@ -208,15 +208,15 @@ def test_an_error_in_the_stream_means_what_it_means_outside(wrapped):
 
 def test_whole_bodies_and_lists_of_chunks_decode_alike():
     chunks = [chunk(text("a")), chunk(text("b"), finish="STOP")]
-    listed = GEMINI.decoder(Quirks()).feed_whole(json.dumps(chunks).encode())
-    whole = GEMINI.decoder(Quirks()).feed_whole(json.dumps(chunk(text("a"), text("b"), finish="STOP")).encode())
+    listed = WIRE.decoder(Quirks()).feed_whole(json.dumps(chunks).encode())
+    whole = WIRE.decoder(Quirks()).feed_whole(json.dumps(chunk(text("a"), text("b"), finish="STOP")).encode())
     assert listed == whole
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b"{}", b"5", b'{"error":"no"}', b'[{"error":{"code":500}}]'])
 def test_a_whole_body_that_is_no_response_is_a_fault(body):
     with pytest.raises(ProviderError):
-        GEMINI.decoder(Quirks()).feed_whole(body)
+        WIRE.decoder(Quirks()).feed_whole(body)
 
 
 def test_other_candidates_and_unknown_fields_are_passed_over():
@@ -239,7 +239,7 @@ PARTS = st.lists(st.dictionaries(st.sampled_from(KEYS.split()), JSON, max_size=4
 
 @given(st.lists(JSON | PARTS.map(lambda parts: chunk(*parts)), max_size=6))
 def test_whatever_the_json_only_our_errors_come_out(values):
-    decoder = GEMINI.decoder(Quirks())
+    decoder = WIRE.decoder(Quirks())
     try:
         for value in values:
             decoder.feed(("", json.dumps(value).encode()))

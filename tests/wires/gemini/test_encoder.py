@@ -8,12 +8,12 @@ from dataclasses import replace
 import pytest
 
 from tests.validators.gemini import problems
-from tui.catalog.quirks import Quirks
+from tui.catalog.facts import Quirks
 from tui.domain.blocks import ImageBlock, OpaqueBlock, Seal, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.messages import Role
 from tui.domain.request import ChatRequest, Outgoing, OutgoingMessage, ToolSchema
 from tui.domain.thinking import PlanState, ThinkingForm, ThinkingPlan
-from tui.wires.gemini.decode import GEMINI
+from tui.wires.gemini.decode import WIRE
 
 PLAN = ThinkingPlan(asked=0, nominal=None, sent=None, state=PlanState.ON)
 HELLO = TextBlock(text="hello")
@@ -31,7 +31,7 @@ def request(*messages: OutgoingMessage, **fields) -> ChatRequest:
 
 
 def body(*messages: OutgoingMessage, quirks: Quirks | None = None, **fields) -> dict:
-    return json.loads(json.dumps(GEMINI.encode(request(*messages, **fields), quirks or Quirks()).body))
+    return json.loads(json.dumps(WIRE.encode(request(*messages, **fields), quirks or Quirks()).body))
 
 
 def call(name: str, **seal: str) -> ToolCallBlock:
@@ -201,7 +201,7 @@ def test_sampling_is_left_out_where_it_is_refused(quirks):
     ],
 )
 def test_the_path_names_the_model_and_the_method(model, stream, path):
-    assert GEMINI.encode(request(said(Role.USER, HELLO), model=model, stream=stream), Quirks()).path == path
+    assert WIRE.encode(request(said(Role.USER, HELLO), model=model, stream=stream), Quirks()).path == path
 
 
 def test_what_cannot_be_spelled_is_not_said():

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tui.domain.errors import ErrorKind
-from tui.wires.gemini.decode import GEMINI
+from tui.wires.gemini.decode import WIRE
 from tui.wires.wire import Reply
 
 
@@ -44,5 +44,5 @@ WAIT = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "34.0
 @pytest.mark.parametrize("listed", [False, True])
 def test_a_refusal_is_told_by_its_status_and_words(body, kind, wait, listed):
     data = json.dumps([body] if listed else body).encode()
-    fault = GEMINI.refusal(Reply(status=body["error"]["code"], headers={}, body=data))
+    fault = WIRE.refusal(Reply(status=body["error"]["code"], headers={}, body=data))
     assert (fault.kind, fault.retry_after_s, fault.message) == (kind, wait, body["error"]["message"])

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from tests.wires.continued import assembled, following_exchanges
-from tui.catalog.quirks import Quirks
+from tui.catalog.facts import Quirks
 from tui.domain.blocks import TextBlock
 from tui.domain.messages import Origin, Role, WireName
 from tui.domain.request import ChatRequest, Outgoing, OutgoingMessage
 from tui.domain.thinking import PlanState, ThinkingPlan
-from tui.wires.gemini.decode import GEMINI
+from tui.wires.gemini.decode import WIRE
 
 ORIGIN = Origin(provider="google", wire=WireName.GEMINI, host="h", model="m")
 
@@ -27,14 +27,14 @@ def test_every_recorded_signature_goes_back_on_its_own_part(shared_corpus: Path)
             continue
         outgoing = (
             OutgoingMessage(role=Role.USER, blocks=(TextBlock(text="q"),)),
-            OutgoingMessage(role=Role.ASSISTANT, blocks=assembled(GEMINI, response), origin=ORIGIN),
+            OutgoingMessage(role=Role.ASSISTANT, blocks=assembled(WIRE, response), origin=ORIGIN),
         )
         request = ChatRequest(
             model="m",
             outgoing=Outgoing(messages=outgoing),
             plan=ThinkingPlan(asked=0, nominal=None, sent=None, state=PlanState.UNCONTROLLED),
         )
-        parts = json.loads(json.dumps(GEMINI.encode(request, Quirks(skip_signature="")).body["contents"]))[-1]["parts"]
+        parts = json.loads(json.dumps(WIRE.encode(request, Quirks(skip_signature="")).body["contents"]))[-1]["parts"]
         given_ids = any("id" in part.get("functionCall", {}) for part in parts)
         expected = _marked(recorded[-1], ids=given_ids)
         assert _marked(parts, ids=given_ids) == expected, response

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui.catalog.quirks import Quirks
+from tui.catalog.facts import Quirks
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.stream import (
     BlockFinished,
@@ -23,7 +23,7 @@ from tui.domain.stream import (
 )
 from tui.domain.thinking import ThinkingForm
 from tui.domain.usage import Usage
-from tui.wires.ollama.decode import OLLAMA, OllamaDecoder
+from tui.wires.ollama.decode import WIRE, OllamaDecoder
 from tui.wires.wire import Reply
 
 
@@ -33,7 +33,7 @@ def line(*, done: bool = False, message: dict[str, object] | None = None, **fiel
 
 
 def fed(*lines: dict[str, object]) -> tuple[OllamaDecoder, list[StreamEvent]]:
-    decoder = OLLAMA.decoder(Quirks())
+    decoder = WIRE.decoder(Quirks())
     return decoder, [event for one in lines for event in decoder.feed(("", json.dumps(one).encode()))]
 
 
@@ -112,7 +112,7 @@ def test_a_stream_that_is_never_done_is_cut() -> None:
 
 def test_a_whole_answer_is_one_line() -> None:
     body = json.dumps(line(done=True, message={"thinking": "Hm", "content": "Hi"})).encode()
-    assert list(OLLAMA.decoder(Quirks()).feed_whole(body)) == [
+    assert list(WIRE.decoder(Quirks()).feed_whole(body)) == [
         ResponseStarted("qwen3", None),
         BlockStarted(0, "thinking", form=ThinkingForm.FULL),
         ThinkingDelta(0, "Hm"),
@@ -136,7 +136,7 @@ def test_a_whole_answer_is_one_line() -> None:
 )
 def test_a_whole_body_that_is_no_answer_is_an_error(body: bytes, kind: ErrorKind) -> None:
     with pytest.raises(ProviderError) as caught:
-        OLLAMA.decoder(Quirks()).feed_whole(body)
+        WIRE.decoder(Quirks()).feed_whole(body)
     assert caught.value.kind is kind
 
 
@@ -150,7 +150,7 @@ def test_a_whole_body_that_is_no_answer_is_an_error(body: bytes, kind: ErrorKind
     ],
 )
 def test_refusals_have_their_kind(status: int, words: str, kind: ErrorKind) -> None:
-    error = OLLAMA.refusal(Reply(status=status, headers={}, body=json.dumps({"error": words}).encode()))
+    error = WIRE.refusal(Reply(status=status, headers={}, body=json.dumps({"error": words}).encode()))
     assert error.kind is kind
 
 
@@ -171,7 +171,7 @@ LINE = st.fixed_dictionaries(
 
 @given(st.lists(LINE, max_size=8))
 def test_no_shape_of_lines_raises_anything_of_another_class(lines: list[dict[str, object]]) -> None:
-    decoder = OLLAMA.decoder(Quirks())
+    decoder = WIRE.decoder(Quirks())
     try:
         for one in lines:
             decoder.feed(("", json.dumps(one).encode()))

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from tests.validators.ollama import problems
-from tui.catalog.quirks import Quirks
+from tui.catalog.facts import Quirks
 from tui.cli.devtools.wire_decode import decoded
 from tui.domain.assemble import Assembler
 from tui.domain.blocks import ImageBlock, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.messages import Role
 from tui.domain.request import ChatRequest, Outgoing, OutgoingMessage, ToolSchema
 from tui.domain.thinking import PlanState, ThinkingForm, ThinkingLevel, ThinkingPlan
-from tui.wires.ollama.decode import OLLAMA
+from tui.wires.ollama.decode import WIRE
 
 PLAN = ThinkingPlan(
     asked=ThinkingLevel.MED, nominal="on", sent="on", state=PlanState.ON, fields={"think": True}, max_output=100
@@ -28,7 +28,7 @@ def asked(*messages: OutgoingMessage, **fields: object) -> ChatRequest:
 
 
 def test_a_conversation_is_spelled_message_by_message() -> None:
-    encoded = OLLAMA.encode(
+    encoded = WIRE.encode(
         asked(
             replace(USER, blocks=(TextBlock(text="look"), ImageBlock(media_type="image/png", data="AAAA"))),
             OutgoingMessage(
@@ -93,20 +93,20 @@ def test_a_conversation_is_spelled_message_by_message() -> None:
 
 @pytest.mark.parametrize("send", [True, False])
 def test_the_context_size_is_told_unless_the_server_is_not_to_be_told(*, send: bool) -> None:
-    body = OLLAMA.encode(asked(num_ctx=4096), Quirks(send_num_ctx=send)).body
+    body = WIRE.encode(asked(num_ctx=4096), Quirks(send_num_ctx=send)).body
     assert ("num_ctx" in dict(body["options"])) is send  # type: ignore[call-overload]
 
 
 @pytest.mark.parametrize(("never", "sent"), [(False, 0.5), (True, None)])
 def test_sampling_is_sent_where_it_is_taken(*, never: bool, sent: float | None) -> None:
-    body = OLLAMA.encode(asked(temperature=0.5), Quirks(never_sampling=never)).body
+    body = WIRE.encode(asked(temperature=0.5), Quirks(never_sampling=never)).body
     assert dict(body["options"]).get("temperature") == sent  # type: ignore[call-overload]
 
 
 @pytest.mark.parametrize("arguments", ["[1]", "not json", "null"])
 def test_arguments_that_are_no_object_cannot_be_told(arguments: str) -> None:
     call = ToolCallBlock(call_id="c", name="n", arguments=arguments)
-    body = OLLAMA.encode(asked(OutgoingMessage(role=Role.ASSISTANT, blocks=(call,))), Quirks()).body
+    body = WIRE.encode(asked(OutgoingMessage(role=Role.ASSISTANT, blocks=(call,))), Quirks()).body
     assert body["messages"] == [
         {"role": "assistant", "content": "", "tool_calls": [{"function": {"name": "n", "arguments": {}}}]}
     ]
@@ -116,9 +116,9 @@ def test_arguments_that_are_no_object_cannot_be_told(arguments: str) -> None:
 def test_recorded_thinking_goes_back_as_it_came(shared_corpus: Path, kind: str) -> None:
     case = shared_corpus / "ollama" / f"rig--ollama-reasoning-tool-roundtrip-{kind}"
     assembler = Assembler()
-    for event in decoded(OLLAMA, Quirks(), next((case / "01").glob("response.*")).read_bytes()).events:
+    for event in decoded(WIRE, Quirks(), next((case / "01").glob("response.*")).read_bytes()).events:
         assembler.feed(event)
-    (ours,) = OLLAMA.encode(asked(OutgoingMessage(role=Role.ASSISTANT, blocks=assembler.blocks())), Quirks()).body[
+    (ours,) = WIRE.encode(asked(OutgoingMessage(role=Role.ASSISTANT, blocks=assembler.blocks())), Quirks()).body[
         "messages"
     ]  # type: ignore[misc]
     theirs = json.loads((case / "02" / "request.json").read_text("utf-8"))["body"]["messages"][2]

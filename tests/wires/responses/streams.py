@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 
-from tui.catalog.quirks import Quirks
+from tui.catalog.facts import Quirks
 from tui.domain.assemble import Assembler
 from tui.domain.blocks import Block
 from tui.domain.stream import StreamEvent
-from tui.wires.openai_responses.decode import RESPONSES, ResponsesDecoder
+from tui.wires.openai_responses.decode import WIRE, ResponsesDecoder
 
 
 def event(kind: str, **fields: object) -> dict[str, object]:
@@ -53,7 +53,7 @@ def call(arguments: str, **fields: object) -> dict[str, object]:
 
 
 def fed(*events: dict[str, object]) -> tuple[ResponsesDecoder, list[StreamEvent]]:
-    decoder = RESPONSES.decoder(Quirks())
+    decoder = WIRE.decoder(Quirks())
     return decoder, [made for one in events for made in decoder.feed(("", json.dumps(one).encode()))]
 
 

@@ -18,7 +18,7 @@ from tests.wires.responses.streams import (
     reasoning,
     words,
 )
-from tui.catalog.quirks import Quirks
+from tui.catalog.facts import Quirks
 from tui.domain.blocks import OpaqueBlock, Seal, TextBlock, ThinkingBlock, ToolCallBlock
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.stream import (
@@ -38,7 +38,7 @@ from tui.domain.stream import (
 from tui.domain.thinking import ThinkingForm
 from tui.domain.usage import Usage
 from tui.wires.json_text import dumps
-from tui.wires.openai_responses.decode import RESPONSES
+from tui.wires.openai_responses.decode import WIRE
 
 
 def summary(piece: str, part: int = 0) -> dict[str, object]:
@@ -274,7 +274,7 @@ def test_a_stream_without_its_end_is_cut() -> None:
 
 
 def test_a_frame_that_is_not_json_counts_only_without_an_end() -> None:
-    decoder = RESPONSES.decoder(Quirks())
+    decoder = WIRE.decoder(Quirks())
     assert list(decoder.feed(("", b"{oops"))) == []
     with pytest.raises(ProviderError) as caught:
         decoder.finish()
@@ -292,7 +292,7 @@ def test_a_whole_response_is_one_stream_at_once() -> None:
         "output": [message("Hi")],
         "error": None,
     }
-    assert list(RESPONSES.decoder(Quirks()).feed_whole(json.dumps(body).encode())) == [
+    assert list(WIRE.decoder(Quirks()).feed_whole(json.dumps(body).encode())) == [
         ResponseStarted("m", "r"),
         BlockStarted(0, "text"),
         TextDelta(0, "Hi"),
@@ -314,7 +314,7 @@ def test_a_whole_response_is_one_stream_at_once() -> None:
 )
 def test_a_whole_body_that_is_no_answer_is_an_error(body: bytes, kind: ErrorKind) -> None:
     with pytest.raises(ProviderError) as caught:
-        RESPONSES.decoder(Quirks()).feed_whole(body)
+        WIRE.decoder(Quirks()).feed_whole(body)
     assert caught.value.kind is kind
 
 
@@ -349,7 +349,7 @@ EVENT = st.fixed_dictionaries(
 
 @given(st.lists(EVENT, max_size=12))
 def test_no_order_or_shape_of_events_raises_anything_of_another_class(events: list[dict[str, object]]) -> None:
-    decoder = RESPONSES.decoder(Quirks())
+    decoder = WIRE.decoder(Quirks())
     try:
         for one in events:
             decoder.feed(("", dumps(one).encode()))
@@ -376,7 +376,7 @@ PIECES = st.sampled_from(
 def test_the_short_way_and_the_long_way_agree(pieces: list[dict[str, object]]) -> None:
     told: list[list[object]] = []
     for pad in ("", "\ufeff"):
-        decoder = RESPONSES.decoder(Quirks())
+        decoder = WIRE.decoder(Quirks())
         said: list[object] = []
         try:
             for piece in pieces:

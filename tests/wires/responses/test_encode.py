@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.validators.responses import problems
-from tui.catalog.quirks import Quirks
+from tui.catalog.facts import Quirks
 from tui.domain.blocks import (
     Block,
     ImageBlock,
@@ -19,7 +19,7 @@ from tui.domain.blocks import (
 from tui.domain.messages import Role
 from tui.domain.request import ChatRequest, Outgoing, OutgoingMessage, ToolSchema
 from tui.domain.thinking import PlanState, ThinkingForm, ThinkingLevel, ThinkingPlan
-from tui.wires.openai_responses.decode import RESPONSES
+from tui.wires.openai_responses.decode import WIRE
 
 PLAN = ThinkingPlan(
     asked=ThinkingLevel.MED,
@@ -49,7 +49,7 @@ def asked(*messages: OutgoingMessage, **fields: object) -> ChatRequest:
 
 def items(*blocks: Block, quirks: Quirks | None = None) -> object:
     message = OutgoingMessage(role=Role.ASSISTANT, blocks=blocks)
-    return RESPONSES.encode(asked(message), quirks or Quirks()).body["input"]
+    return WIRE.encode(asked(message), quirks or Quirks()).body["input"]
 
 
 def test_a_conversation_is_spelled_item_by_item_in_order() -> None:
@@ -83,7 +83,7 @@ def test_a_conversation_is_spelled_item_by_item_in_order() -> None:
         cache_key="session-1",
         extra_body={"reasoning": {"summary": "detailed"}, "user": "me"},
     )
-    encoded = RESPONSES.encode(request, Quirks())
+    encoded = WIRE.encode(request, Quirks())
     assert (encoded.method, encoded.path, encoded.headers) == ("POST", "/responses", {"x-plan": "1"})
     assert encoded.body == {
         "model": "gpt-x",
@@ -186,26 +186,26 @@ def test_ids_the_server_refuses_stay_behind(quirks: Quirks) -> None:
     ],
 )
 def test_sampling_is_sent_where_it_is_taken(quirks: Quirks, sampling: dict[str, float]) -> None:
-    body = RESPONSES.encode(asked(temperature=0.5, top_p=0.9), quirks).body
+    body = WIRE.encode(asked(temperature=0.5, top_p=0.9), quirks).body
     assert {key: body[key] for key in ("temperature", "top_p") if key in body} == sampling
 
 
 def test_sampling_is_sent_when_thinking_is_off() -> None:
     off = replace(PLAN, state=PlanState.OFF)
-    body = RESPONSES.encode(asked(temperature=0.5, plan=off), Quirks(drop_sampling_when_thinking=True)).body
+    body = WIRE.encode(asked(temperature=0.5, plan=off), Quirks(drop_sampling_when_thinking=True)).body
     assert body["temperature"] == 0.5
 
 
 @pytest.mark.parametrize("include", [True, False])
 def test_encrypted_thinking_is_asked_for_unless_the_server_does_not_know_it(*, include: bool) -> None:
-    assert ("include" in RESPONSES.encode(asked(), Quirks(include_encrypted=include)).body) is include
+    assert ("include" in WIRE.encode(asked(), Quirks(include_encrypted=include)).body) is include
 
 
 def test_encrypted_thinking_is_not_asked_of_a_model_that_cannot_think() -> None:
     plain = replace(PLAN, state=PlanState.UNSUPPORTED, fields={})
-    assert "include" not in RESPONSES.encode(asked(plan=plain), Quirks()).body
+    assert "include" not in WIRE.encode(asked(plan=plain), Quirks()).body
     off = replace(PLAN, state=PlanState.OFF)
-    assert "include" in RESPONSES.encode(asked(plan=off), Quirks()).body
+    assert "include" in WIRE.encode(asked(plan=off), Quirks()).body
 
 
 FUNCTION = {"type": "function_call", "id": "fc_1", "call_id": "c", "name": "n", "arguments": "{}"}

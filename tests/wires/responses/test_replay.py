@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from tests.validators.responses import problems
-from tui.catalog.quirks import Quirks
+from tui.catalog.facts import Quirks
 from tui.cli.devtools.wire_decode import decoded
 from tui.domain.assemble import Assembler
 from tui.domain.blocks import Block, TextBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.messages import Role
 from tui.domain.request import ChatRequest, Outgoing, OutgoingMessage
 from tui.domain.thinking import PlanState, ThinkingLevel, ThinkingPlan
-from tui.wires.openai_responses.decode import RESPONSES
+from tui.wires.openai_responses.decode import WIRE
 
 PLAN = ThinkingPlan(asked=ThinkingLevel.MED, nominal="medium", sent="medium", state=PlanState.ON)
 
@@ -32,7 +32,7 @@ def replayed(shared_corpus: Path) -> list[tuple[str, Path, Path]]:
 
 def answer(folder: Path) -> tuple[Block, ...]:
     assembler = Assembler()
-    for event in decoded(RESPONSES, Quirks(), next(folder.glob("response.*")).read_bytes()).events:
+    for event in decoded(WIRE, Quirks(), next(folder.glob("response.*")).read_bytes()).events:
         assembler.feed(event)
     return assembler.blocks()
 
@@ -52,7 +52,7 @@ def continued(blocks: tuple[Block, ...]) -> dict[str, object]:
         next_message,
     )
     request = ChatRequest(model="m", outgoing=Outgoing(messages=messages), plan=PLAN)
-    return json.loads(json.dumps(RESPONSES.encode(request, Quirks()).body))
+    return json.loads(json.dumps(WIRE.encode(request, Quirks()).body))
 
 
 def test_every_recorded_reasoning_item_goes_back_as_it_came(shared_corpus: Path) -> None:
@@ -81,6 +81,6 @@ def test_ids_stay_behind_where_the_server_does_not_know_them(shared_corpus: Path
     )
     message = OutgoingMessage(role=Role.ASSISTANT, blocks=answer(case / "01"))
     request = ChatRequest(model="m", outgoing=Outgoing(messages=(message,)), plan=PLAN)
-    sent = RESPONSES.encode(request, Quirks(item_ids=item_ids)).body["input"]
+    sent = WIRE.encode(request, Quirks(item_ids=item_ids)).body["input"]
     assert isinstance(sent, list)
     assert {"id" in item for item in sent} == {item_ids}

@@ -15,17 +15,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from tui.catalog.quirks import Quirks
+from tui.catalog.facts import Quirks
 from tui.domain.assemble import Assembler
-from tui.domain.blocks import Block, ImageBlock, TextBlock, ToolResultBlock
+from tui.domain.blocks import Block, ImageBlock, TextBlock, ToolResultBlock, picture_type
 from tui.domain.errors import ProviderError, UsageError
 from tui.domain.messages import Message, Origin, Role, Turn, WireName
-from tui.domain.pictures import picture_type
 from tui.domain.request import ToolSchema
 from tui.wires.framing.body import BodyReader
-from tui.wires.json_text import NotJSON, dumps, loads
-from tui.wires.read import Json, child, children, maybe_text, text
-from tui.wires.registry import wire_named
+from tui.wires.json_text import Json, NotJSON, child, children, dumps, loads, maybe_text, text
+from tui.wires.wire import wire_named
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from tui.catalog.quirks import Quirks
+from tui.catalog.facts import Quirks
 from tui.cli.user_catalog import print_messages
 from tui.domain.assemble import Assembler, whole_text
 from tui.domain.blocks import Block, OpaqueBlock, Seal, ThinkingBlock, ToolCallBlock, ToolResultBlock
@@ -27,10 +27,8 @@ from tui.domain.stream import (
 from tui.domain.thinking import ThinkingForm
 from tui.domain.usage import Usage
 from tui.wires.framing.body import BodyReader
-from tui.wires.json_text import NotJSON, loads
-from tui.wires.read import text
-from tui.wires.registry import wire_named
-from tui.wires.wire import Reply, Wire
+from tui.wires.json_text import NotJSON, loads, text
+from tui.wires.wire import Reply, Wire, wire_named
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -11,11 +11,10 @@ from urllib.parse import urlsplit
 
 from tui.app.applied_settings import engine_settings
 from tui.catalog.catalog import Catalog, effective_quirks
-from tui.catalog.facts import AuthStyle, ModelFacts, ProviderFacts, Target
+from tui.catalog.facts import AuthStyle, ModelFacts, ProviderFacts, Quirks, Target
 from tui.catalog.model_spec import parse_spec, split_asked
 from tui.catalog.plan import PLAN_KEYS, unsaid_level
 from tui.catalog.provider_rows import user_provider
-from tui.catalog.quirks import Quirks
 from tui.cli.devtools.conversation_file import ConversationFile, RecordedResponse, read_conversation
 from tui.cli.user_catalog import known_keys, print_messages, print_problem, user_catalog
 from tui.domain.blocks import ThinkingBlock, ToolCallBlock, ToolResultBlock
@@ -34,10 +33,8 @@ from tui.providers.keys import Keys
 from tui.providers.redacted_request import shown_request
 from tui.settings.layers import Layer
 from tui.settings.paths import find_paths
-from tui.wires.json_text import dumps, loads
-from tui.wires.read import children, text
-from tui.wires.registry import wire_named
-from tui.wires.wire import Encoded
+from tui.wires.json_text import children, dumps, loads, text
+from tui.wires.wire import Encoded, wire_named
 
 OF_THE_TRANSPORT = ("user-agent", "accept")
 """Headers that are the same for every request."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from tui.domain.fast_dataclass import dataclass
 from tui.providers.demo.responses import Refusal, is_locked, is_sealed
-from tui.wires.read import child, children, text
+from tui.wires.json_text import child, children, text
 
 Json = Mapping[str, object]
 

@@ -11,8 +11,7 @@ from tui.domain.counting import count
 from tui.domain.lazy_regex import lazy_regex
 from tui.providers.demo.requests import ParsedRequest
 from tui.providers.demo.responses import Break, Call, Piece, Refusal, Say, Script, Think
-from tui.wires.json_text import dumps
-from tui.wires.read import child
+from tui.wires.json_text import child, dumps
 
 _FILE_NAME = lazy_regex(r"[\w./-]*\w\.\w{1,5}\b|\bREADME\b|\bLICENSE\b")
 _TOPICS: tuple[tuple[re.Pattern[str], str], ...] = (

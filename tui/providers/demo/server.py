@@ -30,8 +30,7 @@ from tui.providers.demo.responses import (
 from tui.providers.demo.scripts import counted_as, script_for
 from tui.providers.http.connection import InProcessResponse
 from tui.providers.http.request import HttpRequest
-from tui.wires.json_text import dumps, loads
-from tui.wires.read import text
+from tui.wires.json_text import dumps, loads, text
 
 DEMO_HOST = "demo.invalid"
 """The host of the demo's base URL; names in ``.invalid`` never exist."""

@@ -16,8 +16,7 @@ from tui.providers.keys import FoundKey, Keys
 from tui.providers.models.list_cache import MODELS_DEV, ListCache, Listing
 from tui.providers.models.listings import Rows, ollama_row, rows_from
 from tui.wires.errors.classify import refused
-from tui.wires.json_text import loads
-from tui.wires.read import text
+from tui.wires.json_text import loads, text
 from tui.wires.wire import Encoded, Reply
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from tui.domain.errors import ConfigError
 from tui.domain.fast_dataclass import dataclass
 from tui.providers.models.listings import MOST_MODELS, Rows, checked, fit_id
 from tui.settings.user_files import list_user_files, make_private_folder, read_user_file
-from tui.wires.read import child, number
+from tui.wires.json_text import child, number
 
 FORMAT = 1
 LARGEST_FILE = 16 * 1024 * 1024

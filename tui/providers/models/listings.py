@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from tui.catalog.catalog import tokenizer_of_vocabulary
 from tui.catalog.model_rows import check_row
 from tui.domain.errors import ConfigError
-from tui.wires.read import child, children, number, text, whole
+from tui.wires.json_text import child, children, number, text, whole
 
 Row = dict[str, object]
 Rows = dict[str, Row]

@@ -19,10 +19,9 @@ from urllib.parse import SplitResult, urljoin, urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tui.domain.blocks import ImageBlock, TextBlock
+from tui.domain.blocks import ImageBlock, TextBlock, picture_type
 from tui.domain.counting import count
 from tui.domain.errors import ToolError
-from tui.domain.pictures import picture_type
 from tui.domain.printable import printable
 from tui.tools.builtin.html_text import readable
 from tui.tools.builtin.network_addresses import LOCAL_NAMES, Reach, reach_of

@@ -10,10 +10,9 @@ from typing import Annotated, BinaryIO
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tui.domain.blocks import ImageBlock, TextBlock
+from tui.domain.blocks import ImageBlock, TextBlock, picture_type
 from tui.domain.counting import count
 from tui.domain.errors import ToolError
-from tui.domain.pictures import picture_type
 from tui.tools.builtin.file_intents import read_intent
 from tui.tools.builtin.seen_files import SeenFiles
 from tui.tools.builtin.workspace import Stamp, Workspace, WorkspacePath, opened_file

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tui.bus.bus import Subscription
+from tui.bus import Subscription
 from tui.domain.events import AppEvent, Stamped
 
 FRAME_S = 1 / 30

@@ -19,8 +19,7 @@ from tui.domain.stream import (
     ToolArgsDelta,
 )
 from tui.domain.thinking import ThinkingForm
-from tui.wires.json_text import NotJSON, dumps, loads
-from tui.wires.read import Json, child, text
+from tui.wires.json_text import Json, NotJSON, child, dumps, loads, text
 
 KINDS: dict[str, BlockKind] = {
     "text": "text",

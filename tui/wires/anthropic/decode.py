@@ -7,10 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from orjson import JSONDecodeError
 from orjson import loads as loads_plain
 
-from tui.catalog.quirks import Quirks
+from tui.catalog.facts import Quirks
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.messages import WireName
-from tui.domain.request import ChatRequest
 from tui.domain.stream import (
     BlockFinished,
     BlockKind,
@@ -36,9 +35,8 @@ from tui.wires.anthropic.blocks import (
 from tui.wires.anthropic.encode import encode
 from tui.wires.errors.body import ErrorParts, error_parts
 from tui.wires.errors.classify import provider_error, refused
-from tui.wires.json_text import MAX_DEPTH, NotJSON, loads
-from tui.wires.read import Json, child, children, maybe_text, number, text, whole
-from tui.wires.wire import Encoded, Frame, Framing, Reply
+from tui.wires.json_text import MAX_DEPTH, Json, NotJSON, child, children, loads, maybe_text, number, text, whole
+from tui.wires.wire import Frame, Reply, Wire
 
 NOTHING: tuple[StreamEvent, ...] = ()
 
@@ -315,18 +313,4 @@ def refusal(reply: Reply) -> ProviderError:
     return fault
 
 
-class _AnthropicMessages:
-    name = WireName.ANTHROPIC
-    framing: Framing = "sse"
-
-    def encode(self, request: ChatRequest, quirks: Quirks) -> Encoded:
-        return encode(request, quirks)
-
-    def decoder(self, quirks: Quirks) -> AnthropicDecoder:
-        return AnthropicDecoder(quirks)
-
-    def refusal(self, reply: Reply) -> ProviderError:
-        return refusal(reply)
-
-
-ANTHROPIC = _AnthropicMessages()
+WIRE = Wire(name=WireName.ANTHROPIC, encode=encode, decoder=AnthropicDecoder, refusal=refusal)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import assert_never
 
-from tui.catalog.quirks import Quirks
+from tui.catalog.facts import Quirks
 from tui.domain.blocks import Block, ImageBlock, OpaqueBlock, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.lazy_regex import lazy_regex
 from tui.domain.messages import Role
 from tui.domain.request import ChatRequest, OutgoingMessage, ToolSchema
-from tui.wires.json_text import NotJSON, loads, merge_fields
-from tui.wires.read import Json, children, text
+from tui.wires.json_text import Json, NotJSON, children, loads, merge_fields, text
 from tui.wires.wire import Encoded
 
 PATH = "/v1/messages"

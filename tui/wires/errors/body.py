@@ -6,8 +6,7 @@ import re
 
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.lazy_regex import lazy_regex
-from tui.wires.json_text import NotJSON, loads
-from tui.wires.read import child, children, maybe_text, text
+from tui.wires.json_text import NotJSON, child, children, loads, maybe_text, text
 
 _TITLE = lazy_regex(rb"<(title|h1)[^>]{0,200}>([^<]{1,400})", re.I)
 

@@ -29,7 +29,7 @@ from tui.wires.errors.phrases import (
     refused_parameter,
 )
 from tui.wires.errors.retry_after import retry_hint
-from tui.wires.read import child, children, text
+from tui.wires.json_text import child, children, text
 from tui.wires.wire import Reply
 
 CAP = 500
@@ -174,7 +174,7 @@ def provider_error(  # noqa: PLR0913 - each is an independent fact of a refusal,
     kind = error_kind(status=status, message=message, code=code, type_=type_)
     room = None
     if kind in _MAY_BE_ABOUT_OUTPUT:
-        from tui.wires.output_limit import output_room  # needed for errors only
+        from tui.wires.errors.output_limit import output_room  # needed for errors only
 
         room = output_room(message)
     if kind is ErrorKind.UNSUPPORTED:

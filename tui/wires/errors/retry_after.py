@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from tui.domain.lazy_regex import lazy_regex
-from tui.wires.read import child, children, text
+from tui.wires.json_text import child, children, text
 
 LONGEST_BELIEVED_S = 7 * 24 * 3600.0
 """Longer delays are taken for server bugs and ignored."""

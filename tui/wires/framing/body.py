@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.lazy_regex import lazy_regex
 from tui.domain.stream import StreamEvent
-from tui.wires.framing.json_array import JsonArrayFramer
-from tui.wires.framing.ndjson import NdjsonFramer
+from tui.wires.framing.json_frames import JsonArrayFramer, NdjsonFramer
 from tui.wires.framing.sse import BOM, STRAY_CAP, STREAM_CAP, SseFramer, too_large
 from tui.wires.json_text import NotJSON, loads
 from tui.wires.wire import Decoder, Frame, Wire

@@ -13,11 +13,10 @@ from collections.abc import Mapping, Sequence
 from orjson import JSONDecodeError
 from orjson import loads as loads_plain
 
-from tui.catalog.quirks import Quirks
+from tui.catalog.facts import Quirks
 from tui.domain.blocks import Seal
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.messages import WireName
-from tui.domain.request import ChatRequest
 from tui.domain.stream import (
     BlockFinished,
     BlockSealed,
@@ -38,9 +37,8 @@ from tui.domain.usage import Usage
 from tui.wires.errors.body import ErrorParts, error_parts
 from tui.wires.errors.classify import refused, reported_error
 from tui.wires.gemini.encode import encode
-from tui.wires.json_text import NotJSON, dumps, loads
-from tui.wires.read import Json, child, children, maybe_text, text, whole
-from tui.wires.wire import Encoded, Frame, Framing, Reply
+from tui.wires.json_text import Json, NotJSON, child, children, dumps, loads, maybe_text, text, whole
+from tui.wires.wire import Frame, Wire
 
 STEP = re.compile(r"\.([^.\[\]]+)|\[(\d{1,6})\]|\[\s*'([^']*)'\s*\]|\[\s*\"([^\"]*)\"\s*\]")
 MAX_STEPS = 64
@@ -427,23 +425,8 @@ def _is_picture(part: Json, label: str) -> bool:
     return text(part, label, "mimeType").startswith("image/") and part.get("thought") is not True
 
 
-def refusal(reply: Reply) -> ProviderError:
-    """Return the error for an HTTP error response."""
-    return refused(reply)
+def _decoder(quirks: Quirks) -> GeminiDecoder:
+    return GeminiDecoder(usage_merged=quirks.usage_merged)
 
 
-class _GeminiGenerate:
-    name = WireName.GEMINI
-    framing: Framing = "sse"
-
-    def encode(self, request: ChatRequest, quirks: Quirks) -> Encoded:
-        return encode(request, quirks)
-
-    def decoder(self, quirks: Quirks) -> GeminiDecoder:
-        return GeminiDecoder(usage_merged=quirks.usage_merged)
-
-    def refusal(self, reply: Reply) -> ProviderError:
-        return refusal(reply)
-
-
-GEMINI = _GeminiGenerate()
+WIRE = Wire(name=WireName.GEMINI, encode=encode, decoder=_decoder, refusal=refused)

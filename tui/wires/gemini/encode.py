@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import assert_never
 from urllib.parse import quote
 
-from tui.catalog.quirks import Quirks
+from tui.catalog.facts import Quirks
 from tui.domain.blocks import (
     Block,
     ImageBlock,

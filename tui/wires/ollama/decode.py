@@ -7,10 +7,9 @@ from typing import Any
 
 import orjson
 
-from tui.catalog.quirks import Quirks
+from tui.catalog.facts import Quirks
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.messages import WireName
-from tui.domain.request import ChatRequest
 from tui.domain.stream import (
     BlockFinished,
     BlockKind,
@@ -29,10 +28,9 @@ from tui.domain.thinking import ThinkingForm
 from tui.domain.usage import Usage
 from tui.wires.errors.body import error_parts
 from tui.wires.errors.classify import refused, reported_error
-from tui.wires.json_text import NotJSON, dumps, loads
+from tui.wires.json_text import Json, NotJSON, child, children, dumps, loads, maybe_text, text, whole
 from tui.wires.ollama.encode import encode
-from tui.wires.read import Json, child, children, maybe_text, text, whole
-from tui.wires.wire import Encoded, Frame, Framing, Reply
+from tui.wires.wire import Frame, Wire
 
 NOTHING: tuple[StreamEvent, ...] = ()
 
@@ -200,30 +198,4 @@ def _usage(line: Json) -> Usage:
     )
 
 
-class OllamaChat:
-    """The wire of Ollama's /api/chat."""
-
-    @property
-    def name(self) -> WireName:
-        """The wire's name."""
-        return WireName.OLLAMA
-
-    @property
-    def framing(self) -> Framing:
-        """The framing of its streams."""
-        return "ndjson"
-
-    def encode(self, request: ChatRequest, quirks: Quirks) -> Encoded:
-        """Encode a request."""
-        return encode(request, quirks)
-
-    def decoder(self, quirks: Quirks) -> OllamaDecoder:
-        """Return a decoder for one response."""
-        return OllamaDecoder(quirks)
-
-    def refusal(self, reply: Reply) -> ProviderError:
-        """Return the error for an HTTP error response."""
-        return refused(reply)
-
-
-OLLAMA = OllamaChat()
+WIRE = Wire(name=WireName.OLLAMA, framing="ndjson", encode=encode, decoder=OllamaDecoder, refusal=refused)

@@ -7,10 +7,9 @@ from typing import Any
 
 import orjson
 
-from tui.catalog.quirks import Quirks
+from tui.catalog.facts import Quirks
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.messages import WireName
-from tui.domain.request import ChatRequest
 from tui.domain.stream import (
     Finish,
     ResponseFinished,
@@ -22,11 +21,10 @@ from tui.domain.stream import (
 from tui.domain.usage import Usage
 from tui.wires.errors.body import ErrorParts, error_parts
 from tui.wires.errors.classify import refused, reported_error
-from tui.wires.json_text import MAX_DEPTH, NotJSON, loads
+from tui.wires.json_text import MAX_DEPTH, Json, NotJSON, child, children, loads, number, text, whole
 from tui.wires.openai_chat.encode import encode
 from tui.wires.openai_chat.message import ChatMessage
-from tui.wires.read import Json, child, children, number, text, whole
-from tui.wires.wire import Encoded, Frame, Framing, Reply
+from tui.wires.wire import Frame, Wire
 
 FINISHES = {
     "stop": Finish.STOP,
@@ -313,30 +311,4 @@ class ChatDecoder:
         return events
 
 
-class ChatWire:
-    """The wire of Chat Completions, for OpenAI and compatible servers."""
-
-    @property
-    def name(self) -> WireName:
-        """The wire's name."""
-        return WireName.OPENAI_CHAT
-
-    @property
-    def framing(self) -> Framing:
-        """The framing of its streams."""
-        return "sse"
-
-    def encode(self, request: ChatRequest, quirks: Quirks) -> Encoded:
-        """Encode a request."""
-        return encode(request, quirks)
-
-    def decoder(self, quirks: Quirks) -> ChatDecoder:
-        """Return a decoder for one response."""
-        return ChatDecoder(quirks)
-
-    def refusal(self, reply: Reply) -> ProviderError:
-        """Return the error for an HTTP error response."""
-        return refused(reply)
-
-
-CHAT = ChatWire()
+WIRE = Wire(name=WireName.OPENAI_CHAT, encode=encode, decoder=ChatDecoder, refusal=refused)

@@ -10,12 +10,11 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from tui.catalog.quirks import Quirks
+from tui.catalog.facts import Quirks
 from tui.domain.blocks import Block, ImageBlock, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.messages import Role
 from tui.domain.request import ChatRequest, OutgoingMessage, ToolSchema
 from tui.wires.json_text import NotJSON, loads, merge_fields
-from tui.wires.openai_chat.message_joining import join
 from tui.wires.openai_chat.reasoning_details import details_of
 from tui.wires.openai_chat.tool_calls import OF_MESSAGE, SEALED_KEYS
 from tui.wires.wire import Encoded
@@ -67,7 +66,7 @@ def _messages(request: ChatRequest, quirks: Quirks) -> list[dict[str, object]]:
     for message in request.outgoing.messages:
         spelled = _spelled(message, quirks)
         if message.joined:
-            join(messages, spelled)
+            merge_same_role(messages, spelled)
         else:
             messages += spelled
     return messages
@@ -235,3 +234,47 @@ def tool_id(call_id: str, form: str) -> str:
     if form == "forty" and len(call_id) > LONGEST_ID:
         return "call_" + hashlib.sha256(call_id.encode("utf-8", "replace")).hexdigest()[:32]
     return call_id
+
+
+Message = dict[str, object]
+
+
+def merge_same_role(messages: list[Message], more: list[Message]) -> None:
+    """Append ``more``; joins the last message and the first of ``more`` if they have the same role."""
+    if messages and more and messages[-1]["role"] == more[0]["role"]:
+        messages[-1] = _merged_message(messages[-1], more[0])
+        more = more[1:]
+    messages += more
+
+
+def _merged_message(last: Message, message: Message) -> Message:
+    both = last | message
+    both["content"] = _merged_content(last["content"], message["content"], "\n\n")
+    for field in ("reasoning_content", "reasoning", "reasoning_text", "reasoning_opaque", "reasoning_details"):
+        if field in last and field in message:
+            both[field] = _merged_content(last[field], message[field], "")
+    return both
+
+
+def _merged_content(first: object, second: object, between: str) -> object:
+    """Join strings, or lists of parts. Thinking becomes one part at the front, because servers reject several."""
+    if not first or not second:
+        return first or second
+    if isinstance(first, str) and isinstance(second, str):
+        return first + between + second
+    return _one_thinking_chunk([*_content_parts(first), *_content_parts(second)])
+
+
+def _content_parts(content: object) -> list[object]:
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return list(content) if isinstance(content, list) else []
+
+
+def _one_thinking_chunk(parts: list[object]) -> list[object]:
+    thinking = [part for part in parts if isinstance(part, dict) and part.get("type") == "thinking"]
+    if len(thinking) < 2:
+        return parts
+    inner = [piece for part in thinking for piece in _content_parts(part.get("thinking"))]
+    rest = [part for part in parts if part not in thinking]
+    return [thinking[0] | {"thinking": inner}, *rest]

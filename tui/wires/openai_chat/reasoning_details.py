@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tui.wires.json_text import NotJSON, dumps, loads
-from tui.wires.read import Json
+from tui.wires.json_text import Json, NotJSON, dumps, loads
 
 TEXT_OF_TYPE = {"reasoning.text": "text", "reasoning.summary": "summary"}
 """Entry types that are streamed in pieces, and the field with the text."""

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 
 from tui.domain.blocks import Seal
 from tui.domain.stream import BlockFinished, BlockNamed, BlockSealed, BlockStarted, StreamEvent, ToolArgsDelta
-from tui.wires.json_text import NotJSON, dumps, loads
-from tui.wires.read import Json, child, text
+from tui.wires.json_text import Json, NotJSON, child, dumps, loads, text
 
 SEALED_KEYS = frozenset({"extra_content", "thought_signature"})
 """Opaque fields of a tool call that are sent back with it (Google's compatible endpoint)."""

@@ -19,8 +19,7 @@ from tui.domain.stream import (
     ToolArgsDelta,
 )
 from tui.domain.thinking import ThinkingForm
-from tui.wires.json_text import dumps
-from tui.wires.read import Json, children, maybe_text, text
+from tui.wires.json_text import Json, children, dumps, maybe_text, text
 
 NewIndex = Callable[[], int]
 MODELLED_OF_CALL = frozenset({"type", "id", "call_id", "name", "arguments", "status"})

@@ -1,1 +1,0 @@
-"""The event bus. Publishing never blocks and no event is lost."""
