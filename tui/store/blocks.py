@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 
 from tui.domain.fast_dataclass import dataclass
@@ -15,13 +15,15 @@ APART_FROM = 64 << 10
 PICTURE_APART_FROM = 4 << 10
 APART = "$blob"
 PART_OF, PART_AT = "$part_of", "$part_at"
-"""Keys of a row that continues a block of an open message: the block's index and the part's offset."""
+"""Keys of a row that continues a block: the block's index and the part's offset."""
 ROOM = 1 << 20
 """Number of places reserved for the blocks of one message."""
 PARTS_FROM = ROOM // 2
 """The place of the first continuation row."""
 OF_MESSAGE = f"(block.place >= message.seq * {ROOM} AND block.place < (message.seq + 1) * {ROOM})"
 """SQL condition: the block belongs to the message."""
+PART_SIZE = 1 << 20
+"""Characters: a longer text is stored in rows of at most this size, because SQLite copies a row to write or read it."""
 _WITH_WORDS = frozenset({"text", "thinking"})
 _GROWING = frozenset({"text", "thinking", "tool_call"})
 _WITH_CONTENTS = frozenset({"tool_result", "image", "opaque"})
@@ -74,8 +76,65 @@ def join(kind: str, text: str | None, payload: str, blobs: Mapping[str, bytes]) 
     return found
 
 
-def write_blocks(connection: sqlite3.Connection, message: int, rows: Sequence[BlockRow]) -> None:
+def write_blocks(connection: sqlite3.Connection, message: int, blocks: Sequence[Json]) -> None:
     """Insert all blocks of a message that has none yet."""
+    _write_heads(connection, message, blocks)
+    for position, text in _long_texts(blocks).items():
+        _append_parts(connection, message, position, 0, text)
+
+
+def finish_blocks(connection: sqlite3.Connection, message: int, blocks: Sequence[Json]) -> None:
+    """Store the final blocks of a message that grew. Parts of long texts that are stored already are not rewritten."""
+    texts = _long_texts(blocks)
+    stored = _stored_parts(connection, message, texts) if texts else None
+    if stored is None:
+        clear_blocks(connection, message)
+        write_blocks(connection, message, blocks)
+        return
+    connection.execute(
+        "DELETE FROM block WHERE place >= ? AND place < ?", (message * ROOM, message * ROOM + PARTS_FROM)
+    )
+    connection.executemany("DELETE FROM block WHERE place = ?", [(place,) for place in stored.others])
+    connection.execute("DELETE FROM block_blob WHERE message = ?", (message,))
+    _write_heads(connection, message, blocks)
+    for position, text in texts.items():
+        _append_parts(connection, message, position, stored.ends.get(position, 0), text)
+
+
+def are_stored(connection: sqlite3.Connection, message: int, blocks: Sequence[Json]) -> bool:
+    """Whether the stored blocks equal these. Long texts are compared part by part."""
+    heads = connection.execute(
+        "SELECT kind, text, payload FROM block WHERE place >= ? AND place < ? ORDER BY place",
+        (message * ROOM, message * ROOM + PARTS_FROM),
+    ).fetchall()
+    if heads != [(row.kind, row.text, row.payload) for row in map(_head, blocks)]:
+        return False
+    texts = _long_texts(blocks)
+    stored = _stored_parts(connection, message, texts)
+    return stored is not None and not stored.others and stored.ends == {at: len(text) for at, text in texts.items()}
+
+
+def _long_texts(blocks: Sequence[Json]) -> dict[int, str]:
+    """The texts that are stored in parts, by position."""
+    return {position: text for position, block in enumerate(blocks) if (text := _long_text(block))}
+
+
+def _long_text(block: Json) -> str:
+    text = block.get(_text_field(block)) if block.get("kind") in _GROWING else None
+    return text if isinstance(text, str) and len(text) > PART_SIZE else ""
+
+
+def _text_field(block: Json) -> str:
+    return "arguments" if block.get("kind") == "tool_call" else "text"
+
+
+def _head(block: Json) -> BlockRow:
+    """The row of a block, without a text that is stored in parts."""
+    return split({**block, _text_field(block): ""} if _long_text(block) else block)
+
+
+def _write_heads(connection: sqlite3.Connection, message: int, blocks: Sequence[Json]) -> None:
+    rows = list(map(_head, blocks))
     connection.executemany(
         "INSERT INTO block (place, kind, text, payload) VALUES (?, ?, ?, ?)",
         [(message * ROOM + position, row.kind, row.text, row.payload) for position, row in enumerate(rows)],
@@ -84,18 +143,63 @@ def write_blocks(connection: sqlite3.Connection, message: int, rows: Sequence[Bl
         _write_blobs(connection, message, row)
 
 
+def _append_parts(connection: sqlite3.Connection, message: int, position: int, at: int, text: str) -> None:
+    """Append a block's text from offset ``at`` in rows of its own."""
+    for start, part in _parts(text, at):
+        _append_part(connection, message, position, start, part)
+
+
+def _parts(text: str, at: int) -> Iterator[tuple[int, str]]:
+    """Cut a text at line ends, if there are any, so that few searches meet a cut."""
+    while at < len(text):
+        cut = at + PART_SIZE
+        if cut < len(text):
+            cut = text.rfind("\n", at + PART_SIZE // 2, cut) + 1 or cut
+        yield at, text[at:cut]
+        at = min(cut, len(text))
+
+
+def _append_part(connection: sqlite3.Connection, message: int, position: int, at: int, text: str) -> None:
+    part = split({"kind": "text", "text": text, PART_OF: position, PART_AT: at})
+    last = _last_place(connection, message) or 0
+    place = max(last + 1, message * ROOM + PARTS_FROM)
+    connection.execute(
+        "INSERT INTO block (place, kind, text, payload) VALUES (?, ?, ?, ?)",
+        (place, part.kind, part.text, part.payload),
+    )
+
+
+@dataclass(slots=True)
+class _StoredParts:
+    ends: dict[int, int]
+    """How far each text is stored, by position."""
+    others: list[int]
+    """Places of the parts of other blocks."""
+
+
+def _stored_parts(connection: sqlite3.Connection, message: int, texts: Mapping[int, str]) -> _StoredParts | None:
+    """Compare the stored parts with these texts; None if they are not their beginnings."""
+    found = _StoredParts({}, [])
+    for place, kind, words, payload in connection.execute(
+        "SELECT place, kind, text, payload FROM block WHERE place >= ? AND place < ? ORDER BY place",
+        (message * ROOM + PARTS_FROM, (message + 1) * ROOM),
+    ):
+        part = join(kind, words, payload, {})
+        position, text = part.get(PART_OF), part.get("text")
+        if not isinstance(position, int) or position not in texts:
+            found.others.append(place)
+            continue
+        at = found.ends.get(position, 0)
+        if part.get(PART_AT) != at or not isinstance(text, str) or not texts[position].startswith(text, at):
+            return None
+        found.ends[position] = at + len(text)
+    return found
+
+
 def _write_blobs(connection: sqlite3.Connection, message: int, row: BlockRow) -> None:
     for name, content in row.blobs.items():
         connection.execute("INSERT OR IGNORE INTO blob (hash, content) VALUES (?, ?)", (name, content))
         connection.execute("INSERT OR IGNORE INTO block_blob (message, hash) VALUES (?, ?)", (message, name))
-
-
-def stored_rows(connection: sqlite3.Connection, message: int) -> list[tuple[str, str | None, str]]:
-    """Kind, text and payload of a message's blocks, as stored."""
-    return connection.execute(
-        "SELECT kind, text, payload FROM block WHERE place >= ? AND place < ? ORDER BY place",
-        (message * ROOM, (message + 1) * ROOM),
-    ).fetchall()
 
 
 def has_blocks(connection: sqlite3.Connection, message: int) -> bool:
@@ -107,7 +211,7 @@ def grow_block(
 ) -> None:
     """Append text to a block as a separate row, so that the text already stored is not rewritten."""
     head = dict(block)
-    name = "arguments" if head.get("kind") == "tool_call" else "text"
+    name = _text_field(head)
     content = head.get(name) if head.get("kind") in _GROWING else None
     if isinstance(content, str):
         head[name] = ""
@@ -120,23 +224,16 @@ def grow_block(
     _write_blobs(connection, message, row)
     if not isinstance(content, str) or not content:
         return
-    part = split({"kind": "text", "text": content, PART_OF: position, PART_AT: at})
-    last = _last_place(connection, message) or 0
-    place = max(last + 1, message * ROOM + PARTS_FROM)
-    connection.execute(
-        "INSERT INTO block (place, kind, text, payload) VALUES (?, ?, ?, ?)",
-        (place, part.kind, part.text, part.payload),
-    )
+    for start, part in _parts(content, 0):
+        _append_part(connection, message, position, at + start, part)
 
 
 def gather_blocks(connection: sqlite3.Connection, message: int) -> None:
-    """Merge continuation rows into their blocks once a message is complete."""
+    """Merge the parts of short texts into their blocks once a message is complete."""
     last = _last_place(connection, message)
     if last is None or last < message * ROOM + PARTS_FROM:
         return
-    rows = [split(block) for block in read_blocks(connection, [message])[message]]
-    clear_blocks(connection, message)
-    write_blocks(connection, message, rows)
+    finish_blocks(connection, message, read_blocks(connection, [message])[message])
 
 
 def _last_place(connection: sqlite3.Connection, message: int) -> int | None:
@@ -186,7 +283,7 @@ def read_blocks(connection: sqlite3.Connection, messages: Sequence[int]) -> dict
 
 
 def _with_parts(rows: list[dict[str, object]]) -> list[dict[str, object]]:
-    """Merge the continuation rows of an open message into its blocks."""
+    """Merge the continuation rows of an open message, or of a long text, into its blocks."""
     if not any(PART_OF in row for row in rows):
         return rows
     blocks = [row for row in rows if PART_OF not in row]

@@ -8,7 +8,9 @@ spaces or attach particles to words: their characters are indexed one by one and
 from __future__ import annotations
 
 import sqlite3
+import threading
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 
 from tui.domain.lazy_regex import lazy_regex
 from tui.store.blocks import read_blocks, searchable_text
@@ -18,6 +20,14 @@ _WITHOUT_SPACES = lazy_regex(
     "([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3100-\u312f\u31a0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff])"
 )
+LONG = 1 << 20
+"""Characters: a longer text is not bound to its statement. SQLite would copy it twice, and keep one of the copies as
+long as Python keeps the statement."""
+_ADD = "INSERT INTO words (rowid, prompts, answers, thinking, tools) VALUES (?, {})"
+_REMOVE = "INSERT INTO words (words, rowid, prompts, answers, thinking, tools) VALUES ('delete', ?, {})"
+_BOUND = "?, ?, ?, ?"
+_CALLED = "column_text(0), column_text(1), column_text(2), column_text(3)"
+_LONG_TEXTS = threading.local()
 _NOT_WORDS = lazy_regex("[\0\ud800-\udfff]")
 
 
@@ -32,11 +42,26 @@ def index(connection: sqlite3.Connection, message: int, role: str, blocks: Seque
     """Add a message to the index."""
     columns = searchable_text(role, blocks)
     if any(columns):
-        connection.execute(
-            "INSERT INTO words (rowid, prompts, answers, thinking, tools) VALUES (?, ?, ?, ?, ?)",
-            (message, *map(spaced, columns)),
-        )
+        _execute(connection, _ADD, message, columns)
     connection.execute("UPDATE message SET indexed = 1 WHERE seq = ?", (message,))
+
+
+def _execute(connection: sqlite3.Connection, statement: str, message: int, columns: Sequence[str]) -> None:
+    texts = list(map(spaced, columns))
+    if sum(map(len, texts)) <= LONG:
+        connection.execute(statement.format(_BOUND), (message, *texts))
+        return
+    with suppress(sqlite3.OperationalError):  # It exists, and a statement is running.
+        connection.create_function("column_text", 1, _column_text)
+    _LONG_TEXTS.columns = texts
+    try:
+        connection.execute(statement.format(_CALLED), (message,))
+    finally:
+        del _LONG_TEXTS.columns
+
+
+def _column_text(number: int) -> str:
+    return str(_LONG_TEXTS.columns[number])
 
 
 def unindex(connection: sqlite3.Connection, messages: Iterable[int]) -> None:
@@ -47,10 +72,7 @@ def unindex(connection: sqlite3.Connection, messages: Iterable[int]) -> None:
             continue
         columns = searchable_text(row[0], read_blocks(connection, [message])[message])
         if any(columns):
-            connection.execute(
-                "INSERT INTO words (words, rowid, prompts, answers, thinking, tools) VALUES ('delete', ?, ?, ?, ?, ?)",
-                (message, *map(spaced, columns)),
-            )
+            _execute(connection, _REMOVE, message, columns)
         connection.execute("UPDATE message SET indexed = 0 WHERE seq = ?", (message,))
 
 

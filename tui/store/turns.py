@@ -10,13 +10,13 @@ from tui.domain.blocks import OpaqueBlock
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import CRASHED, Growth, Message, Role, Turn
 from tui.store.blocks import (
+    are_stored,
     clear_blocks,
+    finish_blocks,
     gather_blocks,
     grow_block,
     has_blocks,
     read_blocks,
-    split,
-    stored_rows,
     write_blocks,
 )
 from tui.store.codec import (
@@ -104,21 +104,20 @@ def write_objects(
     stored = _find(connection, position.turn, identity)
     if stored is not None and open_ and not stored.open:
         return stored.seq
-    rows = [split(block) for block in blocks]
     cost = _valid_cost(meta_object.get("cost"))
     if stored is None:
         seq = _insert(connection, position, (identity, role, meta, _model(meta_object)), cost=cost, open_=open_)
-    elif _is_unchanged(connection, stored, meta, [(row.kind, row.text, row.payload) for row in rows], open_=open_):
-        return stored.seq
-    else:
-        seq = stored.seq
-        unindex(connection, [seq])
-        clear_blocks(connection, seq)
-        connection.execute(
-            "UPDATE message SET meta = ?, model = ?, cost = ?, open = ? WHERE seq = ?",
-            (meta, _model(meta_object), cost, open_, seq),
-        )
-    write_blocks(connection, seq, rows)
+        write_blocks(connection, seq, blocks)
+        return seq
+    seq = stored.seq
+    if stored.open == open_ and stored.meta == meta and are_stored(connection, seq, blocks):
+        return seq
+    unindex(connection, [seq])
+    connection.execute(
+        "UPDATE message SET meta = ?, model = ?, cost = ?, open = ? WHERE seq = ?",
+        (meta, _model(meta_object), cost, open_, seq),
+    )
+    finish_blocks(connection, seq, blocks)
     return seq
 
 
@@ -148,19 +147,6 @@ def _insert(
     )
     assert cursor.lastrowid is not None
     return cursor.lastrowid
-
-
-def _is_unchanged(
-    connection: sqlite3.Connection,
-    stored: _Stored,
-    meta: str,
-    rows: list[tuple[str, str | None, str]],
-    *,
-    open_: bool,
-) -> bool:
-    if stored.open != open_ or stored.meta != meta:
-        return False
-    return stored_rows(connection, stored.seq) == rows
 
 
 def close_turn(
