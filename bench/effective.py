@@ -25,9 +25,8 @@ from tui.domain.events import RequestStarted
 from tui.domain.messages import Turn
 from tui.domain.stream import ResponseStarted
 from tui.engine.open_turn import ConversationState
-from tui.engine.planner import RequestPlanner
+from tui.engine.planner import Planner, TokenMeter
 from tui.engine.settings import EngineSettings
-from tui.engine.token_meter import TokenMeter
 
 TOKENS = 200_000
 PROSE = "the model reads a file and then explains what def main(argv): return 0 it found, 3.14 times; 例えば naïve"
@@ -88,7 +87,7 @@ async def in_a_session(turns: tuple[Turn, ...]) -> tuple[float, float, float]:
 
     def cold(_: int) -> None:
         text_tokens.cache_clear()
-        planner = RequestPlanner(catalog, TokenMeter())
+        planner = Planner(catalog, TokenMeter())
         spec = parse_spec("anthropic/claude-opus-5/high", catalog)
         conversation = ConversationState(
             session="s", target=planner.target(spec), spec=spec, settings=roomy, turns=turns

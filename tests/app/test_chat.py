@@ -13,7 +13,7 @@ from tui.domain.compression import CompressionView
 from tui.domain.events import CompressionFinished, MeterChanged, TurnFailed, TurnFinished
 from tui.domain.messages import Turn
 from tui.domain.usage import Certainty, Part
-from tui.engine.preview import DRAFT_ID
+from tui.engine.session import DRAFT_ID
 
 
 def plain(turn: Turn) -> str:

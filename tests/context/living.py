@@ -24,12 +24,11 @@ from tui.domain.request import ToolSchema
 from tui.domain.stream import Finish, ResponseStarted, StreamEvent
 from tui.domain.thinking import ReasoningRules, StripPolicy, ThinkingForm
 from tui.domain.usage import MeterReading
-from tui.engine.compressor import HistoryCompressor
-from tui.engine.planner import RequestPlanner
+from tui.engine.compressor import Compressor
+from tui.engine.planner import Planner, TokenMeter
 from tui.engine.ports import NoTools, Ports, Toolbox
 from tui.engine.session import Opening, Session
 from tui.engine.settings import EngineSettings
-from tui.engine.token_meter import TokenMeter
 
 CLAUDE = "anthropic/claude-opus-5/high"
 BOUND = "anthropic/claude-opus-5-5/high"
@@ -51,7 +50,7 @@ def stored(count: int, *, thinking: int = 0, answer: int = 20, model: str = CLAU
 
 def _turn(number: int, thinking: int, answer: int, model: str) -> Turn:
     catalog = packaged_catalog()
-    origin = RequestPlanner(catalog, TokenMeter()).target(parse_spec(model, catalog)).origin
+    origin = Planner(catalog, TokenMeter()).target(parse_spec(model, catalog)).origin
     thought = ThinkingBlock(
         text=_prose(f"thought {number}", thinking), form=ThinkingForm.FULL, seal=Seal(signature="sig==")
     )
@@ -130,13 +129,13 @@ async def living(
     """A running session."""
     ids = itertools.count(1)
     catalog = catalog or packaged_catalog()
-    planner = RequestPlanner(catalog, TokenMeter())
+    planner = Planner(catalog, TokenMeter())
     backend, journal = FakeBackend(list(scripts)), MemoryJournal()
     ports = Ports(
         backend=backend,
         journal=journal,
         planner=planner,
-        compressor=HistoryCompressor(planner),
+        compressor=Compressor(planner),
         clock=FakeClock(),
         toolbox=toolbox or NoTools(),
         new_id=lambda: f"id{next(ids)}",

@@ -13,25 +13,23 @@ from tui.catalog.model_spec import parse_spec
 from tui.domain.blocks import Seal, TextBlock, ThinkingBlock
 from tui.domain.messages import Message, Role, Turn
 from tui.domain.thinking import ThinkingForm
-from tui.engine.planner import RequestPlanner
-from tui.engine.ports import Ask
+from tui.engine.planner import Ask, Planner, TokenMeter
 from tui.engine.settings import EngineSettings
-from tui.engine.token_meter import TokenMeter
 from tui.providers.keys import Keys
 
 CATALOG = packaged_catalog()
 SPEC = parse_spec("anthropic/claude-sonnet-4-5/high", CATALOG)
 
 
-def _planner(home: Path, key: str | None) -> tuple[RequestPlanner, Target]:
+def _planner(home: Path, key: str | None) -> tuple[Planner, Target]:
     keys = Keys(home / "credentials.toml", environ={"ANTHROPIC_API_KEY": key} if key else {}, use_keyring=False)
-    planner = RequestPlanner(CATALOG, TokenMeter(), keys.account)
+    planner = Planner(CATALOG, TokenMeter(), keys.account)
     target = planner.target(SPEC)
     keys.find(target.provider)
     return planner, target
 
 
-def _thinking_sent(planner: RequestPlanner, target: Target, account: str) -> int:
+def _thinking_sent(planner: Planner, target: Target, account: str) -> int:
     thought = ThinkingBlock(text="Hm", form=ThinkingForm.FULL, seal=Seal(signature="sig"))
     said = Message(
         id="a",
@@ -66,5 +64,5 @@ def test_the_stamp_says_nothing_of_the_key_and_nothing_before_it_was_looked_for(
 
 def test_a_password_in_a_base_url_does_not_reach_the_stamp() -> None:
     row = {"wire": "openai-chat", "base_url": "http://me:secret@localhost:1/v1"}
-    planner = RequestPlanner(CATALOG.with_overrides({"providers": {"mine": row}}), TokenMeter())
+    planner = Planner(CATALOG.with_overrides({"providers": {"mine": row}}), TokenMeter())
     assert planner.target(parse_spec("mine/m", planner.catalog)).origin.host == "localhost:1"

@@ -33,12 +33,11 @@ from tui.domain.messages import Role, Turn
 from tui.domain.request import ToolSchema
 from tui.domain.stream import TextDelta
 from tui.domain.usage import Certainty
-from tui.engine.compressor import HistoryCompressor
-from tui.engine.planner import RequestPlanner
+from tui.engine.compressor import Compressor
+from tui.engine.planner import Planner, TokenMeter
 from tui.engine.ports import Ports, ToolRun
 from tui.engine.session import Opening, Session
 from tui.engine.settings import EngineSettings
-from tui.engine.token_meter import TokenMeter
 from tui.providers.backend import open_backend
 from tui.providers.keys import Keys
 
@@ -94,13 +93,13 @@ class Talk:
 @asynccontextmanager
 async def talk(model: str, home: Path, settings: EngineSettings | None = None) -> AsyncIterator[Talk]:
     catalog, ids = packaged_catalog(), itertools.count()
-    planner = RequestPlanner(catalog, TokenMeter())
+    planner = Planner(catalog, TokenMeter())
     backend = open_backend(Keys(home / "credentials", use_keyring=False), demo_speed=0)
     ports = Ports(
         backend=backend,
         journal=MemoryJournal(),
         planner=planner,
-        compressor=HistoryCompressor(planner),
+        compressor=Compressor(planner),
         clock=Hurried(),
         toolbox=Folder(),
         new_id=lambda: f"id{next(ids)}",

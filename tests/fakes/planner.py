@@ -12,7 +12,8 @@ from tui.domain.messages import Message, Origin, Role, Turn, WireName
 from tui.domain.request import ChatRequest, Outgoing, OutgoingMessage
 from tui.domain.thinking import ModelSpec, PlanState, ThinkingLevel, ThinkingPlan
 from tui.domain.usage import Certainty, MeterReading, Part, Usage
-from tui.engine.ports import Ask, PendingCompression
+from tui.engine.compressor import Compressor, PendingCompression
+from tui.engine.planner import Ask, Planner
 from tui.engine.refused_parameters import is_ours
 
 SPEC = ModelSpec(provider="fake", model="m", asked=ThinkingLevel.LOW)
@@ -39,7 +40,7 @@ def target(spec: ModelSpec = SPEC) -> Target:
 
 
 @dataclass
-class FakePlanner:
+class FakePlanner(Planner):
     """Knows every model but ``unknown``; sends everything that is not superseded."""
 
     limit: int | None = None
@@ -106,7 +107,7 @@ class FakePlanner:
 
 
 @dataclass
-class FakeCompressor:
+class FakeCompressor(Compressor):
     """Folds all turns but the last; the view's summary is the model's answer."""
 
     def prepare(self, ask: Ask, writer: Target, instruction: str) -> PendingCompression | None:

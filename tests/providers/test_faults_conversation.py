@@ -26,11 +26,10 @@ from tui.catalog.catalog import packaged_catalog
 from tui.domain.blocks import TextBlock
 from tui.domain.events import TurnFailed, TurnFinished
 from tui.domain.thinking import ModelSpec
-from tui.engine.planner import RequestPlanner
+from tui.engine.planner import Planner, TokenMeter
 from tui.engine.ports import Ports
 from tui.engine.session import Opening, Session
 from tui.engine.settings import EngineSettings
-from tui.engine.token_meter import TokenMeter
 
 VALIDATORS: dict[str, Callable[[dict[str, object]], list[str]]] = {
     "anthropic": lambda body: anthropic.problems(body),
@@ -65,7 +64,7 @@ async def test_a_long_conversation_with_faults_stays_legal(client: Client, wire:
         ids = itertools.count(1)
         ports = Ports(
             backend=client.backend(replace(BRISK, idle_s=5.0)), journal=MemoryJournal(), clock=HastyClock(),
-            planner=RequestPlanner(catalog, TokenMeter()), compressor=FakeCompressor(),
+            planner=Planner(catalog, TokenMeter()), compressor=FakeCompressor(),
             toolbox=FakeToolbox(), new_id=lambda: f"id{next(ids)}", draw=random.Random(2).random,
         )  # fmt: skip
         spec = ModelSpec(provider="stranger", model="unheard-of")

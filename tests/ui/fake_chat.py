@@ -17,7 +17,7 @@ from tui.domain.listing import ExchangeInfo
 from tui.domain.messages import Role, Turn
 from tui.domain.request import ChatRequest, Outgoing, OutgoingMessage, Reason, ToolSchema, Verdict
 from tui.domain.usage import MeterReading
-from tui.engine.preview import RequestPreview
+from tui.engine.session import RequestPreview
 from tui.engine.state import SessionState, SessionView
 
 BODY: dict[str, object] = {

@@ -23,7 +23,7 @@ from tui.engine.state import SessionView
 if TYPE_CHECKING:
     from tui.catalog.facts import Price
     from tui.context.bill import Bill
-    from tui.engine.preview import RequestPreview
+    from tui.engine.session import RequestPreview
 
 
 class ChatService:

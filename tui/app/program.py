@@ -15,8 +15,8 @@ from tui.app.user_state import UserState
 from tui.catalog.catalog import Catalog
 from tui.domain.errors import PonderError
 from tui.domain.fast_dataclass import dataclass
-from tui.engine.compressor import HistoryCompressor
-from tui.engine.planner import RequestPlanner
+from tui.engine.compressor import Compressor
+from tui.engine.planner import Planner
 from tui.engine.ports import Journal, Ports
 from tui.engine.ports import Toolbox as ToolboxPort
 from tui.engine.refused_parameters import REFUSED_FILE, Endpoint, Refused, RefusedParameters
@@ -54,7 +54,7 @@ class Program:
     remembered: RememberedSettings | None
     """None if headless."""
     profile_model: str | None
-    planner: RequestPlanner
+    planner: Planner
     calibration: CalibrationFile
     keys: Keys
     backend: RecordingBackend
@@ -93,7 +93,7 @@ class Program:
             backend=self.backend,
             journal=journal,
             planner=self.planner,
-            compressor=HistoryCompressor(self.planner),
+            compressor=Compressor(self.planner),
             clock=SystemClock(),
             toolbox=self.session_toolbox,
             new_id=new_id,

@@ -20,9 +20,8 @@ from tui.app.user_state import UserState
 from tui.catalog.catalog import packaged_catalog, users_catalog
 from tui.catalog.model_spec import split_asked
 from tui.domain.errors import ConfigError
-from tui.engine.planner import RequestPlanner
+from tui.engine.planner import Planner, TokenMeter
 from tui.engine.thread import EngineThread
-from tui.engine.token_meter import TokenMeter
 from tui.providers.keys import Keys
 from tui.settings.config_file import ConfigFile, located, read_config
 from tui.settings.layers import Layer, Layers
@@ -85,7 +84,7 @@ def build_program(environment: Mapping[str, str], options: LaunchOptions) -> Pro
         in_force=in_force,
         remembered=remembered,
         profile_model=profile_model,
-        planner=RequestPlanner(catalog, token_meter, keys.account, fallback_price),
+        planner=Planner(catalog, token_meter, keys.account, fallback_price),
         calibration=calibration,
         keys=keys,
         backend=RecordingBackend(lambda: _backend(keys, environment, options), lambda: network_limits(in_force.layers)),

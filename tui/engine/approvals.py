@@ -1,59 +1,15 @@
-"""Waiting for the user's answer: before a long retry and before a tool call."""
+"""Asks the user for approval of tool calls and waits for the answers."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from tui.domain.blocks import ToolCallBlock
 from tui.domain.events import AppEvent, ApprovalAsked, ApprovalSettled
-from tui.engine.ports import Clock
+from tui.domain.fast_dataclass import dataclass
 
 NOBODY_TO_ASK = "no: nobody can be asked in this run"
-
-
-class RetryWait:
-    """The wait before a retry: it can be skipped, and a long one needs the user's consent."""
-
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._skipped = asyncio.Event()
-        self._spoken = asyncio.Event()
-        self._agreed = False
-
-    def skip(self) -> None:
-        """Continue now."""
-        self._agreed = True
-        self._skipped.set()
-        self._spoken.set()
-
-    def answer(self, *, agree: bool) -> None:
-        """The user's answer about a long wait."""
-        self._agreed = agree
-        self._spoken.set()
-
-    async def wait(self, seconds: float, *, needs_consent: bool) -> bool:
-        """Wait; False if the user does not consent."""
-        self._skipped.clear()
-        self._spoken.clear()
-        self._agreed = False
-        until = self._clock.monotonic() + seconds
-        if needs_consent:
-            await self._spoken.wait()
-            if not self._agreed:
-                return False
-        left = until - self._clock.monotonic()
-        if left > 0 and not self._skipped.is_set():
-            await self._sleep(left)
-        return True
-
-    async def _sleep(self, seconds: float) -> None:
-        async with asyncio.TaskGroup() as tasks:
-            sleeping = tasks.create_task(self._clock.sleep(seconds))
-            skipping = tasks.create_task(self._skipped.wait())
-            await asyncio.wait({sleeping, skipping}, return_when=asyncio.FIRST_COMPLETED)
-            sleeping.cancel()
-            skipping.cancel()
 
 
 class PendingApprovals:
@@ -98,3 +54,54 @@ class PendingApprovals:
 def is_yes(answer: str) -> bool:
     """Whether an answer to an approval allows the call."""
     return answer != "no" and not answer.startswith("no:")
+
+
+@dataclass(slots=True)
+class RunningCall:
+    """A running call."""
+
+    began: float
+    waited_s: float = 0.0
+    """Seconds spent waiting for the user's answer."""
+    agreed: bool = False
+    may_have_run: bool = True
+    """False while its first approval is open."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Approver:
+    """Asks for approval of one call; the time limit of the call is paused meanwhile."""
+
+    turn_id: str
+    approvals: PendingApprovals
+    running: RunningCall
+    now: Callable[[], float]
+    limit: asyncio.Timeout
+    limit_s: float | None
+    store: Callable[[], Awaitable[None]]
+    """Store whether the call may have run."""
+
+    async def ask(
+        self, call: ToolCallBlock, summary: str, detail: str, patterns: tuple[str, ...], note: str = ""
+    ) -> str:
+        """``once``, ``session``, one of ``patterns``, or ``no`` (optionally ``no: reason``).
+
+        ``detail`` is the model's text, ``note`` is ponder's comment on it.
+        """
+        self.limit.reschedule(None)
+        running = self.running
+        running.may_have_run = running.agreed
+        await self.store()
+        since = self.now()
+        answer = await self.approvals.ask(self.turn_id, call, summary, detail, patterns, note)
+        running.waited_s += self.now() - since
+        running.agreed, running.may_have_run = running.agreed or is_yes(answer), True
+        if is_yes(answer):
+            await self.store()
+        if self.limit_s is not None:
+            self.limit.reschedule(asyncio.get_running_loop().time() + self.limit_s)
+        return answer
+
+    def settle(self, call: ToolCallBlock) -> None:
+        """Withdraw the question about a call that has become allowed."""
+        self.approvals.settle(call.call_id)

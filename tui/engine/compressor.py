@@ -11,13 +11,24 @@ from tui.domain.compression import CompressionPreview, CompressionView
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import Message
 from tui.domain.request import ChatRequest
-from tui.engine.planner import RequestPlanner
-from tui.engine.ports import Ask, PendingCompression
+from tui.engine.planner import Ask, Planner
 
 SHARE_FOR_READING = 0.6
 """Share of the summariser's window. The rest is for its answer, its thinking and estimation errors."""
 LEAST_TO_READ = 500
 """A portion with fewer tokens is not worth a request."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingCompression:
+    """A compression before its summary is written: the request, and how many turns the summary replaces."""
+
+    request: ChatRequest
+    turns: int
+    before: int
+    """Effective tokens before the compression."""
+    plan: object
+    """Private data of the compressor, passed back to it with the summary."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,10 +42,10 @@ class _Notes:
     limit: int | None
 
 
-class HistoryCompressor:
+class Compressor:
     """Compresses finished turns by the rules of the context package."""
 
-    def __init__(self, planner: RequestPlanner) -> None:
+    def __init__(self, planner: Planner) -> None:
         self._planner = planner
 
     def prepare(self, ask: Ask, writer: Target, instruction: str) -> PendingCompression | None:

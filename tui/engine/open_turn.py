@@ -14,11 +14,13 @@ from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import Message, Role, Turn
 from tui.domain.request import ToolSchema
 from tui.domain.thinking import ModelSpec, ThinkingPlan
-from tui.engine.approvals import PendingApprovals, RetryWait
-from tui.engine.ports import Ask, Ports, Repairs
+from tui.engine.approvals import PendingApprovals
+from tui.engine.planner import Ask, Repairs
+from tui.engine.ports import Ports
 from tui.engine.refused_parameters import ANSWERS_WITHOUT_THINKING, THINKING, Endpoint, RefusedParameters
 from tui.engine.saving import Saver
 from tui.engine.settings import EngineSettings
+from tui.engine.timers import RetryWait
 
 
 @dataclass(slots=True)

@@ -5,21 +5,60 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Protocol
 from urllib.parse import urlsplit
 
 from tui.catalog.catalog import Catalog, effective_quirks
 from tui.catalog.facts import ModelFacts, Price, Target
 from tui.catalog.plan import DynamicBudget, plan
 from tui.context.bill import priced
+from tui.context.calibration import Anchor, Calibration, calibration_key, can_be_right
+from tui.context.meter import Arriving, Room, Tally, calibrated, reading, tally, with_arriving
 from tui.context.select import select
 from tui.context.thinking_back import Repair
+from tui.domain.compression import CompressionView
+from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import Origin, Role, Turn, WireName
-from tui.domain.request import ChatRequest
+from tui.domain.request import ChatRequest, ToolSchema
 from tui.domain.thinking import ModelSpec, ThinkingLevel, ThinkingPlan
-from tui.domain.usage import MeterReading, Usage
-from tui.engine.ports import Ask, Repairs
+from tui.domain.usage import MeterReading, Part, Usage
 from tui.engine.refused_parameters import without_parameter
+from tui.engine.settings import EngineSettings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repairs:
+    """Changes to a request that a provider refused."""
+
+    without: tuple[str, ...] = ()
+    """Parameters the provider named as unsupported."""
+    without_thinking: bool = False
+    """Send no thinking of earlier turns: the provider refused its signatures."""
+    blank_thinking: bool = False
+    """Send a blank as the thinking of answers that have none: the server requires thinking."""
+    max_output: int | None = None
+    """The largest output limit that the server accepts for this request."""
+    nudge: str = ""
+    """A sentence added to the system prompt after an empty answer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """The input of the next request."""
+
+    session: str
+    turns: tuple[Turn, ...]
+    target: Target
+    spec: ModelSpec
+    settings: EngineSettings
+    tools: tuple[ToolSchema, ...] = ()
+    view: CompressionView | None = None
+    draft: str = ""
+    """The prompt being typed; only counted by the meter."""
+    repairs: Repairs = Repairs()
+    continuation: str | None = None
+    arriving: Arriving | None = None
+    """What the last message stands for if it is an excerpt of an arriving answer; only used by the meter."""
+
 
 OPENED = 32_768
 """Context tokens a local server is asked to allocate. A model's whole window can take more memory than the machine
@@ -40,20 +79,84 @@ DEFAULT_LEVEL = ThinkingLevel.MED
 """Level if none is chosen."""
 
 
-class Scales(Protocol):
-    """Counts the tokens of requests and learns from the usage that providers report."""
+KEPT_TALLIES = 3
+"""Number of requests whose count is cached; equal to the planner's cache."""
+BELIEVED = (0.5, 2.0)
+"""A stored count that differs this much from the estimate was made with other settings."""
+BELIEVED_KNOWN = (0.75, 1.33)
+"""The same for a model whose token counting was calibrated."""
+
+
+class TokenMeter:
+    """Counts a request once, however often the draft beside it changes."""
+
+    def __init__(
+        self, calibration: Calibration | None = None, keep: Callable[[Calibration], None] | None = None
+    ) -> None:
+        """``keep`` receives everything that was learned, to store it."""
+        self.calibration = calibration or Calibration()
+        self._keep = keep
+        self._anchors: dict[tuple[str, str], Anchor] = {}
+        self._counted: deque[tuple[ChatRequest, ModelFacts, bool, Tally]] = deque(maxlen=KEPT_TALLIES)
 
     def reading(self, ask: Ask, request: ChatRequest) -> MeterReading:
         """The size of the request, including the draft in the ask."""
-        ...
+        counted, settings = self._tally(ask, request), ask.settings
+        if ask.arriving is not None:
+            counted = with_arriving(counted, request.outgoing, ask.arriving)
+        return reading(
+            counted,
+            ask.target.facts,
+            draft=ask.draft,
+            room=Room(limit=opened_window(ask), reserved=settings.reserve, compress_at=settings.compress_at),
+            calibration=self.calibration,
+            anchor=self._anchors.get((ask.session, counted.key)),
+        )
 
     def learn(self, ask: Ask, request: ChatRequest, usage: Usage) -> None:
-        """Record the reported usage of a request."""
-        ...
+        """Record the reported usage of a request; implausible values are ignored."""
+        counted = self._tally(ask, request)
+        guessed = counted.pictures + counted.parts[Part.THINKING_SENT] + counted.parts[Part.TOOLS]
+        if usage.input is None or not can_be_right(counted.estimate, usage.input, guessed=guessed):
+            return
+        before = self._anchors.get((ask.session, counted.key))
+        self.calibration = calibrated(self.calibration, counted, usage.input, before, ask.target.facts.counted)
+        self._anchors[ask.session, counted.key] = self._tally(ask, request).anchor(usage.input)
+        if self._keep is not None:
+            self._keep(self.calibration)
 
     def resume(self, ask: Ask, request: ChatRequest, usage: Usage) -> None:
-        """Record the usage reported when this conversation was last open, without learning from it."""
-        ...
+        """Anchor a stored conversation at its last reported usage, unless that was made with other settings."""
+        counted = self._tally(ask, request)
+        if usage.input is None or counted.estimate <= 0:
+            return
+        known = self.calibration.of(counted.key)
+        learned = known.openings_with_tools if counted.tools else known.openings
+        expected = self.calibration.predict(counted.key, counted.estimate, tools=counted.tools)
+        lowest, highest = BELIEVED_KNOWN if learned else BELIEVED
+        if (counted.estimate, usage.input) in learned or lowest <= usage.input / expected <= highest:
+            self._anchors[ask.session, counted.key] = counted.anchor(usage.input)
+
+    def _tally(self, ask: Ask, request: ChatRequest) -> Tally:
+        facts = ask.target.facts
+        key = calibration_key(facts.provider, facts.id)
+        counts = self.calibration.counted(key, facts.counted)
+        if counts is not facts.counted:
+            facts = replace(facts, counted=counts)
+        with_tools = self.calibration.of(key).counts_tools
+        for known, under, tools_counted, counted in self._counted:
+            if known is request and under.counted is counts and tools_counted is with_tools:
+                return counted
+        made = tally(
+            request.outgoing,
+            ask.turns,
+            facts,
+            system=request.system,
+            tools=request.tools if with_tools else (),
+            thinks=request.plan.thinks,
+        )
+        self._counted.append((request, facts, with_tools, made))
+        return made
 
 
 KEPT_REQUESTS = 3
@@ -68,13 +171,13 @@ def _unknown(provider: str, base_url: str) -> str:
     return ""
 
 
-class RequestPlanner:
+class Planner:
     """The engine's planner over the catalogue and the context package."""
 
     def __init__(
         self,
         catalog: Catalog,
-        token_meter: Scales,
+        token_meter: TokenMeter,
         account: Callable[[str, str], str] = _unknown,
         price_elsewhere: Callable[[ModelFacts], Price | None] = _nowhere,
     ) -> None:

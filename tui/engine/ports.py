@@ -1,4 +1,7 @@
-"""What the engine needs from outside, as Protocols. Bootstrap passes the real ones, tests pass fakes."""
+"""What the engine needs from outside. Bootstrap passes the real implementations, tests pass fakes.
+
+Clock, Backend, Journal and Toolbox are Protocols because the engine may not import the rooms that implement them.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +10,16 @@ from dataclasses import field
 from typing import Protocol
 
 from tui.catalog.facts import Target
-from tui.context.meter import Arriving
 from tui.domain.blocks import Block, ToolCallBlock, ToolResultBlock
-from tui.domain.compression import CompressionPreview, CompressionView, SummaryRun
+from tui.domain.compression import CompressionView, SummaryRun
 from tui.domain.fast_dataclass import dataclass
-from tui.domain.messages import Growth, Message, Origin, Turn
+from tui.domain.messages import Growth, Message, Turn
 from tui.domain.request import ChatRequest, ToolSchema
 from tui.domain.stream import StreamEvent
-from tui.domain.thinking import ModelSpec, ThinkingPlan
-from tui.domain.usage import MeterReading, Usage
+from tui.engine.approvals import Approver
+from tui.engine.compressor import Compressor
+from tui.engine.planner import Planner
 from tui.engine.refused_parameters import RefusedParameters
-from tui.engine.settings import EngineSettings
 
 
 class Clock(Protocol):
@@ -95,23 +97,6 @@ class Journal(Protocol):
         ...
 
 
-class Approver(Protocol):
-    """Asks the user for approval."""
-
-    async def ask(
-        self, call: ToolCallBlock, summary: str, detail: str, patterns: tuple[str, ...], note: str = ""
-    ) -> str:
-        """``once``, ``session``, one of ``patterns``, or ``no`` (optionally ``no: reason``).
-
-        ``detail`` is the model's text, ``note`` is ponder's comment on it.
-        """
-        ...
-
-    def settle(self, call: ToolCallBlock) -> None:
-        """Withdraw the question about a call that has become allowed."""
-        ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolRun:
     """What a toolbox needs to run one call."""
@@ -144,117 +129,6 @@ class NoTools:
     async def run(self, call: ToolCallBlock, run: ToolRun) -> ToolResultBlock:
         """Never called: no tool was offered."""
         raise AssertionError(f"no tool {call.name}")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Repairs:
-    """Changes to a request that a provider refused."""
-
-    without: tuple[str, ...] = ()
-    """Parameters the provider named as unsupported."""
-    without_thinking: bool = False
-    """Send no thinking of earlier turns: the provider refused its signatures."""
-    blank_thinking: bool = False
-    """Send a blank as the thinking of answers that have none: the server requires thinking."""
-    max_output: int | None = None
-    """The largest output limit that the server accepts for this request."""
-    nudge: str = ""
-    """A sentence added to the system prompt after an empty answer."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ask:
-    """The input of the next request."""
-
-    session: str
-    turns: tuple[Turn, ...]
-    target: Target
-    spec: ModelSpec
-    settings: EngineSettings
-    tools: tuple[ToolSchema, ...] = ()
-    view: CompressionView | None = None
-    draft: str = ""
-    """The prompt being typed; only counted by the meter."""
-    repairs: Repairs = Repairs()
-    continuation: str | None = None
-    arriving: Arriving | None = None
-    """What the last message stands for if it is an excerpt of an arriving answer; only used by the meter."""
-
-
-class Planner(Protocol):
-    """Builds requests and calculates their size and cost from the catalogue and the context package."""
-
-    def target(self, spec: ModelSpec) -> Target:
-        """The target for a model name; raises UnknownModel."""
-        ...
-
-    def stamp(self, target: Target) -> Origin:
-        """The origin of an answer from this target now (the engine fills in the level)."""
-        ...
-
-    def plan(self, ask: Ask) -> ThinkingPlan:
-        """The thinking plan for the request."""
-        ...
-
-    def request(self, ask: Ask) -> ChatRequest:
-        """The request to send."""
-        ...
-
-    def meter(self, ask: Ask) -> MeterReading:
-        """The size of that request."""
-        ...
-
-    def learn(self, ask: Ask, usage: Usage) -> None:
-        """Record the usage the provider reported for this request."""
-        ...
-
-    def resume(self, ask: Ask) -> None:
-        """Anchor the meter of a stored conversation at its last reported usage."""
-        ...
-
-    def nearest(self, spec: ModelSpec) -> tuple[str, ...]:
-        """Names of models the user may have meant."""
-        ...
-
-    def cost(self, target: Target, usage: Usage) -> float | None:
-        """Dollars; None if the price or the counts are unknown."""
-        ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PendingCompression:
-    """A compression before its summary is written: the request, and how many turns the summary replaces."""
-
-    request: ChatRequest
-    turns: int
-    before: int
-    """Effective tokens before the compression."""
-    plan: object
-    """Private data of the compressor, passed back to it with the summary."""
-
-
-class Compressor(Protocol):
-    """Prepares and applies compressions of finished turns; the engine sends the requests."""
-
-    def preview(self, ask: Ask, writer: Target) -> CompressionPreview | None:
-        """What compressing now would save; None if nothing can be compressed."""
-        ...
-
-    def prepare(self, ask: Ask, writer: Target, instruction: str) -> PendingCompression | None:
-        """The summary request for ``writer``; None if nothing can be compressed."""
-        ...
-
-    def smaller(self, pending: PendingCompression) -> PendingCompression | None:
-        """A smaller request after the summariser overflowed; None if it cannot be smaller."""
-        ...
-
-    def apply(self, ask: Ask, pending: PendingCompression, answer: Message) -> CompressionView:
-        """The view with the summary; raises PonderError if the summary is unusable (empty, cut, not smaller)."""
-        ...
-
-    def cut_results(self, ask: Ask, *, newest_first: bool) -> CompressionView | None:
-        """The view with as many large tool results cut as needed; None if no result is large."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,11 +14,13 @@ from tui.domain.errors import PonderError
 from tui.domain.events import AppEvent, MeterChanged, Notice, QueueChanged, Severity, TurnFailed, TurnFinished
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import Message, Role
-from tui.engine.approvals import PendingApprovals, RetryWait
+from tui.engine.approvals import PendingApprovals
 from tui.engine.compaction import Compaction
 from tui.engine.open_turn import ConversationState, OpenTurn
-from tui.engine.ports import Ask, Ports
+from tui.engine.planner import Ask
+from tui.engine.ports import Ports
 from tui.engine.saving import Saver
+from tui.engine.timers import RetryWait
 from tui.engine.turn import TurnLoop
 
 LOG = logging.getLogger(__name__)

@@ -1,10 +1,11 @@
-"""Timers of one request: detects silence, suspended computers and requests that never end.
+"""Timers of one request: silence, suspended computers, requests that never end, and the wait before a retry.
 
 Also measures how long thinking took, once for the screen and for the store.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 
 from tui.domain.counting import count
@@ -125,3 +126,47 @@ class ThinkingTimer:
         running, self._running = self._running, None
         if running is not None:
             self._took[running] = now - self._since[running]
+
+
+class RetryWait:
+    """The wait before a retry: it can be skipped, and a long one needs the user's consent."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._skipped = asyncio.Event()
+        self._spoken = asyncio.Event()
+        self._agreed = False
+
+    def skip(self) -> None:
+        """Continue now."""
+        self._agreed = True
+        self._skipped.set()
+        self._spoken.set()
+
+    def answer(self, *, agree: bool) -> None:
+        """The user's answer about a long wait."""
+        self._agreed = agree
+        self._spoken.set()
+
+    async def wait(self, seconds: float, *, needs_consent: bool) -> bool:
+        """Wait; False if the user does not consent."""
+        self._skipped.clear()
+        self._spoken.clear()
+        self._agreed = False
+        until = self._clock.monotonic() + seconds
+        if needs_consent:
+            await self._spoken.wait()
+            if not self._agreed:
+                return False
+        left = until - self._clock.monotonic()
+        if left > 0 and not self._skipped.is_set():
+            await self._sleep(left)
+        return True
+
+    async def _sleep(self, seconds: float) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            sleeping = tasks.create_task(self._clock.sleep(seconds))
+            skipping = tasks.create_task(self._skipped.wait())
+            await asyncio.wait({sleeping, skipping}, return_when=asyncio.FIRST_COMPLETED)
+            sleeping.cancel()
+            skipping.cancel()

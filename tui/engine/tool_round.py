@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable
 from dataclasses import field, replace
 
 from tui.domain.blocks import DENIED, TextBlock, ToolCallBlock, ToolResultBlock
@@ -13,7 +12,7 @@ from tui.domain.counting import count
 from tui.domain.events import ToolFinished, ToolProgressed, ToolStarted
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import Message, Role
-from tui.engine.approvals import is_yes
+from tui.engine.approvals import Approver, RunningCall, is_yes
 from tui.engine.open_turn import OpenTurn
 from tui.engine.ports import ToolRun
 
@@ -46,50 +45,6 @@ class CallHistory:
 
 
 @dataclass(slots=True)
-class _Running:
-    """A running call."""
-
-    began: float
-    waited_s: float = 0.0
-    """Seconds spent waiting for the user's answer."""
-    agreed: bool = False
-    may_have_run: bool = True
-    """False while its first approval is open."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Approver:
-    """Asks for approval of one call; its timeout is paused meanwhile."""
-
-    turn: OpenTurn
-    running: _Running
-    limit: asyncio.Timeout
-    limit_s: float | None
-    keep: Callable[[], Awaitable[None]]
-    """Store whether the call may have run."""
-
-    async def ask(
-        self, call: ToolCallBlock, summary: str, detail: str, patterns: tuple[str, ...], note: str = ""
-    ) -> str:
-        self.limit.reschedule(None)
-        running, clock = self.running, self.turn.ports.clock
-        running.may_have_run = running.agreed
-        await self.keep()
-        since = clock.monotonic()
-        answer = await self.turn.approvals.ask(self.turn.id, call, summary, detail, patterns, note)
-        running.waited_s += clock.monotonic() - since
-        running.agreed, running.may_have_run = running.agreed or is_yes(answer), True
-        if is_yes(answer):
-            await self.keep()
-        if self.limit_s is not None:
-            self.limit.reschedule(asyncio.get_running_loop().time() + self.limit_s)
-        return answer
-
-    def settle(self, call: ToolCallBlock) -> None:
-        self.turn.approvals.settle(call.call_id)
-
-
-@dataclass(slots=True)
 class ToolRound:
     """The calls of one answer."""
 
@@ -98,7 +53,7 @@ class ToolRound:
     history: CallHistory
     tainted: bool = False
     done: dict[int, ToolResultBlock] = field(default_factory=dict)
-    begun: dict[int, _Running] = field(default_factory=dict)
+    begun: dict[int, RunningCall] = field(default_factory=dict)
     message_id: str = ""
     """Id of the message with the results."""
 
@@ -153,7 +108,7 @@ class ToolRound:
     def _may_have_run(self, position: int) -> bool:
         return position in self.begun and self.begun[position].may_have_run
 
-    def _seconds(self, running: _Running) -> float:
+    def _seconds(self, running: RunningCall) -> float:
         return self.turn.ports.clock.monotonic() - running.began - running.waited_s
 
     async def _refusal(self, call: ToolCallBlock) -> str | None:
@@ -187,7 +142,7 @@ class ToolRound:
     async def _run_one(self, position: int, slots: asyncio.Semaphore) -> None:
         call = self.calls[position]
         async with slots:
-            turn, running = self.turn, _Running(self.turn.ports.clock.monotonic())
+            turn, running = self.turn, RunningCall(self.turn.ports.clock.monotonic())
             self.begun[position] = running
             await self._keep()
             turn.publish(ToolStarted(turn.id, call.call_id, call.name, call.arguments))
@@ -196,14 +151,22 @@ class ToolRound:
             self.done[position] = result = replace(result, seconds=seconds)
             turn.publish(ToolFinished(turn.id, call.call_id, result, seconds))
 
-    async def _result(self, call: ToolCallBlock, running: _Running) -> ToolResultBlock:
+    async def _result(self, call: ToolCallBlock, running: RunningCall) -> ToolResultBlock:
         turn = self.turn
         limit_s = turn.settings.call_timeout_s or None
         try:
             async with asyncio.timeout(limit_s) as limit:
                 run = ToolRun(
                     turn_id=turn.id,
-                    approver=_Approver(turn, running, limit, limit_s, self._keep),
+                    approver=Approver(
+                        turn_id=turn.id,
+                        approvals=turn.approvals,
+                        running=running,
+                        now=turn.ports.clock.monotonic,
+                        limit=limit,
+                        limit_s=limit_s,
+                        store=self._keep,
+                    ),
                     progress=lambda text: turn.publish(ToolProgressed(turn.id, call.call_id, turn.ports.conceal(text))),
                     tainted=self.tainted,
                 )

@@ -23,10 +23,8 @@ from tui.domain.messages import Message, Origin, Turn, WireName
 from tui.domain.printable import json_escaped
 from tui.domain.request import ChatRequest
 from tui.domain.thinking import ModelSpec
-from tui.engine.planner import RequestPlanner
-from tui.engine.ports import Ask
+from tui.engine.planner import Ask, Planner, TokenMeter
 from tui.engine.settings import EngineSettings
-from tui.engine.token_meter import TokenMeter
 from tui.providers.http.address import joined
 from tui.providers.http.request import public_headers
 from tui.providers.keys import Keys
@@ -208,7 +206,7 @@ def _request(conversation: ConversationFile, goal: Goal, settings: EngineSetting
         settings=replace(settings, system=conversation.system or settings.system),
         tools=conversation.tools if settings.tools and facts.tools else (),
     )
-    return RequestPlanner(Catalog(), TokenMeter()).request(ask)
+    return Planner(Catalog(), TokenMeter()).request(ask)
 
 
 def _unanswering(turns: Sequence[Turn]) -> Iterable[str]:

@@ -27,7 +27,7 @@ from tui.domain.messages import Message, Role, Turn
 from tui.domain.printable import json_escaped, one_line, printable
 from tui.domain.request import Verdict
 from tui.domain.usage import Certainty, MeterReading
-from tui.engine.preview import RequestPreview
+from tui.engine.session import RequestPreview
 from tui.ui.dialogs.sheet import Keys, Sheet
 from tui.ui.format_numbers import duration, tokens
 from tui.ui.markdown.runs import Line, Look, Run, width_of
