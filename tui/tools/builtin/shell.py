@@ -97,10 +97,11 @@ class Shell:
         if never_started:
             said_by_it = ended.output.text().strip()[-300:]
             raise ToolError(f"The sandbox could not be set up, so the command was not run: {said_by_it}")
-        if looks_refused(ended.output.text(), failed=ended.code != 0) or confined.set_aside.moved:
+        made_guarded = bool(confined.set_aside.moved or confined.set_aside.left)
+        if looks_refused(ended.output.text(), failed=ended.code != 0) or made_guarded:
             self._stopped.add(command)
         notes = self._sandbox_notes(ended, confined, job.rule, command)
-        return _outcome(ended, notes, failed=bool(confined.set_aside.moved))
+        return _outcome(ended, notes, failed=made_guarded)
 
     def _sandbox_notes(self, ended: Ended, confined: Confined, rule: str, command: str) -> list[str]:
         strength = confined.strength
@@ -112,10 +113,18 @@ class Shell:
         more = len(confined.set_aside.moved) - MAX_LISTED
         if more > 0:
             notes.append(f"({count(more, 'more file')} renamed like that)")
+        left = confined.set_aside.left
+        notes += [
+            f"(`{on_a_line(path.relative_to(self.workspace.root))}` is a file that other programs run by themselves,"
+            " and it could not be renamed: look at it before you go on)"
+            for path in left[:MAX_LISTED]
+        ]
+        if len(left) > MAX_LISTED:
+            notes.append(f"({count(len(left) - MAX_LISTED, 'more file')} could not be renamed)")
         if not confined.set_aside.complete:
             notes.append(
-                "(The command made so many files that not all were looked at: some may be files that other programs"
-                " run by themselves.)"
+                "(The command made so many files, or folders that cannot be opened, that not all were looked at: some"
+                " may be files that other programs run by themselves.)"
             )
         if command in self._stopped:
             notes.append(

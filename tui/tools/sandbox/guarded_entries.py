@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,6 +20,9 @@ MAX_ENTRIES = 20_000
 """Entries visited before a command, folders near the working folder first."""
 MAX_ENTRIES_AFTER = 1_000_000
 """Higher, because a command could otherwise hide a file behind 20,000 others."""
+
+MAX_NAME = 200
+"""Bytes of the old name in the new one; file systems allow 255."""
 
 Guarded = Callable[[Path], bool]
 
@@ -40,6 +44,8 @@ class Entries:
     identities: dict[Path, tuple[int, int]]
     left_out: frozenset[Path] = frozenset()
     """Folders that were skipped because the limit was reached."""
+    unreadable: frozenset[Path] = frozenset()
+    """Folders that could not be listed."""
 
     @property
     def paths(self) -> tuple[Path, ...]:
@@ -48,17 +54,25 @@ class Entries:
 
 
 def guarded_entries(
-    folder: Path, guards: Guards, *, most: int = MAX_ENTRIES, but: frozenset[Path] = frozenset()
+    folder: Path,
+    guards: Guards,
+    may_open: Callable[[Path], bool] = lambda _: False,
+    *,
+    most: int = MAX_ENTRIES,
+    but: frozenset[Path] = frozenset(),
 ) -> Entries:
-    """The current guarded entries, except those in the folders of ``but``. Blocks: call it in a thread."""
+    """The current guarded entries, except those in the folders of ``but``. Blocks: call it in a thread.
+
+    A folder without permission to list it gets that permission if ``may_open`` says so.
+    """
     found: dict[Path, tuple[int, int]] = {}
+    unreadable: set[Path] = set()
     waiting: deque[tuple[Path, Path | None]] = deque([(folder, None)])
     while waiting and most > 0:
         place, link = waiting.popleft()
-        try:
-            with os.scandir(place) as listed:
-                entries = list(listed)
-        except OSError:
+        entries = _listed(place, opens=link is None and may_open(place))
+        if entries is None:
+            unreadable.add(place)
             continue
         most -= len(entries)
         # Git treats such a folder as a repository, whatever its name, and reads the configuration in it.
@@ -73,7 +87,26 @@ def guarded_entries(
                     waiting.append((path, link))
             elif link is None and entry.is_symlink() and guards.begins(entry.name) and _is_folder(entry):
                 waiting.append((path, path))
-    return Entries(found, frozenset(path for path, _ in waiting))
+    return Entries(found, frozenset(path for path, _ in waiting), frozenset(unreadable))
+
+
+def _listed(place: Path, *, opens: bool) -> list[os.DirEntry[str]] | None:
+    try:
+        with os.scandir(place) as listed:
+            return list(listed)
+    except PermissionError:
+        return _listed(place, opens=False) if opens and _opened_up(place) else None
+    except OSError:
+        return None
+
+
+def _opened_up(folder: Path) -> bool:
+    """Give the owner all rights to a folder; False if that fails."""
+    try:
+        folder.chmod(stat.S_IMODE(folder.stat().st_mode) | stat.S_IRWXU)
+    except OSError:
+        return False
+    return True
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
@@ -85,16 +118,24 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 def _add(found: dict[Path, tuple[int, int]], path: Path, folder: Path, link: Path | None) -> None:
     """Add the entry, and its target inside the working folder: `.git` may be a link."""
-    ways = [path, path.resolve()] if path.is_symlink() else [path]
+    target = _target(path)
+    ways = [path, target]
     if link is not None:
         # The kernel and renaming need real paths. Targets outside cannot be written, but the link itself can.
         real = path.parent.resolve() / path.name
-        ways = [real, path.resolve()] if folder in real.parents else [link]
+        ways = [real, target] if folder in real.parents else [link]
     for one in ways:
         with contextlib.suppress(OSError, RuntimeError):
             status = one.lstat()
             if folder in one.parents:
                 found[one] = (status.st_dev, status.st_ino)
+
+
+def _target(path: Path) -> Path:
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError):
+        return path  # A loop of links leads nowhere, but the link itself is an entry.
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +144,8 @@ class SetAside:
 
     moved: tuple[tuple[Path, Path], ...] = ()
     """Old and new paths."""
+    left: tuple[Path, ...] = ()
+    """What could not be renamed."""
     complete: bool = True
     """Whether all created files were checked."""
 
@@ -112,24 +155,44 @@ def set_aside(folder: Path, before: Entries, guards: Guards) -> SetAside:
     known = set(before.identities.values())
     moved: list[tuple[Path, Path]] = []
     while True:
-        now = guarded_entries(folder, guards, most=MAX_ENTRIES_AFTER, but=before.left_out)
-        count = len(moved)
+        now = guarded_entries(
+            folder,
+            guards,
+            lambda path: path not in before.unreadable,
+            most=MAX_ENTRIES_AFTER,
+            but=before.left_out,
+        )
+        count, left = len(moved), []
         for path, identity in now.identities.items():
             if identity in known and before.identities.get(path, identity) == identity:
                 continue
-            with contextlib.suppress(OSError):
+            try:
                 moved.append((path, _renamed(path)))
+            except FileNotFoundError:
+                continue  # Its folder was renamed before.
+            except OSError:
+                left.append(path)
         # A renamed folder is searched too, because a repository works under any name.
         if len(moved) == count:
-            return SetAside(tuple(moved), complete=now.left_out <= before.left_out)
+            complete = now.left_out <= before.left_out and now.unreadable <= before.unreadable
+            return SetAside(tuple(moved), tuple(left), complete=complete)
 
 
 def _renamed(path: Path) -> Path:
+    # Patterns such as `.vscode*` and `*.pth` must not match the new name, and the prefix must fit beside a long one.
+    name = os.fsdecode(os.fsencode(path.name.lstrip("."))[:MAX_NAME])
     number = 0
     while True:
-        # Patterns such as `.vscode*` and `*.pth` must not match the new name.
-        new = path.with_name(f"set-aside{number or ''}-{path.name.lstrip('.')}-by-ponder")
+        new = path.with_name(f"set-aside{number or ''}-{name}-by-ponder")
         if not os.path.lexists(new):  # noqa: TID251 - Path.exists follows links
-            path.rename(new)
-            return new
+            return _moved(path, new)
         number += 1
+
+
+def _moved(path: Path, new: Path) -> Path:
+    try:
+        return path.rename(new)
+    except PermissionError:
+        if not _opened_up(path.parent):
+            raise
+        return path.rename(new)

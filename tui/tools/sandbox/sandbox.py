@@ -6,7 +6,6 @@ import asyncio
 import json
 import re
 import secrets
-import shutil
 import stat
 import sys
 import tempfile
@@ -18,6 +17,7 @@ from pathlib import Path
 
 from tui.tools.sandbox import bubblewrap, landlock, seatbelt, seccomp
 from tui.tools.sandbox.guarded_entries import Entries, Guards, SetAside, guarded_entries, set_aside
+from tui.tools.sandbox.removal import remove_folder
 from tui.tools.sandbox.strength import Strength
 
 CHILD = Path(__file__).with_name("child.py")
@@ -148,7 +148,7 @@ class Sandbox:
                 raise
             await asyncio.to_thread(self._set_aside, confined, before)
         finally:
-            shutil.rmtree(temporary, ignore_errors=True)
+            remove_folder(temporary)
 
     def _set_aside(self, confined: Confined, before: Entries) -> None:
         if confined.strength is Strength.WRITES_FOLDER:
@@ -188,10 +188,9 @@ class Sandbox:
 
     def _hidden(self) -> list[Path]:
         around = {self.folder, *self.folder.parents}
-        real = dict.fromkeys(path.resolve() for path in self.hidden())
-        return [
-            path for path in real if path not in around and path.parts[1:2] not in _KERNEL_FOLDERS and path.exists()
-        ]
+        # A link that leads nowhere, or in a circle, hides nothing.
+        real = dict.fromkeys(path.resolve() for path in self.hidden() if path.exists())
+        return [path for path in real if path not in around and path.parts[1:2] not in _KERNEL_FOLDERS]
 
 
 def _specification_text(specification: Mapping[str, object]) -> str:

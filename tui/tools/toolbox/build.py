@@ -107,7 +107,7 @@ def _guarded_in(workspace: Workspace, environment: Mapping[str, str]) -> Callabl
     """The paths in the working folder that a sandboxed command must not change."""
     searched = environment.get("PATH", "").split(":")
     # ponder runs these without the sandbox: programs found by name, and ponder itself if it is installed here.
-    programs = {(workspace.root / folder).resolve() for folder in searched if folder}
+    programs = {folder.resolve() for name in searched if name and (folder := workspace.root / name).exists()}
     programs |= {Path(sys.prefix).resolve(), Path(__file__).resolve().parents[2]}
     programs.discard(workspace.root)
     startup = workspace.guarded.startup
