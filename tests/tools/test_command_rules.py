@@ -126,6 +126,26 @@ def test_options_between_the_words_of_a_denied_command_hide_nothing(command: str
         ("git push", "make A=1", ALLOW),
         ("git push", "git commit -m push", ALLOW),
         ("git push", "git log", ALLOW),
+        ("git push", "git -C a -C b status", ALLOW),
+        ("git push", "git --git-dir=x --no-pager status", ALLOW),
+        ("git push", "git for-each-repo --config=x push", ASK),
+        ("git push", "git -C . for-each-repo --config x push", ASK),
+        ("git push", "git bisect run x", ASK),
+        ("git push", "git submodule foreach 'git push'", DENY),
+        ("git push", "git submodule foreach x", ASK),
+        ("git push", "git grep -O'git push'", DENY),
+        ("git push", "git grep -nO\"git push\" x", DENY),
+        ("git push", "git grep '-Ogit push'", ASK),
+        ("git push", "git grep -Ogit-push x", ASK),
+        ("git push", "git grep -Olog x", ASK),
+        ("git push", "git grep --open-files-in-pager=./x y", ASK),
+        ("git push", "git grep --open ./x y", ASK),
+        ("git push", "git grep -n push", ALLOW),
+        ("git push", "git clone -u ./x y", ASK),
+        ("git push", "git fetch --upload-pack ./x y", ASK),
+        ("git push", "git branch --set-upstream-to=x", ALLOW),
+        ("git push", "tar xf a -I'git push'", DENY),
+        ("git push", "tar xf a \"-Igit push\"", ASK),
         ("rm -rf", "rm -fr x", DENY),
         ("rm -rf", "rm x -r -f", DENY),
         ("rm -rf", "rm -r x", ASK),
@@ -225,6 +245,8 @@ def test_a_command_that_the_sandbox_stopped_asks_unless_it_is_allowed_in_full() 
         (DENY, "read(a/../b)"),
         (DENY, "fetch_url(https://example.org)"),
         (DENY, "network(Example.org)"),
+        (ALLOW, "mcp_time_get_time"),
+        (DENY, "mcp_time_set_time"),
     ],
 )
 def test_a_rule_that_can_never_match_is_told(verdict: Verdict, text: str) -> None:
@@ -233,6 +255,6 @@ def test_a_rule_that_can_never_match_is_told(verdict: Verdict, text: str) -> Non
 
 
 def test_rules_that_match_something_are_not_told() -> None:
-    texts = ["shell(git log)", "shell(=a; b) full", "write(src/**)", "fetch_url(*.example.org)", "shell(*)", "mcp_x"]
+    texts = ["shell(git log)", "shell(=a; b) full", "write(src/**)", "fetch_url(*.example.org)", "shell(*)", "mcp_x__y", "mcp_x_*"]
     made = tuple(read_rule(ALLOW, text, home=HOME) for text in texts)
     assert RuleBook(FOLDER, made).never_matching() == []

@@ -268,6 +268,7 @@ class RuleBook:
 
 
 _RULE = re.compile(r"([A-Za-z0-9_*?\[\]-]{1,80})(?:\((.+)\))?(?:[ \t]+(ro|rw|full))?", re.DOTALL)
+_MCP_TOOL = re.compile(r"mcp_.+__.+")
 _PATH_SUBJECTS = ("read", "write", "read_file", "list_dir", "glob", "grep", "write_file", "edit_file")
 
 
@@ -317,6 +318,8 @@ def _why_never(rule: Rule) -> str:
         if "/" in pattern:
             return "the pattern is a host, such as `docs.python.org`, without scheme and path"
         return "hosts are compared in lower case" if pattern != pattern.lower() else ""
+    if subject.startswith("mcp_") and not has_wildcard(subject) and not _MCP_TOOL.fullmatch(subject):
+        return "tools of MCP servers are called `mcp_SERVER__TOOL`, with two underscores between the names"
     return ""
 
 

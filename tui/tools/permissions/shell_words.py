@@ -51,14 +51,28 @@ _TAKES_ASSIGNMENTS = frozenset({"env", "export", "declare", "typeset", "readonly
 _HARMLESS_VARIABLES = re.compile(r"(?:LANG|LC_\w+|TZ|CI|NO_COLOR|FORCE_COLOR|TERM|COLUMNS|LINES)=")
 """Any other variable can change what a program runs: PATH, LD_PRELOAD, BASH_ENV, GIT_CONFIG_COUNT, PAGER."""
 _GIT_COMMANDS = re.compile(
-    r"add|am|annotate|apply|archive|bisect|blame|branch|bundle|cat-file|check-attr|check-ignore|checkout|cherry"
+    r"add|am|annotate|apply|archive|blame|branch|bundle|cat-file|check-attr|check-ignore|checkout|cherry"
     r"|cherry-pick|clean|clone|commit|count-objects|describe|diff|diff-index|diff-tree|fetch|for-each-ref"
-    r"|format-patch|fsck|gc|grep|hash-object|help|init|log|ls-files|ls-remote|ls-tree|maintenance|merge"
+    r"|format-patch|fsck|gc|grep|hash-object|help|init|log|ls-files|ls-remote|ls-tree|merge"
     r"|merge-base|mv|name-rev|notes|pull|push|range-diff|reflog|remote|repack|replace|reset|restore|rev-list"
-    r"|rev-parse|revert|rm|send-email|shortlog|show|show-branch|show-ref|sparse-checkout|stash|status|switch"
+    r"|rev-parse|revert|rm|shortlog|show|show-branch|show-ref|sparse-checkout|stash|status|switch"
     r"|symbolic-ref|tag|var|verify-commit|version|whatchanged|worktree|write-tree"
 )
-"""Git's own commands, which no alias can replace. Other words may be aliases; `config` defines them."""
+"""Git's own commands, which no alias can replace. Other words may be aliases; `config` defines them.
+
+Left out are commands that run other commands: bisect, for-each-repo, maintenance, rebase, send-email, submodule.
+"""
+_GIT_OPTIONS_WITH_VALUE = frozenset(
+    {"-C", "--git-dir", "--work-tree", "--namespace", "--super-prefix", "--attr-source", "--list-cmds"}
+)
+"""Options before git's command whose value is the next word."""
+_GIT_RUNS = ("--exec", "--extcmd", "--open-files-in-pager", "--receive-pack", "--upload-pack")
+"""Options of git's commands whose value is a program. Git accepts every unambiguous prefix of them."""
+_GIT_RUNS_BY_LETTER = {"clone": "u", "grep": "O"}
+_GLUED_VALUE = re.compile(r"""(?<!\S)(-[A-Za-z]+)(?=['"])""")
+"""``-O'git push'``: an option and a quoted value without a blank between them."""
+_QUOTED_OPTION = re.compile(r"""(?<!\S)(['"])-[A-Za-z][^'"]*\s""")
+"""``'-Ogit push'``: the value is not separable from the option's letters."""
 
 
 def plain_words(command: str) -> tuple[str, ...] | None:
@@ -94,7 +108,11 @@ def may_mention(command: str, pattern: str) -> bool:
 
 def is_readable(command: str) -> bool:
     """Whether every program that the command starts is spelled out in it."""
-    return _quoting_is_plain(command) and not any(map(_hides_a_program, _runs(command)))
+    return (
+        _quoting_is_plain(command)
+        and not _QUOTED_OPTION.search(command)
+        and not any(map(_hides_a_program, _runs(command)))
+    )
 
 
 def can_match(pattern: str, *, allows: bool) -> bool:
@@ -181,8 +199,9 @@ def _has_options(words: list[str], wanted: list[str]) -> bool:
 def _runs(command: str) -> list[list[str]]:
     """The words between operators, ignoring quotes: this yields more words than a shell would see, never fewer."""
     unquoted = re.sub(r"\\(.)", r"\1", command.replace("\\\n", ""), flags=re.DOTALL)
-    # The value of an option may be a program: `tar --to-command=rm`.
-    bare = re.sub(r"(?<!\S)(-\S*?)=", r"\1= ", unquoted.replace('"', "").replace("'", ""))
+    # The value of an option may be a program: `tar --to-command=rm`, `git grep -O'rm'`.
+    apart = _GLUED_VALUE.sub(r"\1 ", unquoted)
+    bare = re.sub(r"(?<!\S)(-\S*?)=", r"\1= ", apart.replace('"', "").replace("'", ""))
     return [words for words in (run.split() for run in _OPERATORS.split(bare)) if words]
 
 
@@ -208,7 +227,7 @@ def _quoting_is_plain(command: str) -> bool:
 def _hides_a_program(words: list[str]) -> bool:
     if any(_READS_COMMANDS.fullmatch(_program_name(word)) for word in words):
         return True
-    if _git_may_be_renamed(words) or _sets_variables(words):
+    if _git_may_run_others(words) or _sets_variables(words):
         return True
     for word, following in pairwise([*words, "-"]):
         name = _program_name(word)
@@ -231,16 +250,30 @@ def _sets_variables(words: list[str]) -> bool:
     return False
 
 
-def _git_may_be_renamed(words: list[str]) -> bool:
-    """Whether git may run an alias or program that only its configuration names."""
+def _git_may_run_others(words: list[str]) -> bool:
+    """Whether git may run an alias, or a program named by its configuration or by an option."""
     names = [_program_name(word) for word in words]
     if "git" not in names:
         return False
     after = words[names.index("git") + 1 :]
     if any(word.startswith(("-c", "--config-env", "--exec-path")) for word in after):
         return True
-    plain = [word for word in after if word[0] != "-"]
-    return bool(plain) and not any(map(_GIT_COMMANDS.fullmatch, plain[:3]))
+    at = 0
+    while at < len(after) and after[at][0] == "-":
+        at += 2 if after[at].rstrip("=") in _GIT_OPTIONS_WITH_VALUE else 1
+    if at >= len(after):
+        return False
+    return _GIT_COMMANDS.fullmatch(after[at]) is None or _names_a_program(after[at], after[at + 1 :])
+
+
+def _names_a_program(command: str, options: list[str]) -> bool:
+    letter = _GIT_RUNS_BY_LETTER.get(command, "")
+    for word in options:
+        if len(word) > 3 and any(option.startswith(word.rstrip("=")) for option in _GIT_RUNS):
+            return True
+        if letter and re.match(rf"-[A-Za-z]*{letter}", word):
+            return True
+    return False
 
 
 def _program_name(word: str) -> str:
