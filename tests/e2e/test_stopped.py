@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.terminal import Terminal, environment
+from tests.e2e.terminal import ALTERNATE, Terminal, environment
 from tests.e2e.test_living import talking
 
 PONDER = [sys.executable, "-m", "tui", "--model", "demo/fast"]
@@ -79,3 +80,36 @@ def test_the_first_signal_ends_a_stream(tmp_path: Path) -> None:
         terminal.signal(signal.SIGTERM)
         assert terminal.exit_code() == 128 + signal.SIGTERM
         assert terminal.is_clean
+
+
+def test_a_stop_from_outside_gives_the_terminal_back(tmp_path: Path) -> None:
+    """``kill -TSTP`` while an answer is being drawn, so that the signal interrupts the code that writes."""
+    with talking(tmp_path) as (terminal, model):
+        model.say("first words ")
+        terminal.wait_for("first words")
+        typed = ""
+        assert _open_file(terminal, 2) != _open_file(terminal, 0)
+        for number in range(20):
+            model.say(*(f"word{number} " for _ in range(20)))
+            terminal.signal(signal.SIGTSTP)
+            terminal.until(lambda: _is_stopped(terminal.process.pid), "a stopped process")
+            while terminal.pump(0):
+                pass
+            assert terminal.is_clean
+            assert terminal.modes() == terminal.modes_before
+            assert _open_file(terminal, 2) == _open_file(terminal, 0)
+            terminal.signal(signal.SIGCONT)
+            terminal.until(lambda: terminal.is_on(ALTERNATE) and terminal.modes() != terminal.modes_before, "a screen")
+            typed += chr(97 + number)
+            terminal.type(typed[-1])
+            terminal.wait_for(f"❯ {typed}")
+        model.finish()
+        terminal.wait_for("enter send")
+
+
+def _open_file(terminal: Terminal, descriptor: int) -> str:
+    return os.readlink(f"/proc/{terminal.process.pid}/fd/{descriptor}")
+
+
+def _is_stopped(process: int) -> bool:
+    return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "T"

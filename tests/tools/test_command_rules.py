@@ -134,7 +134,7 @@ def test_options_between_the_words_of_a_denied_command_hide_nothing(command: str
         ("git push", "git submodule foreach 'git push'", DENY),
         ("git push", "git submodule foreach x", ASK),
         ("git push", "git grep -O'git push'", DENY),
-        ("git push", "git grep -nO\"git push\" x", DENY),
+        ("git push", 'git grep -nO"git push" x', DENY),
         ("git push", "git grep '-Ogit push'", ASK),
         ("git push", "git grep -Ogit-push x", ASK),
         ("git push", "git grep -Olog x", ASK),
@@ -145,7 +145,7 @@ def test_options_between_the_words_of_a_denied_command_hide_nothing(command: str
         ("git push", "git fetch --upload-pack ./x y", ASK),
         ("git push", "git branch --set-upstream-to=x", ALLOW),
         ("git push", "tar xf a -I'git push'", DENY),
-        ("git push", "tar xf a \"-Igit push\"", ASK),
+        ("git push", 'tar xf a "-Igit push"', ASK),
         ("rm -rf", "rm -fr x", DENY),
         ("rm -rf", "rm x -r -f", DENY),
         ("rm -rf", "rm -r x", ASK),
@@ -255,6 +255,14 @@ def test_a_rule_that_can_never_match_is_told(verdict: Verdict, text: str) -> Non
 
 
 def test_rules_that_match_something_are_not_told() -> None:
-    texts = ["shell(git log)", "shell(=a; b) full", "write(src/**)", "fetch_url(*.example.org)", "shell(*)", "mcp_x__y", "mcp_x_*"]
+    texts = [
+        "shell(git log)",
+        "shell(=a; b) full",
+        "write(src/**)",
+        "fetch_url(*.example.org)",
+        "shell(*)",
+        "mcp_x__y",
+        "mcp_x_*",
+    ]
     made = tuple(read_rule(ALLOW, text, home=HOME) for text in texts)
     assert RuleBook(FOLDER, made).never_matching() == []

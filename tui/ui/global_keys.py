@@ -7,6 +7,7 @@ import contextlib
 import gc
 import logging
 import os
+import signal
 import time
 from typing import TYPE_CHECKING
 
@@ -94,7 +95,7 @@ class GlobalKeys:
         if os.name == "nt" or driver is None or not driver.can_suspend or self._app.is_headless:
             self._app.say("This terminal cannot put the program to sleep.")
             return
-        self._app.action_suspend_process()
+        os.kill(os.getpid(), signal.SIGTSTP)
 
     async def escape(self) -> None:
         """Do the first that applies: stop, clear the selection, focus the composer, end an edit, take back the queue.

@@ -17,6 +17,7 @@ import contextlib
 import os
 import re
 import selectors
+import signal
 import time
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Generator, Iterable, Sequence
@@ -221,6 +222,19 @@ class TerminalDriver(LinuxDriver):
     def call_when_woken(self, woken: Callable[[], object]) -> None:
         """Call ``woken`` after the terminal has been set up again."""
         self._woken = woken
+
+    def _sigtstp_application(self, *_: object) -> None:
+        if not self._auto_restart:  # another program has the terminal, and the loop waits for it
+            os.kill(os.getpid(), signal.SIGSTOP)
+            return
+        # As in ``_sigcont_application``: the interrupted code may hold the lock needed to write.
+        with contextlib.suppress(RuntimeError):  # the loop is closed
+            self._loop.call_soon_threadsafe(self._stop)
+
+    def _stop(self) -> None:
+        """Give the terminal back and stop the process, as ctrl+z and ``kill -TSTP`` ask."""
+        self._app.app_suspend_signal.publish(self._app)
+        super()._sigtstp_application()  # type: ignore[no-untyped-call]  # it is Textual's
 
     def _sigcont_application(self, *_: object) -> None:
         # The interrupted code may hold the lock needed to write, so the work is left to the loop.
