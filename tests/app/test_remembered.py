@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -79,13 +80,26 @@ async def test_windows_merge_their_settings(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"\xff", b"[[[", b"ui = 3\n[tools]\nenabled = false\n", b'[ui]\nbell = "loud"\nnew = 1\n']
+    ("content", "problem"),
+    [
+        (b"", None),
+        (b"\xff", "state.toml` cannot be read: it is not UTF-8 text"),
+        (b"[[[", "state.toml` is not valid TOML"),
+        (b"ui = 3\n[tools]\nenabled = false\n", None),
+        (b'[ui]\nbell = "loud"\nnew = 1\n', 'state.toml: `ui.bell` takes .*"loud" is not that'),
+    ],
 )
-async def test_a_broken_file_changes_nothing_and_is_replaced(tmp_path: Path, content: bytes) -> None:
+async def test_a_broken_file_is_reported_changes_nothing_and_is_replaced(
+    tmp_path: Path, content: bytes, problem: str | None
+) -> None:
     (tmp_path / "state").mkdir()
     (tmp_path / "state" / "state.toml").write_bytes(content)
     async with house(tmp_path) as h:
-        assert h.program.problems == []
+        told = [found.message for found in h.program.problems]
+        assert len(told) == (problem is not None)
+        assert all(re.search(problem or "", message) for message in told)
+        report = await h.services.doctor()
+        assert all(message in report for message in told)
         assert [h.services.settings.layers().value(key) for key in ("ui.bell", "tools.enabled")] == ["bell", True]
         await h.services.settings.assign("ui.bell", "off")
     assert await in_force(tmp_path, "ui.bell") == ("off", "saved")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 from pathlib import Path
@@ -108,7 +107,7 @@ def test_a_stop_from_outside_gives_the_terminal_back(tmp_path: Path) -> None:
 
 
 def _open_file(terminal: Terminal, descriptor: int) -> str:
-    return os.readlink(f"/proc/{terminal.process.pid}/fd/{descriptor}")
+    return str(Path(f"/proc/{terminal.process.pid}/fd/{descriptor}").readlink())
 
 
 def _is_stopped(process: int) -> bool:

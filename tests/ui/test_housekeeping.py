@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
+import weakref
+from collections.abc import Iterator
+
 import pytest
+from textual.app import App
+from textual.worker import Worker, WorkerCancelled
 
 from tui.ui.terminal import gc_schedule as housekeeping
-from tui.ui.terminal.gc_schedule import LONGEST_S, MUCH, PAUSE_S, STILL_S, WORTH, YOUNG, GcSchedule
+from tui.ui.terminal.gc_schedule import (
+    LONGEST_S,
+    MUCH,
+    PAUSE_S,
+    STILL_S,
+    WORTH,
+    YOUNG,
+    GcSchedule,
+    free_finished_workers,
+)
 
 ROUNDS = WORTH // YOUNG
 
@@ -81,3 +97,47 @@ def test_much_is_looked_through_in_a_pause_between_two_answers(collector: Collec
     busy = False
     collector.young = YOUNG // 2  # somebody types
     assert seconds(house, PAUSE_S + 1) == [False] * (PAUSE_S - 1) + [True, False]
+
+
+@pytest.fixture
+def without_collector() -> Iterator[None]:
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.usefixtures("without_collector")
+async def test_a_finished_worker_is_freed_without_a_collection(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Worker, "_run", Worker._run)
+    free_finished_workers()
+    left: list[weakref.ref[Worker[None]]] = []
+    async with App[None]().run_test() as pilot:
+        for _ in range(5):
+            # Each is cancelled by the next; the last one finishes.
+            worker = pilot.app.run_worker(asyncio.sleep(0.01), exclusive=True)
+            left.append(weakref.ref(worker))
+            await pilot.pause()
+        await worker.wait()
+        del worker
+        await pilot.pause()
+        assert [each() for each in left] == [None] * 5
+
+
+async def test_a_freed_worker_still_says_how_it_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def answer() -> int:
+        return 7
+
+    monkeypatch.setattr(Worker, "_run", Worker._run)
+    free_finished_workers()
+    async with App[None]().run_test() as pilot:
+        done = pilot.app.run_worker(answer())
+        stopped = pilot.app.run_worker(asyncio.sleep(60))
+        assert await done.wait() == 7
+        await pilot.pause()
+        stopped.cancel()
+        with pytest.raises(WorkerCancelled):
+            await stopped.wait()
+        with pytest.raises(WorkerCancelled):
+            await stopped.wait()
+        assert await done.wait() == 7

@@ -47,6 +47,7 @@ def build_program(environment: Mapping[str, str], options: LaunchOptions) -> Pro
         from tui.settings.remembered import RememberedSettings
 
         remembered = RememberedSettings(paths.state_file)
+        problems += remembered.problems
         layers = layers.with_layer(Layer.SAVED, remembered.values)
     profile_model = None
     if options.profile is not None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from tui.domain.errors import ConfigError
 from tui.settings.merged_file import Content, MergedFile
 from tui.settings.schema import checked, flat, keys
-from tui.settings.user_files import parse_user_toml
+from tui.settings.user_files import parse_user_toml, read_user_text
 
 HEAD = "# Written by ponder. What config.toml says wins.\n"
 
@@ -19,11 +19,12 @@ def is_remembered(key: str) -> bool:
 
 
 class RememberedSettings:
-    """The file, and its values when this window started."""
+    """The file, and its values when this window started. ``problems`` says what of it could not be used."""
 
     def __init__(self, path: Path | None) -> None:
-        self._file = MergedFile(path, _parse, _format)
-        self.values: Mapping[str, object] = self._file.read()
+        self._file = MergedFile(path, lambda text: _parse(text)[0], _format)
+        self.values: Mapping[str, object]
+        self.values, self.problems = _read(path) if path is not None else ({}, [])
 
     def keep(self, key: str, value: object) -> None:
         """Save a value for the next start."""
@@ -46,16 +47,31 @@ class RememberedSettings:
         self._file.close()
 
 
-def _parse(text: str) -> Content:
-    """Parse to dotted keys; settings unknown to this version are ignored."""
+def _read(path: Path) -> tuple[Content, list[ConfigError]]:
+    try:
+        text = read_user_text(path)
+        return ({}, []) if text is None else _parse(text)
+    except OSError as error:
+        problem = ConfigError(f"`{path}` cannot be read: {error.strerror}.", file=str(path))
+    except (ValueError, RecursionError):
+        problem = ConfigError(f"`{path}` is not valid TOML.", file=str(path))
+    problem.advice = "Saved display settings are not used. Delete the file to save them again."
+    return {}, [problem]
+
+
+def _parse(text: str) -> tuple[Content, list[ConfigError]]:
+    """Parse to dotted keys; settings unknown to this version are ignored, wrong values reported."""
     found: Content = {}
+    problems = []
     for key, value in flat(parse_user_toml(text)).items():
         if key in keys() and is_remembered(key):
             try:
                 found[key] = checked(keys()[key], value)
-            except ConfigError:
-                continue
-    return found
+            except ConfigError as problem:
+                problem.message = f"state.toml: {problem.message}"
+                problem.advice = f"The default is used. `/set {key} VALUE` replaces the saved value."
+                problems.append(problem)
+    return found, problems
 
 
 def _format(content: Content) -> str:

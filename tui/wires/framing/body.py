@@ -62,6 +62,8 @@ SHOWN = 200
 """Characters of an unexpected page that are shown."""
 
 Framer = SseFramer | NdjsonFramer | JsonArrayFramer
+Feed = Callable[["BodyReader", bytes], list[StreamEvent]]
+Finish = Callable[["BodyReader"], list[StreamEvent]]
 
 
 class BodyReader:
@@ -78,8 +80,9 @@ class BodyReader:
         self._held: list[bytes] = []
         self._held_size = 0
         self._framer: Framer | None = None
-        self._feed: Callable[[bytes], list[StreamEvent]] = self._sniff
-        self._finish: Callable[[], list[StreamEvent]] = self._finish_frames
+        # Functions of the class: a bound method would be a reference to itself, which only the collector frees.
+        self._feed: Feed = BodyReader._sniff
+        self._finish: Finish = BodyReader._finish_frames
         self.fault: ProviderError | None = None
         """The error that follows the events returned last."""
 
@@ -89,7 +92,7 @@ class BodyReader:
             raise self.fault
         try:
             if self._framer is None:
-                return self._feed(chunk)
+                return self._feed(self, chunk)
             frames = self._framer.feed(chunk)
             if len(frames) == 1:
                 return self._decoder.feed(frames[0])
@@ -102,7 +105,7 @@ class BodyReader:
         """Return the closing events; raises ProviderError if the body ended early."""
         if self.fault is not None:
             raise self.fault
-        events = self._finish()
+        events = self._finish(self)
         if self.fault is not None:
             raise self.fault
         return events
@@ -122,7 +125,8 @@ class BodyReader:
     def _settle(self, body: bytes, lead: bytes) -> list[StreamEvent]:
         first = lead.lstrip()[:1]
         if first == b"{":
-            return self._become(self._probe_lines if self._line_by_line else self._gather_whole, self._finish_whole)
+            feed = BodyReader._probe_lines if self._line_by_line else BodyReader._gather_whole
+            return self._become(feed, BodyReader._finish_whole)
         if first == b"[":
             return self._become_framed(JsonArrayFramer(), lead)
         line = lead.lstrip(b"\r\n")
@@ -130,18 +134,16 @@ class BodyReader:
             return self._become_framed(SseFramer(), body)
         if SSE_FIELD_CUT.fullmatch(line):
             return []
-        return self._become(self._gather_page, self._finish_page)
+        return self._become(BodyReader._gather_page, BodyReader._finish_page)
 
-    def _become(
-        self, feed: Callable[[bytes], list[StreamEvent]], finish: Callable[[], list[StreamEvent]]
-    ) -> list[StreamEvent]:
+    def _become(self, feed: Feed, finish: Finish) -> list[StreamEvent]:
         self._feed, self._finish = feed, finish
         body, self._held, self._held_size = self._body(), [], 0
-        return feed(body.removeprefix(BOM))
+        return feed(self, body.removeprefix(BOM))
 
     def _become_framed(self, framer: Framer, body: bytes) -> list[StreamEvent]:
         self._framer = framer
-        self._finish = self._finish_frames
+        self._finish = BodyReader._finish_frames
         self._held, self._held_size = [], 0
         return self._decode(framer.feed(body))
 
@@ -177,7 +179,7 @@ class BodyReader:
         try:
             loads(first)
         except NotJSON:
-            self._feed = self._gather_whole
+            self._feed = BodyReader._gather_whole
             return []
         return self._become_framed(NdjsonFramer(), body)
 
