@@ -220,6 +220,29 @@ def test_the_file_is_the_owners_alone_and_refused_when_it_is_not(tmp_path: Path)
     assert caught.value.advice == f"Run `chmod 600 {path}`."
 
 
+def test_a_linked_file_stays_a_link_and_its_target_is_written(tmp_path: Path) -> None:
+    target, link = tmp_path / "dotfiles" / "keys.toml", tmp_path / "ponder" / "c.toml"
+    for folder in (target.parent, link.parent):
+        folder.mkdir()
+    target.touch(mode=0o600)
+    link.symlink_to(target)
+    keys = Keys(link, environ={}, use_keyring=False)
+    assert keys.save(OPENAI, KEY) is KeyPlace.FILE
+    assert (link.is_symlink(), target.is_symlink(), target.stat().st_mode & 0o777) == (True, False, 0o600)
+    assert KEY in target.read_text()
+    assert keys.forget("openai")
+    assert (link.is_symlink(), KEY in target.read_text()) == (True, False)
+    assert [path.name for path in (*target.parent.iterdir(), *link.parent.iterdir())] == ["keys.toml", "c.toml"]
+
+
+def test_a_link_that_leads_nowhere_is_refused(tmp_path: Path) -> None:
+    link = tmp_path / "c.toml"
+    link.symlink_to(tmp_path / "gone" / "keys.toml")
+    with pytest.raises(ConfigError, match="cannot be written: its link leads nowhere"):
+        Keys(link, environ={}, use_keyring=False).save(OPENAI, KEY)
+    assert (link.is_symlink(), link.exists()) == (True, False)
+
+
 def test_forgetting_a_key_takes_it_from_keyring_and_file(tmp_path: Path, drawer: dict[tuple[str, str], str]) -> None:
     keys = Keys(tmp_path / "c.toml", environ={})
     assert keys.save(OPENAI, KEY) is KeyPlace.KEYRING

@@ -21,7 +21,7 @@ from tui.domain.errors import ConfigError, ErrorKind, ProviderError
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.lazy_regex import lazy_regex
 from tui.providers.redaction import Redactor, Secret
-from tui.settings.user_files import make_private_folder, parse_user_toml, read_user_text
+from tui.settings.user_files import parse_user_toml, read_user_text, write_atomically
 
 KEYRING_SERVICE = "ponder"
 KEYRING_LIMIT_S = 2.0
@@ -101,18 +101,10 @@ class CredentialsFile:
             row.provider: {"host": row.host} | ({"key": row.key.reveal()} if row.key is not None else {})
             for row in rows.values()
         }
-        make_private_folder(self.path.parent)
-        fresh = self.path.with_name(f".{self.path.name}.{os.getpid()}.{threading.get_ident()}")
-        fresh.unlink(missing_ok=True)
-        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(tomli_w.dumps(table).encode())
-                file.flush()
-                os.fsync(file.fileno())
-            fresh.replace(self.path)
-        finally:
-            fresh.unlink(missing_ok=True)
+            write_atomically(self.path, tomli_w.dumps(table))
+        except OSError as error:
+            raise ConfigError(f"`{self.path}` cannot be written: {error.strerror}.", file=str(self.path)) from None
 
 
 class Keyring:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -11,6 +12,7 @@ from urllib.parse import urlsplit
 
 from tui.domain.errors import UsageError
 from tui.domain.printable import one_line
+from tui.ui.terminal.desktop_environment import desktop_environment
 
 if TYPE_CHECKING:
     from tui.ui.app import PonderApp
@@ -46,7 +48,7 @@ class Links:
         if self._app.is_web:
             self._app.open_url(address)
         elif self._can_open():
-            self._app.run_worker(lambda: _browse(address), thread=True, group="links", exit_on_error=False)
+            self._app.run_worker(lambda: open_in_browser(address), thread=True, group="links", exit_on_error=False)
         else:
             try:
                 how = self._app.copying.put(address)
@@ -59,10 +61,21 @@ class Links:
         return self._app.is_web or has_browser(os.environ)
 
 
-def _browse(address: str) -> None:
-    import webbrowser  # it searches PATH for browsers
+def open_in_browser(address: str) -> None:
+    if os.name == "nt":
+        import webbrowser
 
-    webbrowser.open(address)
+        webbrowser.open(address)
+        return
+    # ``webbrowser`` passes our whole environment, with the keys in it, to the browser.
+    subprocess.run(
+        [sys.executable, "-I", "-m", "webbrowser", "-t", address],
+        env=desktop_environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        check=False,
+    )
 
 
 def safe_address(href: str) -> str | None:

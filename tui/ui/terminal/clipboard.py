@@ -17,6 +17,7 @@ from tui.domain.events import Severity
 from tui.domain.lazy_regex import lazy_regex
 from tui.domain.messages import Message, Role
 from tui.domain.printable import printable
+from tui.ui.terminal.desktop_environment import desktop_environment
 
 if TYPE_CHECKING:
     from tui.ui.app import PonderApp
@@ -160,6 +161,7 @@ def _piped(command: Sequence[str], text: str) -> bool:
             # These tools keep running to serve the clipboard: a pipe of ours would never close.
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
+            env=desktop_environment(),
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired):
