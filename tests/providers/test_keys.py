@@ -25,7 +25,7 @@ from tui.catalog.facts import AuthStyle
 from tui.cli.main import main
 from tui.domain.errors import ConfigError, ErrorKind, ProviderError
 from tui.providers.keys import KeyPlace, Keys, checked_key, host_of
-from tui.providers.redaction import Redactor, Secret
+from tui.providers.redaction import Redactor, Secret, masked
 
 KEY = "sk-canary-0123456789-ABCDEFGHIJ/+=abcd"
 OPENAI = packaged_catalog().provider("openai")
@@ -108,6 +108,47 @@ def test_a_key_with_quotes_is_taken_out_of_json_and_html_that_repeat_it() -> Non
         assert "LmT4vXw2Rb" not in clean
         assert "***d8Nc" in clean
     assert json.loads(json.loads(Redactor([Secret(key)]).clean(nested))["sent"]) == {"k": "it was ***d8Nc"}
+
+
+@pytest.mark.parametrize(
+    "spelled",
+    [
+        KEY.upper(),
+        KEY.swapcase(),
+        " ".join(KEY),
+        "\n".join(KEY),
+        KEY[:7] + "\n   " + KEY[7:],
+        KEY[:7] + "\\n" + KEY[7:],
+        KEY[:7] + "\\\\r\\\\n\\t" + KEY[7:].upper(),
+        KEY[:7] + "\\u200b" + KEY[7:-2] + "\\u00ad" + KEY[-2:],
+        KEY[:7] + "\u200b" + KEY[7:],
+        KEY[:7] + '" "' + KEY[7:],
+        "".join(f"\\u{ord(letter):04x}" for letter in KEY),
+        KEY[:3] + "".join(f"\\\\u{ord(letter):04X}" for letter in KEY[3:]),
+        "".join(f"%{ord(letter):02X}" for letter in KEY),
+        "".join(f"&#{ord(letter)};" for letter in KEY),
+        KEY.replace("a", "\\x61").replace("e", "&#x65;"),
+    ],
+)
+def test_a_key_in_disguise_is_taken_out_of_an_error(spelled: str) -> None:
+    cleaned = Redactor([Secret(KEY)]).clean(f'{{"error": "no such thing: <{spelled}>"}}')
+    assert cleaned == f'{{"error": "no such thing: <{masked(KEY)}>"}}'
+
+
+@pytest.mark.parametrize(
+    "text", ["\\" * 50_000, " " * 50_000, (KEY[:-1] + " ") * 2_000, "\\n" * 30_000, "s k" * 20_000]
+)
+def test_looking_for_disguised_keys_takes_linear_time(text: str) -> None:
+    redactor = Redactor([Secret(KEY)])
+    redactor.clean(text[:100])
+
+    def seconds(count: int) -> float:
+        begun = time.process_time()
+        redactor.clean(text * count)
+        return time.process_time() - begun
+
+    once = min(seconds(1) for _ in range(3))
+    assert min(seconds(4) for _ in range(3)) < 12 * once + 0.05
 
 
 def test_redaction_leaves_ordinary_words_alone() -> None:

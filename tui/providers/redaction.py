@@ -76,6 +76,11 @@ class Secret(str):
 SHORTEST_LITERAL = 6
 """Shortest value that is redacted; shorter ones would match ordinary words."""
 
+SHORTEST_DISGUISED = 12
+"""Shortest value that is also found with blanks between its letters or in another letter case."""
+_BETWEEN = "\\\"'\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff"
+"""Signs besides white space that a server may put between the letters of a key."""
+
 _WORD = lazy_regex(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _SECRETIVE = frozenset(
     (
@@ -172,6 +177,8 @@ class Redactor:
     def __init__(self, secrets: Iterable[Secret] = ()) -> None:
         self._spellings: dict[str, str] = {}
         self._literals: re.Pattern[str] | None = None
+        self._values: list[str] = []
+        self._disguised: list[tuple[re.Pattern[str], str]] = []
         for secret in secrets:
             self.remember(secret)
 
@@ -180,6 +187,8 @@ class Redactor:
         value = secret.reveal()
         if len(value) < SHORTEST_LITERAL or value in self._spellings:
             return
+        if len(value) >= SHORTEST_DISGUISED:
+            self._values.append(value)
         coded = base64.b64encode(value.encode()).decode()
         url_coded = base64.urlsafe_b64encode(value.encode()).decode()
         plain = (value, quote(value, safe=""), quote_plus(value), _as_in_html(value))
@@ -194,7 +203,7 @@ class Redactor:
 
     def clean(self, text: str) -> str:
         """Return the text without keys, found by value, by field name and by format."""
-        text = self.clean_known(text)
+        text = self._clean_disguised(self.clean_known(text))
         for pattern in (_JSON_FIELD, _JSON_FIELD_IN_TEXT, _COOKIES, _HEADER_LINE, _VARIABLE_SET):
             text = pattern.sub(_masked_if_named_so, text)
         text = _PARAMETER.sub(_masked_parameter, text)
@@ -207,6 +216,15 @@ class Redactor:
         if self._literals is None:
             return text
         return self._literals.sub(lambda match: self._spellings[match[0]], text)
+
+    def _clean_disguised(self, text: str) -> str:
+        """Return the text without registered values in another letter case, with blanks or escapes between letters."""
+        while self._values:  # compiled late: at start-up nothing is cleaned
+            value = self._values.pop()
+            self._disguised.append((_disguised(value), masked(value)))
+        for pattern, shown in self._disguised:
+            text = pattern.sub(lambda _, shown=shown: shown, text)  # type: ignore[misc]  # mypy cannot infer it
+        return text
 
     def clean_content(self, text: str) -> str:
         """Return the content of a file or page without keys, found by value and by format.
@@ -233,6 +251,20 @@ class Redactor:
         """Remove keys from an error's message and advice in place."""
         error.message, error.advice = self.clean(error.message), self.clean(error.advice)
         error.args = (error.message,)
+
+
+def _disguised(value: str) -> re.Pattern[str]:
+    between = "".join(re.escape(sign) for sign in _BETWEEN if sign not in value)
+    gap = rf"(?:[\s{between}]|\\[nrtfv]|\\u(?:00[01][0-9a-f]|00a[0d]|200[b-f]|2028|2029|feff))*"
+    return re.compile(gap.join(map(_spellings, value)), re.IGNORECASE)
+
+
+def _spellings(character: str) -> str:
+    code = ord(character)
+    coded = (
+        rf"\\u{code:04x}|\\x{code:02x}|%{code:02x}|&\#0*{code};|&\#x0*{code:x};" if code < 0x100 else rf"\\u{code:04x}"
+    )
+    return rf"(?:{re.escape(character)}|{coded})"
 
 
 def _as_in_html(text: str) -> str:
