@@ -234,7 +234,7 @@ class TerminalDriver(LinuxDriver):
     def _stop(self) -> None:
         """Give the terminal back and stop the process, as ctrl+z and ``kill -TSTP`` ask."""
         self._app.app_suspend_signal.publish(self._app)
-        super()._sigtstp_application()  # type: ignore[no-untyped-call]  # it is Textual's
+        super()._sigtstp_application()
 
     def _sigcont_application(self, *_: object) -> None:
         # The interrupted code may hold the lock needed to write, so the work is left to the loop.
