@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from textual.pilot import Pilot
+
 from tests.ui import scenes
+from tests.ui.fake_services import FakeServices
 from tests.ui.stage import on_stage, screen_text, type_in, until
 from tui.domain.blocks import TextBlock
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.events import TurnFailed
 from tui.domain.listing import ProviderInfo
 from tui.domain.messages import Message, Role, Turn
+from tui.ui.app import PonderApp
 from tui.ui.dialogs.key_dialog import KeyDialog
 
 ASKED = Turn(id="live", messages=(Message(id="q", role=Role.USER, blocks=(TextBlock(text="Why is it dark?"),)),))
@@ -28,6 +32,31 @@ async def test_a_turn_without_a_key_asks_for_it_and_brings_the_question_back() -
         assert app.chat.composer.text == "Why is it dark?"
         await pilot.press("enter")
         await until(pilot, lambda: ("edit", "live") in [asked[:1] + asked[1][:1] for asked in services.chat.asked])
+
+
+async def _a_refused_question(app: PonderApp, services: FakeServices, pilot: Pilot[int]) -> None:
+    refused = TurnFailed(ASKED, ProviderError(ErrorKind.INVALID_REQUEST, "Image too large."))
+    services.chat.publish(*scenes.begun("Why is it dark?"), refused)
+    await until(pilot, lambda: app.chat.composer.text == "Why is it dark?" and "Image too large." in screen_text(app))
+
+
+async def test_a_corrected_question_replaces_the_refused_one() -> None:
+    async with on_stage(size=(100, 30)) as (app, services, pilot):
+        await _a_refused_question(app, services, pilot)
+        await pilot.press("backspace", *"outside", "enter")
+        await until(pilot, lambda: bool(services.chat.asked))
+        assert [(how, what[0]) for how, what in services.chat.asked] == [("edit", "live")]
+
+
+async def test_another_question_is_asked_after_the_refused_one() -> None:
+    async with on_stage(size=(100, 30)) as (app, services, pilot):
+        await _a_refused_question(app, services, pilot)
+        await pilot.press("ctrl+u")
+        await until(pilot, lambda: not app.chat.composer.text)
+        await type_in(pilot, "Something else")
+        await pilot.press("enter")
+        await until(pilot, lambda: bool(services.chat.asked))
+        assert [how for how, _ in services.chat.asked] == ["submit"]
 
 
 async def test_a_question_that_failed_does_not_overwrite_what_is_being_written() -> None:

@@ -80,7 +80,7 @@ class AppShell:
     @property
     def edited_turn(self) -> str | None:
         """The turn whose prompt is in the composer and which the next prompt replaces."""
-        return self._app.chat.edit_mode.turn
+        return self._app.chat.edit_mode.replaced
 
     def edit_again(self, turn_id: str | None) -> None:
         """Resume an edit that could not be sent."""

@@ -29,6 +29,7 @@ class EditMode:
         self._view: SessionView | None = None
         self.turn: str | None = None
         """The turn that the next prompt replaces."""
+        self._failed: str | None = None
         composer.on_draft = self._drafted
 
     def begin(self, turn_id: str | None) -> None:
@@ -36,9 +37,19 @@ class EditMode:
         self.turn = turn_id
         self._refresh()
 
+    @property
+    def replaced(self) -> str | None:
+        """The edited turn, or the last one if it failed and the draft has grown out of its prompt."""
+        turns = self._view.turns if self._view is not None else ()
+        return self._failed if self.turn is None and turns and turns[-1].id == self._failed else self.turn
+
+    def restored(self, turn_id: str) -> None:
+        """The draft is now the prompt of a failed turn."""
+        self._failed = turn_id
+
     def _drafted(self) -> None:
         if self._composer.document.end == (0, 0):
-            self.turn = None
+            self.turn = self._failed = None
         self._refresh()
 
     def show(self, view: SessionView) -> None:

@@ -46,6 +46,7 @@ class Editing:
         blocks = tuple(block for message in turn.messages for block in message.blocks)
         self._put_back(blocks)
         self._failed = (turn.id, blocks)
+        self._app.chat.edit_mode.restored(turn.id)
 
     async def take_back(self) -> None:
         """Put the last queued prompt into the composer."""
@@ -73,7 +74,7 @@ class Editing:
     async def submit(self, blocks: tuple[Block, ...], replaced: str | None) -> None:
         """Send in place of a turn, or at the end.
 
-        Only the unchanged prompt of a failed last turn replaces that turn, as ``/retry`` would.
+        The prompt of a failed last turn, as it was or as the user has corrected it, replaces that turn.
         """
         view = self._app.chat.view()
         turns = [turn.id for turn in view.turns] if view is not None else []
