@@ -250,6 +250,7 @@ def test_a_dated_name_is_the_same_model() -> None:
 def test_a_model_that_goes_round_in_circles_is_told_once() -> None:
     _, heard = _play([[ResponseStarted("m", "r"), *words("I will try that again, one more time. " * 200), *finish()]])
     assert _notices(heard) == ["The model repeats itself."]
+    assert all(event.until_turn_ends for event in heard if isinstance(event, Notice))
 
 
 def test_a_second_tool_round_has_a_budget_of_its_own() -> None:

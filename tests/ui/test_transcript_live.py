@@ -259,3 +259,15 @@ async def test_an_attempt_that_is_void_leaves_the_screen_also_where_something_wa
         services.chat.publish(AttemptReset("live", 1, 1, error))
         await until(pilot, lambda: "Half an ans" not in seen(app))
         assert "The model repeats itself." in seen(app)
+
+
+async def test_what_concerns_only_the_running_turn_goes_with_its_end() -> None:
+    async with on_stage(size=(80, 24)) as (app, services, pilot):
+        services.chat.publish(*scenes.begun(), *scenes.words("Half an answer", index=0))
+        services.chat.publish(Notice(Severity.WARNING, "The model repeats itself.", "Stop it.", until_turn_ends=True))
+        services.chat.publish(Notice(Severity.WARNING, "Another model answers."))
+        await shows(pilot, app, "The model repeats itself.")
+        services.chat.publish(*scenes.ended("Half an answer"))
+        await until(pilot, lambda: "repeats itself" not in seen(app) and "Stop it." not in seen(app))
+        assert "Half an answer" in seen(app)
+        assert "Another model answers." in seen(app)

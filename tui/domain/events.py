@@ -257,6 +257,8 @@ class Notice:
     severity: Severity
     text: str
     advice: str = ""
+    until_turn_ends: bool = False
+    """Whether it concerns only the running turn."""
 
 
 AppEvent = (

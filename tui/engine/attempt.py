@@ -332,7 +332,8 @@ class Attempt:
 
     def _check_repetition(self, text: str) -> None:
         if self._detector.repeats(text):
-            notice = Notice(Severity.WARNING, "The model repeats itself.", "Stop it, and what came is kept.")
+            advice = "Stop it, and what came is kept."
+            notice = Notice(Severity.WARNING, "The model repeats itself.", advice, until_turn_ends=True)
             self._unpublished.append(notice)
 
     def _check_model(self, answering: str | None) -> None:

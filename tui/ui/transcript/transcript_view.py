@@ -102,6 +102,7 @@ class TranscriptView:
         self._live: LiveAnswer | PlainFallback | None = None
         self._calls = Calls(transcript.column.changed)
         self._count = 0
+        self._until_turn_ends: list[Section] = []
         self._broken = False
         """An error in drawing this turn was already reported."""
 
@@ -190,7 +191,9 @@ class TranscriptView:
             case ToolFinished():
                 self._calls.finished(event)
             case Notice(severity, text, advice):
-                self._notice(severity.value, text, advice)
+                section = self._notice(severity.value, text, advice)
+                if event.until_turn_ends:
+                    self._until_turn_ends.append(section)
             case CompressionFinished(error=error) if error:
                 self._notice("warning", f"Compression changed nothing: {error}", "")
             case _:
@@ -312,15 +315,22 @@ class TranscriptView:
             live.abandon()
             self._transcript.column.changed(live.section)
         self._calls.clear()
+        self._drop_notices()
         if self._broken:
             self._broken = False
             self._put(sections_of((turn,), self._showing))
         if error is not None:
             self._notice("error", error.message, error.advice)
 
+    def _drop_notices(self) -> None:
+        """Remove notices that concern only the running turn."""
+        if self._until_turn_ends:
+            gone, self._until_turn_ends = self._until_turn_ends, []
+            self._transcript.rearrange([one for one in self._transcript.column.sections if one not in gone])
+
     # Other events
 
-    def _notice(self, severity: str, text: str, advice: str) -> None:
+    def _notice(self, severity: str, text: str, advice: str) -> Section:
         role = {"error": "error", "warning": "warning"}.get(severity, "muted")
         mark = {"error": "✗ ", "warning": "⚠ "}.get(severity, "· ")
         self._count += 1
@@ -329,3 +339,4 @@ class TranscriptView:
         if advice:
             section.add(Caption(Run("↳ " + printable(advice), "muted")))
         self._transcript.column.append(section)
+        return section
