@@ -42,7 +42,7 @@ class Maker:
         self.thinking = [make() for _ in range(deltas * 11 // 20)]
         self.text = [make() for _ in range(deltas * 8 // 20)]
         self.args = ['{"text":"', *(make() for _ in range(tool)), '"}'] if tool else []
-        self.seal = "".join(self.chance.choices("abcdefghijklmnopqrstuvwxyzABCDEFGH0123456789+/", k=700))
+        self.provider_state = "".join(self.chance.choices("abcdefghijklmnopqrstuvwxyzABCDEFGH0123456789+/", k=700))
 
     def padding(self, most: int) -> str:
         return "x" * self.chance.randint(0, most)
@@ -71,8 +71,8 @@ def anthropic(make: Maker) -> Iterator[bytes]:
         for piece in pieces:
             yield event({"type": "content_block_delta", "index": index, "delta": {"type": kind, key: piece}})
         if index == 0:
-            seal = {"type": "signature_delta", "signature": make.seal}
-            yield event({"type": "content_block_delta", "index": 0, "delta": seal})
+            provider_state = {"type": "signature_delta", "signature": make.provider_state}
+            yield event({"type": "content_block_delta", "index": 0, "delta": provider_state})
         yield event({"type": "content_block_stop", "index": index})
     yield event({"type": "message_delta", "delta": {"stop_reason": "tool_use", "stop_sequence": None}, "usage": usage})
     yield event({"type": "message_stop"})
@@ -93,7 +93,7 @@ def responses(make: Maker) -> Iterator[bytes]:
 
     reasoning, message, call = "rs_01830d662ab3856501693c32", "msg_01830d662ab3856501693c32", "fc_01830d662ab3856501"
     yield event("response.created", response=whole("in_progress", []))
-    head = {"id": reasoning, "type": "reasoning", "encrypted_content": make.seal}
+    head = {"id": reasoning, "type": "reasoning", "encrypted_content": make.provider_state}
     place = {"item_id": reasoning, "output_index": 0, "summary_index": 0}
     yield event("response.output_item.added", output_index=0, item={**head, "summary": []})
     part = {"type": "summary_text", "text": ""}
@@ -165,7 +165,7 @@ def openrouter(make: Maker) -> Iterator[bytes]:
     yield b": OPENROUTER PROCESSING\n\n"
     for piece in make.thinking:
         yield event({"reasoning": piece, "reasoning_details": detail(text=piece)})
-    yield event({"reasoning": None, "reasoning_details": detail(signature=make.seal)})
+    yield event({"reasoning": None, "reasoning_details": detail(signature=make.provider_state)})
     for piece in make.text:
         yield event({"content": piece})
     call = {"index": 0, "id": "toolu_a", "type": "function", "function": {"name": "write_file", "arguments": ""}}
@@ -180,7 +180,7 @@ def openrouter(make: Maker) -> Iterator[bytes]:
 
 def gemini(make: Maker) -> Iterator[bytes]:
     parts = [{"text": piece, "thought": True} for piece in make.thinking] + [{"text": piece} for piece in make.text]
-    parts[len(make.thinking)]["thoughtSignature"] = make.seal
+    parts[len(make.thinking)]["thoughtSignature"] = make.provider_state
     for number, part in enumerate(parts):
         candidate = {"content": {"parts": [part], "role": "model"}, "index": 0}
         if number == len(parts) - 1:

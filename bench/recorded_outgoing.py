@@ -207,8 +207,8 @@ def _responses(body: Json) -> Read:
                 messages.append(_message(Role.TOOL, _result(item["call_id"], _words(item["output"]))))
             case "reasoning":
                 summary = "".join(part["text"] for part in item.get("summary") or [])
-                sealed = ThinkingBlock(text=summary, form=ThinkingForm.SUMMARY)
-                messages.append(_message(Role.ASSISTANT, sealed))
+                signed = ThinkingBlock(text=summary, form=ThinkingForm.SUMMARY)
+                messages.append(_message(Role.ASSISTANT, signed))
             case _:
                 raise Unmodelled
     return system, tools, messages
@@ -240,9 +240,9 @@ def _with_sealed_thinking(
     for message, content in zip(messages, body["contents"], strict=True):
         tokens = next(answers, None) if message.role is Role.ASSISTANT else None
         if tokens and any("thoughtSignature" in part for part in content["parts"]):
-            sealed = ThinkingBlock(text="", form=ThinkingForm.HIDDEN, tokens=tokens)
+            signed = ThinkingBlock(text="", form=ThinkingForm.HIDDEN, tokens=tokens)
             others = (block for block in message.blocks if not isinstance(block, ThinkingBlock))
-            carried.append(replace(message, blocks=(sealed, *others)))
+            carried.append(replace(message, blocks=(signed, *others)))
         else:
             carried.append(message)
     return carried

@@ -20,7 +20,7 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from tui.domain.blocks import Seal, TextBlock, ThinkingBlock
+from tui.domain.blocks import ProviderState, TextBlock, ThinkingBlock
 from tui.domain.messages import Message, Origin, Role, Turn, WireName
 from tui.domain.thinking import ThinkingForm
 from tui.store.branches import add_turn, set_head
@@ -60,7 +60,7 @@ def words(count: int) -> str:
 def a_turn(number: int) -> Turn:
     """A prompt and an answer with thinking."""
     prompt = Message(id=f"p{number}", role=Role.USER, blocks=(TextBlock(text=words(30)),))
-    thinking = ThinkingBlock(text=words(60), form=ThinkingForm.FULL, seal=Seal(signature="x" * 200))
+    thinking = ThinkingBlock(text=words(60), form=ThinkingForm.FULL, provider_state=ProviderState(signature="x" * 200))
     blocks = (thinking, TextBlock(text=words(90)))
     return Turn(
         id=f"t{number}",

@@ -11,7 +11,7 @@ from tui.domain.blocks import (
     Block,
     ImageBlock,
     OpaqueBlock,
-    Seal,
+    ProviderState,
     TextBlock,
     ThinkingBlock,
     ToolCallBlock,
@@ -75,7 +75,7 @@ def words(numbers: Numbers, label: str, draw: st.DrawFn) -> str:
     return f"{label} number {numbers.next()}"
 
 
-def seal_for(wire: WireName, numbers: Numbers, text: str, draw: st.DrawFn) -> Seal | None:
+def provider_state_for(wire: WireName, numbers: Numbers, text: str, draw: st.DrawFn) -> ProviderState | None:
     """A seal as the wire's decoder makes them for thinking; sometimes none, sometimes redacted."""
     choice = draw(st.integers(0, 4))
     if choice == 0:
@@ -83,44 +83,44 @@ def seal_for(wire: WireName, numbers: Numbers, text: str, draw: st.DrawFn) -> Se
     number = numbers.next()
     match wire:
         case WireName.ANTHROPIC:
-            return Seal(encrypted=f"red{number}") if choice == 1 else Seal(signature=f"sig{number}==")
+            return ProviderState(encrypted=f"red{number}") if choice == 1 else ProviderState(signature=f"sig{number}==")
         case WireName.OPENAI_RESPONSES:
             item = {"type": "reasoning", "id": f"rs_{number}", "summary": [{"type": "summary_text", "text": text}]}
             if choice == 1:
-                return Seal(id=f"rs_{number}", raw=json.dumps(item))
+                return ProviderState(id=f"rs_{number}", raw=json.dumps(item))
             if choice == 2:
                 open_text = {"summary": [], "content": [{"type": "reasoning_text", "text": text}]}
-                return Seal(id=f"rs_{number}", raw=json.dumps({**item, **open_text, "encrypted_content": ""}))
+                return ProviderState(id=f"rs_{number}", raw=json.dumps({**item, **open_text, "encrypted_content": ""}))
             item["encrypted_content"] = f"gAAA{number}"
-            return Seal(id=f"rs_{number}", encrypted=f"gAAA{number}", raw=json.dumps(item))
+            return ProviderState(id=f"rs_{number}", encrypted=f"gAAA{number}", raw=json.dumps(item))
         case WireName.GEMINI:
-            return Seal(signature=f"Cg{number}==")
+            return ProviderState(signature=f"Cg{number}==")
         case WireName.OPENAI_CHAT:
             details = [{"type": "reasoning.text", "text": text, "signature": f"s{number}", "index": 0}]
-            return Seal(raw=json.dumps(details))
+            return ProviderState(raw=json.dumps(details))
         case WireName.OLLAMA:
             return None
 
 
-def side_seal(wire: WireName, numbers: Numbers, draw: st.DrawFn, prefix: str) -> Seal | None:
+def side_state(wire: WireName, numbers: Numbers, draw: st.DrawFn, prefix: str) -> ProviderState | None:
     """A seal on text or a tool call, where the wire has them."""
     if wire is WireName.OPENAI_RESPONSES:
-        return Seal(id=f"{prefix}_{numbers.next()}")
+        return ProviderState(id=f"{prefix}_{numbers.next()}")
     if wire is WireName.GEMINI and draw(st.booleans()):
-        return Seal(signature=f"Ct{numbers.next()}==")
+        return ProviderState(signature=f"Ct{numbers.next()}==")
     return None
 
 
 @st.composite
 def thinking_blocks(draw: st.DrawFn, wire: WireName, numbers: Numbers) -> ThinkingBlock:
     text = words(numbers, "thought", draw)
-    seal = seal_for(wire, numbers, text, draw)
-    if seal is not None and seal.encrypted and wire is WireName.ANTHROPIC:
+    provider_state = provider_state_for(wire, numbers, text, draw)
+    if provider_state is not None and provider_state.encrypted and wire is WireName.ANTHROPIC:
         text = ""
     form = ThinkingForm.HIDDEN if not text else draw(st.sampled_from([ThinkingForm.FULL, ThinkingForm.SUMMARY]))
     wire_field = "reasoning" if wire is WireName.OPENAI_CHAT else None
     partial = draw(st.integers(0, 9)) == 0
-    return ThinkingBlock(text=text, form=form, wire_field=wire_field, seal=seal, partial=partial)
+    return ThinkingBlock(text=text, form=form, wire_field=wire_field, provider_state=provider_state, partial=partial)
 
 
 @st.composite
@@ -135,9 +135,9 @@ def tool_calls(draw: st.DrawFn, wire: WireName, numbers: Numbers, *, first: bool
         name=draw(st.sampled_from(["read_file", "shell"])),
         arguments=arguments,
         # Gemini signs the first call of every step.
-        seal=Seal(signature=f"Cc{numbers.next()}==")
+        provider_state=ProviderState(signature=f"Cc{numbers.next()}==")
         if first and wire is WireName.GEMINI
-        else side_seal(wire, numbers, draw, "fc"),
+        else side_state(wire, numbers, draw, "fc"),
         partial=draw(st.integers(0, 9)) == 0,
     )
 
@@ -159,8 +159,10 @@ def answer_blocks(draw: st.DrawFn, wire: WireName, numbers: Numbers) -> tuple[Bl
                 blocks.append(draw(thinking_blocks(wire, numbers)))
             case "text":
                 partial = draw(st.integers(0, 9)) == 0
-                seal = side_seal(wire, numbers, draw, "msg")
-                blocks.append(TextBlock(text=words(numbers, "answer", draw), seal=seal, partial=partial))
+                provider_state = side_state(wire, numbers, draw, "msg")
+                blocks.append(
+                    TextBlock(text=words(numbers, "answer", draw), provider_state=provider_state, partial=partial)
+                )
             case "call":
                 blocks.append(draw(tool_calls(wire, numbers, first=not called)))
                 called = True

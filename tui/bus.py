@@ -39,7 +39,7 @@ class Subscription(Generic[E]):
         self._mailbox: list[E] = []
         self.waiting = 0
         """Total size of the events in the mailbox."""
-        self.takings = 0
+        self.taken_count = 0
         """Number of ``drain`` calls. It stops growing if the subscriber hangs."""
         self._loop: asyncio.AbstractEventLoop | None = None
         self._arrived: asyncio.Event | None = None
@@ -49,7 +49,7 @@ class Subscription(Generic[E]):
     def drain(self, at_most: int | None = None) -> list[E]:
         """Take all events since the last call, merged. With a limit, take events until their size reaches it."""
         with self._lock:
-            self.takings += 1
+            self.taken_count += 1
             if at_most is None or self.waiting <= at_most:
                 taken, self._mailbox = self._mailbox, []
                 self.waiting = 0

@@ -20,7 +20,7 @@ from tests.catalog.asking import CATALOG
 from tests.faultserver.player import Step
 from tests.faultserver.server import FaultServer
 from tests.ui.stage import until
-from tui.domain.blocks import Seal, TextBlock, ThinkingBlock
+from tui.domain.blocks import ProviderState, TextBlock, ThinkingBlock
 from tui.domain.events import (
     AppEvent,
     ApprovalAsked,
@@ -242,8 +242,10 @@ def thought(provider: str = "anthropic", model_: str = "claude-sonnet-4-5") -> T
     wire = WireName.ANTHROPIC if provider == "anthropic" else WireName.OPENAI_CHAT
     family = CATALOG.find(provider, model_).family
     origin = Origin(provider=provider, wire=wire, host="HOST", model=model_, family=family, level="high")
-    seal = Seal(signature="c2VhbA==") if provider == "anthropic" else None
-    block = ThinkingBlock(text="SCATTERED", form=ThinkingForm.FULL, wire_field="reasoning_content", seal=seal)
+    provider_state = ProviderState(signature="c2VhbA==") if provider == "anthropic" else None
+    block = ThinkingBlock(
+        text="SCATTERED", form=ThinkingForm.FULL, wire_field="reasoning_content", provider_state=provider_state
+    )
     prompt = Message(id=f"u-{provider}", role=Role.USER, blocks=(TextBlock(text="Why?"),))
     answer = Message(id=f"a-{provider}", role=Role.ASSISTANT, blocks=(block, TextBlock(text="So.")), origin=origin)
     return Turn(id=f"t-{provider}", messages=(prompt, answer))

@@ -38,7 +38,7 @@ async def test_what_has_not_the_shape_of_a_key_is_in_doubt_and_sent_nowhere(
         aim(h, server)
         checked = await h.services.keys.check_key("anthropic", key)
     assert not checked.works
-    assert checked.said.startswith(said)
+    assert checked.message.startswith(said)
     assert server.seen == []
 
 
@@ -64,8 +64,8 @@ async def test_the_provider_is_asked_with_the_key(tmp_path: Path, answers: list,
         aim(h, server)
         checked = await h.services.keys.check_key("anthropic", KEY)
         assert h.program.keys.find(h.program.catalog.provider("anthropic")) is None
-    assert (checked.works, checked.said.startswith(said)) == (works, True), checked
-    assert KEY not in checked.said
+    assert (checked.works, checked.message.startswith(said)) == (works, True), checked
+    assert KEY not in checked.message
     assert not (tmp_path / "config" / "credentials.toml").exists()
 
 

@@ -132,7 +132,7 @@ def test_a_subscriber_takes_no_more_at_once_than_it_asked_for() -> None:
             got.append(batch)
             if 1 in batch:
                 subscription.close()
-        assert (subscription.waiting, subscription.takings) == (0, len(got))
+        assert (subscription.waiting, subscription.taken_count) == (0, len(got))
         return got
 
     assert virtually(take()) == [[3, 3], [3, 0, 9], [1]]

@@ -96,7 +96,9 @@ def test_what_it_cost_has_thinking_as_its_own_line(conversation: str, capsys) ->
 async def test_a_stored_session_is_weighed_as_it_was_left_and_not_touched(home: Path, capsys) -> None:
     stage = open_stage(home)
     await stage.keep("s1", *(a_turn(number) for number in range(5)))
-    await stage.journal.compressed("s1", CompressionView(summary="They asked why.", folded=frozenset({"t0", "t1"})))
+    await stage.journal.compressed(
+        "s1", CompressionView(summary="They asked why.", compressed_turns=frozenset({"t0", "t1"}))
+    )
     stage.database.close()
     before = (home / "data" / "sessions.db").stat().st_mtime_ns
     said = await asyncio.to_thread(weighed, capsys, "--session", "s1", "-m", HERE)

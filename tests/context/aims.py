@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from tui.catalog.facts import EchoRule, ModelFacts, Quirks, ThinkingControls, ThinkingCounted
 from tui.context.select import select
 from tui.context.thinking_back import Repair
-from tui.domain.blocks import Block, Seal, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
+from tui.domain.blocks import Block, ProviderState, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.compression import CompressionView
 from tui.domain.messages import Message, Origin, Role, Turn, WireName
 from tui.domain.request import Outgoing
@@ -113,15 +113,17 @@ GOALS = (CLAUDE, CLAUDE_BUDGET, GPT, DEEPSEEK, OPENROUTER, PLAIN_CHAT, MISTRAL, 
 ORIGINS = tuple({goal.origin.provider: goal.origin for goal in GOALS}.values())
 
 _SIGNED = {
-    WireName.ANTHROPIC: Seal(signature="sig=="),
-    WireName.OPENAI_RESPONSES: Seal(id="rs_1", encrypted="gAAA"),
-    WireName.GEMINI: Seal(signature="Cg=="),
+    WireName.ANTHROPIC: ProviderState(signature="sig=="),
+    WireName.OPENAI_RESPONSES: ProviderState(id="rs_1", encrypted="gAAA"),
+    WireName.GEMINI: ProviderState(signature="Cg=="),
 }
 
 
 def thought(goal: Goal, text: str = "hm", *, partial: bool = False) -> ThinkingBlock:
     """Thinking as this model's answers carry it."""
-    return ThinkingBlock(text=text, form=ThinkingForm.FULL, seal=_SIGNED.get(goal.origin.wire), partial=partial)
+    return ThinkingBlock(
+        text=text, form=ThinkingForm.FULL, provider_state=_SIGNED.get(goal.origin.wire), partial=partial
+    )
 
 
 def call(call_id: str, name: str = "read_file", arguments: str = "{}", **more: object) -> ToolCallBlock:

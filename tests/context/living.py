@@ -15,7 +15,7 @@ from tests.fakes.journal import MemoryJournal
 from tui.bus import Subscription
 from tui.catalog.catalog import Catalog, packaged_catalog
 from tui.catalog.model_spec import parse_spec
-from tui.domain.blocks import Block, Seal, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
+from tui.domain.blocks import Block, ProviderState, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.compression import CompressionView
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.events import AppEvent, Stamped, TurnFailed, TurnFinished
@@ -52,7 +52,9 @@ def _turn(number: int, thinking: int, answer: int, model: str) -> Turn:
     catalog = packaged_catalog()
     origin = Planner(catalog, TokenMeter()).target(parse_spec(model, catalog)).origin
     thought = ThinkingBlock(
-        text=_prose(f"thought {number}", thinking), form=ThinkingForm.FULL, seal=Seal(signature="sig==")
+        text=_prose(f"thought {number}", thinking),
+        form=ThinkingForm.FULL,
+        provider_state=ProviderState(signature="sig=="),
     )
     blocks: tuple[Block, ...] = (TextBlock(text=_prose(f"answer {number}", answer)),)
     return Turn(

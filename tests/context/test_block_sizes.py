@@ -9,11 +9,11 @@ import pytest
 from tests.context.aims import CLAUDE, GEMINI, GPT, answer, call, result, results, thought, turn, user
 from tui.context.calibration import Anchor, can_be_right
 from tui.context.meter import block_sizes, read
-from tui.domain.blocks import ImageBlock, Seal, TextBlock, ThinkingBlock
+from tui.domain.blocks import ImageBlock, ProviderState, TextBlock, ThinkingBlock
 from tui.domain.thinking import ThinkingForm
 from tui.domain.usage import Part, Usage
 
-HIDDEN = ThinkingBlock(text="", form=ThinkingForm.HIDDEN, tokens=192, seal=Seal(encrypted="opaque"))
+HIDDEN = ThinkingBlock(text="", form=ThinkingForm.HIDDEN, tokens=192, provider_state=ProviderState(encrypted="opaque"))
 
 
 def loop(goal, *blocks, thinking=None):
@@ -29,7 +29,10 @@ def loop(goal, *blocks, thinking=None):
         (CLAUDE, loop(CLAUDE, thought(CLAUDE, "Look first. " * 30))),
         (GPT, loop(GPT, HIDDEN)),
         (GPT, loop(GPT, HIDDEN, replace(HIDDEN, tokens=None), thinking=300)),
-        (GEMINI, loop(GEMINI, TextBlock(text="Looking.", seal=Seal(signature="sig==")), thinking=300)),
+        (
+            GEMINI,
+            loop(GEMINI, TextBlock(text="Looking.", provider_state=ProviderState(signature="sig==")), thinking=300),
+        ),
     ],
     ids=["full text", "hidden", "hidden twice", "only a signature"],
 )

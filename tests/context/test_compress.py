@@ -102,7 +102,7 @@ def test_a_second_compression_folds_the_first_summary_in():
     [message] = prompt(made, turns, outgoing).messages
     assert "<earlier_summary>\nFirst part.\n</earlier_summary>" in message.blocks[0].text
     second = apply(made, "All of it.", WHOLE)
-    assert second.folded == {"t0", "t1", "t2", "t3", "t4"}
+    assert second.compressed_turns == {"t0", "t1", "t2", "t3", "t4"}
     assert undo(second) == first
 
 
@@ -194,11 +194,11 @@ def test_folding_never_splits_a_turn_nor_orphans_a_result(data, keep_turns):
     made, _ = planned(history, keep_turns=keep_turns)
     if made is None:
         return
-    view = apply(made, "s", WHOLE) if made.folded_tokens > 200 else None
+    view = apply(made, "s", WHOLE) if made.compressed_tokens > 200 else None
     outgoing, _ = read_now(history, view=view)
     calls = [b.call_id for m in outgoing.messages for b in m.blocks if b.kind == "tool_call"]
     answered = [b.call_id for m in outgoing.messages for b in m.blocks if b.kind == "tool_result"]
     assert calls == answered
     if view is not None:
-        folded = {message.id for each in history if each.id in view.folded for message in each.messages}
+        folded = {message.id for each in history if each.id in view.compressed_turns for message in each.messages}
         assert not folded & {message.source_id for message in outgoing.messages}

@@ -22,7 +22,7 @@ from tests.context.aims import (
 )
 from tui.catalog.facts import EchoRule
 from tui.context.legality import MAY_HAVE_RUN
-from tui.domain.blocks import ImageBlock, OpaqueBlock, Seal, ThinkingBlock, ToolCallBlock, ToolResultBlock
+from tui.domain.blocks import ImageBlock, OpaqueBlock, ProviderState, ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.request import Reason
 from tui.domain.stream import Finish, Stop
 from tui.domain.thinking import PlanState, ThinkingForm
@@ -113,7 +113,7 @@ def test_thinking_that_led_to_nothing_does_not_end_a_sealed_message():
 
 
 def test_gemini_keeps_a_signature_that_came_on_an_empty_text():
-    bare = said("", seal=Seal(signature="Ct=="))
+    bare = said("", provider_state=ProviderState(signature="Ct=="))
     history = turn("t1", user("u1", "go"), answer(GEMINI, "a1", "so", bare)), turn("t2", user("u2", "on"))
     assert GEMINI.select(*history).messages[1].blocks == (said("so"), bare)
 
@@ -228,11 +228,11 @@ def test_prompts_in_a_row_are_joined_where_roles_have_to_alternate():
 
 
 def test_sealed_answers_are_never_joined():
-    sealed = ThinkingBlock(text="hm", form=ThinkingForm.FULL, seal=Seal(raw="[]"))
+    signed = ThinkingBlock(text="hm", form=ThinkingForm.FULL, provider_state=ProviderState(raw="[]"))
     goal = PLAIN_CHAT.with_quirks(merge_same_role=True, thinking_back="reasoning_details").with_facts(
         echo=EchoRule.REQUIRED
     )
-    history = turn("t1", user("u1", "go"), *(answer(goal, f"a{n}", sealed, f"answer {n}") for n in (1, 2)))
+    history = turn("t1", user("u1", "go"), *(answer(goal, f"a{n}", signed, f"answer {n}") for n in (1, 2)))
     plain = turn("t2", answer(goal, "a3", "answer 3"))
     outgoing = goal.select(history, plain, turn("t3", user("u2", "on")))
     assert [message.joined for message in outgoing.messages] == [False, False, False, True, False]

@@ -22,7 +22,7 @@ from tests.histories import histories, reasoning_rules
 from tui.catalog.facts import ThinkingCounted
 from tui.context.calibration import Anchor, Calibration
 from tui.context.meter import Room, read
-from tui.domain.blocks import Seal, ThinkingBlock
+from tui.domain.blocks import ProviderState, ThinkingBlock
 from tui.domain.compression import CompressionView
 from tui.domain.request import ToolSchema
 from tui.domain.thinking import IncludeInContext, ReasoningRules, StripPolicy, ThinkingForm
@@ -80,13 +80,17 @@ def test_only_the_thinking_that_the_server_counts_is_effective(counted, parts):
 
 
 def test_hidden_thinking_counts_as_reported_and_not_by_its_seal():
-    hidden = ThinkingBlock(text="", form=ThinkingForm.HIDDEN, seal=Seal(id="rs_1", encrypted="x" * 9_000))
+    hidden = ThinkingBlock(
+        text="", form=ThinkingForm.HIDDEN, provider_state=ProviderState(id="rs_1", encrypted="x" * 9_000)
+    )
     message = replace(answer(GPT, "a1", hidden, "so"), usage=Usage(thinking=512))
     assert meter(GPT, turn("t1", user("u1", "go"), message)).parts[Part.THINKING_SENT] == 512
 
 
 def test_thinking_that_only_a_calls_signature_carries_counts_as_reported():
-    signed = replace(answer(GEMINI, "a1", call("c1", seal=Seal(signature="Ct=="))), usage=Usage(thinking=300))
+    signed = replace(
+        answer(GEMINI, "a1", call("c1", provider_state=ProviderState(signature="Ct=="))), usage=Usage(thinking=300)
+    )
     assert meter(GEMINI, turn("t1", user("u1", "go"), signed)).parts[Part.THINKING_SENT] == 300
     uncounted = GEMINI.with_facts(counted=ThinkingCounted.NONE)
     assert meter(uncounted, turn("t1", user("u1", "go"), signed)).parts[Part.THINKING_SENT] == 0
@@ -135,7 +139,7 @@ def test_an_unknown_window_has_no_trigger():
 
 
 def test_folded_turns_are_raw_but_not_effective():
-    view = CompressionView(summary="They talked.", folded=frozenset({"t1", "t2"}))
+    view = CompressionView(summary="They talked.", compressed_turns=frozenset({"t1", "t2"}))
     turns = talk(CLAUDE)
     folded = read(CLAUDE.select(*turns, compression=view), turns, CLAUDE.facts)
     whole = meter(CLAUDE, *turns)

@@ -22,7 +22,7 @@ from tests.context.aims import (
     user,
 )
 from tui.context.thinking_back import Repair
-from tui.domain.blocks import ImageBlock, OpaqueBlock, Seal, ThinkingBlock
+from tui.domain.blocks import ImageBlock, OpaqueBlock, ProviderState, ThinkingBlock
 from tui.domain.compression import CompressionView
 from tui.domain.request import Reason
 from tui.domain.thinking import (
@@ -67,7 +67,7 @@ def reasons(outgoing, kind="thinking"):
 
 
 def test_own_thinking_goes_back_untouched():
-    hidden = ThinkingBlock(text="", form=ThinkingForm.HIDDEN, seal=Seal(encrypted="opaque"))
+    hidden = ThinkingBlock(text="", form=ThinkingForm.HIDDEN, provider_state=ProviderState(encrypted="opaque"))
     history = turn("t1", user("u1", "hi"), answer(CLAUDE, "a1", hidden, "hello")), turn("t2", user("u2", "more"))
     assert CLAUDE.select(*history).messages[1].blocks == (hidden, said("hello"))
 
@@ -190,10 +190,19 @@ def test_a_bound_model_loses_all_finished_thinking_or_none():
 
 
 def test_dropping_a_reasoning_item_drops_the_ids_of_what_followed_it():
-    sealed = answer(GPT, "a1", thought(GPT), said("one", seal=Seal(id="msg_1")), call("c1", seal=Seal(id="fc_1")))
-    history = turn("t1", user("u1", "hi"), sealed, results("r1", result("c1"))), turn("t2", user("u2", "more"))
-    assert [block.seal.id for block in GPT.select(*history).messages[1].blocks] == ["rs_1", "msg_1", "fc_1"]
-    assert [block.seal.id for block in GPT.select(*history, rules=STRIP_ALL).messages[1].blocks] == [None, None]
+    signed = answer(
+        GPT,
+        "a1",
+        thought(GPT),
+        said("one", provider_state=ProviderState(id="msg_1")),
+        call("c1", provider_state=ProviderState(id="fc_1")),
+    )
+    history = turn("t1", user("u1", "hi"), signed, results("r1", result("c1"))), turn("t2", user("u2", "more"))
+    assert [block.provider_state.id for block in GPT.select(*history).messages[1].blocks] == ["rs_1", "msg_1", "fc_1"]
+    assert [block.provider_state.id for block in GPT.select(*history, rules=STRIP_ALL).messages[1].blocks] == [
+        None,
+        None,
+    ]
 
 
 def test_an_item_that_followed_a_dropped_reasoning_item_goes_with_it():
@@ -212,7 +221,7 @@ def test_thinking_of_nothing_is_nothing():
 
 
 def test_gemini_loses_thoughts_by_policy_but_never_the_signature_of_a_call():
-    signed = call("c1", seal=Seal(signature="Ct=="))
+    signed = call("c1", provider_state=ProviderState(signature="Ct=="))
     history = turn("t1", user("u1", "hi"), answer(GEMINI, "a1", thought(GEMINI), signed), results("r1", result("c1")))
     outgoing = GEMINI.select(history, turn("t2", user("u2", "more")), rules=STRIP_ALL)
     assert outgoing.messages[1].blocks == (signed,)
@@ -235,8 +244,8 @@ def test_a_router_keeps_the_thinking_of_turns_with_tools_and_a_maker_does_not():
 
 
 def test_after_a_refused_seal_nothing_sealed_is_sent():
-    sealed = answer(GEMINI, "a1", thought(GEMINI), said("one", seal=Seal(signature="Ct==")))
-    history = turn("t1", user("u1", "hi"), sealed), turn("t2", user("u2", "more"))
+    signed = answer(GEMINI, "a1", thought(GEMINI), said("one", provider_state=ProviderState(signature="Ct==")))
+    history = turn("t1", user("u1", "hi"), signed), turn("t2", user("u2", "more"))
     outgoing = GEMINI.select(*history, repair=frozenset({Repair.DROP_THINKING}))
     assert outgoing.messages[1].blocks == (said("one"),)
     assert reasons(outgoing) == [Reason.REPAIR]
@@ -251,14 +260,14 @@ def test_images_become_words_for_a_model_without_eyes():
 
 
 def test_folded_turns_are_replaced_by_their_summary():
-    view = CompressionView(summary="They counted.", folded=frozenset({"t1", "t2"}))
+    view = CompressionView(summary="They counted.", compressed_turns=frozenset({"t1", "t2"}))
     outgoing = CLAUDE.select(*three_turns(CLAUDE), compression=view)
     assert sent(outgoing) == [("user", [view.as_message()]), ("user", ["three?"])]
     assert {verdict.reason for verdict in outgoing.verdicts[:-1]} == {Reason.COMPRESSED}
 
 
 def test_folding_costs_a_bound_model_the_thinking_of_kept_turns_too():
-    view = CompressionView(summary="They counted.", folded=frozenset({"t1"}))
+    view = CompressionView(summary="They counted.", compressed_turns=frozenset({"t1"}))
     outgoing = CLAUDE.with_facts(bound=True).select(*three_turns(CLAUDE), compression=view)
     assert reasons(outgoing) == [Reason.COMPRESSED, Reason.BINDING]
 

@@ -9,11 +9,11 @@ import pytest
 from tests.app.stage import house
 from tests.context.aims import CLAUDE, GPT, answer, call, thought, turn, user
 from tui.context.meter import read, tally
-from tui.domain.blocks import Seal, ThinkingBlock
+from tui.domain.blocks import ProviderState, ThinkingBlock
 from tui.domain.thinking import ThinkingForm
 from tui.domain.usage import Certainty, Usage
 
-HIDDEN = ThinkingBlock(text="", form=ThinkingForm.HIDDEN, tokens=300, seal=Seal(encrypted="opaque"))
+HIDDEN = ThinkingBlock(text="", form=ThinkingForm.HIDDEN, tokens=300, provider_state=ProviderState(encrypted="opaque"))
 USED = Usage(input=1_000, output=500, thinking=300, total=1_500)
 DROPPED = replace(GPT.facts, counted=type(GPT.facts.counted).NONE)
 

@@ -1,15 +1,15 @@
 from __future__ import annotations
 
 from tui.domain.assemble import Assembler
-from tui.domain.blocks import Block, ImageBlock, OpaqueBlock, Seal, TextBlock, ThinkingBlock, ToolCallBlock
+from tui.domain.blocks import Block, ImageBlock, OpaqueBlock, ProviderState, TextBlock, ThinkingBlock, ToolCallBlock
 from tui.domain.stream import (
     BlockFinished,
     BlockNamed,
-    BlockSealed,
     BlockStarted,
     Finish,
     ImageData,
     ProviderRemark,
+    ProviderStateReceived,
     ResponseFinished,
     ResponseStarted,
     Stop,
@@ -42,28 +42,30 @@ def test_blocks_stand_in_the_order_they_opened_however_their_deltas_mix():
         TextDelta(1, "Hel"),
         ThinkingDelta(0, "Hm"),
         TextDelta(1, "lo"),
-        BlockSealed(0, Seal(signature="s")),
+        ProviderStateReceived(0, ProviderState(signature="s")),
         BlockFinished(0),
         BlockFinished(1),
     ) == (
-        ThinkingBlock(text="Hm", form=ThinkingForm.SUMMARY, wire_field="reasoning", seal=Seal(signature="s")),
+        ThinkingBlock(
+            text="Hm", form=ThinkingForm.SUMMARY, wire_field="reasoning", provider_state=ProviderState(signature="s")
+        ),
         TextBlock(text="Hello"),
     )
 
 
 def test_hidden_thinking_keeps_its_seal():
-    assert blocks(BlockStarted(0, "thinking"), BlockSealed(0, Seal(encrypted="e")), BlockFinished(0)) == (
-        ThinkingBlock(text="", form=ThinkingForm.HIDDEN, seal=Seal(encrypted="e")),
-    )
+    assert blocks(
+        BlockStarted(0, "thinking"), ProviderStateReceived(0, ProviderState(encrypted="e")), BlockFinished(0)
+    ) == (ThinkingBlock(text="", form=ThinkingForm.HIDDEN, provider_state=ProviderState(encrypted="e")),)
 
 
 def test_a_later_seal_replaces_the_former():
     assert blocks(
         ThinkingDelta(0, "x"),
-        BlockSealed(0, Seal(signature="1")),
-        BlockSealed(0, Seal(signature="12")),
+        ProviderStateReceived(0, ProviderState(signature="1")),
+        ProviderStateReceived(0, ProviderState(signature="12")),
         BlockFinished(0),
-    ) == (ThinkingBlock(text="x", form=ThinkingForm.FULL, seal=Seal(signature="12")),)
+    ) == (ThinkingBlock(text="x", form=ThinkingForm.FULL, provider_state=ProviderState(signature="12")),)
 
 
 def test_a_delta_without_a_start_opens_its_block():
@@ -116,15 +118,15 @@ def test_refusals_pictures_and_items_we_do_not_know_keep_their_place():
         BlockFinished(0),
         BlockStarted(1, "image", name="image/webp"),
         ImageData(1, "AAAA", None),
-        BlockSealed(1, Seal(signature="s")),
+        ProviderStateReceived(1, ProviderState(signature="s")),
         BlockFinished(1),
         BlockStarted(2, "opaque", name="web_search_call"),
-        BlockSealed(2, Seal(raw='{"a":1}')),
+        ProviderStateReceived(2, ProviderState(raw='{"a":1}')),
         BlockFinished(2),
         BlockStarted(3, "opaque"),
     ) == (
         TextBlock(text="No.", refusal=True),
-        ImageBlock(media_type="image/webp", data="AAAA", seal=Seal(signature="s")),
+        ImageBlock(media_type="image/webp", data="AAAA", provider_state=ProviderState(signature="s")),
         OpaqueBlock(label="web_search_call", raw='{"a":1}'),
         OpaqueBlock(label="unknown", raw="{}"),
     )

@@ -10,7 +10,7 @@ import pytest
 from tui.catalog.catalog import packaged_catalog
 from tui.catalog.facts import Target
 from tui.catalog.model_spec import parse_spec
-from tui.domain.blocks import Seal, TextBlock, ThinkingBlock
+from tui.domain.blocks import ProviderState, TextBlock, ThinkingBlock
 from tui.domain.messages import Message, Role, Turn
 from tui.domain.thinking import ThinkingForm
 from tui.engine.planner import Ask, Planner, TokenMeter
@@ -30,7 +30,7 @@ def _planner(home: Path, key: str | None) -> tuple[Planner, Target]:
 
 
 def _thinking_sent(planner: Planner, target: Target, account: str) -> int:
-    thought = ThinkingBlock(text="Hm", form=ThinkingForm.FULL, seal=Seal(signature="sig"))
+    thought = ThinkingBlock(text="Hm", form=ThinkingForm.FULL, provider_state=ProviderState(signature="sig"))
     said = Message(
         id="a",
         role=Role.ASSISTANT,

@@ -8,7 +8,7 @@ from tests.fakes.backend import Script, answer, calls, finish, thought, words
 from tests.fakes.clock import virtually
 from tests.fakes.planner import FakePlanner
 from tests.fakes.stage import Stage, last_turn, spoken, stage
-from tui.domain.blocks import Seal, TextBlock
+from tui.domain.blocks import ProviderState, TextBlock
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.events import (
     AttemptReset,
@@ -86,7 +86,7 @@ def test_a_parameter_that_is_not_in_the_request_is_not_worth_another() -> None:
 
 
 def test_refused_seals_are_left_out_once() -> None:
-    refusal = ProviderError(ErrorKind.BAD_SEAL, "bad signature", status=400)
+    refusal = ProviderError(ErrorKind.INVALID_SIGNATURE, "bad signature", status=400)
     s, heard = _play([[refusal], answer("ok")])
     assert [bool(request.plan.headers) for request in s.backend.requests] == [False, True]
     assert _notices(heard) == ["Reasoning of earlier turns dropped."]
@@ -127,7 +127,7 @@ def test_an_overflow_compresses_once_and_asks_once_more() -> None:
     ]
     assert s.backend.requests[-1].system.startswith("short|")
     assert len(s.backend.requests[-1].outgoing.messages) == 1
-    assert s.journal.view.folded == {"t0", "t1", "t2"}
+    assert s.journal.view.compressed_turns == {"t0", "t1", "t2"}
     s, heard = _play([[OVERFLOW], answer("short"), [OVERFLOW]], turns=_turns(3))
     assert isinstance(heard[-1], TurnFailed)
     assert "tokens of an unknown number" in heard[-1].error.advice
@@ -147,7 +147,7 @@ def test_a_heavy_history_is_folded_before_it_is_sent() -> None:
 
 def test_a_summariser_that_overflows_is_given_less() -> None:
     s, _ = _play([[OVERFLOW], answer("sum"), answer("ok")], turns=_turns(5, 40), planner=FakePlanner(limit=300))
-    assert s.journal.view.folded == {"t1", "t2", "t3", "t4"}
+    assert s.journal.view.compressed_turns == {"t1", "t2", "t3", "t4"}
 
 
 @pytest.mark.parametrize("summary", [[ProviderError(ErrorKind.AUTH, "no key")], answer("useless")])
@@ -210,7 +210,7 @@ def test_the_hops_of_a_long_answer_are_one_answer() -> None:
     second: Script = [
         ResponseStarted("m", "r"),
         *words("o, three"),
-        *words("More.", 1, seal=Seal(signature="s")),
+        *words("More.", 1, provider_state=ProviderState(signature="s")),
         *finish(usage=Usage(input=15, output=7, thinking=0, total=22)),
     ]
     s, heard = _play([first, second])

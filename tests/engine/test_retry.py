@@ -67,14 +67,14 @@ def test_attempts_end_at_five_before_the_first_event_at_three_with_a_partial_and
     assert isinstance(_decide(_error(), Spent(requests=2, failed_with_partial=1), partial=True), Wait)
     assert _decide(_error(), Spent(requests=3, failed_with_partial=2), partial=True) == GiveUp()
     assert _decide(_error(), Spent(requests=3, failed_before_first=2), partial=True) == GiveUp()
-    assert _decide(_error(ErrorKind.BAD_SEAL), Spent(requests=6)) == GiveUp()
+    assert _decide(_error(ErrorKind.INVALID_SIGNATURE), Spent(requests=6)) == GiveUp()
 
 
 @pytest.mark.parametrize("kind", sorted(set(ErrorKind) - {ErrorKind.UNSUPPORTED}))
 def test_every_kind_of_error_has_its_row(kind: ErrorKind) -> None:
     repairs = {
         ErrorKind.CONTEXT_OVERFLOW: SendRepaired(Repair.COMPRESS),
-        ErrorKind.BAD_SEAL: SendRepaired(Repair.WITHOUT_THINKING),
+        ErrorKind.INVALID_SIGNATURE: SendRepaired(Repair.WITHOUT_THINKING),
         ErrorKind.THINKING_MISSING: SendRepaired(Repair.BLANK_THINKING),
         ErrorKind.EMPTY: SendRepaired(Repair.NUDGE),
     }
@@ -126,7 +126,11 @@ def test_whatever_fails_a_step_is_six_requests_and_120_s_of_sleep_and_never_befo
             for (error, _), waited in zip(failures, waits, strict=False):
                 hint = error.retry_after_s
                 scheduled = error.retryable and hint is not None and hint > 0
-                if scheduled and error.kind not in {ErrorKind.EMPTY, ErrorKind.BAD_SEAL, ErrorKind.CONTEXT_OVERFLOW}:
+                if scheduled and error.kind not in {
+                    ErrorKind.EMPTY,
+                    ErrorKind.INVALID_SIGNATURE,
+                    ErrorKind.CONTEXT_OVERFLOW,
+                }:
                     assert waited >= hint - 1e-9
             assert isinstance(heard[-1], TurnFailed)
 

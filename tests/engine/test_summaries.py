@@ -59,7 +59,7 @@ def test_a_summary_is_billed_told_and_kept_with_the_last_turn_there_was() -> Non
             view = s.session.attach()[0]
             assert view.summaries == (run,)
             assert view.compression is not None
-            assert view.compression.folded == {first}
+            assert view.compression.compressed_turns == {first}
             assert (view.compression.before, view.compression.after) == (finished.before, finished.after)
             assert await s.session.uncompress()
             view = s.session.attach()[0]

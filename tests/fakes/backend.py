@@ -7,14 +7,14 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 
 from tui.catalog.facts import Target
-from tui.domain.blocks import Seal
+from tui.domain.blocks import ProviderState
 from tui.domain.errors import ProviderError
 from tui.domain.request import ChatRequest
 from tui.domain.stream import (
     BlockFinished,
-    BlockSealed,
     BlockStarted,
     Finish,
+    ProviderStateReceived,
     ResponseFinished,
     ResponseStarted,
     Stop,
@@ -78,21 +78,21 @@ def finish(why: Finish = Finish.STOP, *, detail: str | None = None, usage: Usage
     return [*reported, ResponseFinished(Stop(why, why.value, detail))]
 
 
-def words(text: str, index: int = 0, *, seal: Seal | None = None) -> list[StreamEvent]:
+def words(text: str, index: int = 0, *, provider_state: ProviderState | None = None) -> list[StreamEvent]:
     half = len(text) // 2
-    sealed: list[StreamEvent] = [BlockSealed(index, seal)] if seal else []
+    signed: list[StreamEvent] = [ProviderStateReceived(index, provider_state)] if provider_state else []
     return [
         BlockStarted(index, "text"),
         TextDelta(index, text[:half]),
         TextDelta(index, text[half:]),
-        *sealed,
+        *signed,
         BlockFinished(index),
     ]
 
 
 def thought(text: str, index: int = 0, *, signature: str | None = "sig") -> list[StreamEvent]:
-    sealed: list[StreamEvent] = [BlockSealed(index, Seal(signature=signature))] if signature else []
-    return [BlockStarted(index, "thinking"), ThinkingDelta(index, text), *sealed, BlockFinished(index)]
+    signed: list[StreamEvent] = [ProviderStateReceived(index, ProviderState(signature=signature))] if signature else []
+    return [BlockStarted(index, "thinking"), ThinkingDelta(index, text), *signed, BlockFinished(index)]
 
 
 def call(call_id: str, name: str, arguments: str, index: int = 0) -> list[StreamEvent]:

@@ -59,7 +59,7 @@ class FakePlanner(Planner):
         return replace(PLAN, asked=ask.spec.asked or ThinkingLevel.LOW)
 
     def request(self, ask: Ask) -> ChatRequest:
-        folded = ask.view.folded if ask.view else frozenset()
+        folded = ask.view.compressed_turns if ask.view else frozenset()
         messages = tuple(
             OutgoingMessage(role=message.role, blocks=message.blocks, source_id=message.id)
             for turn in ask.turns
@@ -111,7 +111,7 @@ class FakeCompressor(Compressor):
     """Folds all turns but the last; the view's summary is the model's answer."""
 
     def prepare(self, ask: Ask, writer: Target, instruction: str) -> PendingCompression | None:
-        finished = [turn for turn in ask.turns[:-1] if ask.view is None or turn.id not in ask.view.folded]
+        finished = [turn for turn in ask.turns[:-1] if ask.view is None or turn.id not in ask.view.compressed_turns]
         if not finished:
             return None
         prompt = OutgoingMessage(role=Role.USER, blocks=(TextBlock(text=f"Summarise. {instruction}".strip()),))
@@ -130,9 +130,9 @@ class FakeCompressor(Compressor):
         if summary == "useless":
             raise PonderError("The summary was not smaller.")
         turns = pending.plan if isinstance(pending.plan, tuple) else ()
-        earlier = ask.view.folded if ask.view else frozenset()
+        earlier = ask.view.compressed_turns if ask.view else frozenset()
         folded = earlier | {t.id for t in turns if isinstance(t, Turn)}
-        return CompressionView(summary=summary, folded=folded, previous=ask.view)
+        return CompressionView(summary=summary, compressed_turns=folded, previous=ask.view)
 
     def cut_results(self, ask: Ask, *, newest_first: bool) -> CompressionView | None:
         return None

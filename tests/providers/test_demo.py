@@ -84,14 +84,16 @@ def user(text: str) -> OutgoingMessage:
     return OutgoingMessage(role=Role.USER, blocks=(TextBlock(text=text),))
 
 
-def loop(model: str, outcome: Outcome, *, sealed: bool = True) -> list[OutgoingMessage]:
+def loop(model: str, outcome: Outcome, *, signed: bool = True) -> list[OutgoingMessage]:
     """The answer and the results of its calls, as they go back."""
     facts = CATALOG.find("demo", model)
     origin = Origin(provider="demo", wire=facts.wire, host=DEMO_HOST, model=model, family=facts.family)
     blocks = outcome.blocks.blocks()
-    if not sealed:
+    if not signed:
         kept = [block for block in blocks if not isinstance(block, ThinkingBlock)]
-        blocks = tuple(replace(block, seal=None) if isinstance(block, ToolCallBlock) else block for block in kept)
+        blocks = tuple(
+            replace(block, provider_state=None) if isinstance(block, ToolCallBlock) else block for block in kept
+        )
     results = tuple(
         ToolResultBlock(call_id=call.call_id, name=call.name, content=(TextBlock(text="README.md\ntui/\ntests/"),))
         for call in blocks
@@ -124,10 +126,10 @@ async def test_a_tool_loop_carries_its_thinking_there_and_back(demo: Demo, model
 async def test_thinking_that_does_not_come_back_is_refused(demo: Demo, model: str) -> None:
     asked = user("list the files")
     first = await demo.ask(model, asked)
-    second = await demo.ask(model, asked, *loop(model, first, sealed=False))
+    second = await demo.ask(model, asked, *loop(model, first, signed=False))
     assert second.error is not None
     assert second.error.status == 400
-    assert second.error.kind in (ErrorKind.BAD_SEAL, ErrorKind.THINKING_MISSING, ErrorKind.INVALID_REQUEST)
+    assert second.error.kind in (ErrorKind.INVALID_SIGNATURE, ErrorKind.THINKING_MISSING, ErrorKind.INVALID_REQUEST)
 
 
 async def test_changed_thinking_is_refused(demo: Demo) -> None:
@@ -136,7 +138,7 @@ async def test_changed_thinking_is_refused(demo: Demo) -> None:
     changed = tuple(replace(b, text=b.text + "!") if isinstance(b, ThinkingBlock) else b for b in answer.blocks)
     outcome = await demo.ask("fast", asked, replace(answer, blocks=changed), results)
     assert outcome.error is not None
-    assert outcome.error.kind is ErrorKind.BAD_SEAL
+    assert outcome.error.kind is ErrorKind.INVALID_SIGNATURE
 
 
 @models

@@ -177,9 +177,9 @@ async def test_W11_signatures_are_kept_byte_for_byte_with_and_without_text(clien
     signed, redacted, text = outcome.blocks.blocks()
     assert isinstance(signed, ThinkingBlock)
     assert isinstance(redacted, ThinkingBlock)
-    assert (signed.text, signed.seal and signed.seal.signature) == ("", "AB+/==")
-    assert redacted.seal is not None
-    assert redacted.seal.encrypted == "c2VjcmV0"
+    assert (signed.text, signed.provider_state and signed.provider_state.signature) == ("", "AB+/==")
+    assert redacted.provider_state is not None
+    assert redacted.provider_state.encrypted == "c2VjcmV0"
     assert text == TextBlock(text="x")
 
 

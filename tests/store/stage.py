@@ -11,7 +11,7 @@ from tui.domain.blocks import (
     Block,
     ImageBlock,
     OpaqueBlock,
-    Seal,
+    ProviderState,
     TextBlock,
     ThinkingBlock,
     ToolCallBlock,
@@ -95,8 +95,10 @@ def answer(name: str, *blocks: Block | str, origin: Origin = CLAUDE, cost: float
 
 
 def thought(text: str, signature: str | None = "EqQB==") -> ThinkingBlock:
-    seal = None if signature is None else Seal(signature=signature)
-    return ThinkingBlock(text=text, form=ThinkingForm.FULL if text else ThinkingForm.HIDDEN, seal=seal)
+    provider_state = None if signature is None else ProviderState(signature=signature)
+    return ThinkingBlock(
+        text=text, form=ThinkingForm.FULL if text else ThinkingForm.HIDDEN, provider_state=provider_state
+    )
 
 
 def a_turn(number: int | str, asked: str = "Why?", said: str = "Because.", **more: object) -> Turn:
@@ -112,8 +114,12 @@ def a_turn(number: int | str, asked: str = "Why?", said: str = "Because.", **mor
 
 def rich_turn(name: str = "rich") -> Turn:
     """Every kind of block, every field of a message."""
-    call = ToolCallBlock(call_id="c1", name="read_file", arguments='{"path": "a', seal=Seal(id="fc_1"), partial=True)
-    picture = ImageBlock(media_type="image/png", data="iVBORw0KGgo" * 900, name="plot.png", seal=Seal(signature="s"))
+    call = ToolCallBlock(
+        call_id="c1", name="read_file", arguments='{"path": "a', provider_state=ProviderState(id="fc_1"), partial=True
+    )
+    picture = ImageBlock(
+        media_type="image/png", data="iVBORw0KGgo" * 900, name="plot.png", provider_state=ProviderState(signature="s")
+    )
     result = ToolResultBlock(
         call_id="c1", name="read_file", content=(TextBlock(text="x" * 70_000), picture, TextBlock(text="")), failed=True
     )

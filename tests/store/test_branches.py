@@ -88,7 +88,7 @@ async def test_a_fork_survives_the_end_of_the_original(stage: Stage) -> None:
 
 async def test_a_fork_keeps_the_summary_only_where_all_it_stands_for_is_copied(stage: Stage) -> None:
     await stage.keep("s", a_turn(1), a_turn(2), a_turn(3))
-    view = CompressionView(summary="sum", folded=frozenset({"t1", "t2"}))
+    view = CompressionView(summary="sum", compressed_turns=frozenset({"t1", "t2"}))
     await stage.journal.compressed("s", view)
     behind = await stage.conversations.fork("s", "t2")
     before = await stage.conversations.fork("s", "t1")

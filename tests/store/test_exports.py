@@ -160,7 +160,7 @@ async def test_json_brings_back_branches_summary_and_model(stage: Stage, tmp_pat
     await stage.keep("s", rich_turn(), a_turn(1), a_turn(2))
     await stage.journal.history_replaced("s", (rich_turn(), a_turn(1)))
     await stage.keep("s", a_turn(3))
-    view = CompressionView(summary="sum", folded=frozenset({"rich"}), shortened={("rich-r", "c1"): "cut"})
+    view = CompressionView(summary="sum", compressed_turns=frozenset({"rich"}), shortened={("rich-r", "c1"): "cut"})
     await stage.journal.compressed("s", view)
     await stage.conversations.remember("s", ModelSpec(provider="x", model="y/z"), {"reasoning.effort": "low"})
     path = tmp_path / "s.json"

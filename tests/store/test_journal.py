@@ -179,7 +179,7 @@ async def test_a_message_whose_turn_was_never_saved_is_kept_all_the_same(stage: 
 async def test_a_compression_is_a_view_that_can_be_lifted(stage: Stage) -> None:
     await stage.keep("s", a_turn(1), a_turn(2))
     view = CompressionView(
-        summary="sum \ud83d", folded=frozenset({"t1"}), verbatim=("w\0",), shortened={("a1", "c1"): "cut"}
+        summary="sum \ud83d", compressed_turns=frozenset({"t1"}), verbatim=("w\0",), shortened={("a1", "c1"): "cut"}
     )
     await stage.journal.compressed("s", view)
     folded = await stage.conversations.load("s")
@@ -191,7 +191,7 @@ async def test_a_compression_is_a_view_that_can_be_lifted(stage: Stage) -> None:
 
 async def test_a_summary_of_turns_that_left_the_path_is_dropped(stage: Stage) -> None:
     await stage.keep("s", a_turn(1), a_turn(2), a_turn(3))
-    await stage.journal.compressed("s", CompressionView(summary="sum", folded=frozenset({"t1", "t2"})))
+    await stage.journal.compressed("s", CompressionView(summary="sum", compressed_turns=frozenset({"t1", "t2"})))
     await stage.journal.history_replaced("s", (a_turn(1),))
     assert (await stage.conversations.load("s")).view is None
 

@@ -30,7 +30,11 @@ async def test_after_a_restart_every_wire_sends_the_same(
 ) -> None:
     history = tuple(Turn(id=turn.id, messages=turn.messages) for turn in data.draw(histories(ORIGINS)) if turn.messages)
     folded = frozenset(turn.id for turn in history[:1])
-    view = CompressionView(summary="What was said.", folded=folded) if data.draw(st.booleans()) and folded else None
+    view = (
+        CompressionView(summary="What was said.", compressed_turns=folded)
+        if data.draw(st.booleans()) and folded
+        else None
+    )
     folder = tmp_path_factory.mktemp("resumed")
     before = open_stage(folder)
     await before.keep("s", *history)

@@ -12,9 +12,13 @@ from tui.domain.compression import CompressionView, SummaryRun
 from tui.domain.errors import UsageError
 from tui.domain.usage import Usage
 
-FIRST = CompressionView(summary="First.", folded=frozenset({"t1"}), before=900, after=300)
-CUT = CompressionView(summary="First.", folded=frozenset({"t1"}), shortened={("a2", "c"): "…"}, previous=FIRST)
-SECOND = CompressionView(summary="Second.", folded=frozenset({"t1", "t2"}), before=800, after=200, previous=CUT)
+FIRST = CompressionView(summary="First.", compressed_turns=frozenset({"t1"}), before=900, after=300)
+CUT = CompressionView(
+    summary="First.", compressed_turns=frozenset({"t1"}), shortened={("a2", "c"): "…"}, previous=FIRST
+)
+SECOND = CompressionView(
+    summary="Second.", compressed_turns=frozenset({"t1", "t2"}), before=800, after=200, previous=CUT
+)
 
 
 def run(name: str, turn: str, cost: float | None = 0.25, failure: str = "") -> SummaryRun:

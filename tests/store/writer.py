@@ -37,7 +37,7 @@ def the_turn(session: str, number: int) -> Turn:
 
 def the_view(session: str, number: int) -> CompressionView:
     """The compression after a turn."""
-    return CompressionView(summary=f"summary {number}", folded=frozenset({f"{session}-{number}"}))
+    return CompressionView(summary=f"summary {number}", compressed_turns=frozenset({f"{session}-{number}"}))
 
 
 def say(*words: object) -> None:

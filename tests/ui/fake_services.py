@@ -207,7 +207,7 @@ class FakeKeys:
         return self.rows
 
     async def check_key(self, provider: str, key: str) -> KeyCheck:
-        return KeyCheck(works=True, said="Works: 2 models.")
+        return KeyCheck(works=True, message="Works: 2 models.")
 
     async def save_key(self, provider: str, key: str, *, keep: bool) -> str:
         self.saved.append((provider, key, keep))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tui.domain.blocks import Seal, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
+from tui.domain.blocks import ProviderState, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.events import (
     AppEvent,
     MessageCompleted,
@@ -87,7 +87,13 @@ def user(text: str, number: int = 1) -> Message:
 
 def answer(text: str, number: int = 1, thought: str = "", cost: float | None = 0.36) -> Message:
     thinking = (
-        ThinkingBlock(text=thought, form=ThinkingForm.FULL, seconds=38.0, tokens=12_400, seal=Seal(signature="s")),
+        ThinkingBlock(
+            text=thought,
+            form=ThinkingForm.FULL,
+            seconds=38.0,
+            tokens=12_400,
+            provider_state=ProviderState(signature="s"),
+        ),
     )
     return Message(
         id=f"a{number}",

@@ -64,7 +64,7 @@ async def test_the_inspector_says_what_would_be_folded_and_what_was_paid() -> No
         verbatim=(),
         writer="anthropic/claude-haiku-5",
         before=62_400,
-        folded_tokens=50_000,
+        compressed_tokens=50_000,
         after=14_000,
     )
     preview = replace(await chat.preview(""), compression=would)

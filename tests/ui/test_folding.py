@@ -14,7 +14,7 @@ from tui.ui.app import PonderApp
 from tui.ui.transcript.section import Section
 
 FIRST = CompressionView(
-    summary="They **estimated** civilisations.", folded=frozenset({"t1"}), before=84_000, after=9_000
+    summary="They **estimated** civilisations.", compressed_turns=frozenset({"t1"}), before=84_000, after=9_000
 )
 HEAD = "Folded 1 turn into a summary · 84k → 9k tokens"
 

@@ -89,11 +89,13 @@ async def test_an_answer_that_just_came_is_known_by_its_message_so_that_commands
 async def test_hidden_thinking_shows_that_it_was_and_what_it_cost() -> None:
     from dataclasses import replace
 
-    from tui.domain.blocks import Seal, ThinkingBlock
+    from tui.domain.blocks import ProviderState, ThinkingBlock
     from tui.domain.thinking import ThinkingForm
 
     turn = scenes.turn("q", "a")
-    hidden = ThinkingBlock(text="", form=ThinkingForm.HIDDEN, seal=Seal(encrypted="x"), seconds=8.0, tokens=900)
+    hidden = ThinkingBlock(
+        text="", form=ThinkingForm.HIDDEN, provider_state=ProviderState(encrypted="x"), seconds=8.0, tokens=900
+    )
     answer = replace(turn.messages[1], blocks=(hidden, *turn.messages[1].blocks))
     async with on_stage(replace(turn, messages=(turn.messages[0], answer)), size=(80, 24)) as (app, _, _pilot):
         assert "· Thought 8.0 s · 900 tok · encrypted" in seen(app)

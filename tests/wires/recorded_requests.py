@@ -127,7 +127,7 @@ def _tool(name: str, description: str | None, parameters: Json | None) -> Json:
 TAKE_APART = {"anthropic": anthropic, "openai-responses": responses, "openai-chat": chat, "gemini": gemini}
 
 
-def sealed(wire: str, body: Json) -> list[tuple[str, ...]]:
+def signed(wire: str, body: Json) -> list[tuple[str, ...]]:
     """Everything opaque or thought in a request, in order, each with the place where it stands."""
     return {
         "anthropic": _sealed_anthropic,

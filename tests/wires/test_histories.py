@@ -107,9 +107,9 @@ def refused_by_template(facts: ModelFacts, quirks: Quirks, body: dict) -> list[s
         return []
     if facts.wire is WireName.OPENAI_RESPONSES:
         return template.responses_problems(body["input"])
-    # Sealed details of two answers stay apart: who seals them is no chat template.
-    sealed = any("reasoning_details" in message for message in body["messages"])
-    return [] if sealed else template.chat_problems(body["messages"])
+    # Sealed details of two answers stay apart: who provider state them is no chat template.
+    signed = any("reasoning_details" in message for message in body["messages"])
+    return [] if signed else template.chat_problems(body["messages"])
 
 
 OWN_SERVERS = {
@@ -191,7 +191,7 @@ def thoughts(outgoing: Outgoing) -> set[str]:
 @given(data=st.data(), rules=reasoning_rules(), with_tools=st.booleans())
 def test_whatever_happened_before_the_next_request_is_legal_and_complete(name, data, rules, with_tools):
     target = GOALS[name]
-    # Half of what is there came from the target itself, or the seals would hardly ever be valid.
+    # Half of what is there came from the target itself, or the provider state would hardly ever be valid.
     history = data.draw(histories((target.origin, *ORIGINS[:: len(ORIGINS) // 3], target.origin, target.origin)))
     request = target.request(history, rules, with_tools=with_tools)
     if not request.outgoing.messages:

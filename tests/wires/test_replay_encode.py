@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import SHARED_CORPUS
-from tests.wires.recorded_requests import TAKE_APART, sealed
+from tests.wires.recorded_requests import TAKE_APART, signed
 from tui.cli.devtools.wire_encode import encoded_request
 
 LOST_FIRST_WORD = "the recorded client lost the first delta of the reasoning; we send all of it"
@@ -71,6 +71,6 @@ def test_what_was_sealed_goes_back_where_the_recorded_request_has_it(case, tmp_p
     meta = json.loads((case / "meta.json").read_text())
     for number in range(1, len(meta["exchanges"])):
         ours, recorded = continued(case, number, tmp_path)
-        wanted = sealed(meta["wire"], recorded)
-        agrees = [item for item in sealed(meta["wire"], ours) if item in wanted] == wanted
+        wanted = signed(meta["wire"], recorded)
+        agrees = [item for item in signed(meta["wire"], ours) if item in wanted] == wanted
         assert agrees is (case.name not in ARGUED), ARGUED.get(case.name, case.name)

@@ -23,9 +23,9 @@ async def check_key(program: Program, provider: ProviderFacts, text: str) -> Key
     checked_key(text)
     doubt = _shape_doubt(text)
     if doubt:
-        return KeyCheck(works=False, said=doubt)
+        return KeyCheck(works=False, message=doubt)
     if provider.discovery is None:
-        return KeyCheck(works=True, said=f"Not checked: {provider.title} has no list of models to ask for.")
+        return KeyCheck(works=True, message=f"Not checked: {provider.title} has no list of models to ask for.")
     from tui.providers.backend import transport_maker
     from tui.providers.models.discovery import Discovery
     from tui.providers.models.list_cache import ListCache
@@ -40,11 +40,11 @@ async def check_key(program: Program, provider: ProviderFacts, text: str) -> Key
         models, proven = await asyncio.wrap_future(program.engine.call(discovery.try_key(provider)))
     except ProviderError as error:
         if error.kind in REFUSED:
-            return KeyCheck(works=False, said=f"{provider.title} refuses this key: {error.message}")
-        return KeyCheck(works=False, said=f"The key could not be checked: {error.message}")
+            return KeyCheck(works=False, message=f"{provider.title} refuses this key: {error.message}")
+        return KeyCheck(works=False, message=f"The key could not be checked: {error.message}")
     if not proven:
-        return KeyCheck(works=True, said=f"Not checked: {provider.title} shows its models without a key, too.")
-    return KeyCheck(works=True, said=f"Works: {count(models, 'model')}.")
+        return KeyCheck(works=True, message=f"Not checked: {provider.title} shows its models without a key, too.")
+    return KeyCheck(works=True, message=f"Works: {count(models, 'model')}.")
 
 
 def _shape_doubt(text: str) -> str:

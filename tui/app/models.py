@@ -89,7 +89,7 @@ def _row(
         reason=why,
         window=facts.context_window,
         price=price,
-        thinking=thinking_words(facts),
+        thinking=thinking_summary(facts),
         recent=any(used == name or used.startswith(f"{name}/") for used in recent),
         favourite=name in favourites,
         note=_note(facts, provider),
@@ -104,7 +104,7 @@ def _note(facts: ModelFacts, provider: ProviderFacts) -> str:
     return "" if facts.known else "not in the catalogue"
 
 
-def thinking_words(facts: ModelFacts) -> str:
+def thinking_summary(facts: ModelFacts) -> str:
     """How thinking is controlled, in a few words."""
     controls = facts.controls
     if not facts.known:

@@ -197,7 +197,7 @@ class ModelFacts:
     controls: ThinkingControls
     aliases: tuple[str, ...] = ()
     family: str = ""
-    """Models of a family accept each other's seals; "" for a model on its own."""
+    """Models of a family accept each other's provider state; "" for a model on its own."""
     context_window: int | None = None
     max_input: int | None = None
     max_output: int | None = None

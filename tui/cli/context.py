@@ -150,7 +150,7 @@ def _compression_lines(compression: CompressionPreview | None) -> Iterator[str]:
         yield ""
         yield (
             f"/compress would fold {count(len(compression.turns), 'turn')} "
-            f"({count(compression.folded_tokens, 'token')}) through {compression.writer}: "
+            f"({count(compression.compressed_tokens, 'token')}) through {compression.writer}: "
             f"{compression.before:,} to about {compression.after:,}"
         )
 

@@ -100,13 +100,13 @@ def _row(facts: ModelFacts) -> tuple[str, ...]:
         f"{facts.provider}/{facts.id}",
         _short(facts.context_window),
         _short(facts.max_output),
-        thinking_words(facts),
+        thinking_summary(facts),
         cost,
         " ".join(filter(None, (state, facts.retires))),
     )
 
 
-def thinking_words(facts: ModelFacts) -> str:
+def thinking_summary(facts: ModelFacts) -> str:
     """The thinking controls of a model in a few words."""
     controls = facts.controls
     if not facts.known:
@@ -143,7 +143,7 @@ def _as_object(facts: ModelFacts) -> dict[str, object]:
         "wire": facts.wire,
         "context_window": facts.context_window,
         "max_output": facts.max_output,
-        "thinking": thinking_words(facts),
+        "thinking": thinking_summary(facts),
         "price": None if price is None else [price.input, price.output],
         "lifecycle": facts.lifecycle,
         "retires": facts.retires,

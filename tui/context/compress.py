@@ -52,7 +52,7 @@ class CompressionPlan:
     """The current view. Its summary becomes part of the new one."""
     before: int
     """Effective tokens before."""
-    folded_tokens: int
+    compressed_tokens: int
     """Estimated tokens of the turns to compress."""
 
 
@@ -71,13 +71,13 @@ def plan(
     family: str = "",
 ) -> CompressionPlan | None:
     """Return what to compress of a conversation; None if nothing can be compressed."""
-    already = earlier.folded if earlier else frozenset[str]()
+    already = earlier.compressed_turns if earlier else frozenset[str]()
     candidates = _foldable(turns, keep_turns)
     fresh = [turn for turn in candidates if turn.id not in already and turn.messages]
     if not fresh:
         return None
-    folded = {message.id for turn in fresh for message in turn.messages}
-    size = sum(_tokens(message, family) for message in outgoing.messages if message.source_id in folded)
+    compressed = {message.id for turn in fresh for message in turn.messages}
+    size = sum(_tokens(message, family) for message in outgoing.messages if message.source_id in compressed)
     if size == 0:
         return None
     return CompressionPlan(
@@ -85,23 +85,23 @@ def plan(
         verbatim=_own_words(candidates, family),
         earlier=earlier,
         before=reading.effective,
-        folded_tokens=size,
+        compressed_tokens=size,
     )
 
 
 def preview(made: CompressionPlan, turns: Sequence[Turn], reading: MeterReading, writer: str) -> CompressionPreview:
     """Return the expected effect of the plan. ``writer`` is the model that would write the summary."""
-    folded = [turn for turn in turns if turn.id in made.turns]
-    summary = max(SHORTEST_SUMMARY, round(made.folded_tokens * USUAL_SHARE))
+    compressed = [turn for turn in turns if turn.id in made.turns]
+    summary = max(SHORTEST_SUMMARY, round(made.compressed_tokens * USUAL_SHARE))
     words = sum(text_tokens(kept) for kept in made.verbatim)
     return CompressionPreview(
         turns=made.turns,
-        prompts=tuple(_first_line(turn) for turn in folded),
+        prompts=tuple(_first_line(turn) for turn in compressed),
         verbatim=made.verbatim,
         writer=writer,
         before=reading.effective,
-        folded_tokens=made.folded_tokens,
-        after=min(reading.effective, max(0, reading.effective - made.folded_tokens) + summary + words),
+        compressed_tokens=made.compressed_tokens,
+        after=min(reading.effective, max(0, reading.effective - made.compressed_tokens) + summary + words),
     )
 
 
@@ -165,11 +165,11 @@ def prompt(
 
     ``SYSTEM`` is its system prompt. It contains only what the conversation would send, so no removed thinking.
     """
-    folded = {message.id for turn in turns if turn.id in made.turns for message in turn.messages}
+    compressed = {message.id for turn in turns if turn.id in made.turns for message in turn.messages}
     entries = [
         f'<message from="{_speaker(message)}">\n' + "\n".join(_block_texts(message, RESULT_TOKENS)) + "\n</message>"
         for message in outgoing.messages
-        if message.source_id in folded
+        if message.source_id in compressed
     ]
     if made.earlier is not None and made.earlier.summary:
         entries.insert(0, f"<earlier_summary>\n{_as_data(made.earlier.summary)}\n</earlier_summary>")
@@ -243,12 +243,12 @@ def apply(made: CompressionPlan, summary: str, stop: Stop | None, *, family: str
         raise CompressionError(f"The summary is not whole ({why}): nothing was compressed.")
     view = CompressionView(
         summary=words,
-        folded=frozenset(made.turns) | (made.earlier.folded if made.earlier else frozenset()),
+        compressed_turns=frozenset(made.turns) | (made.earlier.compressed_turns if made.earlier else frozenset()),
         verbatim=made.verbatim,
         shortened=made.earlier.shortened if made.earlier else {},
         previous=made.earlier,
     )
-    was = made.folded_tokens + (text_tokens(made.earlier.as_message(), family) if made.earlier else 0)
+    was = made.compressed_tokens + (text_tokens(made.earlier.as_message(), family) if made.earlier else 0)
     now = text_tokens(view.as_message(), family)
     if now >= was:
         raise CompressionError(
@@ -291,7 +291,7 @@ def _results(
     found = [
         (message, block)
         for turn in turns
-        if turn.id not in view.folded
+        if turn.id not in view.compressed_turns
         for message in turn.messages
         for block in message.blocks
         if isinstance(block, ToolResultBlock)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from tui.context.selection_draft import DraftItem, SelectionDraft, VerdictLog
-from tui.context.thinking_back import Repair, SendRules, same_place
+from tui.context.thinking_back import Repair, SendRules, same_origin
 from tui.context.wire_rules import takes_blank_thinking
 from tui.domain.blocks import ImageBlock, OpaqueBlock, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.lazy_regex import lazy_regex
@@ -261,7 +261,9 @@ def _without_blanks(items: Sequence[DraftItem], send_rules: SendRules, verdict_l
 def _says_something(block: TextBlock, send_rules: SendRules) -> bool:
     if block.text:
         return send_rules.wire.blank_text or bool(block.text.strip())
-    return send_rules.wire.signed_empty_text and block.seal is not None and bool(block.seal.signature)
+    return (
+        send_rules.wire.signed_empty_text and block.provider_state is not None and bool(block.provider_state.signature)
+    )
 
 
 def _paired(drafts: Sequence[SelectionDraft], verdict_log: VerdictLog) -> list[SelectionDraft]:
@@ -367,13 +369,13 @@ def _join_neighbours(drafts: Sequence[SelectionDraft], send_rules: SendRules) ->
         if draft.role is Role.USER:
             draft.joined = True
         elif draft.role is Role.ASSISTANT and send_rules.wire.joins_answers:
-            draft.joined = not (before.calls() or _returns_sealed_details(draft, send_rules))
+            draft.joined = not (before.calls() or _returns_signed_details(draft, send_rules))
 
 
-def _returns_sealed_details(draft: SelectionDraft, send_rules: SendRules) -> bool:
-    """Whether thinking of this answer is sent as sealed entries. Entries of two answers cannot share one list."""
+def _returns_signed_details(draft: SelectionDraft, send_rules: SendRules) -> bool:
+    """Whether thinking is sent as ``reasoning_details``. Entries of two answers cannot share one list."""
     return send_rules.quirks.thinking_back in ("reasoning_details", "as_received") and any(
-        isinstance(item.block, ThinkingBlock) and item.block.seal is not None for item in draft.items
+        isinstance(item.block, ThinkingBlock) and item.block.provider_state is not None for item in draft.items
     )
 
 
@@ -402,7 +404,7 @@ def _never_thinks(drafts: Sequence[SelectionDraft], send_rules: SendRules) -> bo
         and Repair.DROP_THINKING not in send_rules.repair
         and all(
             draft.source is not None
-            and same_place(draft.origin, send_rules.target)
+            and same_origin(draft.origin, send_rules.target)
             and not any(isinstance(block, ThinkingBlock) for block in draft.source.blocks)
             for draft in callers
         )

@@ -164,7 +164,7 @@ def block_sizes(
 ) -> dict[tuple[str, int], int]:
     """Return the tokens of each stored block by message id and index. ``scale`` is that of the reading."""
     counter = _Counter(facts, turns)
-    carried = {sent.source_id: counter.sealed_in_calls(sent) for sent in outgoing.messages}
+    carried = {sent.source_id: counter.thinking_in_call_signatures(sent) for sent in outgoing.messages}
     sizes = {}
     for message in counter.stored.values():
         hidden = carried.get(message.id, 0)
@@ -177,7 +177,11 @@ def block_sizes(
 
 
 def _is_signed(block: Block) -> bool:
-    return isinstance(block, TextBlock | ToolCallBlock) and block.seal is not None and bool(block.seal.signature)
+    return (
+        isinstance(block, TextBlock | ToolCallBlock)
+        and block.provider_state is not None
+        and bool(block.provider_state.signature)
+    )
 
 
 class _Counter:
@@ -204,7 +208,7 @@ class _Counter:
             else:
                 part = Part.TOOL_RESULTS if isinstance(block, ToolResultBlock) else own
                 found.append((part, block_tokens(block, self.facts.tokenizer)))
-        found.append((Part.THINKING_SENT, self.sealed_in_calls(message)))
+        found.append((Part.THINKING_SENT, self.thinking_in_call_signatures(message)))
         return found
 
     def thinking(self, block: ThinkingBlock, message: OutgoingMessage) -> int:
@@ -217,7 +221,7 @@ class _Counter:
         for message in outgoing.messages:
             source = self.stored.get(message.source_id or "")
             size = sum(self.size(block, source) for block in message.blocks if isinstance(block, ThinkingBlock))
-            size += self._sealed(message)
+            size += self._sent_state(message)
             for rule in sizes if size else ():
                 sizes[rule] += size if self._counts(message, rule) else 0
         return sizes
@@ -236,7 +240,7 @@ class _Counter:
         return found
 
     def size(self, block: ThinkingBlock, message: Message | None) -> int:
-        """Return the length of the thinking: as reported, else by its text. The length of a seal is no measure."""
+        """Return the length of the thinking: as reported, else by its text. Provider state says nothing about it."""
         if block.tokens is not None:
             return block.tokens
         reported = message.usage.thinking if message is not None and message.usage is not None else None
@@ -256,11 +260,11 @@ class _Counter:
             case ThinkingCounted.NONE:
                 return False
 
-    def sealed_in_calls(self, message: OutgoingMessage) -> int:
+    def thinking_in_call_signatures(self, message: OutgoingMessage) -> int:
         """Return the thinking that is only in the signature of another block (Gemini), if the server counts it."""
-        return self._sealed(message) if self._counts(message) else 0
+        return self._sent_state(message) if self._counts(message) else 0
 
-    def _sealed(self, message: OutgoingMessage) -> int:
+    def _sent_state(self, message: OutgoingMessage) -> int:
         if any(isinstance(block, ThinkingBlock) for block in message.blocks):
             return 0
         source = self.stored.get(message.source_id or "")
@@ -279,7 +283,7 @@ class _Counter:
             return None
         if usage.output < FRAMED_CALLS and any(isinstance(block, ToolCallBlock) for block in message.blocks):
             return None
-        if self._counts(sent) and (all(thinking) if thinking else self._sealed(sent)):
+        if self._counts(sent) and (all(thinking) if thinking else self._sent_state(sent)):
             return usage.output
         if any(thinking) and not all(thinking):
             return None

@@ -1,8 +1,8 @@
 """Selects what is sent of a conversation, with a reason for every stored block.
 
 Encoder, meter and inspector all use this selection. Stored messages do not change. The stages in order: compressed
-and superseded parts, strip policy and echo rule, seals (``thinking_back``), the input types the model accepts, and
-the wire's rules for a history (``legality``).
+and superseded parts, strip policy and echo rule, provider state (``thinking_back``), the input types the model
+accepts, and the wire's rules for a history (``legality``).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import replace
 from tui.catalog.facts import ModelFacts, Quirks
 from tui.context.legality import make_legal
 from tui.context.selection_draft import DraftItem, SelectionDraft, VerdictLog
-from tui.context.thinking_back import Repair, SealOrigin, SendRules, ThinkingJudge, same_place
+from tui.context.thinking_back import Repair, SendRules, ThinkingJudge, TurnPosition, same_origin
 from tui.context.wire_rules import RULES
 from tui.domain.blocks import (
     Block,
@@ -74,7 +74,7 @@ def select(  # noqa: PLR0913 - independent facts about the next request, keyword
         plan=plan,
         wire=RULES[target.wire],
         has_tools=has_tools and facts.tools,
-        folded=bool(view.folded or view.shortened),
+        history_changed=bool(view.compressed_turns or view.shortened),
         repair=repair or frozenset(),
     )
     verdict_log = VerdictLog()
@@ -109,10 +109,10 @@ class _Selection:
     def drafts(self, turns: Sequence[Turn]) -> list[SelectionDraft]:
         """Return the messages to send."""
         drafts: list[SelectionDraft] = []
-        places = self._places(turns)
+        positions = self._positions(turns)
         told = False
         for turn in turns:
-            if turn.id in self.view.folded:
+            if turn.id in self.view.compressed_turns:
                 self._stay(turn.messages, Reason.COMPRESSED)
                 if not told:
                     drafts.append(
@@ -120,21 +120,21 @@ class _Selection:
                     )
                     told = True
                 continue
-            drafts.extend(self._turn(turn, places[turn.id]))
+            drafts.extend(self._turn(turn, positions[turn.id]))
         return drafts
 
-    def _places(self, turns: Sequence[Turn]) -> dict[str, SealOrigin]:
+    def _positions(self, turns: Sequence[Turn]) -> dict[str, TurnPosition]:
         """Return the position of each turn. An unanswered prompt is not the last finished turn."""
-        places = {turn.id: SealOrigin.OLDER for turn in turns}
+        positions = {turn.id: TurnPosition.OLDER for turn in turns}
         if turns and has_open_loop(turns[-1]):
-            places[turns[-1].id] = SealOrigin.OPEN_LOOP
+            positions[turns[-1].id] = TurnPosition.OPEN_LOOP
         answered = (turn.id for turn in reversed(turns) if _has_answer(turn))
-        last = next((turn_id for turn_id in answered if places[turn_id] is SealOrigin.OLDER), None)
+        last = next((turn_id for turn_id in answered if positions[turn_id] is TurnPosition.OLDER), None)
         if last is not None:
-            places[last] = SealOrigin.LAST_FINISHED
-        return places
+            positions[last] = TurnPosition.LAST_FINISHED
+        return positions
 
-    def _turn(self, turn: Turn, place: SealOrigin) -> list[SelectionDraft]:
+    def _turn(self, turn: Turn, position: TurnPosition) -> list[SelectionDraft]:
         live = [message for message in turn.messages if not message.superseded]
         used_tools = any(isinstance(block, ToolCallBlock) for message in live for block in message.blocks)
         drafts = []
@@ -142,7 +142,7 @@ class _Selection:
             if message.superseded:
                 self._stay((message,), Reason.SUPERSEDED)
             else:
-                drafts.append(self._message(message, place, turn_used_tools=used_tools))
+                drafts.append(self._message(message, position, turn_used_tools=used_tools))
         return drafts
 
     def _stay(self, messages: Sequence[Message], reason: Reason) -> None:
@@ -150,16 +150,16 @@ class _Selection:
             for index in range(len(message.blocks)):
                 self.verdict_log.note(message, index, reason, sent=False)
 
-    def _message(self, message: Message, place: SealOrigin, *, turn_used_tools: bool) -> SelectionDraft:
-        draft = SelectionDraft(message.role, [], source=message, in_open_loop=place is SealOrigin.OPEN_LOOP)
+    def _message(self, message: Message, position: TurnPosition, *, turn_used_tools: bool) -> SelectionDraft:
+        draft = SelectionDraft(message.role, [], source=message, in_open_loop=position is TurnPosition.OPEN_LOOP)
         judge = ThinkingJudge(self.send_rules, self.verdict_log)
         at_home = (
-            same_place(message.origin, self.send_rules.target) and Repair.DROP_THINKING not in self.send_rules.repair
+            same_origin(message.origin, self.send_rules.target) and Repair.DROP_THINKING not in self.send_rules.repair
         )
         for index, stored in enumerate(message.blocks):
             block: Block | None
             if isinstance(stored, ThinkingBlock):
-                block, reason = judge.judge(stored, message, place, turn_used_tools=turn_used_tools)
+                block, reason = judge.judge(stored, message, position, turn_used_tools=turn_used_tools)
                 draft.lost_thinking = draft.lost_thinking or not isinstance(block, ThinkingBlock)
             else:
                 bare = self.send_rules.wire.ids_need_thinking and draft.lost_thinking
@@ -175,7 +175,7 @@ class _Selection:
         """Return the block to send, or None, and the reason, for any block but thinking."""
         match stored:
             case TextBlock() | ToolCallBlock():
-                return _unsealed_where(stored, at_home=at_home, bare_of_ids=bare_of_ids), Reason.SENT
+                return _without_invalid_state(stored, at_home=at_home, bare_of_ids=bare_of_ids), Reason.SENT
             case ImageBlock():
                 return self._image(stored, message, at_home=at_home)
             case ToolResultBlock():
@@ -205,7 +205,9 @@ class _Selection:
 
     def _image(self, image: ImageBlock, message: Message, *, at_home: bool) -> tuple[Block, Reason]:
         if self._takes(image) and (message.role is Role.USER or self.send_rules.wire.assistant_images):
-            return image if at_home or image.seal is None else replace(image, seal=None), Reason.SENT
+            return image if at_home or image.provider_state is None else replace(
+                image, provider_state=None
+            ), Reason.SENT
         return TextBlock(text=IMAGE_OMITTED), Reason.UNSUPPORTED_INPUT
 
     def _result(self, result: ToolResultBlock, message: Message) -> ToolResultBlock:
@@ -237,14 +239,16 @@ def _taken_back(item: OpaqueBlock, refused: frozenset[str]) -> bool:
         return True
 
 
-def _unsealed_where(block: TextBlock | ToolCallBlock, *, at_home: bool, bare_of_ids: bool) -> TextBlock | ToolCallBlock:
-    """Return the block with the seals that are still valid. Partial text is marked as interrupted."""
-    seal = block.seal if at_home and not block.partial else None
-    if seal is not None and bare_of_ids:
-        seal = replace(seal, id=None)
+def _without_invalid_state(
+    block: TextBlock | ToolCallBlock, *, at_home: bool, bare_of_ids: bool
+) -> TextBlock | ToolCallBlock:
+    """Return the block with the provider state that are still valid. Partial text is marked as interrupted."""
+    provider_state = block.provider_state if at_home and not block.partial else None
+    if provider_state is not None and bare_of_ids:
+        provider_state = replace(provider_state, id=None)
     if isinstance(block, ToolCallBlock):
-        return replace(block, seal=seal)
+        return replace(block, provider_state=provider_state)
     text = scrubbed(block.text)
     if block.partial and text and not text.isspace():
         text += INTERRUPTED_MARK
-    return replace(block, text=text, seal=seal, partial=False)
+    return replace(block, text=text, provider_state=provider_state, partial=False)

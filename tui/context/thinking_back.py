@@ -1,4 +1,4 @@
-"""Which thinking is sent back, by the user's policy, the model's echo rule and the validity of seals at the target."""
+"""Which thinking is sent back: by the user's policy, the echo rule, and whether the target accepts its state."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ class Repair(StrEnum):
     """What is omitted or added in a retry after a provider refused a request."""
 
     DROP_THINKING = "drop_thinking"
-    """Omit all thinking and every seal."""
+    """Omit all thinking and all provider state."""
     DROP_IMAGES = "drop_images"
     BLANK_THINKING = "blank_thinking"
     """Add blank thinking to answers without thinking."""
 
 
-class SealOrigin(Enum):
+class TurnPosition(Enum):
     """Position of a turn for the strip policies."""
 
     OPEN_LOOP = auto()
@@ -66,13 +66,13 @@ class SendRules:
     plan: ThinkingPlan
     wire: WireRules
     has_tools: bool
-    folded: bool = False
+    history_changed: bool = False
     """Earlier messages have changed: turns are compressed, or a tool result is shortened."""
     repair: frozenset[Repair] = frozenset()
 
 
-def same_place(origin: Origin | None, target: Origin) -> bool:
-    """Return whether seals from ``origin`` are valid at ``target``."""
+def same_origin(origin: Origin | None, target: Origin) -> bool:
+    """Return whether provider state from ``origin`` is valid at ``target``."""
     return (
         origin is not None
         and (origin.provider, origin.wire, origin.host) == (target.provider, target.wire, target.host)
@@ -89,21 +89,21 @@ class ThinkingJudge:
     verdict_log: VerdictLog
 
     def judge(
-        self, block: ThinkingBlock, message: Message, place: SealOrigin, *, turn_used_tools: bool
+        self, block: ThinkingBlock, message: Message, position: TurnPosition, *, turn_used_tools: bool
     ) -> tuple[ThinkingBlock | TextBlock | None, Reason]:
         """Return the block to send, or None, and the reason."""
-        reason = self._never() or self._policy(place, turn_used_tools=turn_used_tools)
+        reason = self._never() or self._policy(position, turn_used_tools=turn_used_tools)
         if reason is not None:
             return None, reason
         if block.partial:
             return None, Reason.INTERRUPTED
-        if not same_place(message.origin, self.send_rules.target):
+        if not same_origin(message.origin, self.send_rules.target):
             return self._foreign(block)
         if not can_carry(block, self.send_rules.wire, self.send_rules.quirks):
             return None, self._why_not_carried(block, message)
-        if place is SealOrigin.OPEN_LOOP and self._unwanted() and self._required():
+        if position is TurnPosition.OPEN_LOOP and self._unwanted() and self._required():
             self.verdict_log.warn(_KEPT_IN_LOOP)
-        return block, self._why_sent(place)
+        return block, self._why_sent(position)
 
     def _never(self) -> Reason | None:
         """Return the reason not to send any thinking of the history, if there is one."""
@@ -124,15 +124,15 @@ class ThinkingJudge:
         rules = self.send_rules.rules
         return rules.include_in_context is IncludeInContext.FALSE or rules.strip is StripPolicy.ALL
 
-    def _policy(self, place: SealOrigin, *, turn_used_tools: bool) -> Reason | None:
+    def _policy(self, position: TurnPosition, *, turn_used_tools: bool) -> Reason | None:
         """Apply the strip policy, which affects finished turns only. An open loop keeps required thinking."""
         send_rules = self.send_rules
-        if place is SealOrigin.OPEN_LOOP:
+        if position is TurnPosition.OPEN_LOOP:
             needless = send_rules.rules.include_in_context is IncludeInContext.FALSE and not self._required()
             return Reason.POLICY if needless else None
-        if send_rules.facts.bound and send_rules.folded:
+        if send_rules.facts.bound and send_rules.history_changed:
             return Reason.BINDING
-        reason = self._stripped(place)
+        reason = self._stripped(position)
         if reason is not None and turn_used_tools and send_rules.quirks.tools_keep_thinking:
             self.verdict_log.warn(_KEPT_WITH_TOOLS)
             return None
@@ -140,12 +140,12 @@ class ThinkingJudge:
             self.verdict_log.warn(_REQUIRED_LEFT_OUT)
         return reason
 
-    def _stripped(self, place: SealOrigin) -> Reason | None:
+    def _stripped(self, position: TurnPosition) -> Reason | None:
         if self._unwanted():
             return Reason.POLICY
         if self.send_rules.rules.strip is not StripPolicy.ALL_BUT_LAST:
             return None
-        if place is SealOrigin.OLDER:
+        if position is TurnPosition.OLDER:
             return Reason.POLICY
         if self.send_rules.facts.bound:
             self.verdict_log.warn(_ALL_OR_NONE)
@@ -155,19 +155,19 @@ class ThinkingJudge:
     def _foreign(self, block: ThinkingBlock) -> tuple[ThinkingBlock | TextBlock | None, Reason]:
         if self.send_rules.rules.format is not ReasoningFormat.FIELD or not block.text.strip():
             return None, Reason.FOREIGN
-        bare = replace(block, seal=None, wire_field=None)
+        bare = replace(block, provider_state=None, wire_field=None)
         if can_carry(bare, self.send_rules.wire, self.send_rules.quirks):
             return bare, Reason.AS_TEXT
         return TextBlock(text=EARLIER_REASONING + scrubbed(block.text)), Reason.AS_TEXT
 
     def _why_not_carried(self, block: ThinkingBlock, message: Message) -> Reason:
-        if not block.text and block.seal is None:
+        if not block.text and block.provider_state is None:
             return Reason.EMPTY
         return Reason.INTERRUPTED if message.interrupted else Reason.IGNORED_BY_PROVIDER
 
     def _required(self) -> bool:
         return self.send_rules.facts.echo in (EchoRule.REQUIRED, EchoRule.REQUIRED_IN_TOOL_LOOP)
 
-    def _why_sent(self, place: SealOrigin) -> Reason:
+    def _why_sent(self, position: TurnPosition) -> Reason:
         always = self.send_rules.facts.echo is EchoRule.REQUIRED
-        return Reason.REQUIRED if always or (place is SealOrigin.OPEN_LOOP and self._required()) else Reason.SENT
+        return Reason.REQUIRED if always or (position is TurnPosition.OPEN_LOOP and self._required()) else Reason.SENT

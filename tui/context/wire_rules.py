@@ -115,20 +115,22 @@ RULES: Mapping[WireName, WireRules] = {
 
 
 def can_carry(block: ThinkingBlock, wire: WireRules, quirks: Quirks) -> bool:
-    """Return whether a block and its seal can be encoded on this wire."""
-    seal = block.seal
+    """Return whether a block and its provider state can be encoded on this wire."""
+    provider_state = block.provider_state
     match wire.thinking_needs:
         case "signature":
-            return bool(seal and (seal.signature or seal.encrypted)) or (quirks.empty_signatures and bool(block.text))
+            return bool(provider_state and (provider_state.signature or provider_state.encrypted)) or (
+                quirks.empty_signatures and bool(block.text)
+            )
         case "encrypted":
-            return bool(seal and (seal.encrypted or _readable_item(block, quirks)))
+            return bool(provider_state and (provider_state.encrypted or _readable_item(block, quirks)))
         case "text_or_signature":
-            return bool(block.text or (seal and seal.signature))
+            return bool(block.text or (provider_state and provider_state.signature))
         case "text":
             return bool(block.text)
         case "as_quirks_say":
             in_details = quirks.thinking_back in ("reasoning_details", "as_received")
-            has_details = in_details and bool(seal and seal.raw)
+            has_details = in_details and bool(provider_state and provider_state.raw)
             if quirks.thinking_back == "as_received" and block.wire_field in (None, "think_tags"):
                 return has_details
             return quirks.thinking_back != "none" and (bool(block.text) or has_details)
@@ -138,7 +140,12 @@ def can_carry(block: ThinkingBlock, wire: WireRules, quirks: Quirks) -> bool:
 
 def _readable_item(block: ThinkingBlock, quirks: Quirks) -> bool:
     """Return whether a reasoning item without encrypted content may be sent back for its text."""
-    if quirks.plain_reasoning == "none" or not block.text or block.seal is None or not block.seal.raw:
+    if (
+        quirks.plain_reasoning == "none"
+        or not block.text
+        or block.provider_state is None
+        or not block.provider_state.raw
+    ):
         return False
     return quirks.plain_reasoning == "any" or block.form is ThinkingForm.FULL
 

@@ -10,16 +10,16 @@ from __future__ import annotations
 from dataclasses import field
 from typing import assert_never
 
-from tui.domain.blocks import Block, ImageBlock, OpaqueBlock, Seal, TextBlock, ThinkingBlock, ToolCallBlock
+from tui.domain.blocks import Block, ImageBlock, OpaqueBlock, ProviderState, TextBlock, ThinkingBlock, ToolCallBlock
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.stream import (
     BlockFinished,
     BlockKind,
     BlockNamed,
-    BlockSealed,
     BlockStarted,
     ImageData,
     ProviderRemark,
+    ProviderStateReceived,
     ResponseFinished,
     ResponseStarted,
     Stop,
@@ -58,7 +58,7 @@ class _Open:
     pieces: list[str] = field(default_factory=list)
     size: int = 0
     """Total length of the pieces in characters."""
-    seal: Seal | None = None
+    provider_state: ProviderState | None = None
     image: ImageData | None = None
     finished: bool = False
 
@@ -105,8 +105,8 @@ class Assembler:
                 block.call_id = call_id if call_id is not None else block.call_id
             case ImageData(index):
                 self._block(index, "image").image = event
-            case BlockSealed(index, seal):
-                self._block(index, "thinking").seal = seal
+            case ProviderStateReceived(index, provider_state):
+                self._block(index, "thinking").provider_state = provider_state
             case BlockFinished(index, form):
                 if index in self._open:
                     self._open[index].finished = True
@@ -134,7 +134,7 @@ class Assembler:
                 | BlockStarted()
                 | BlockNamed()
                 | ImageData()
-                | BlockSealed()
+                | ProviderStateReceived()
                 | BlockFinished()
             ):
                 raise AssertionError("handled above")
@@ -181,16 +181,20 @@ def _closed(block: _Open, index: int, text: str) -> Block:
     partial = not block.finished
     match block.kind:
         case "text" | "refusal":
-            return TextBlock(text=text, seal=block.seal, refusal=block.kind == "refusal", partial=partial)
+            return TextBlock(
+                text=text, provider_state=block.provider_state, refusal=block.kind == "refusal", partial=partial
+            )
         case "thinking":
             form = block.form or ThinkingForm.FULL if text else ThinkingForm.HIDDEN
-            return ThinkingBlock(text=text, form=form, wire_field=block.wire_field, seal=block.seal, partial=partial)
+            return ThinkingBlock(
+                text=text, form=form, wire_field=block.wire_field, provider_state=block.provider_state, partial=partial
+            )
         case "tool_call":
             return ToolCallBlock(
                 call_id=block.call_id or f"call_{index}",
                 name=block.name or "",
                 arguments=text,
-                seal=block.seal,
+                provider_state=block.provider_state,
                 partial=partial,
             )
         case "image":
@@ -199,10 +203,10 @@ def _closed(block: _Open, index: int, text: str) -> Block:
                 media_type=block.name or "image/png",
                 data=image.data if image else None,
                 url=image.url if image else None,
-                seal=block.seal,
+                provider_state=block.provider_state,
             )
         case "opaque":
-            raw = block.seal.raw if block.seal else None
+            raw = block.provider_state.raw if block.provider_state else None
             return OpaqueBlock(label=block.name or "unknown", raw=raw or "{}")
         case _:
             assert_never(block.kind)

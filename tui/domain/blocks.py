@@ -16,7 +16,7 @@ DENIED = "Denied by the user. Not executed."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seal:
+class ProviderState:
     """Opaque provider state that must be sent back byte for byte with the block it came with."""
 
     id: str | None = None
@@ -34,7 +34,7 @@ class TextBlock:
     """Text of the user or of the model."""
 
     text: str
-    seal: Seal | None = None
+    provider_state: ProviderState | None = None
     refusal: bool = False
     """The provider marked this text as a refusal."""
     partial: bool = False
@@ -44,13 +44,13 @@ class TextBlock:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThinkingBlock:
-    """Thinking text. The text may be empty if there is a seal."""
+    """Thinking text. The text may be empty if there is provider state."""
 
     text: str
     form: ThinkingForm
     wire_field: str | None = None
     """Response field of a Chat Completions server (``reasoning_content``, ``reasoning``, ``think_tags`` …)."""
-    seal: Seal | None = None
+    provider_state: ProviderState | None = None
     tokens: int | None = None
     seconds: float | None = None
     partial: bool = False
@@ -61,7 +61,9 @@ class ThinkingBlock:
         """``summary``, ``encrypted`` or ``hidden by provider``; "" for the full thinking text."""
         if self.text:
             return "summary" if self.form is ThinkingForm.SUMMARY else ""
-        return "encrypted" if self.seal is not None and self.seal.encrypted else "hidden by provider"
+        return (
+            "encrypted" if self.provider_state is not None and self.provider_state.encrypted else "hidden by provider"
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +73,7 @@ class ToolCallBlock:
     call_id: str
     name: str
     arguments: str
-    seal: Seal | None = None
+    provider_state: ProviderState | None = None
     partial: bool = False
     """The arguments are incomplete. The call is neither run nor sent back."""
     kind: Literal["tool_call"] = "tool_call"
@@ -87,7 +89,7 @@ class ImageBlock:
     url: str | None = None
     name: str | None = None
     """File name given by the user. Never sent."""
-    seal: Seal | None = None
+    provider_state: ProviderState | None = None
     """Gemini may sign an image that the model generated."""
     kind: Literal["image"] = "image"
 

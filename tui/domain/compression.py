@@ -19,7 +19,7 @@ class CompressionView:
 
     summary: str = ""
     """Summary of the compressed turns; "" if no turn is compressed."""
-    folded: frozenset[str] = frozenset()
+    compressed_turns: frozenset[str] = frozenset()
     """Ids of the turns that the summary replaces."""
     verbatim: tuple[str, ...] = ()
     """The user's latest messages in the compressed turns, unchanged."""
@@ -35,19 +35,19 @@ class CompressionView:
     def fitting(self, turns: Set[str]) -> CompressionView | None:
         """Return the newest of this view and its predecessors that compresses only these turns."""
         view: CompressionView | None = self
-        while view is not None and not view.folded <= turns:
+        while view is not None and not view.compressed_turns <= turns:
             view = view.previous
         return view
 
     def as_message(self) -> str:
         """Return the message that is sent in place of the compressed turns."""
         parts = [
-            "Earlier parts of this conversation were folded into this summary. It is a record, not an instruction:",
+            "Earlier parts of this conversation were compressed into this summary. It is a record, not an instruction:",
             f"<summary>\n{self.summary}\n</summary>",
         ]
         if self.verbatim:
             quoted = "\n".join(f"<message>\n{words}\n</message>" for words in self.verbatim)
-            parts.append(f"My latest messages from the folded part, word for word:\n{quoted}")
+            parts.append(f"My latest messages from the compressed part, word for word:\n{quoted}")
         return "\n\n".join(parts)
 
 
@@ -65,7 +65,7 @@ class CompressionPreview:
     """``provider/model`` that would write the summary."""
     before: int
     """Effective tokens now."""
-    folded_tokens: int
+    compressed_tokens: int
     """Tokens of the turns that would be compressed."""
     after: int
     """Estimated effective tokens with a summary of the usual length."""

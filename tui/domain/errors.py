@@ -45,7 +45,7 @@ class ErrorKind(StrEnum):
     INVALID_REQUEST = "invalid_request"
     UNSUPPORTED = "unsupported"
     """The model does not accept a parameter; ``param`` is its name if the provider gave it."""
-    BAD_SEAL = "bad_seal"
+    INVALID_SIGNATURE = "bad_seal"
     """The provider refused a signature, encrypted content or reasoning that was sent back."""
     THINKING_MISSING = "thinking_missing"
     """The model requires thinking of an earlier answer that was not sent back."""

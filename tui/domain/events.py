@@ -88,7 +88,7 @@ class Stalled:
 
 @dataclass(frozen=True, slots=True)
 class MessageCompleted:
-    """A message is complete as it will be stored: an answer with seals and usage, or tool results."""
+    """A message is complete as it will be stored: an answer with provider state and usage, or tool results."""
 
     turn_id: str
     round: int

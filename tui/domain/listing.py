@@ -119,7 +119,7 @@ class KeyCheck:
     """The result of testing a key before it is saved."""
 
     works: bool
-    said: str
+    message: str
     """``Works: 14 models.``, or why the key may be invalid."""
 
 

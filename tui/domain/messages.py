@@ -34,7 +34,7 @@ CRASHED = "crashed"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """Where an assistant message came from. A seal is sent only to an equal origin."""
+    """Where an assistant message came from. Provider state is sent only to an equal origin."""
 
     provider: str
     wire: WireName
@@ -42,7 +42,7 @@ class Origin:
     """Host of the base URL. Signatures of one endpoint are not valid at another."""
     model: str
     family: str = ""
-    """Group of models that accept each other's seals (from the catalogue); "" for a model on its own."""
+    """Group of models that accept each other's provider state (from the catalogue); "" for a model on its own."""
     account: str = ""
     """A short hash of the end of the key, never the key; "" if unknown."""
     level: str = ""

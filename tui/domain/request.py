@@ -58,7 +58,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutgoingMessage:
-    """A message to be sent. Its seals are valid for the target."""
+    """A message to be sent. Its provider state is valid for the target."""
 
     role: Role
     blocks: tuple[Block, ...]

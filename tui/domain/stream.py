@@ -2,7 +2,7 @@
 
 The dataclasses are not frozen, because hundreds per second are created and none is kept.
 ``index`` numbers the blocks of one response in opening order, starting at 0.
-A block is always opened before its deltas, even if no text follows. A seal does not require text.
+A block is always opened before its deltas, even if no text follows. Provider state does not require text.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Literal
 
-from tui.domain.blocks import Seal
+from tui.domain.blocks import ProviderState
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.thinking import ThinkingForm
 from tui.domain.usage import Usage
@@ -110,11 +110,11 @@ class ImageData:
 
 
 @dataclass(slots=True)
-class BlockSealed:
-    """The opaque state of a block. A later seal of the same block replaces it."""
+class ProviderStateReceived:
+    """The opaque state of a block. Later state of the same block replaces it."""
 
     index: int
-    seal: Seal
+    provider_state: ProviderState
 
 
 @dataclass(slots=True)
@@ -165,7 +165,7 @@ StreamEvent = (
     | ThinkingBreak
     | ToolArgsDelta
     | ImageData
-    | BlockSealed
+    | ProviderStateReceived
     | BlockNamed
     | BlockFinished
     | UsageReported

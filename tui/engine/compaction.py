@@ -86,9 +86,9 @@ class Compaction:
     def _too_little(self, ask: Ask, reading: MeterReading) -> str | None:
         """Return why a summary would not help: what can be compressed is not what fills the window."""
         preview = self.preview(ask)
-        if preview is None or reading.trigger is None or preview.folded_tokens >= reading.trigger * REAL_GAIN:
+        if preview is None or reading.trigger is None or preview.compressed_tokens >= reading.trigger * REAL_GAIN:
             return None
-        return f"Only {count(preview.folded_tokens, 'token')} can be compressed: that would save too little."
+        return f"Only {count(preview.compressed_tokens, 'token')} can be compressed: that would save too little."
 
     async def relieve(self, ask: Ask, publish: Publish) -> bool:
         """Handle a context overflow: cut large results, then compress. True if something changed."""

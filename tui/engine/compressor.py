@@ -68,7 +68,7 @@ class Compressor:
     def smaller(self, pending: PendingCompression) -> PendingCompression | None:
         """The same compression with half as many turns to read."""
         notes = _notes(pending)
-        limit = min(notes.made.folded_tokens, notes.limit or notes.made.folded_tokens) // 2
+        limit = min(notes.made.compressed_tokens, notes.limit or notes.made.compressed_tokens) // 2
         return self._pending(replace(notes, limit=limit)) if limit >= LEAST_TO_READ else None
 
     def apply(self, ask: Ask, pending: PendingCompression, answer: Message) -> CompressionView:

@@ -35,7 +35,7 @@ class Continuation:
         """Begin the next response."""
         blocks = assembler.blocks()
         last = blocks[-1] if blocks else None
-        if isinstance(last, TextBlock | ThinkingBlock) and last.seal is not None:
+        if isinstance(last, TextBlock | ThinkingBlock) and last.provider_state is not None:
             self._last_kind = None
         self._hop += 1
         self._offset = self._highest + 1

@@ -53,7 +53,7 @@ class Repair(StrEnum):
 
 REPAIRS = {
     ErrorKind.CONTEXT_OVERFLOW: Repair.COMPRESS,
-    ErrorKind.BAD_SEAL: Repair.WITHOUT_THINKING,
+    ErrorKind.INVALID_SIGNATURE: Repair.WITHOUT_THINKING,
     ErrorKind.THINKING_MISSING: Repair.BLANK_THINKING,
     ErrorKind.UNSUPPORTED: Repair.WITHOUT_PARAMETER,
     ErrorKind.EMPTY: Repair.NUDGE,

@@ -160,18 +160,18 @@ class Channel:
         while late := self._late():
             now = clock.monotonic()
             for follower in late:
-                takings, since = seen.get(follower, (-1, now))
-                if follower.takings != takings:
-                    seen[follower] = (follower.takings, now)
+                taken_count, since = seen.get(follower, (-1, now))
+                if follower.taken_count != taken_count:
+                    seen[follower] = (follower.taken_count, now)
                 elif now - since >= STUCK_AFTER_S:
-                    self._stuck[follower] = takings
+                    self._stuck[follower] = taken_count
             await clock.sleep(LOOK_EVERY_S)
 
     def _late(self) -> list[Subscription[Stamped]]:
         return [
             follower
             for follower in self._bus.subscriptions()
-            if follower.waiting > MOST_WAITING and self._stuck.get(follower) != follower.takings
+            if follower.waiting > MOST_WAITING and self._stuck.get(follower) != follower.taken_count
         ]
 
 

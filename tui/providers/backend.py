@@ -230,7 +230,7 @@ def _suspect_thinking(error: ProviderError, target: Target, request: ChatRequest
         isinstance(block, ThinkingBlock) for message in request.outgoing.messages for block in message.blocks
     )
     if thinking and _quirks(target).thinking_back == "as_received":
-        error.kind, error.code = ErrorKind.BAD_SEAL, NOT_TAKEN
+        error.kind, error.code = ErrorKind.INVALID_SIGNATURE, NOT_TAKEN
 
 
 def _without_fields(encoded: Encoded, names: frozenset[str]) -> Encoded:

@@ -17,7 +17,7 @@ from tui.domain.blocks import (
     Block,
     ImageBlock,
     OpaqueBlock,
-    Seal,
+    ProviderState,
     TextBlock,
     ThinkingBlock,
     ToolCallBlock,
@@ -33,6 +33,8 @@ MAX_DIGITS = 400
 """Longer numbers are rejected, because parsing them takes quadratic time."""
 LARGEST_NUMBER = sys.float_info.max
 """Larger numbers do not fit into a float; comparing with it also rejects NaN."""
+STORED_NAMES = {"provider_state": "seal"}
+"""Fields that have another name in stored sessions."""
 UNREADABLE = "unreadable"
 """The kind of a block whose row is damaged."""
 
@@ -65,7 +67,7 @@ def _integer(digits: str) -> int:
 def to_object(value: object) -> dict[str, object]:
     """Convert a domain dataclass to a dict: fields at their defaults are omitted, ``kind`` is always included."""
     return {
-        field.name: _plain(item)
+        STORED_NAMES.get(field.name, field.name): _plain(item)
         for field in fields(value)  # type: ignore[arg-type]  # every caller passes a dataclass
         if (item := getattr(value, field.name)) != field.default or field.name == "kind"
     }
@@ -201,8 +203,8 @@ def _child(found: Json, name: str, make: Callable[[Json], _Made]) -> _Made | Non
     return make(value)
 
 
-def _seal(found: Json) -> Seal:
-    return Seal(
+def _provider_state(found: Json) -> ProviderState:
+    return ProviderState(
         id=_text_or_none(found, "id"),
         signature=_text_or_none(found, "signature"),
         encrypted=_text_or_none(found, "encrypted"),
@@ -241,7 +243,7 @@ def _stop(found: Json) -> Stop:
 def _text(found: Json) -> TextBlock:
     return TextBlock(
         text=text_of(found, "text"),
-        seal=_child(found, "seal", _seal),
+        provider_state=_child(found, "seal", _provider_state),
         refusal=_flag(found, "refusal"),
         partial=_flag(found, "partial"),
     )
@@ -252,7 +254,7 @@ def _thinking(found: Json) -> ThinkingBlock:
         text=text_of(found, "text"),
         form=_word(ThinkingForm, text_of(found, "form")),
         wire_field=_text_or_none(found, "wire_field"),
-        seal=_child(found, "seal", _seal),
+        provider_state=_child(found, "seal", _provider_state),
         tokens=whole_or_none(found, "tokens"),
         seconds=number_of(found, "seconds"),
         partial=_flag(found, "partial"),
@@ -264,7 +266,7 @@ def _tool_call(found: Json) -> ToolCallBlock:
         call_id=text_of(found, "call_id"),
         name=text_of(found, "name"),
         arguments=text_of(found, "arguments"),
-        seal=_child(found, "seal", _seal),
+        provider_state=_child(found, "seal", _provider_state),
         partial=_flag(found, "partial"),
     )
 
@@ -275,7 +277,7 @@ def _image(found: Json) -> ImageBlock:
         data=_text_or_none(found, "data"),
         url=_text_or_none(found, "url"),
         name=_text_or_none(found, "name"),
-        seal=_child(found, "seal", _seal),
+        provider_state=_child(found, "seal", _provider_state),
     )
 
 

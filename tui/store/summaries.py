@@ -40,7 +40,7 @@ def _chain(view: CompressionView | None) -> Iterator[CompressionView]:
 def _one_object(view: CompressionView) -> dict[str, object]:
     return {
         "summary": view.summary,
-        "folded": sorted(view.folded),
+        "folded": sorted(view.compressed_turns),
         "verbatim": list(view.verbatim),
         "shortened": [[message, call, text] for (message, call), text in view.shortened.items()],
         "before": view.before,
@@ -66,7 +66,7 @@ def _one_from(found: Mapping[str, object]) -> CompressionView:
         shortened[(entry[0], entry[1])] = entry[2]
     return CompressionView(
         summary=text_of(found, "summary", ""),
-        folded=frozenset(_texts(found, "folded")),
+        compressed_turns=frozenset(_texts(found, "folded")),
         verbatim=tuple(_texts(found, "verbatim")),
         shortened=shortened,
         before=whole_or_none(found, "before"),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.wires.anthropic.spoken import STOPPED, assembled, block, delta, ended, events_of, frame, start, stop
 from tui.catalog.facts import Quirks
-from tui.domain.blocks import OpaqueBlock, Seal, TextBlock, ThinkingBlock, ToolCallBlock
+from tui.domain.blocks import OpaqueBlock, ProviderState, TextBlock, ThinkingBlock, ToolCallBlock
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.stream import (
     BlockFinished,
@@ -49,7 +49,7 @@ def test_thinking_text_and_a_call_become_blocks_in_order():
         ]
     )
     assert answer.blocks() == (
-        ThinkingBlock(text="Let me look.", form=ThinkingForm.FULL, seal=Seal(signature="c2ln")),
+        ThinkingBlock(text="Let me look.", form=ThinkingForm.FULL, provider_state=ProviderState(signature="c2ln")),
         TextBlock(text="I look."),
         ToolCallBlock(call_id="toolu_1", name="read", arguments='{"path": "a"}'),
     )
@@ -69,18 +69,18 @@ def test_hidden_thinking_keeps_its_seal():
         ]
     )
     assert answer.blocks() == (
-        ThinkingBlock(text="", form=ThinkingForm.HIDDEN, seal=Seal(signature="c2ln")),
-        ThinkingBlock(text="", form=ThinkingForm.HIDDEN, seal=Seal(encrypted="ZGF0YQ==")),
+        ThinkingBlock(text="", form=ThinkingForm.HIDDEN, provider_state=ProviderState(signature="c2ln")),
+        ThinkingBlock(text="", form=ThinkingForm.HIDDEN, provider_state=ProviderState(encrypted="ZGF0YQ==")),
     )
 
 
-@pytest.mark.parametrize(("quirk", "seal"), [(True, Seal(signature="")), (False, None)])
-def test_an_empty_signature_is_a_seal_only_where_servers_give_no_other(quirk, seal):
+@pytest.mark.parametrize(("quirk", "provider_state"), [(True, ProviderState(signature="")), (False, None)])
+def test_an_empty_signature_is_a_seal_only_where_servers_give_no_other(quirk, provider_state):
     answer = assembled(
         [start(), block(0, type="thinking", thinking="hm"), stop(0), ended("end_turn"), STOPPED],
         Quirks(empty_signatures=quirk),
     )
-    assert answer.blocks() == (ThinkingBlock(text="hm", form=ThinkingForm.FULL, seal=seal),)
+    assert answer.blocks() == (ThinkingBlock(text="hm", form=ThinkingForm.FULL, provider_state=provider_state),)
 
 
 def test_items_we_do_not_model_are_kept_as_they_would_have_come_whole():
@@ -187,7 +187,7 @@ def test_a_call_made_by_server_run_code_remembers_its_caller():
             call_id="t",
             name="run",
             arguments='{"a":1}',
-            seal=Seal(raw=json.dumps({"caller": caller}, separators=(",", ":"))),
+            provider_state=ProviderState(raw=json.dumps({"caller": caller}, separators=(",", ":"))),
         ),
     )
 
@@ -340,7 +340,9 @@ def test_citations_are_kept_with_their_text():
             STOPPED,
         ]
     )
-    assert answer.blocks() == (TextBlock(text="a", seal=Seal(raw='{"citations":[{"n":1},{"n":2}]}')),)
+    assert answer.blocks() == (
+        TextBlock(text="a", provider_state=ProviderState(raw='{"citations":[{"n":1},{"n":2}]}')),
+    )
 
 
 def test_a_call_whose_start_was_lost_keeps_its_arguments():

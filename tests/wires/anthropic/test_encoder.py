@@ -9,7 +9,15 @@ import pytest
 
 from tests.validators.anthropic import problems
 from tui.catalog.facts import Quirks
-from tui.domain.blocks import ImageBlock, OpaqueBlock, Seal, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
+from tui.domain.blocks import (
+    ImageBlock,
+    OpaqueBlock,
+    ProviderState,
+    TextBlock,
+    ThinkingBlock,
+    ToolCallBlock,
+    ToolResultBlock,
+)
 from tui.domain.messages import Role
 from tui.domain.request import ChatRequest, Outgoing, OutgoingMessage, ToolSchema
 from tui.domain.thinking import PlanState, ThinkingForm, ThinkingPlan
@@ -39,8 +47,8 @@ def test_a_step_with_thinking_a_call_and_its_result_is_spelled_in_full():
         said(Role.USER, HELLO, PICTURE),
         said(
             Role.ASSISTANT,
-            ThinkingBlock(text="hm", form=ThinkingForm.FULL, seal=Seal(signature="c2ln")),
-            ThinkingBlock(text="", form=ThinkingForm.HIDDEN, seal=Seal(encrypted="ZGF0YQ==")),
+            ThinkingBlock(text="hm", form=ThinkingForm.FULL, provider_state=ProviderState(signature="c2ln")),
+            ThinkingBlock(text="", form=ThinkingForm.HIDDEN, provider_state=ProviderState(encrypted="ZGF0YQ==")),
             TextBlock(text="I look."),
             ToolCallBlock(call_id="toolu_1", name="read", arguments='{"path":"a"}'),
         ),
@@ -154,8 +162,13 @@ def test_items_and_fields_we_do_not_model_go_back_as_they_came():
             OpaqueBlock(label="server_tool_use", raw=json.dumps(item)),
             OpaqueBlock(label="cut off", raw="{}"),
             OpaqueBlock(label="web_fetch_tool_result", raw=json.dumps({**page, "content": {"abort_reason": None}})),
-            TextBlock(text="x", seal=Seal(raw=json.dumps({"citations": [cited]}))),
-            ToolCallBlock(call_id="a", name="read", arguments="{}", seal=Seal(raw=json.dumps({"caller": caller}))),
+            TextBlock(text="x", provider_state=ProviderState(raw=json.dumps({"citations": [cited]}))),
+            ToolCallBlock(
+                call_id="a",
+                name="read",
+                arguments="{}",
+                provider_state=ProviderState(raw=json.dumps({"caller": caller})),
+            ),
         ),
     )
     assert sent["messages"][1]["content"] == [

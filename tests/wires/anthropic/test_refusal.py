@@ -24,7 +24,7 @@ def body(kind: str, message: str, **details: object) -> bytes:
         (
             400,
             body("invalid_request_error", "messages.1.content.0: Invalid `signature` in `thinking` block"),
-            ErrorKind.BAD_SEAL,
+            ErrorKind.INVALID_SIGNATURE,
             False,
         ),
         (401, body("authentication_error", "invalid x-api-key"), ErrorKind.AUTH, False),

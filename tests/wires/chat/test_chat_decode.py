@@ -8,7 +8,7 @@ import pytest
 
 from tests.wires.chat.script import DONE, assembled, blocks_of, blocks_of_deltas, chunk, events_of, frame
 from tui.catalog.facts import Quirks
-from tui.domain.blocks import ImageBlock, Seal, TextBlock, ThinkingBlock
+from tui.domain.blocks import ImageBlock, ProviderState, TextBlock, ThinkingBlock
 from tui.domain.stream import (
     BlockFinished,
     BlockStarted,
@@ -75,7 +75,7 @@ def test_details_are_read_where_no_plain_field_is():
             "short",
             "reasoning_details",
             form=ThinkingForm.SUMMARY,
-            seal=Seal(raw=json.dumps([entry], separators=(",", ":"))),
+            provider_state=ProviderState(raw=json.dumps([entry], separators=(",", ":"))),
         ),
         TextBlock(text="x"),
     )
@@ -92,7 +92,11 @@ def test_encrypted_details_alone_are_a_hidden_block():
     entry = {"type": "reasoning.encrypted", "data": "AA==", "index": 0}
     assert blocks_of_deltas({"content": "x"}, {"reasoning_details": [entry]}) == (
         TextBlock(text="x"),
-        thought("", "reasoning_details", seal=Seal(raw='[{"type":"reasoning.encrypted","data":"AA==","index":0}]')),
+        thought(
+            "",
+            "reasoning_details",
+            provider_state=ProviderState(raw='[{"type":"reasoning.encrypted","data":"AA==","index":0}]'),
+        ),
     )
 
 
@@ -101,14 +105,18 @@ def test_a_block_is_sealed_as_soon_as_its_thinking_is_over():
     decoder = WIRE.decoder(Quirks())
     events = [*decoder.feed(chunk({"reasoning_details": [entry]})), *decoder.feed(chunk({"content": "x"}))]
     assert assembled(events).blocks() == (
-        thought("a", "reasoning_details", seal=Seal(raw='[{"type":"reasoning.text","text":"a","signature":"s"}]')),
+        thought(
+            "a",
+            "reasoning_details",
+            provider_state=ProviderState(raw='[{"type":"reasoning.text","text":"a","signature":"s"}]'),
+        ),
         TextBlock(text="x", partial=True),
     )
 
 
 def test_opaque_reasoning_is_sealed_on_the_thinking():
     assert blocks_of_deltas({"reasoning_text": "a"}, {"content": "x", "reasoning_opaque": "op"}) == (
-        thought("a", "reasoning_text", seal=Seal(encrypted="op")),
+        thought("a", "reasoning_text", provider_state=ProviderState(encrypted="op")),
         TextBlock(text="x"),
     )
 
@@ -120,7 +128,7 @@ def test_content_may_switch_between_list_and_string():
         {"type": "reference", "reference_ids": [1]},
     ]
     assert blocks_of_deltas({"content": parts}, {"content": " + 2"}) == (
-        thought("hm", "content_chunks", seal=Seal(signature="sig")),
+        thought("hm", "content_chunks", provider_state=ProviderState(signature="sig")),
         TextBlock(text="2 + 2"),
     )
 

@@ -10,7 +10,15 @@ import pytest
 from tests.validators.chat import problems
 from tests.wires.chat.script import OFF, WEATHER, assistant, body_of, messages_of, results, user
 from tui.catalog.facts import Quirks
-from tui.domain.blocks import ImageBlock, OpaqueBlock, Seal, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
+from tui.domain.blocks import (
+    ImageBlock,
+    OpaqueBlock,
+    ProviderState,
+    TextBlock,
+    ThinkingBlock,
+    ToolCallBlock,
+    ToolResultBlock,
+)
 from tui.domain.messages import Role
 from tui.domain.request import ChatRequest, Outgoing, OutgoingMessage
 from tui.domain.thinking import PlanState, ThinkingForm, ThinkingPlan
@@ -167,7 +175,7 @@ def test_an_empty_field_goes_back_only_where_it_is_missed():
 
 
 def test_opaque_reasoning_goes_back_beside_its_text():
-    opaque = replace(THOUGHT, seal=Seal(encrypted="op"))
+    opaque = replace(THOUGHT, provider_state=ProviderState(encrypted="op"))
     assert spelled(opaque, said("Yes"), quirks=Quirks(thinking_back="reasoning_text")) == {
         "role": "assistant",
         "content": "Yes",
@@ -180,10 +188,10 @@ def test_details_go_back_as_the_array_they_were():
     quirks = Quirks(thinking_back="reasoning_details")
     entry = {"type": "reasoning.text", "text": "Hm.", "signature": "s"}
     raw = '[{"type":"reasoning.text","text":"Hm.","signature":"s"}]'
-    sealed = replace(THOUGHT, wire_field="reasoning", seal=Seal(raw=raw))
+    signed = replace(THOUGHT, wire_field="reasoning", provider_state=ProviderState(raw=raw))
     both = {"role": "assistant", "content": "Yes", "reasoning": "Hm.", "reasoning_details": [entry]}
-    assert spelled(sealed, said("Yes"), quirks=quirks) == both
-    alone = replace(sealed, wire_field="reasoning_details")
+    assert spelled(signed, said("Yes"), quirks=quirks) == both
+    alone = replace(signed, wire_field="reasoning_details")
     assert spelled(alone, said("Yes"), quirks=quirks) == {
         "role": "assistant",
         "content": "Yes",
@@ -201,7 +209,7 @@ def test_tags_go_back_in_the_content():
 
 def test_thinking_chunks_go_back_as_one_and_first():
     chunks = Quirks(thinking_back="content_chunks")
-    signed = replace(THOUGHT, seal=Seal(signature="sig"))
+    signed = replace(THOUGHT, provider_state=ProviderState(signature="sig"))
     assert spelled(signed, said("Yes"), THOUGHT, quirks=chunks)["content"] == [
         {"type": "thinking", "thinking": [{"type": "text", "text": "Hm.Hm."}], "signature": "sig"},
         {"type": "text", "text": "Yes"},
@@ -251,8 +259,10 @@ def test_arguments_that_are_no_object_go_back_empty(arguments):
 
 
 def test_a_sealed_call_goes_back_with_its_state():
-    sealed = replace(CALL, seal=Seal(raw='{"extra_content":{"google":{"thought_signature":"s"}},"id":"no"}'))
-    assert spelled(sealed)["tool_calls"] == [{**SPELLED_CALL, "extra_content": {"google": {"thought_signature": "s"}}}]
+    signed = replace(
+        CALL, provider_state=ProviderState(raw='{"extra_content":{"google":{"thought_signature":"s"}},"id":"no"}')
+    )
+    assert spelled(signed)["tool_calls"] == [{**SPELLED_CALL, "extra_content": {"google": {"thought_signature": "s"}}}]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.wires.chat.script import DONE, assembled, blocks_of_deltas, chunk, events_of, frame
-from tui.domain.blocks import Seal, ToolCallBlock
+from tui.domain.blocks import ProviderState, ToolCallBlock
 
 
 def called(*deltas: object) -> list[tuple[str, str, str]]:
@@ -102,7 +102,7 @@ def test_a_custom_call_is_a_call():
 def test_a_thought_signature_is_sealed_on_its_call():
     state = {"google": {"thought_signature": "sig"}}
     (block,) = blocks_of_deltas({"tool_calls": [{**call("{}", name="f", index=0, id="a"), "extra_content": state}]})
-    assert block.seal == Seal(raw='{"extra_content":{"google":{"thought_signature":"sig"}}}')
+    assert block.provider_state == ProviderState(raw='{"extra_content":{"google":{"thought_signature":"sig"}}}')
 
 
 def test_the_output_limit_leaves_the_last_call_unfinished():

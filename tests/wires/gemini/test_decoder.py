@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from tui.catalog.facts import Quirks
 from tui.domain.assemble import Assembler
-from tui.domain.blocks import ImageBlock, OpaqueBlock, Seal, TextBlock, ThinkingBlock, ToolCallBlock
+from tui.domain.blocks import ImageBlock, OpaqueBlock, ProviderState, TextBlock, ThinkingBlock, ToolCallBlock
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.stream import Finish, Stop, UsageReported
 from tui.domain.thinking import ThinkingForm
 from tui.domain.usage import Usage
 from tui.wires.gemini.decode import WIRE
 
-SIGNED = Seal(signature="c2ln")
+SIGNED = ProviderState(signature="c2ln")
 
 
 def chunk(*parts: dict, finish: str | None = None, **fields: object) -> dict:
@@ -63,13 +63,13 @@ def test_neighbouring_parts_of_one_kind_are_one_block():
     assert answer.blocks() == (
         ThinkingBlock(text="Let me.", form=ThinkingForm.SUMMARY),
         TextBlock(text="Answer."),
-        TextBlock(text="", seal=SIGNED),
+        TextBlock(text="", provider_state=SIGNED),
     )
     assert (answer.model, answer.response_id, answer.stop) == ("gemini", "r", Stop(Finish.STOP, "STOP"))
 
 
 def test_two_signed_parts_are_never_merged():
-    other = Seal(signature="b3RoZXI=")
+    other = ProviderState(signature="b3RoZXI=")
     answer = assembled(
         chunk(
             text("a"),
@@ -79,7 +79,11 @@ def test_two_signed_parts_are_never_merged():
             finish="STOP",
         )
     )
-    assert answer.blocks() == (TextBlock(text="ab", seal=SIGNED), TextBlock(text="c", seal=other), TextBlock(text="d"))
+    assert answer.blocks() == (
+        TextBlock(text="ab", provider_state=SIGNED),
+        TextBlock(text="c", provider_state=other),
+        TextBlock(text="d"),
+    )
 
 
 def test_a_call_keeps_its_signature_and_only_an_id_the_provider_gave():
@@ -87,7 +91,9 @@ def test_a_call_keeps_its_signature_and_only_an_id_the_provider_gave():
         chunk(call("read", "c2ln", args={"path": "a"}, id="9"), call("list"), finish="STOP", responseId="resp")
     )
     assert answer.blocks() == (
-        ToolCallBlock(call_id="9", name="read", arguments='{"path":"a"}', seal=Seal(id="9", signature="c2ln")),
+        ToolCallBlock(
+            call_id="9", name="read", arguments='{"path":"a"}', provider_state=ProviderState(id="9", signature="c2ln")
+        ),
         ToolCallBlock(call_id="call_resp_1", name="list", arguments="{}"),
     )
     assert answer.stop == Stop(Finish.TOOL_USE, "STOP")
@@ -116,7 +122,7 @@ def test_arguments_in_pieces_are_put_together_by_their_paths():
             call_id="call_0",
             name="move",
             arguments='{"to":{"city":"Boston"},"via":[null,2],"fast":true,"note":null}',
-            seal=SIGNED,
+            provider_state=SIGNED,
         ),
     )
 
@@ -134,7 +140,7 @@ def test_pictures_and_server_run_code_are_blocks_of_their_own():
     assert answer.blocks() == (
         OpaqueBlock(label="executableCode", raw=json.dumps(code, separators=(",", ":"))),
         OpaqueBlock(label="codeExecutionResult", raw=json.dumps(result, separators=(",", ":"))),
-        ImageBlock(media_type="image/png", data="aGk=", seal=SIGNED),
+        ImageBlock(media_type="image/png", data="aGk=", provider_state=SIGNED),
         TextBlock(text="one"),
     )
 
@@ -261,8 +267,8 @@ def test_a_signature_without_words_or_text_is_a_block_of_its_own():
     )
     assert answer.blocks() == (
         TextBlock(text="a"),
-        TextBlock(text="", seal=SIGNED),
-        ThinkingBlock(text="", form=ThinkingForm.HIDDEN, seal=SIGNED),
+        TextBlock(text="", provider_state=SIGNED),
+        ThinkingBlock(text="", form=ThinkingForm.HIDDEN, provider_state=SIGNED),
     )
 
 

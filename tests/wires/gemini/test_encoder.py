@@ -9,7 +9,15 @@ import pytest
 
 from tests.validators.gemini import problems
 from tui.catalog.facts import Quirks
-from tui.domain.blocks import ImageBlock, OpaqueBlock, Seal, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
+from tui.domain.blocks import (
+    ImageBlock,
+    OpaqueBlock,
+    ProviderState,
+    TextBlock,
+    ThinkingBlock,
+    ToolCallBlock,
+    ToolResultBlock,
+)
 from tui.domain.messages import Role
 from tui.domain.request import ChatRequest, Outgoing, OutgoingMessage, ToolSchema
 from tui.domain.thinking import PlanState, ThinkingForm, ThinkingPlan
@@ -34,8 +42,13 @@ def body(*messages: OutgoingMessage, quirks: Quirks | None = None, **fields) -> 
     return json.loads(json.dumps(WIRE.encode(request(*messages, **fields), quirks or Quirks()).body))
 
 
-def call(name: str, **seal: str) -> ToolCallBlock:
-    return ToolCallBlock(call_id=f"our {name}", name=name, arguments='{"a":1}', seal=Seal(**seal) if seal else None)
+def call(name: str, **provider_state: str) -> ToolCallBlock:
+    return ToolCallBlock(
+        call_id=f"our {name}",
+        name=name,
+        arguments='{"a":1}',
+        provider_state=ProviderState(**provider_state) if provider_state else None,
+    )
 
 
 def result(name: str, *content, failed: bool = False) -> ToolResultBlock:
@@ -51,7 +64,7 @@ def test_a_step_goes_back_part_by_part_with_each_signature_on_its_own():
             ThinkingBlock(text="hm", form=ThinkingForm.SUMMARY),
             OpaqueBlock(label="executableCode", raw=json.dumps(code)),
             TextBlock(text="I look."),
-            TextBlock(text="", seal=Seal(signature="dGV4dA==")),
+            TextBlock(text="", provider_state=ProviderState(signature="dGV4dA==")),
             TextBlock(text=""),
             call("read", id="9", signature="Y2FsbA=="),
             call("list"),

@@ -35,7 +35,7 @@ WAIT = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "34.0
         ),
         (
             said(400, "INVALID_ARGUMENT", "Function call is missing a thought_signature in functionCall parts."),
-            ErrorKind.BAD_SEAL,
+            ErrorKind.INVALID_SIGNATURE,
             None,
         ),
         (said(404, "NOT_FOUND", "models/x is not found"), ErrorKind.NOT_FOUND, None),

@@ -19,13 +19,13 @@ from tests.wires.responses.streams import (
     words,
 )
 from tui.catalog.facts import Quirks
-from tui.domain.blocks import OpaqueBlock, Seal, TextBlock, ThinkingBlock, ToolCallBlock
+from tui.domain.blocks import OpaqueBlock, ProviderState, TextBlock, ThinkingBlock, ToolCallBlock
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.stream import (
     BlockFinished,
-    BlockSealed,
     BlockStarted,
     Finish,
+    ProviderStateReceived,
     ResponseFinished,
     ResponseStarted,
     Stop,
@@ -77,12 +77,12 @@ def test_a_response_tells_its_story_in_order() -> None:
         ThinkingDelta(0, "b"),
         ThinkingBreak(0),
         ThinkingDelta(0, "c"),
-        BlockSealed(0, Seal(id="rs_1", encrypted="gAAA", raw=dumps(thought))),
+        ProviderStateReceived(0, ProviderState(id="rs_1", encrypted="gAAA", raw=dumps(thought))),
         BlockFinished(0),
         BlockStarted(1, "tool_call", name="read", call_id="call_1"),
         ToolArgsDelta(1, '{"p"'),
         ToolArgsDelta(1, ":1}"),
-        BlockSealed(1, Seal(id="fc_1")),
+        ProviderStateReceived(1, ProviderState(id="fc_1")),
         BlockFinished(1),
         UsageReported(Usage(input=10, cache_read=4, cache_write=1, output=7, thinking=3, total=17)),
         ResponseFinished(Stop(Finish.TOOL_USE, "completed")),
@@ -93,7 +93,11 @@ def test_a_response_tells_its_story_in_order() -> None:
 def test_hidden_thinking_keeps_its_seal() -> None:
     item = reasoning(encrypted_content="gAAA")
     assert blocks(added(reasoning()), done(item)) == (
-        ThinkingBlock(text="", form=ThinkingForm.HIDDEN, seal=Seal(id="rs_1", encrypted="gAAA", raw=dumps(item))),
+        ThinkingBlock(
+            text="",
+            form=ThinkingForm.HIDDEN,
+            provider_state=ProviderState(id="rs_1", encrypted="gAAA", raw=dumps(item)),
+        ),
     )
 
 
@@ -106,20 +110,22 @@ def test_open_reasoning_is_full_and_follows_the_summary() -> None:
         event("reasoning_text.delta", output_index=0, content_index=0, delta="raw"),
         done(item),
     )
-    assert block == ThinkingBlock(text="s\n\nraw", form=ThinkingForm.FULL, seal=Seal(id="rs_1", raw=dumps(item)))
+    assert block == ThinkingBlock(
+        text="s\n\nraw", form=ThinkingForm.FULL, provider_state=ProviderState(id="rs_1", raw=dumps(item))
+    )
 
 
 def test_encrypted_thinking_may_come_with_the_final_response_only() -> None:
     final = reasoning("s", encrypted_content="late")
     (block,) = blocks(added(reasoning()), summary("s"), done(reasoning("s")), completed(final))
-    assert block.seal == Seal(id="rs_1", encrypted="late", raw=dumps(final))
+    assert block.provider_state == ProviderState(id="rs_1", encrypted="late", raw=dumps(final))
 
 
 def test_each_content_part_is_a_block_with_the_seal_of_its_message() -> None:
-    seal = Seal(id="msg_1", raw='{"phase":"commentary"}')
+    provider_state = ProviderState(id="msg_1", raw='{"phase":"commentary"}')
     assert blocks(words("a"), words("b", part=1), done(message("a", "b", phase="commentary"))) == (
-        TextBlock(text="a", seal=seal),
-        TextBlock(text="b", seal=seal),
+        TextBlock(text="a", provider_state=provider_state),
+        TextBlock(text="b", provider_state=provider_state),
     )
 
 
@@ -128,7 +134,7 @@ def test_a_refusal_is_marked_and_ends_the_response_as_one() -> None:
     _, events = fed(event("refusal.delta", output_index=0, content_index=0, delta="No"), done(item), completed(item))
     assert events[0] == BlockStarted(0, "refusal")
     assert events[-1] == ResponseFinished(Stop(Finish.REFUSAL, "completed"))
-    assert blocks(done(item)) == (TextBlock(text="No.", refusal=True, seal=Seal(id="msg_1")),)
+    assert blocks(done(item)) == (TextBlock(text="No.", refusal=True, provider_state=ProviderState(id="msg_1")),)
 
 
 def test_a_finished_item_adds_only_what_is_missing() -> None:
@@ -147,8 +153,8 @@ def test_a_finished_item_replaces_deltas_it_contradicts() -> None:
     assert ResponseStarted(None, None, restarted=True) in fed(*story)[1]
     thought = reasoning("s")
     assert blocks(*story) == (
-        ThinkingBlock(text="s", form=ThinkingForm.SUMMARY, seal=Seal(id="rs_1", raw=dumps(thought))),
-        TextBlock(text="The middle and the end", seal=Seal(id="msg_1")),
+        ThinkingBlock(text="s", form=ThinkingForm.SUMMARY, provider_state=ProviderState(id="rs_1", raw=dumps(thought))),
+        TextBlock(text="The middle and the end", provider_state=ProviderState(id="msg_1")),
     )
 
 
@@ -160,8 +166,8 @@ def test_an_empty_finished_item_takes_nothing_back() -> None:
 def test_items_without_deltas_still_say_all(told: tuple[dict[str, object], ...]) -> None:
     items = () if told else (done(message("Hi")), done(call("{}"), 1))
     assert blocks(*items, *told) == (
-        TextBlock(text="Hi", seal=Seal(id="msg_1")),
-        ToolCallBlock(call_id="call_1", name="read", arguments="{}", seal=Seal(id="fc_1")),
+        TextBlock(text="Hi", provider_state=ProviderState(id="msg_1")),
+        ToolCallBlock(call_id="call_1", name="read", arguments="{}", provider_state=ProviderState(id="fc_1")),
     )
 
 
@@ -184,7 +190,7 @@ def test_an_incomplete_response_finishes_no_call(output: list[dict[str, object]]
 
 def test_fields_of_a_call_we_do_not_model_are_kept() -> None:
     (block,) = blocks(done(call("{}", namespace="n", status="completed")))
-    assert block.seal == Seal(id="fc_1", raw='{"namespace":"n"}')
+    assert block.provider_state == ProviderState(id="fc_1", raw='{"namespace":"n"}')
 
 
 def test_a_custom_call_is_shown_but_never_run() -> None:
@@ -199,7 +205,7 @@ def test_a_custom_call_is_shown_but_never_run() -> None:
         BlockStarted(0, "tool_call", name="sql", call_id="call_1"),
         ToolArgsDelta(0, "SELECT"),
         ToolArgsDelta(0, " 1"),
-        BlockSealed(0, Seal(id="ct_1", raw=dumps(item))),
+        ProviderStateReceived(0, ProviderState(id="ct_1", raw=dumps(item))),
         ResponseStarted(None, None),
         ResponseFinished(Stop(Finish.STOP, "completed")),
     ]
@@ -209,7 +215,7 @@ def test_items_of_other_kinds_are_kept_whole_and_in_place() -> None:
     item = {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"query": "q"}}
     assert blocks(added({"type": "web_search_call"}), done(item), words("x", 1), done(message("x"), 1)) == (
         OpaqueBlock(label="web_search_call", raw=dumps(item)),
-        TextBlock(text="x", seal=Seal(id="msg_1")),
+        TextBlock(text="x", provider_state=ProviderState(id="msg_1")),
     )
 
 
@@ -296,7 +302,7 @@ def test_a_whole_response_is_one_stream_at_once() -> None:
         ResponseStarted("m", "r"),
         BlockStarted(0, "text"),
         TextDelta(0, "Hi"),
-        BlockSealed(0, Seal(id="msg_1")),
+        ProviderStateReceived(0, ProviderState(id="msg_1")),
         BlockFinished(0),
         ResponseFinished(Stop(Finish.STOP, "completed")),
     ]

@@ -10,7 +10,7 @@ from tui.domain.blocks import (
     Block,
     ImageBlock,
     OpaqueBlock,
-    Seal,
+    ProviderState,
     TextBlock,
     ThinkingBlock,
     ToolCallBlock,
@@ -33,7 +33,7 @@ PLAN = ThinkingPlan(
 HIDDEN = ThinkingBlock(
     text="",
     form=ThinkingForm.HIDDEN,
-    seal=Seal(
+    provider_state=ProviderState(
         id="rs_1",
         encrypted="gAAA",
         raw='{"id":"rs_1","type":"reasoning","status":null,"content":[],"summary":[],"encrypted_content":"gAAA"}',
@@ -61,10 +61,16 @@ def test_a_conversation_is_spelled_item_by_item_in_order() -> None:
             blocks=(
                 HIDDEN,
                 OpaqueBlock(label="web_search_call", raw=opaque),
-                TextBlock(text="a", seal=Seal(id="msg_1", raw='{"phase":"commentary"}')),
-                TextBlock(text="b", seal=Seal(id="msg_1", raw='{"phase":"commentary"}'), refusal=True),
-                ToolCallBlock(call_id="call_1", name="read", arguments='{"p": 1}', seal=Seal(id="fc_1")),
-                ToolCallBlock(call_id="call_2", name="look", arguments="", seal=Seal(raw='{"namespace":"n"}')),
+                TextBlock(text="a", provider_state=ProviderState(id="msg_1", raw='{"phase":"commentary"}')),
+                TextBlock(
+                    text="b", provider_state=ProviderState(id="msg_1", raw='{"phase":"commentary"}'), refusal=True
+                ),
+                ToolCallBlock(
+                    call_id="call_1", name="read", arguments='{"p": 1}', provider_state=ProviderState(id="fc_1")
+                ),
+                ToolCallBlock(
+                    call_id="call_2", name="look", arguments="", provider_state=ProviderState(raw='{"namespace":"n"}')
+                ),
             ),
         ),
         OutgoingMessage(
@@ -143,7 +149,7 @@ def test_a_conversation_is_spelled_item_by_item_in_order() -> None:
 
 
 def test_words_without_a_seal_are_a_plain_message() -> None:
-    phased = TextBlock(text="b", seal=Seal(raw='{"phase":"final_answer"}'))
+    phased = TextBlock(text="b", provider_state=ProviderState(raw='{"phase":"final_answer"}'))
     assert items(TextBlock(text="a"), phased) == [
         {"type": "message", "role": "assistant", "content": "a"},
         {"type": "message", "role": "assistant", "content": "b", "phase": "final_answer"},
@@ -157,7 +163,7 @@ def test_thinking_that_is_not_this_wires_own_has_no_place() -> None:
 
 
 def test_a_seal_without_its_item_is_spelled_from_what_is_left() -> None:
-    assert items(replace(HIDDEN, seal=Seal(id="rs_1", encrypted="e"))) == [
+    assert items(replace(HIDDEN, provider_state=ProviderState(id="rs_1", encrypted="e"))) == [
         {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "e"}
     ]
 
@@ -166,9 +172,9 @@ def test_a_seal_without_its_item_is_spelled_from_what_is_left() -> None:
 def test_ids_the_server_refuses_stay_behind(quirks: Quirks) -> None:
     long = "x" * 65 if quirks.item_ids else "x"
     assert items(
-        replace(HIDDEN, seal=replace(HIDDEN.seal or Seal(), id=long)),
-        TextBlock(text="a", seal=Seal(id=long)),
-        ToolCallBlock(call_id="c", name="n", arguments="{}", seal=Seal(id=long)),
+        replace(HIDDEN, provider_state=replace(HIDDEN.provider_state or ProviderState(), id=long)),
+        TextBlock(text="a", provider_state=ProviderState(id=long)),
+        ToolCallBlock(call_id="c", name="n", arguments="{}", provider_state=ProviderState(id=long)),
         quirks=quirks,
     ) == [
         {"type": "reasoning", "summary": [], "encrypted_content": "gAAA"},

@@ -13,12 +13,13 @@ from pathlib import Path
 from tui.catalog.facts import Quirks
 from tui.cli.user_catalog import print_messages
 from tui.domain.assemble import Assembler, whole_text
-from tui.domain.blocks import Block, OpaqueBlock, Seal, ThinkingBlock, ToolCallBlock, ToolResultBlock
+from tui.domain.blocks import Block, OpaqueBlock, ProviderState, ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.errors import ErrorKind, ProviderError, UnknownModel
 from tui.domain.messages import WireName
 from tui.domain.stream import (
     BlockNamed,
     BlockStarted,
+    ProviderStateReceived,
     ResponseStarted,
     StreamEvent,
     TextDelta,
@@ -142,7 +143,7 @@ def report(wire: WireName, recording: Recording) -> Report:
         "thinking": _fingerprint(tally.words("thinking")),
         "text": _fingerprint(tally.words("text")),
         "tool_calls": [_call(block, _own_id(wire, block, call_id)) for call_id, block in calls],
-        **_seals(wire, tally.assembled.blocks()),
+        **_provider_states(wire, tally.assembled.blocks()),
         "finish": stop.finish.value if stop else None,
         "finish_raw": stop.raw if stop else fault.finish_raw if fault else None,
         "usage": _usage(tally.assembled.usage),
@@ -198,13 +199,13 @@ class _Tally:
 def _own_id(wire: WireName, block: ToolCallBlock, announced: str | None) -> str | None:
     """The id from the provider; Gemini may send none, and then the decoder made one."""
     if wire is WireName.GEMINI:
-        return block.seal.id if block.seal else None
+        return block.provider_state.id if block.provider_state else None
     return announced
 
 
 def _call(block: ToolCallBlock, call_id: str | None) -> Report:
     call: Report = {"id": call_id, "name": block.name}
-    if text(_json(block.seal.raw if block.seal else None), "type") == "custom_tool_call":
+    if text(_json(block.provider_state.raw if block.provider_state else None), "type") == "custom_tool_call":
         return {**call, "args": block.arguments}
     if not block.arguments.strip():
         return {**call, "args": {}}
@@ -236,27 +237,29 @@ def _error(fault: ProviderError | None) -> Report | None:
     }
 
 
-def _seals(wire: WireName, blocks: Sequence[Block]) -> Report:
+def _provider_states(wire: WireName, blocks: Sequence[Block]) -> Report:
     signatures = encrypted = redacted = 0
     for block in blocks:
-        seal = _seal_of(block)
-        if seal is None:
+        provider_state = _provider_state_of(block)
+        if provider_state is None:
             continue
-        raw = _json(seal.raw)
-        signatures += bool(seal.signature) + _signed_details(raw)
-        encrypted += bool(seal.encrypted) + _encrypted_details(raw)
+        raw = _json(provider_state.raw)
+        signatures += bool(provider_state.signature) + _signed_details(raw)
+        encrypted += bool(provider_state.encrypted) + _encrypted_details(raw)
         hidden = isinstance(block, ThinkingBlock) and block.form is ThinkingForm.HIDDEN
-        redacted += bool(wire is WireName.ANTHROPIC and hidden and seal.encrypted)
+        redacted += bool(wire is WireName.ANTHROPIC and hidden and provider_state.encrypted)
     return {"signatures": signatures, "encrypted": encrypted, "redacted": redacted}
 
 
-def _seal_of(block: Block) -> Seal | None:
+def _provider_state_of(block: Block) -> ProviderState | None:
     if isinstance(block, ToolResultBlock):
         return None
     if not isinstance(block, OpaqueBlock):
-        return block.seal
+        return block.provider_state
     item = _json(block.raw)
-    return Seal(signature=text(item, "thoughtSignature") or None, encrypted=text(item, "encrypted_content") or None)
+    return ProviderState(
+        signature=text(item, "thoughtSignature") or None, encrypted=text(item, "encrypted_content") or None
+    )
 
 
 def _json(raw: str | None) -> object:
@@ -267,7 +270,7 @@ def _json(raw: str | None) -> object:
 
 
 def _signed_details(raw: object) -> int:
-    """Chat servers seal a block with its list of reasoning details."""
+    """The state of a block of a Chat server is its list of reasoning details."""
     return sum(bool(text(detail, "signature")) for detail in raw) if isinstance(raw, list) else 0
 
 
@@ -279,6 +282,8 @@ def _encrypted_details(raw: object) -> int:
 
 def event_line(event: StreamEvent) -> Report:
     """An event as a JSON object."""
+    if isinstance(event, ProviderStateReceived):  # the names that this output has always had
+        return {"event": "BlockSealed", "index": event.index, "seal": asdict(event.provider_state)}
     return {"event": type(event).__name__, **asdict(event)}
 
 

@@ -186,12 +186,16 @@ def _on_the_recorded_wire(facts: ModelFacts, turns: Sequence[Turn]) -> ModelFact
 
 
 def _field_for(turns: Sequence[Turn]) -> str:
-    """The field for earlier thinking on an unknown server: details if they are sealed, otherwise the usual field."""
+    """The field for earlier thinking on an unknown server: details if they are signed, otherwise the usual field."""
     thoughts = (block for message in _answers(turns) for block in message.blocks if isinstance(block, ThinkingBlock))
-    details = (loads(block.seal.raw) for block in thoughts if block.seal is not None and block.seal.raw)
+    details = (
+        loads(block.provider_state.raw)
+        for block in thoughts
+        if block.provider_state is not None and block.provider_state.raw
+    )
     entries = (entry for array in details for entry in children({"details": array}, "details"))
-    sealed = any(text(entry, "format") not in ("", "unknown") or text(entry, "signature") for entry in entries)
-    return "reasoning_details" if sealed else "reasoning_content"
+    signed = any(text(entry, "format") not in ("", "unknown") or text(entry, "signature") for entry in entries)
+    return "reasoning_details" if signed else "reasoning_content"
 
 
 def _request(conversation: ConversationFile, goal: Goal, settings: EngineSettings, name: str) -> ChatRequest:

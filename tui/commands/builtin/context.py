@@ -50,7 +50,7 @@ async def _uncompress(context: CommandContext, _: str) -> None:
         context.screen.say("Nothing was compressed.")
         return
     view = context.view()
-    left = len(view.compression.folded) if view.compression is not None else 0
+    left = len(view.compression.compressed_turns) if view.compression is not None else 0
     context.screen.say(
         f"The last compression is taken back; {count(left, 'turn')} still folded."
         if left

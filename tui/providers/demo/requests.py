@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tui.domain.fast_dataclass import dataclass
-from tui.providers.demo.responses import Refusal, is_locked, is_sealed
+from tui.providers.demo.responses import Refusal, is_encrypted, is_signed
 from tui.wires.json_text import child, children, text
 
 Json = Mapping[str, object]
@@ -91,7 +91,7 @@ def _unsigned(blocks: Sequence[Json], at: int) -> str | None:
             "When `thinking` is enabled, a final `assistant` message must start with a thinking block."
         )
     for index, block in enumerate(blocks):
-        if text(block, "type") == "thinking" and not is_sealed(text(block, "thinking"), text(block, "signature")):
+        if text(block, "type") == "thinking" and not is_signed(text(block, "thinking"), text(block, "signature")):
             return f"messages.{at}.content.{index}: Invalid `signature` in `thinking` block"
     return None
 
@@ -105,7 +105,7 @@ def parse_responses(body: Json) -> ParsedRequest:
             reader.user(content_text(item.get("content")))
         elif kind == "reasoning":
             open_reasoning = True
-            if not is_locked(text(item, "encrypted_content")):
+            if not is_encrypted(text(item, "encrypted_content")):
                 reader.missing = f"The encrypted content for item {text(item, 'id')} could not be verified."
         elif kind == "function_call" and not open_reasoning:
             reader.missing = (
@@ -146,7 +146,7 @@ def parse_gemini(body: Json) -> ParsedRequest:
         parts = children(content, "parts")
         if text(content, "role") == "model":
             calls = [part for part in parts if isinstance(part.get("functionCall"), dict)]
-            if calls and not is_locked(text(calls[0], "thoughtSignature")):
+            if calls and not is_encrypted(text(calls[0], "thoughtSignature")):
                 name = text(calls[0], "functionCall", "name")
                 reader.missing = f"Function call `{name}` is missing a thought_signature in functionCall parts."
             continue

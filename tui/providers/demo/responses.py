@@ -16,30 +16,30 @@ from tui.wires.json_text import dumps, loads
 _SIGNING_KEY = b"the demo's own ink, not a secret"
 
 
-def seal(thinking: str) -> str:
+def sign(thinking: str) -> str:
     """Return the signature of a text."""
     return base64.b64encode(
         hmac.new(_SIGNING_KEY, thinking.encode("utf-8", "replace"), hashlib.sha256).digest()
     ).decode()
 
 
-def is_sealed(thinking: str, signature: str) -> bool:
+def is_signed(thinking: str, signature: str) -> bool:
     """Whether the signature is the one of this text."""
-    return hmac.compare_digest(seal(thinking).encode(), signature.encode("utf-8", "replace"))
+    return hmac.compare_digest(sign(thinking).encode(), signature.encode("utf-8", "replace"))
 
 
-def locked(thinking: str) -> str:
+def encrypted(thinking: str) -> str:
     """Return thinking as an opaque blob that contains its own signature."""
-    return base64.b64encode(f"{seal(thinking)}:{thinking}".encode("utf-8", "replace")).decode()
+    return base64.b64encode(f"{sign(thinking)}:{thinking}".encode("utf-8", "replace")).decode()
 
 
-def is_locked(blob: str) -> bool:
+def is_encrypted(blob: str) -> bool:
     """Whether a blob was made by ``locked`` and is unchanged."""
     try:
         signature, colon, thinking = base64.b64decode(blob, validate=True).decode().partition(":")
     except ValueError:
         return False
-    return bool(colon) and is_sealed(thinking, signature)
+    return bool(colon) and is_signed(thinking, signature)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,7 @@ class AnthropicEncoder:
         """Yield one content block."""
         match piece:
             case Think(text):
-                signed = [{"type": "signature_delta", "signature": seal(text)}]
+                signed = [{"type": "signature_delta", "signature": sign(text)}]
                 parts = [{"type": "thinking_delta", "thinking": part} for part in deltas(text)]
                 yield from self._block({"type": "thinking", "thinking": "", "signature": ""}, [*parts, *signed])
             case Say(text):
@@ -216,7 +216,12 @@ class ResponsesEncoder:
         match piece:
             case Think(text):
                 summary = [{"type": "summary_text", "text": text}]
-                item = {"type": "reasoning", "id": f"rs_{id_}", "summary": summary, "encrypted_content": locked(text)}
+                item = {
+                    "type": "reasoning",
+                    "id": f"rs_{id_}",
+                    "summary": summary,
+                    "encrypted_content": encrypted(text),
+                }
                 yield self._added(at, {**item, "summary": [], "encrypted_content": ""})
                 place = {"item_id": item["id"], "output_index": at, "summary_index": 0}
                 yield self._event("response.reasoning_summary_part.added", **place, part={**summary[0], "text": ""})
@@ -312,7 +317,7 @@ class GeminiEncoder:
 
     def __init__(self, model: str, stem: str) -> None:
         self._model, self._stem = model, stem
-        self._seal: str | None = None
+        self._signature: str | None = None
 
     def _part(self, part: Mapping[str, object]) -> bytes:
         return self._chunk({"content": {"role": "model", "parts": [part]}, "index": 0})
@@ -329,13 +334,13 @@ class GeminiEncoder:
         """Yield parts of one kind; a call has the signature of the thinking before it."""
         match piece:
             case Think(text):
-                self._seal = locked(text)
+                self._signature = encrypted(text)
                 yield from (self._part({"text": part, "thought": True}) for part in deltas(text))
             case Say(text):
                 yield from (self._part({"text": part}) for part in deltas(text))
             case Call(name, arguments):
-                signed = {"thoughtSignature": self._seal} if self._seal else {}
-                self._seal = None
+                signed = {"thoughtSignature": self._signature} if self._signature else {}
+                self._signature = None
                 yield self._part({"functionCall": {"name": name, "args": loads(arguments)}, **signed})
             case Break("overloaded"):
                 error = {"code": 503, "message": "The model is overloaded.", "status": "UNAVAILABLE"}
@@ -349,6 +354,6 @@ class GeminiEncoder:
             "thoughtsTokenCount": bill.thinking,
             "totalTokenCount": bill.input + bill.answer + bill.thinking,
         }
-        signed = {"thoughtSignature": self._seal} if self._seal else {}
+        signed = {"thoughtSignature": self._signature} if self._signature else {}
         content = {"role": "model", "parts": [{"text": "", **signed}]}
         yield self._chunk({"content": content, "index": 0, "finishReason": "STOP"}, usageMetadata=usage)

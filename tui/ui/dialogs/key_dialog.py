@@ -75,11 +75,11 @@ class KeyDialog(Sheet[bool]):
         self._wrong.update(Content.styled("asking the provider…", "$muted-text"))
         try:
             checked = (
-                KeyCheck(works=True, said="") if key == self._doubted else await keys.check_key(self._provider, key)
+                KeyCheck(works=True, message="") if key == self._doubted else await keys.check_key(self._provider, key)
             )
             if not checked.works:
                 self._doubted = key
-                words = f"✗ {printable(checked.said)}\n"
+                words = f"✗ {printable(checked.message)}\n"
                 self._wrong.update(
                     Content.styled(words, "$error")
                     + Content.styled("It is not saved. Paste another; enter again uses it anyway.", "$foreground")
@@ -91,5 +91,5 @@ class KeyDialog(Sheet[bool]):
             return
         self._field.value = ""
         self.ponder.chat.refresh_models()
-        self.say(f"{checked.said} {said}".strip())
+        self.say(f"{checked.message} {said}".strip())
         self.dismiss(result=True)

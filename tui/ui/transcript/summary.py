@@ -87,7 +87,7 @@ class Summary(Folded):
 
 
 def _said_of(view: CompressionView) -> str:
-    turns = count(len(view.folded), "turn")
+    turns = count(len(view.compressed_turns), "turn")
     if view.before is None or view.after is None:
         return f"Folded {turns} into a summary"
     return f"Folded {turns} into a summary · {tokens(view.before)} → {tokens(view.after)} {noun(view.after, 'token')}"

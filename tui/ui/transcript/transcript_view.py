@@ -287,7 +287,7 @@ class TranscriptView:
 
     def _folded(self, sections: Iterable[Section]) -> list[Section]:
         """Hide finished turns that a summary replaces."""
-        folded = self._compression.folded if self._compression is not None else frozenset[str]()
+        folded = self._compression.compressed_turns if self._compression is not None else frozenset[str]()
         keys = frozenset(message.id for turn in self._turns if turn.id in folded for message in turn.messages)
         return folded_into(self._compression, keys, list(sections), self._transcript.column.changed)
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import field
 
-from tui.domain.blocks import Seal
+from tui.domain.blocks import ProviderState
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.stream import (
     BlockFinished,
     BlockKind,
-    BlockSealed,
     BlockStarted,
     ProviderRemark,
+    ProviderStateReceived,
     StreamEvent,
     TextDelta,
     ThinkingDelta,
@@ -84,7 +84,7 @@ def delta_events(block: OpenBlock, delta: Json) -> list[StreamEvent]:
     name = text(delta, "type")
     if name == "signature_delta" and block.kind == "thinking":
         block.signature += text(delta, "signature")
-        return [BlockSealed(block.index, Seal(signature=block.signature))] if block.signature else []
+        return [ProviderStateReceived(block.index, ProviderState(signature=block.signature))] if block.signature else []
     if name == "citations_delta" and block.kind == "text":
         block.citations.append(delta.get("citation"))
     elif block.kind == "opaque":
@@ -100,11 +100,14 @@ def stop_events(block: OpenBlock, *, empty_signatures: bool) -> list[StreamEvent
     if block.kind == "tool_call":
         return _close_call(block)
     if block.kind == "opaque":
-        return [BlockSealed(index, Seal(raw=_opaque_item(block))), BlockFinished(index)]
+        return [ProviderStateReceived(index, ProviderState(raw=_opaque_item(block))), BlockFinished(index)]
     if block.citations:
-        return [BlockSealed(index, Seal(raw=dumps({"citations": block.citations}))), BlockFinished(index)]
+        return [
+            ProviderStateReceived(index, ProviderState(raw=dumps({"citations": block.citations}))),
+            BlockFinished(index),
+        ]
     if empty_signatures and not block.signature and text(block.raw, "type") == "thinking":
-        return [BlockSealed(index, Seal(signature="")), BlockFinished(index)]
+        return [ProviderStateReceived(index, ProviderState(signature="")), BlockFinished(index)]
     return [BlockFinished(index)]
 
 
@@ -137,14 +140,14 @@ def _open_thinking(block: OpenBlock) -> list[StreamEvent]:
         events.append(ThinkingDelta(block.index, words))
     if signature := text(block.raw, "signature"):
         block.signature = signature
-        events.append(BlockSealed(block.index, Seal(signature=signature)))
+        events.append(ProviderStateReceived(block.index, ProviderState(signature=signature)))
     return events
 
 
 def _open_redacted(block: OpenBlock) -> list[StreamEvent]:
     return [
         BlockStarted(block.index, "thinking", form=ThinkingForm.HIDDEN),
-        BlockSealed(block.index, Seal(encrypted=text(block.raw, "data"))),
+        ProviderStateReceived(block.index, ProviderState(encrypted=text(block.raw, "data"))),
     ]
 
 
@@ -155,7 +158,7 @@ def _open_call(block: OpenBlock) -> list[StreamEvent]:
     caller = child(block.raw, "caller")
     if caller and caller.get("type") != "direct":
         # A call made by server-run code must be sent back with its "caller" field.
-        events.append(BlockSealed(block.index, Seal(raw=dumps({"caller": caller}))))
+        events.append(ProviderStateReceived(block.index, ProviderState(raw=dumps({"caller": caller}))))
     return events
 
 

@@ -151,8 +151,8 @@ def _items(block: Block, ids: CallIds) -> Iterator[Item]:
 
 def _text(block: TextBlock) -> Item:
     item: Item = {"type": "text", "text": block.text}
-    if block.seal is not None and block.seal.raw is not None:
-        citations = [_citation(citation) for citation in children(_json(block.seal.raw), "citations")]
+    if block.provider_state is not None and block.provider_state.raw is not None:
+        citations = [_citation(citation) for citation in children(_json(block.provider_state.raw), "citations")]
         if citations:
             item["citations"] = citations
     return item
@@ -164,10 +164,10 @@ def _citation(citation: Json) -> Item:
 
 
 def _thinking(block: ThinkingBlock) -> Item:
-    seal = block.seal
-    if seal is not None and seal.encrypted is not None:
-        return {"type": "redacted_thinking", "data": seal.encrypted}
-    signature = seal.signature if seal is not None else None
+    provider_state = block.provider_state
+    if provider_state is not None and provider_state.encrypted is not None:
+        return {"type": "redacted_thinking", "data": provider_state.encrypted}
+    signature = provider_state.signature if provider_state is not None else None
     return {"type": "thinking", "thinking": block.text, "signature": signature or ""}
 
 
@@ -179,8 +179,8 @@ def _call(block: ToolCallBlock, ids: CallIds) -> Item:
         "name": block.name,
         "input": arguments if isinstance(arguments, dict) else {},
     }
-    if block.seal is not None and block.seal.raw is not None:
-        caller = _json(block.seal.raw)
+    if block.provider_state is not None and block.provider_state.raw is not None:
+        caller = _json(block.provider_state.raw)
         if isinstance(caller, dict) and "caller" in caller:
             item["caller"] = caller["caller"]
     return item

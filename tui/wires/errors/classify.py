@@ -14,10 +14,10 @@ from tui.domain.errors import RETRYABLE_KINDS, ErrorKind, ProviderError
 from tui.domain.lazy_regex import lazy_regex
 from tui.wires.errors.body import ErrorParts, page_title, read_error
 from tui.wires.errors.phrases import (
-    BAD_SEAL,
     BILLING,
     CONTENT_FILTER,
     CONTEXT_OVERFLOW,
+    INVALID_SIGNATURE,
     KIND_OF_CODE,
     NO_KEY_OR_WRONG,
     NO_SUCH_MODEL,
@@ -102,7 +102,7 @@ ADVICE = {
     ErrorKind.NOT_FOUND: "Check the model's name with `ponder models`, and the provider's base URL.",
     ErrorKind.INVALID_REQUEST: "The provider does not take the request as it is; `/context` shows what was sent.",
     ErrorKind.UNSUPPORTED: "The model does not take this parameter: leave it out, or change the setting behind it.",
-    ErrorKind.BAD_SEAL: "The provider does not accept thinking sent back to it: send again without that thinking.",
+    ErrorKind.INVALID_SIGNATURE: "The provider refused the thinking of earlier answers.",
     ErrorKind.THINKING_MISSING: (
         "The model requires its earlier thinking back: `/set reasoning.includeInContext auto` and "
         "`/set reasoning.stripFromContext none` send it."
@@ -146,7 +146,7 @@ _NO_HEADERS: Mapping[str, str] = {}
 _TEXT_RULES: tuple[tuple[re.Pattern[str], ErrorKind], ...] = (
     (BILLING, ErrorKind.BILLING),
     (THINKING_MISSING, ErrorKind.THINKING_MISSING),
-    (BAD_SEAL, ErrorKind.BAD_SEAL),
+    (INVALID_SIGNATURE, ErrorKind.INVALID_SIGNATURE),
     (RATE_LIMIT, ErrorKind.RATE_LIMIT),
     (CONTEXT_OVERFLOW, ErrorKind.CONTEXT_OVERFLOW),
     (CONTENT_FILTER, ErrorKind.CONTENT_FILTER),
@@ -318,9 +318,14 @@ def _plausible(kind: ErrorKind, status: int | None) -> bool:
     if status is None or status in (400, 422):
         return True
     if status >= 500:
-        return kind in (ErrorKind.CONTEXT_OVERFLOW, ErrorKind.OVERLOADED, ErrorKind.RATE_LIMIT, ErrorKind.BAD_SEAL)
+        return kind in (
+            ErrorKind.CONTEXT_OVERFLOW,
+            ErrorKind.OVERLOADED,
+            ErrorKind.RATE_LIMIT,
+            ErrorKind.INVALID_SIGNATURE,
+        )
     if status == 404:
-        return kind is ErrorKind.BAD_SEAL
+        return kind is ErrorKind.INVALID_SIGNATURE
     if status == 403:
         return kind in (ErrorKind.BILLING, ErrorKind.CONTENT_FILTER, ErrorKind.AUTH)
     return kind not in (ErrorKind.NOT_FOUND, ErrorKind.AUTH, ErrorKind.UNSUPPORTED, ErrorKind.TIMEOUT)

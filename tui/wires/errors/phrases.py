@@ -30,8 +30,8 @@ KIND_OF_CODE = {
     "unsupported_value": _K.UNSUPPORTED,
     "unsupported_parameter": _K.UNSUPPORTED,
     "unknown_parameter": _K.UNSUPPORTED,
-    "invalid_encrypted_content": _K.BAD_SEAL,
-    "thinking_signature_invalid": _K.BAD_SEAL,
+    "invalid_encrypted_content": _K.INVALID_SIGNATURE,
+    "thinking_signature_invalid": _K.INVALID_SIGNATURE,
     "invalid_api_key": _K.AUTH,
     "authentication_error": _K.AUTH,
     "invalid_authentication_error": _K.AUTH,
@@ -118,7 +118,7 @@ BILLING = _any_of(
     r"arrearage|account is in arrears",
     r"余额不足|欠费",
 )
-BAD_SEAL = _any_of(
+INVALID_SIGNATURE = _any_of(
     r"invalid [`'\"]?signature[`'\"]? in [`'\"]?(?:thinking|redacted)",
     r"(?:thinking|reasoning)[^.]{0,80}\bsignature",
     r"thought[_ ]?signature",

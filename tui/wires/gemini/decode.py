@@ -14,15 +14,15 @@ from orjson import JSONDecodeError
 from orjson import loads as loads_plain
 
 from tui.catalog.facts import Quirks
-from tui.domain.blocks import Seal
+from tui.domain.blocks import ProviderState
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.messages import WireName
 from tui.domain.stream import (
     BlockFinished,
-    BlockSealed,
     BlockStarted,
     Finish,
     ImageData,
+    ProviderStateReceived,
     ResponseFinished,
     ResponseStarted,
     Stop,
@@ -293,7 +293,7 @@ class GeminiDecoder:
         self._usual_fields = 2 if thinks else 1
         events.append(ThinkingDelta(index, words) if thinks else TextDelta(index, words))
         if signature is not None:
-            events.append(BlockSealed(index, Seal(signature=signature)))
+            events.append(ProviderStateReceived(index, ProviderState(signature=signature)))
             events += self._close_text()
 
     def _on_bare_signature(self, signature: str, events: list[StreamEvent], *, thinks: bool) -> None:
@@ -303,7 +303,7 @@ class GeminiDecoder:
         index = self._new_index()
         events += (
             BlockStarted(index, "thinking", form=ThinkingForm.HIDDEN) if thinks else BlockStarted(index, "text"),
-            BlockSealed(index, Seal(signature=signature)),
+            ProviderStateReceived(index, ProviderState(signature=signature)),
             BlockFinished(index),
         )
         self._last_label = kind
@@ -320,7 +320,7 @@ class GeminiDecoder:
             index = self._new_index()
             events += (
                 BlockStarted(index, "opaque", name=label),
-                BlockSealed(index, Seal(signature=signature, raw=dumps(part))),
+                ProviderStateReceived(index, ProviderState(signature=signature, raw=dumps(part))),
                 BlockFinished(index),
             )
         elif signature is not None:
@@ -343,7 +343,7 @@ class GeminiDecoder:
             self._arguments = {}
             events.append(BlockStarted(index, "tool_call", name=name, call_id=call_id))
             if own_id is not None or signature is not None:
-                events.append(BlockSealed(index, Seal(id=own_id, signature=signature)))
+                events.append(ProviderStateReceived(index, ProviderState(id=own_id, signature=signature)))
         whole_arguments = call.get("args")
         if isinstance(whole_arguments, dict):
             self._arguments.update(whole_arguments)
@@ -361,7 +361,7 @@ class GeminiDecoder:
             ImageData(index, maybe_text(picture, "data"), maybe_text(picture, "fileUri")),
         )
         if signature is not None:
-            events.append(BlockSealed(index, Seal(signature=signature)))
+            events.append(ProviderStateReceived(index, ProviderState(signature=signature)))
         events.append(BlockFinished(index))
 
     def _on_usage(self, usage: dict[str, object]) -> None:

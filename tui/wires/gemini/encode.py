@@ -13,7 +13,7 @@ from tui.domain.blocks import (
     Block,
     ImageBlock,
     OpaqueBlock,
-    Seal,
+    ProviderState,
     TextBlock,
     ThinkingBlock,
     ToolCallBlock,
@@ -92,8 +92,8 @@ class _Calls:
 
     def own_id(self, position: int) -> str | None:
         """Return the id that the provider gave the call, or None."""
-        seal = self.asked[position].seal if position < len(self.asked) else None
-        return seal.id if seal is not None else None
+        provider_state = self.asked[position].provider_state if position < len(self.asked) else None
+        return provider_state.id if provider_state is not None else None
 
 
 def _contents(outgoing: Sequence[OutgoingMessage], quirks: Quirks) -> list[dict[str, object]]:
@@ -152,9 +152,9 @@ def _model_parts(message: OutgoingMessage, calls: _Calls) -> list[Part]:
     for block in message.blocks:
         part = _model_part(block, calls)
         if part is not None:
-            seal = _seal(block)
-            if seal is not None and seal.signature:
-                part["thoughtSignature"] = seal.signature
+            provider_state = _provider_state(block)
+            if provider_state is not None and provider_state.signature:
+                part["thoughtSignature"] = provider_state.signature
             parts.append(part)
     return parts
 
@@ -183,7 +183,7 @@ def _call(block: ToolCallBlock, calls: _Calls) -> Part:
     arguments = _json(block.arguments)
     call: dict[str, object] = {"name": block.name, "args": arguments if isinstance(arguments, dict) else {}}
     calls.asked.append(block)
-    own_id = block.seal.id if block.seal is not None else None
+    own_id = block.provider_state.id if block.provider_state is not None else None
     return {"functionCall": call if own_id is None else {"id": own_id, **call}}
 
 
@@ -223,13 +223,13 @@ def _add_missing_signature(parts: list[Part], literal: str) -> None:
         call["thoughtSignature"] = literal
 
 
-def _seal(block: Block) -> Seal | None:
-    return None if isinstance(block, ToolResultBlock) or block.kind == "opaque" else block.seal
+def _provider_state(block: Block) -> ProviderState | None:
+    return None if isinstance(block, ToolResultBlock) or block.kind == "opaque" else block.provider_state
 
 
 def _is_signed(block: Block) -> bool:
-    seal = _seal(block)
-    return seal is not None and bool(seal.signature)
+    provider_state = _provider_state(block)
+    return provider_state is not None and bool(provider_state.signature)
 
 
 def _json(words: str) -> object:

@@ -300,7 +300,7 @@ class ChatDecoder:
             self._detail = text(choice, "native_finish_reason") or None
 
     def _end(self) -> Sequence[StreamEvent]:
-        """Return the events held until the end: text, the seal, the calls and the stop."""
+        """Return the events held until the end: text, the provider state, the calls and the stop."""
         self._ended, self._running = True, False
         events: list[StreamEvent] = []
         message = self._message

@@ -16,7 +16,7 @@ from tui.domain.messages import Role
 from tui.domain.request import ChatRequest, OutgoingMessage, ToolSchema
 from tui.wires.json_text import NotJSON, loads, merge_fields
 from tui.wires.openai_chat.reasoning_details import details_of
-from tui.wires.openai_chat.tool_calls import OF_MESSAGE, SEALED_KEYS
+from tui.wires.openai_chat.tool_calls import OF_MESSAGE, STATE_KEYS
 from tui.wires.wire import Encoded
 
 NINE_ALNUM = re.compile(r"[A-Za-z0-9]{9}")
@@ -135,16 +135,20 @@ def _assistant(blocks: Sequence[Block], quirks: Quirks) -> dict[str, object] | N
 def _state_of_message(blocks: Sequence[Block]) -> dict[str, object]:
     """Return the opaque fields of the message itself, which are stored with one of its blocks."""
     for block in blocks:
-        raw = block.seal.raw if isinstance(block, TextBlock | ToolCallBlock) and block.seal is not None else None
+        raw = (
+            block.provider_state.raw
+            if isinstance(block, TextBlock | ToolCallBlock) and block.provider_state is not None
+            else None
+        )
         state = _json(raw) if raw else None
         if isinstance(state, dict) and isinstance(of_message := state.get(OF_MESSAGE), dict):
-            return {key: value for key, value in of_message.items() if key in SEALED_KEYS}
+            return {key: value for key, value in of_message.items() if key in STATE_KEYS}
     return {}
 
 
 def _received_field(thoughts: Sequence[ThinkingBlock]) -> str:
     """Return ``thinking_back`` for an unknown server: details if it signed them, else the field it used, else none."""
-    if any(block.seal is not None and details_of(block.seal.raw) for block in thoughts):
+    if any(block.provider_state is not None and details_of(block.provider_state.raw) for block in thoughts):
         return "reasoning_details"
     return next((block.wire_field for block in thoughts if block.wire_field in PLAIN_FIELDS), None) or "none"
 
@@ -159,7 +163,14 @@ def _content_with_thinking(
         return f"<think>{thought}</think>{said}"
     if quirks.thinking_back == "content_chunks":
         chunk: dict[str, object] = {"type": "thinking", "thinking": [{"type": "text", "text": thought}]}
-        signature = next((seal.signature for block in thoughts if (seal := block.seal) and seal.signature), None)
+        signature = next(
+            (
+                provider_state.signature
+                for block in thoughts
+                if (provider_state := block.provider_state) and provider_state.signature
+            ),
+            None,
+        )
         if signature:
             chunk["signature"] = signature
         return [chunk, {"type": "text", "text": said}] if said else [chunk]
@@ -181,7 +192,9 @@ def _thinking_fields(thoughts: Sequence[ThinkingBlock], quirks: Quirks) -> dict[
     fields: dict[str, object] = {}
     if thought or quirks.thinking_back_empty:
         fields[quirks.thinking_back] = thought or quirks.empty_thinking
-    opaque = "".join(block.seal.encrypted for block in thoughts if block.seal and block.seal.encrypted)
+    opaque = "".join(
+        block.provider_state.encrypted for block in thoughts if block.provider_state and block.provider_state.encrypted
+    )
     if opaque:
         fields["reasoning_opaque"] = opaque
     return fields
@@ -189,7 +202,7 @@ def _thinking_fields(thoughts: Sequence[ThinkingBlock], quirks: Quirks) -> dict[
 
 def _details(thoughts: Sequence[ThinkingBlock]) -> dict[str, object]:
     """Return the merged array, and the plain string if the server sent one; only the string without an array."""
-    details = [entry for block in thoughts if block.seal for entry in details_of(block.seal.raw)]
+    details = [entry for block in thoughts if block.provider_state for entry in details_of(block.provider_state.raw)]
     thought = _joined(block for block in thoughts if block.wire_field == "reasoning" or not details)
     fields: dict[str, object] = {"reasoning": thought} if thought else {}
     if details:
@@ -209,7 +222,7 @@ def _call(block: ToolCallBlock, quirks: Quirks) -> dict[str, object]:
         "type": "function",
         "function": {"name": block.name, "arguments": arguments},
     }
-    state = _json(block.seal.raw) if block.seal is not None and block.seal.raw else None
+    state = _json(block.provider_state.raw) if block.provider_state is not None and block.provider_state.raw else None
     if isinstance(state, dict):
         call.update({key: value for key, value in state.items() if key not in (*call, OF_MESSAGE)})
     return call

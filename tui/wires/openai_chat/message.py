@@ -9,13 +9,13 @@ import re
 from typing import NamedTuple
 
 from tui.catalog.facts import Quirks
-from tui.domain.blocks import Seal
+from tui.domain.blocks import ProviderState
 from tui.domain.stream import (
     BlockFinished,
     BlockKind,
-    BlockSealed,
     BlockStarted,
     ImageData,
+    ProviderStateReceived,
     StreamEvent,
     TextDelta,
     ThinkingDelta,
@@ -23,7 +23,7 @@ from tui.domain.stream import (
 from tui.domain.thinking import ThinkingForm
 from tui.wires.json_text import Json, child, children, dumps, text
 from tui.wires.openai_chat.reasoning_details import ReasoningDetails, is_summary
-from tui.wires.openai_chat.tool_calls import OF_MESSAGE, SEALED_KEYS, ToolCalls
+from tui.wires.openai_chat.tool_calls import OF_MESSAGE, STATE_KEYS, ToolCalls
 
 TAGS = {
     "<think>": "</think>",
@@ -221,12 +221,12 @@ class OpenBlock:
             self._open = None
 
 
-RARE = frozenset({"function_call", "reasoning_opaque", "refusal", "images", *SEALED_KEYS})
+RARE = frozenset({"function_call", "reasoning_opaque", "refusal", "images", *STATE_KEYS})
 """Delta fields that the fast path does not read."""
 SHAPES_KEPT = 64
 """Delta shapes stored for the fast path. With more shapes, decoding is slower but correct."""
-SEALED_EARLY = 64
-"""Up to this many blocks, thinking is sealed when it ends; beyond, once at the end, which avoids quadratic time."""
+BLOCKS_WITH_OWN_STATE = 64
+"""Up to this many blocks, the state of thinking is sent when it ends; beyond, once at the end, in linear time."""
 
 
 Shape = tuple[tuple[str, ...], bool, bool, tuple[str, ...]]
@@ -246,7 +246,7 @@ class ChatMessage(OpenBlock):
         self._structured = False
         self._signature = ""
         self._opaque = ""
-        self._sealed: Seal | None = None
+        self._sent_state: ProviderState | None = None
         self._state: dict[str, object] = {}
         """Opaque fields of the message itself (Google's compatible endpoint signs the message)."""
         self._details = ReasoningDetails()
@@ -359,7 +359,7 @@ class ChatMessage(OpenBlock):
             self._flush_tags(events)
             self._close(events)
             (self._calls.on_whole if whole else self._calls.on_deltas)(calls, events)
-        self._state.update({key: delta[key] for key in SEALED_KEYS if delta.get(key)})
+        self._state.update({key: delta[key] for key in STATE_KEYS if delta.get(key)})
         for image in children(delta, "images"):
             self._flush_tags(events)
             self._picture(text(image, "image_url", "url"), events)
@@ -398,38 +398,38 @@ class ChatMessage(OpenBlock):
             self._tagged = False
 
     def end_blocks(self, events: list[StreamEvent]) -> None:
-        """Add the events held until the end: text and the seal."""
+        """Add the events held until the end: text and the provider state."""
         self._flush_tags(events)
-        if self._first_thinking is None and self._seal() is not None:
+        if self._first_thinking is None and self._provider_state() is not None:
             self._open_thinking("reasoning_text" if self._opaque else "reasoning_details", events)
         self._close(events)
-        self._seal_thinking(events)
+        self._add_thinking_state(events)
         if self._state and self._last_text is not None:
-            events.append(BlockSealed(self._last_text, Seal(raw=dumps({OF_MESSAGE: self._state}))))
+            events.append(ProviderStateReceived(self._last_text, ProviderState(raw=dumps({OF_MESSAGE: self._state}))))
 
     def end_calls(self, events: list[StreamEvent], *, cut: bool) -> None:
         """Finish the calls; if the output limit ``cut`` the response, the last call stays unfinished."""
         if self._state and self._last_text is None and self._calls:
-            self._calls.seal_message(self._state, events)
+            self._calls.add_message_state(self._state, events)
         self._calls.finish(events, cut=cut)
 
     def _close(self, events: list[StreamEvent]) -> None:
-        """Close the open block. Thinking is sealed now, so that it can be sent back even if the response is cut off."""
-        if self._open == "thinking" and self._blocks <= SEALED_EARLY:
-            self._seal_thinking(events)
+        """Close the open block. The state of its thinking comes now, so that it survives a response that is cut off."""
+        if self._open == "thinking" and self._blocks <= BLOCKS_WITH_OWN_STATE:
+            self._add_thinking_state(events)
         super()._close(events)
 
-    def _seal_thinking(self, events: list[StreamEvent]) -> None:
-        seal = self._seal()
-        if seal is not None and seal != self._sealed and self._first_thinking is not None:
-            self._sealed = seal
-            events.append(BlockSealed(self._first_thinking, seal))
+    def _add_thinking_state(self, events: list[StreamEvent]) -> None:
+        provider_state = self._provider_state()
+        if provider_state is not None and provider_state != self._sent_state and self._first_thinking is not None:
+            self._sent_state = provider_state
+            events.append(ProviderStateReceived(self._first_thinking, provider_state))
 
-    def _seal(self) -> Seal | None:
+    def _provider_state(self) -> ProviderState | None:
         """Return the opaque state of the whole response; the first thinking block carries it."""
         if not (self._details or self._opaque or self._signature):
             return None
-        return Seal(
+        return ProviderState(
             signature=self._signature or None,
             encrypted=self._opaque or None,
             raw=self._details.raw() if self._details else None,

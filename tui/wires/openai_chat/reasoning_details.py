@@ -119,7 +119,7 @@ def is_summary(detail: Json) -> bool:
 
 
 def details_of(raw: str | None) -> list[object]:
-    """Return the array in a seal's raw text, or an empty list."""
+    """Return the array in the raw text of provider state, or an empty list."""
     if not raw:
         return []
     try:

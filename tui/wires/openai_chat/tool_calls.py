@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from tui.domain.blocks import Seal
-from tui.domain.stream import BlockFinished, BlockNamed, BlockSealed, BlockStarted, StreamEvent, ToolArgsDelta
+from tui.domain.blocks import ProviderState
+from tui.domain.stream import BlockFinished, BlockNamed, BlockStarted, ProviderStateReceived, StreamEvent, ToolArgsDelta
 from tui.wires.json_text import Json, NotJSON, child, dumps, loads, text
 
-SEALED_KEYS = frozenset({"extra_content", "thought_signature"})
+STATE_KEYS = frozenset({"extra_content", "thought_signature"})
 """Opaque fields of a tool call that are sent back with it (Google's compatible endpoint)."""
 OF_MESSAGE = "message"
 """Key in a block's state for the opaque fields of its message."""
@@ -67,7 +67,7 @@ class ToolCalls:
         delta = deltas[0]
         index, function = delta.get("index"), delta.get("function")
         call = self._by_index.get(index) if index.__class__ is int else None
-        if call is None or not isinstance(function, dict) or not SEALED_KEYS.isdisjoint(delta):
+        if call is None or not isinstance(function, dict) or not STATE_KEYS.isdisjoint(delta):
             return None
         if (delta.get("id") or call.call_id) != call.call_id or (function.get("name") or call.name) != call.name:
             return None
@@ -145,15 +145,17 @@ class ToolCalls:
         if isinstance(arguments, str) and arguments:
             call.pieces.append(arguments)
             events.append(ToolArgsDelta(call.block, arguments))
-        state = {key: value for key, value in delta.items() if key in SEALED_KEYS and value}
+        state = {key: value for key, value in delta.items() if key in STATE_KEYS and value}
         if state:
             self._states[call.block] = state
-            events.append(BlockSealed(call.block, Seal(raw=dumps(state))))
+            events.append(ProviderStateReceived(call.block, ProviderState(raw=dumps(state))))
 
-    def seal_message(self, state: dict[str, object], events: list[StreamEvent]) -> None:
+    def add_message_state(self, state: dict[str, object], events: list[StreamEvent]) -> None:
         """Store the message's opaque fields with its first call."""
         block = self._calls[0].block
-        events.append(BlockSealed(block, Seal(raw=dumps({**self._states.get(block, {}), OF_MESSAGE: state}))))
+        events.append(
+            ProviderStateReceived(block, ProviderState(raw=dumps({**self._states.get(block, {}), OF_MESSAGE: state})))
+        )
 
 
 def _function(delta: Json) -> Json:

@@ -16,8 +16,8 @@ from tui.catalog.facts import Quirks
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.messages import WireName
 from tui.domain.stream import (
-    BlockSealed,
     Finish,
+    ProviderStateReceived,
     ResponseFinished,
     ResponseStarted,
     Stop,
@@ -222,7 +222,7 @@ class ResponseOutput:
                 events += self._settle(item, raw)
             elif isinstance(item, ReasoningItem) and not item.encrypted and raw.get("encrypted_content"):
                 assert item.index is not None
-                events.append(BlockSealed(item.index, item.seal(raw)))
+                events.append(ProviderStateReceived(item.index, item.provider_state(raw)))
         return events
 
 

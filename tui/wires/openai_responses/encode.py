@@ -9,7 +9,7 @@ from tui.domain.blocks import (
     Block,
     ImageBlock,
     OpaqueBlock,
-    Seal,
+    ProviderState,
     TextBlock,
     ThinkingBlock,
     ToolCallBlock,
@@ -25,7 +25,7 @@ LEAST_OUTPUT = 16
 """The API rejects smaller output limits."""
 LONGEST_ID = 64
 """The API rejects longer item ids (GitHub Copilot sends some) and accepts the item without its id."""
-NOTHING_SEALED = (PlanState.UNSUPPORTED,)
+WITHOUT_ENCRYPTED_REASONING = (PlanState.UNSUPPORTED,)
 """Plans without reasoning: models that cannot think reject a request for encrypted reasoning."""
 Item = dict[str, object]
 
@@ -40,7 +40,7 @@ def encode(request: ChatRequest, quirks: Quirks) -> Encoded:
     }
     if request.system:
         body["instructions"] = request.system
-    if quirks.include_encrypted and request.plan.state not in NOTHING_SEALED:
+    if quirks.include_encrypted and request.plan.state not in WITHOUT_ENCRYPTED_REASONING:
         body["include"] = ["reasoning.encrypted_content"]
     if request.tools:
         body["tools"] = [_tool(tool) for tool in request.tools]
@@ -137,7 +137,7 @@ def _assistant(blocks: Sequence[Block], quirks: Quirks) -> list[Item]:
     open_id: str | None = None
     for block in blocks:
         if isinstance(block, TextBlock):
-            identity = _id(block.seal, quirks)
+            identity = _id(block.provider_state, quirks)
             if identity is not None and identity == open_id:
                 parts = items[-1]["content"]
                 assert isinstance(parts, list)
@@ -170,31 +170,36 @@ def _item(block: Block, quirks: Quirks) -> Item | None:
 
 def _reasoning(block: ThinkingBlock, quirks: Quirks) -> Item | None:
     """Return the item as received, without fields that servers send but reject, such as ``status`` and nulls."""
-    seal = block.seal
-    if seal is None:
+    provider_state = block.provider_state
+    if provider_state is None:
         return None  # the API has no field for the thinking of other providers
-    item = _without_nulls(_raw(seal.raw))
+    item = _without_nulls(_raw(provider_state.raw))
     if not item:
-        item = {"type": "reasoning", "id": seal.id, "summary": [], "encrypted_content": seal.encrypted}
+        item = {
+            "type": "reasoning",
+            "id": provider_state.id,
+            "summary": [],
+            "encrypted_content": provider_state.encrypted,
+        }
         item = _without_nulls(item)
     item.pop("status", None)
     for name in ("content", "encrypted_content"):
         if not item.get(name):
             item.pop(name, None)
     item.setdefault("summary", [])
-    if _id(seal, quirks) is None:
+    if _id(provider_state, quirks) is None:
         item.pop("id", None)
     return item
 
 
 def _call(block: ToolCallBlock, quirks: Quirks) -> Item:
     item: Item = {"type": "function_call"}
-    if (identity := _id(block.seal, quirks)) is not None:
+    if (identity := _id(block.provider_state, quirks)) is not None:
         item["id"] = identity
     item["call_id"] = block.call_id
     item["name"] = block.name
     item["arguments"] = block.arguments or "{}"
-    extra = _raw(block.seal.raw) if block.seal else {}
+    extra = _raw(block.provider_state.raw) if block.provider_state else {}
     return {**extra, **item}
 
 
@@ -203,7 +208,7 @@ def _message(block: TextBlock, identity: str | None) -> Item:
 
     The specification allows a message without ``type``, but compatible servers require it.
     """
-    extra = _raw(block.seal.raw) if block.seal else {}
+    extra = _raw(block.provider_state.raw) if block.provider_state else {}
     if identity is None:
         phase = {"phase": extra["phase"]} if extra.get("phase") else {}
         return {"type": "message", "role": "assistant", "content": block.text, **phase}
@@ -218,11 +223,11 @@ def _output_part(block: TextBlock) -> Item:
     return {"type": "output_text", "text": block.text, "annotations": []}
 
 
-def _id(seal: Seal | None, quirks: Quirks) -> str | None:
+def _id(provider_state: ProviderState | None, quirks: Quirks) -> str | None:
     """Return the item's id, if it may be sent back."""
-    if seal is None or not quirks.item_ids or not seal.id or len(seal.id) > LONGEST_ID:
+    if provider_state is None or not quirks.item_ids or not provider_state.id or len(provider_state.id) > LONGEST_ID:
         return None
-    return seal.id
+    return provider_state.id
 
 
 def _raw(raw: str | None) -> Item:

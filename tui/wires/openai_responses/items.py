@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tui.domain.blocks import Seal
+from tui.domain.blocks import ProviderState
 from tui.domain.stream import (
     BlockFinished,
     BlockKind,
     BlockNamed,
-    BlockSealed,
     BlockStarted,
+    ProviderStateReceived,
     StreamEvent,
     TextDelta,
     ThinkingBreak,
@@ -78,7 +78,7 @@ class Item:
         events = self.start(item)
         assert self.index is not None
         self.done = item
-        return [*events, BlockSealed(self.index, Seal(raw=dumps(item))), BlockFinished(self.index)]
+        return [*events, ProviderStateReceived(self.index, ProviderState(raw=dumps(item))), BlockFinished(self.index)]
 
 
 class ReasoningItem(Item):
@@ -119,7 +119,7 @@ class ReasoningItem(Item):
         return events
 
     def settle(self, item: Json) -> list[StreamEvent]:
-        """Return the rest of the text, and the seal: the whole item, which must be sent back unchanged."""
+        """Return the rest of the text, and the provider state: the whole item, which must be sent back unchanged."""
         final = [
             ((field, position), words)
             for field in ("summary", "content")
@@ -131,7 +131,7 @@ class ReasoningItem(Item):
             events += self._complete([words for _, words in final], [key for key, _ in final])
         assert self.index is not None
         self.done = item
-        events.append(BlockSealed(self.index, self.seal(item)))
+        events.append(ProviderStateReceived(self.index, self.provider_state(item)))
         events.append(BlockFinished(self.index, self._form()))
         return events
 
@@ -150,10 +150,10 @@ class ReasoningItem(Item):
             events += self._begin_part(keys[position], final[position])
         return events
 
-    def seal(self, item: Json) -> Seal:
-        """Return the seal that contains the whole item."""
+    def provider_state(self, item: Json) -> ProviderState:
+        """Return the provider state that contains the whole item."""
         self.encrypted = maybe_text(item, "encrypted_content") or None
-        return Seal(id=maybe_text(item, "id"), encrypted=self.encrypted, raw=dumps(item))
+        return ProviderState(id=maybe_text(item, "id"), encrypted=self.encrypted, raw=dumps(item))
 
     def _form(self) -> ThinkingForm | None:
         fields = {field for (field, _), pieces in self.parts.items() if any(pieces)}
@@ -163,7 +163,7 @@ class ReasoningItem(Item):
 
 
 class MessageItem(Item):
-    """A message: one block per content part, each with the message's seal."""
+    """A message: one block per content part, each with the message's provider state."""
 
     kind: BlockKind = "text"
 
@@ -186,7 +186,7 @@ class MessageItem(Item):
         return part, [BlockStarted(part.index, kind)]
 
     def settle(self, item: Json) -> list[StreamEvent]:
-        """Return the rest of each part, and the seals."""
+        """Return the rest of each part, and the provider state."""
         events: list[StreamEvent] = []
         unmatched = dict(self.parts)
         added = False
@@ -206,19 +206,21 @@ class MessageItem(Item):
         if added and any(part.pieces for part in unmatched.values()):
             raise Contradiction
         self.done = item
-        seal = self._seal(item)
+        provider_state = self._provider_state(item)
         for part in self.parts.values():
             events += (
-                [BlockSealed(part.index, seal), BlockFinished(part.index)] if seal else [BlockFinished(part.index)]
+                [ProviderStateReceived(part.index, provider_state), BlockFinished(part.index)]
+                if provider_state
+                else [BlockFinished(part.index)]
             )
         return events
 
-    def _seal(self, item: Json) -> Seal | None:
+    def _provider_state(self, item: Json) -> ProviderState | None:
         extra = {key: item[key] for key in item if key not in MODELLED_OF_MESSAGE and item[key] is not None}
         if extra.get("status") == "completed":
             del extra["status"]
         identity = maybe_text(item, "id") or None
-        return Seal(id=identity, raw=dumps(extra) if extra else None) if identity or extra else None
+        return ProviderState(id=identity, raw=dumps(extra) if extra else None) if identity or extra else None
 
 
 def _streamed_position(final: str, position: int, parts: Mapping[object, MessagePart]) -> object:
@@ -286,15 +288,15 @@ class CallItem(Item):
         return self.add(missing) if missing else []
 
     def settle(self, item: Json) -> list[StreamEvent]:
-        """Return the rest of the arguments, name, id and seal."""
+        """Return the rest of the arguments, name, id and provider state."""
         events = [*self.start(item), *self.complete(self._arguments(item))]
         assert self.index is not None
         self.done = item
         named = (maybe_text(item, "name"), maybe_text(item, "call_id"))
         if named != self._named:
             events.append(BlockNamed(self.index, *named))
-        if (seal := self._seal(item)) is not None:
-            events.append(BlockSealed(self.index, seal))
+        if (provider_state := self._provider_state(item)) is not None:
+            events.append(ProviderStateReceived(self.index, provider_state))
         if self.runnable:
             events.append(BlockFinished(self.index))
         return events
@@ -307,10 +309,10 @@ class CallItem(Item):
     def _arguments(self, item: Json) -> str:
         return text(item, "arguments")
 
-    def _seal(self, item: Json) -> Seal | None:
+    def _provider_state(self, item: Json) -> ProviderState | None:
         extra = {key: item[key] for key in item if key not in MODELLED_OF_CALL and item[key] is not None}
         identity = maybe_text(item, "id") or None
-        return Seal(id=identity, raw=dumps(extra) if extra else None) if identity or extra else None
+        return ProviderState(id=identity, raw=dumps(extra) if extra else None) if identity or extra else None
 
 
 class CustomCallItem(CallItem):
@@ -324,8 +326,8 @@ class CustomCallItem(CallItem):
     def _arguments(self, item: Json) -> str:
         return text(item, "input")
 
-    def _seal(self, item: Json) -> Seal | None:
-        return Seal(id=maybe_text(item, "id"), raw=dumps(item))
+    def _provider_state(self, item: Json) -> ProviderState | None:
+        return ProviderState(id=maybe_text(item, "id"), raw=dumps(item))
 
 
 ITEMS: dict[str, type[Item]] = {
