@@ -71,6 +71,10 @@ class Prompt(Renderable):
             return wrap([Run(self._parts[place], "user")], self._width)
         return [[Run(f"⊞ {one_line(name, self._width - 2)}", "muted")] for name in self._attachments]
 
+    def rest(self) -> None:
+        self._parts, self._width = [], 0
+        self._lazy_lines.reset(())
+
     def line(self, number: int) -> Line:
         return self._lazy_lines.line(number)
 
@@ -110,6 +114,9 @@ class Caption(Renderable):
         if width != self._width:
             self._width, self._lines = width, wrap(self._runs, width)
         return len(self._lines)
+
+    def rest(self) -> None:
+        self._width, self._lines = 0, []
 
     def line(self, number: int) -> Line:
         return self._lines[number]
