@@ -139,6 +139,16 @@ async def test_a_session_of_a_dead_process_is_free(tmp_path: Path, gone: dict[st
     stage.database.close()
 
 
+@pytest.mark.parametrize("pid", ["1 << 40", "-1", "0", "'x'", "x''"])
+async def test_a_damaged_lease_keeps_no_session_from_being_opened(tmp_path: Path, pid: str) -> None:
+    first = open_stage(tmp_path)
+    second = open_stage(tmp_path, holder=this_process("second"))
+    await first.keep("s", a_turn(1))
+    await first.conversations.load("s")
+    await first.database.run(lambda connection: connection.execute(f"UPDATE lease SET pid = {pid}") and None)
+    assert (await second.conversations.load("s")).held is None
+
+
 async def test_a_holder_on_another_machine_is_believed_as_long_as_it_is_heard_of(tmp_path: Path) -> None:
     away = open_stage(tmp_path, holder=replace(this_process("away"), host="elsewhere"))
     here = open_stage(tmp_path, holder=this_process("here"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import sqlite3
 import stat
 from pathlib import Path
 
@@ -110,6 +111,10 @@ def test_a_deleted_session_comes_back_until_it_is_deleted_for_good(
     [
         ("show", "nothing"),
         ("search", "in:nowhere"),
+        ("search", "! " * 300),
+        ("search", "model:x " * 300),
+        ("search", "!" * 60_000),
+        ("show", "x" * 100_000),
         ("import", "missing.json"),
         ("export", "01SKY", "-o", "/dev/null/file.md"),
     ],
@@ -147,6 +152,64 @@ def test_a_name_of_several_sessions_says_which(shelf: Path, capsys: pytest.Captu
     assert "`01SKY` (Why is the sky blue?)" in told
     assert main(["sessions", "show", "nothing"]) == 2
     assert capsys.readouterr().err.startswith("ponder: There is no session `nothing`.")
+
+
+@pytest.mark.parametrize("how", [(), ("--forever",), ("--undo",)])
+@pytest.mark.parametrize("name", ["", " "])
+def test_an_empty_name_deletes_nothing_even_if_there_is_one_session_only(
+    shelf: Path, capsys: pytest.CaptureFixture[str], how: tuple[str, ...], name: str
+) -> None:
+    printed(capsys, "delete", "--forever", "01TOOLS")
+    if how:
+        printed(capsys, "delete", "01SKY")
+    assert main(["sessions", "delete", *how, name]) == 2
+    left = printed(capsys, "list", *(["--deleted"] if how else []))
+    assert [line.split()[0] for line in left.splitlines()] == ["01SKY"]
+
+
+def test_a_title_that_is_also_the_end_of_another_id_names_both(shelf: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    stage = Stage(Database(find_paths(os.environ).database))
+
+    async def name() -> None:
+        await stage.library.rename("01SKY", "tools")
+
+    asyncio.run(name())
+    stage.database.close()
+    assert main(["sessions", "delete", "--forever", "tools"]) == 2
+    assert "`tools` names several sessions" in capsys.readouterr().err
+    assert len(printed(capsys, "list").splitlines()) == 2
+
+
+@pytest.mark.parametrize("place", ["data/sessions.db", "data/sessions.db-wal", "config/config.toml", "data/link"])
+def test_an_export_replaces_no_file_of_the_program(shelf: Path, capsys: pytest.CaptureFixture[str], place: str) -> None:
+    home = shelf / "home"
+    (home / "config").mkdir()
+    (home / "data" / "link").symlink_to(home / "data" / "sessions.db")
+    (shelf / "elsewhere").symlink_to(home)
+    assert main(["sessions", "export", "01SKY", "-o", str(shelf / "elsewhere" / place)]) == 2
+    assert "is a file of ponder itself" in capsys.readouterr().err
+    assert len(printed(capsys, "list").splitlines()) == 2
+    assert not (home / "config" / "config.toml").exists()
+
+
+@pytest.mark.parametrize("limit", ["0", "-1", "9" * 30, "1.5", ""])
+def test_a_limit_that_is_no_number_of_rows_is_refused(
+    shelf: Path, capsys: pytest.CaptureFixture[str], limit: str
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["sessions", "list", "--limit", limit])
+    assert ended.value.code == 2
+    assert "is not a number of rows" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("value", ["1e300", "-1e300", "9e999", "'abc'", "0"])
+def test_a_damaged_date_or_cost_hides_no_session(shelf: Path, capsys: pytest.CaptureFixture[str], value: str) -> None:
+    with sqlite3.connect(find_paths(os.environ).database) as connection:
+        connection.execute(f"UPDATE session SET updated = {value}, cost = {value} WHERE id = '01SKY'")
+    connection.close()
+    assert [line.split()[0] for line in printed(capsys, "list").splitlines()] == ["01TOOLS", "01SKY"]
+    for line in printed(capsys, "list", "--json").splitlines():
+        json.loads(line, parse_constant=pytest.fail)
 
 
 def test_a_list_says_that_it_is_empty_without_a_word_for_scripts(shelf: Path, capsys) -> None:

@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import json
 import os
+import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -64,8 +65,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_list_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--limit", type=int, default=50, metavar="N", help="the most rows to list (50)")
+    parser.add_argument("--limit", type=_limit, default=50, metavar="N", help="the most rows to list (50)")
     parser.add_argument("--json", action="store_true", help="one JSON object per line")
+
+
+def _limit(word: str) -> int:
+    if not re.fullmatch(r"0*[1-9][0-9]{0,8}", word):
+        raise argparse.ArgumentTypeError(f"`{one_line(word, 40)}` is not a number of rows")
+    return int(word)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -141,11 +148,23 @@ async def _export(library: StoredLibrary, args: argparse.Namespace) -> None:
     if args.output is None:
         await asyncio.to_thread(_write, library.export_pieces(session, form, parts), is_json=form == "json")
         return
+    if _is_of_ponder(args.output):
+        raise UsageError(f"`{args.output}` is a file of ponder itself.", advice="Export to another file.")
     write = _pour if _is_stream(args.output) else write_atomically
     try:
         await asyncio.to_thread(write, args.output, library.export_pieces(session, form, parts))
     except OSError as fault:
         raise UsageError(f"`{args.output}` cannot be written: {fault.strerror}.") from None
+
+
+def _is_of_ponder(path: Path) -> bool:
+    """Whether the path, links followed, is in one of the program's folders: an export must not replace a file there."""
+    paths = find_paths(os.environ)
+    own = {folder.resolve() for folder in (paths.config, paths.data, paths.state, paths.cache)}
+    try:
+        return not own.isdisjoint(path.resolve().parents)
+    except (OSError, RuntimeError):  # a loop of links, which writing reports
+        return False
 
 
 def _is_stream(path: Path) -> bool:

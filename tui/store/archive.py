@@ -35,8 +35,6 @@ FORMAT = "ponder-session"
 VERSION = 1
 KEPT_SETTINGS = ("reasoning.", "context.")
 """Prefixes of the settings an import keeps: none that control tool permissions or where requests are sent."""
-LAST_DATE = 1e11
-"""Seconds since the epoch; later values are not accepted as dates."""
 _EXACT = frozenset({"signature", "encrypted", "data"})
 """Fields of opaque bytes, which are not searched for keys."""
 
@@ -227,7 +225,7 @@ def _read_session(found: Json) -> Archived:
 def _date(found: Json) -> float | None:
     """The creation time, or None if it is missing or implausible."""
     value = number_of(found, "created")
-    return float(value) if value is not None and 0 < value < LAST_DATE else None
+    return float(value) if value is not None and 0 < value < sessions.LAST_DATE else None
 
 
 def _kept(settings: Json) -> dict[str, object]:

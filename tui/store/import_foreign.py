@@ -9,6 +9,7 @@ from tui.domain.blocks import Block, TextBlock, ThinkingBlock
 from tui.domain.thinking import ThinkingForm
 from tui.store.archive import Archived, ArchivedMessage, ArchivedTurn, objects
 from tui.store.codec import Json, Unreadable, to_object
+from tui.store.sessions import LAST_DATE
 
 LONGEST = 1_000_000
 """Messages per conversation; stops the walk when a forged file contains a cycle."""
@@ -124,7 +125,7 @@ def _word(found: Json, name: str) -> str:
 def _time(value: object) -> float | None:
     if isinstance(value, str):
         try:
-            return datetime.fromisoformat(value).timestamp()
+            value = datetime.fromisoformat(value).timestamp()
         except (ValueError, OverflowError):
             return None
-    return float(value) if isinstance(value, int | float) and 0 < value < 1e11 else None
+    return float(value) if isinstance(value, int | float) and 0 < value < LAST_DATE else None

@@ -11,6 +11,7 @@ from tui.domain.fast_dataclass import dataclass
 
 STALE_AFTER_S = 120.0
 """A holder on another machine that has not renewed its lease for this long counts as gone."""
+LAST_PID = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +62,8 @@ def held_by_other(connection: sqlite3.Connection, session: int, holder: Holder, 
     if row is None or row[0] == holder.id:
         return None
     _, pid, host, boot, start, heartbeat = row
+    if not (isinstance(pid, int) and 0 < pid <= LAST_PID and isinstance(heartbeat, int | float)):
+        return None  # A damaged row must not keep a session from being opened.
     here = host == holder.host
     # Signal 0 is a harmless probe on POSIX only; on Windows it interrupts.
     can_ask = here and os.name == "posix"

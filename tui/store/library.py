@@ -15,6 +15,7 @@ from typing import Literal
 from tui.domain.errors import UsageError
 from tui.domain.listing import SessionInfo
 from tui.domain.messages import Turn
+from tui.domain.printable import one_line
 from tui.settings.user_files import write_atomically
 from tui.store import archive, branches, export, sessions
 from tui.store.database import Database
@@ -48,6 +49,8 @@ def redacted(text: str) -> str:
 
 MAX_IMPORT = 256 << 20
 """Largest file to import, in bytes."""
+LONGEST_NAME = 80
+"""Characters of a wrong session name that are quoted."""
 TURNS_AT_ONCE = 8
 """Turns that an export holds in memory at once."""
 
@@ -79,14 +82,14 @@ class StoredLibrary:
 
         With ``put_away`` deleted sessions are searched too.
         """
-        found = await self._database.read(lambda connection: sessions.resolve(connection, name, put_away=put_away))
-        if found is not None:
-            return found
-        several = await self._database.read(lambda connection: sessions.bearing(connection, name, put_away=put_away))
-        if several and name:
-            examples = ", ".join(f"`{id_}` ({title or 'Untitled'})" for id_, title in several[:3])
+        meant = await self._database.read(lambda connection: sessions.bearing(connection, name, put_away=put_away))
+        if len(meant) == 1:
+            return meant[0][0]
+        if meant:
+            examples = ", ".join(f"`{id_}` ({title or 'Untitled'})" for id_, title in meant[:3])
             raise UsageError(f"`{name}` names several sessions.", advice=f"For example {examples}: say more of the id.")
-        raise UsageError(f"There is no session `{name}`.", advice="`ponder sessions list` shows all with their ids.")
+        shown = one_line(name, LONGEST_NAME)
+        raise UsageError(f"There is no session `{shown}`.", advice="`ponder sessions list` shows all with their ids.")
 
     async def preview(self, session: str) -> str:
         """The first and last lines of a session, as markdown."""

@@ -26,7 +26,10 @@ COLUMNS = {
     "tool": "tools",
 }
 _TERM = re.compile(r'(?:(in|model|after|before):)?(?:"([^"]*)"?|(\S+))', re.IGNORECASE)
-_DAY_S = 86_400
+LONGEST_QUERY = 10_000
+"""Characters."""
+MOST_WORDS = 200
+"""SQLite refuses statements with many hundreds of conditions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +67,8 @@ def parse(typed: str) -> Query:
     models: list[str] = []
     after = before = None
     is_open = False
+    if len(typed) > LONGEST_QUERY:
+        raise UsageError(f"A search has at most {LONGEST_QUERY:,} characters.")
     writable = typed.encode("utf-8", "replace").decode()
     for found in _TERM.finditer(writable):
         name, quoted, bare = found.groups()
@@ -81,6 +86,8 @@ def parse(typed: str) -> Query:
                 if value.strip():
                     terms.append(value)
                     is_open = quoted is None and found.end() == len(writable)
+    if len(terms) + len(models) > MOST_WORDS:
+        raise UsageError(f"A search has at most {MOST_WORDS} words.")
     return Query(
         terms=tuple(terms),
         last_is_open=is_open,
@@ -166,12 +173,11 @@ def _hits(connection: sqlite3.Connection, query: Query) -> dict[int, int]:
 def _scan(connection: sqlite3.Connection, query: Query) -> dict[int, int]:
     """Search the newest messages directly: terms without letters or digits are not in the index."""
     where, values = _filters(query)
-    likes = "".join(" AND block.text LIKE ? ESCAPE '\\'" for _ in query.terms)
-    patterns = [f"%{_escaped(term)}%" for term in query.terms]
+    holds = " AND instr(block.text, ?)" * len(query.terms)
     rows = connection.execute(
         "SELECT message.session, message.seq FROM message JOIN session ON session.seq = message.session"
-        f" JOIN block ON {OF_MESSAGE} WHERE {where}{likes} ORDER BY message.seq DESC LIMIT 200",
-        (*values, *patterns),
+        f" JOIN block ON {OF_MESSAGE} WHERE {where}{holds} ORDER BY message.seq DESC LIMIT 200",
+        (*values, *query.terms),
     )
     best: dict[int, int] = {}
     for session, message in rows:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import field
+from math import isfinite
 
 from tui.domain.blocks import TextBlock
 from tui.domain.fast_dataclass import dataclass
@@ -16,6 +17,8 @@ from tui.store.fulltext import unindex
 from tui.store.migrate import SUMMARIES_SINCE, version
 
 TITLE_LENGTH = 60
+LAST_DATE = 1e11
+"""Seconds since the epoch; later values are not accepted as dates."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,8 +62,8 @@ def row_of(values: Sequence[object]) -> SessionInfo:
         title=str(title),
         model=str(model),
         turns=turns if isinstance(turns, int) else 0,
-        cost=cost if isinstance(cost, float | int) else None,
-        updated=float(updated) if isinstance(updated, float | int) else 0.0,
+        cost=cost if isinstance(cost, float | int) and isfinite(cost) else None,
+        updated=float(updated) if isinstance(updated, float | int) and 0 < updated < LAST_DATE else 0.0,
         pinned=bool(pinned),
         deleted=bool(deleted),
         unpriced=unpriced if isinstance(unpriced, int) else 0,
@@ -81,36 +84,29 @@ def one(connection: sqlite3.Connection, session: int) -> SessionInfo:
     return row_of(connection.execute(f"SELECT {_row(connection)} FROM session WHERE seq = ?", (session,)).fetchone())
 
 
+MOST_MEANT = 4
+"""Sessions that are looked up for an ambiguous name."""
+
+
 def bearing(connection: sqlite3.Connection, name: str, *, put_away: bool = False) -> list[tuple[str, str]]:
-    """Sessions (id, title) that a name could mean, newest first."""
-    name = _escaped(name.encode("utf-8", "replace").decode())
-    found = connection.execute(
-        "SELECT id, title FROM session WHERE (id LIKE ? ESCAPE '\\' OR id LIKE ? ESCAPE '\\'"
-        " OR title LIKE ? ESCAPE '\\') AND (deleted IS NULL OR ?) ORDER BY touched DESC LIMIT 4",
-        (f"{name}%", f"%{name}", name, put_away),
+    """Sessions (id, title) that a name could mean, newest first.
+
+    A name is an id, the start or end of one, or a whole title in any letter case. An exact id means one session only,
+    and an empty name none.
+    """
+    name = name.encode("utf-8", "replace").decode()
+    if not name.strip():
+        return []
+    here = "(deleted IS NULL OR ?)"
+    exact = connection.execute(f"SELECT id, title FROM session WHERE id = ? AND {here}", (name, put_away)).fetchall()
+    # Compared by length and not by LIKE, which has wildcards and refuses long patterns.
+    found = exact or connection.execute(
+        "SELECT id, title FROM session WHERE (substr(id, 1, length(:name)) = :name COLLATE NOCASE"
+        " OR (length(id) > length(:name) AND substr(id, -length(:name)) = :name COLLATE NOCASE)"
+        " OR title = :name COLLATE NOCASE) AND (deleted IS NULL OR :away) ORDER BY touched DESC LIMIT :most",
+        {"name": name, "away": put_away, "most": MOST_MEANT},
     )
     return [(str(id_), str(title)) for id_, title in found]
-
-
-def resolve(connection: sqlite3.Connection, name: str, *, put_away: bool = False) -> str | None:
-    """The id of a session, given its id, an unambiguous start or end of it, or its whole title."""
-    name = name.encode("utf-8", "replace").decode()
-    for where, value in (
-        ("id = ?", name),
-        ("id LIKE ? ESCAPE '\\'", _escaped(name) + "%"),
-        ("id LIKE ? ESCAPE '\\'", "%" + _escaped(name)),
-        ("title = ? COLLATE NOCASE", name),
-    ):
-        found = connection.execute(
-            f"SELECT id FROM session WHERE {where} AND (deleted IS NULL OR ?) LIMIT 2", (value, put_away)
-        ).fetchall()
-        if len(found) == 1:
-            return str(found[0][0])
-    return None
-
-
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
 
 
 def ensure(connection: sqlite3.Connection, beginning: Beginning, now: float) -> int:
