@@ -22,6 +22,7 @@ CASES = {
     "an exception": ({"HTTPS_PROXY": PROXY, "NO_PROXY": ".example.com"}, AWAY, "none: NO_PROXY names api.example.com"),
     "this machine": ({"HTTP_PROXY": PROXY}, HERE, "none: 127.0.0.1:11434 is this machine"),
     "another scheme": ({"HTTP_PROXY": PROXY}, AWAY, "none: HTTP_PROXY is not for https"),
+    "one that is no address": ({"HTTPS_PROXY": "http://["}, AWAY, "its address cannot be read"),
     "the demo": ({"HTTPS_PROXY": PROXY}, "http://demo.invalid", "none"),
 }
 

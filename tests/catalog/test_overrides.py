@@ -126,7 +126,7 @@ def test_packaged_providers_can_be_changed_in_part() -> None:
         ({"models": {"gpt-9": {}}}, "models.gpt-9", ()),
         ({"providers": {"x": {"wire": "openai-chat"}}}, "providers.x.base_url", ()),
         ({"providers": {"x": {"wire": "openai", "base_url": "http://x"}}}, "providers.x.wire", ()),
-        ({"providers": {"x": {"wire": "gemini", "base_url": "ftp://x"}}}, "providers.x", ()),
+        ({"providers": {"x": {"wire": "gemini", "base_url": "ftp://x"}}}, "providers.x.base_url", ()),
         (
             {"providers": {"x": {"wire": "gemini", "base_url": "http://x", "quirks": {"thinkin_back": "none"}}}},
             "x.quirks.thinkin_back",

@@ -46,6 +46,67 @@ def test_an_empty_id_names_no_session(environment: dict[str, str], option: str) 
     assert b"There is no session ``" in done.stderr
 
 
+@pytest.mark.parametrize("home", ["here", "a/b", ".", "~nobody-knows/x"])
+def test_a_relative_home_is_below_the_current_folder_and_keeps_sessions(
+    environment: dict[str, str], tmp_path: Path, home: str
+) -> None:
+    environment["PONDER_HOME"] = home
+    for words, said in ((["-p", "Hello", "-m", "demo/fast"], b""), (["-p", "more", "-c", "-m", "demo/fast"], b"")):
+        done = subprocess.run(
+            [*PONDER, *words], input=b"", env=environment, cwd=tmp_path, capture_output=True, timeout=40, check=False
+        )
+        assert (done.returncode, done.stderr) == (0, said)
+    with closing(sqlite3.connect(tmp_path / home / "data" / "sessions.db")) as connection:
+        assert connection.execute("SELECT turns FROM session").fetchall() == [(2,)]
+
+
+UNKNOWN_USER = """
+import pwd, sys
+def unknown(uid): raise KeyError(uid)
+pwd.getpwuid = unknown
+from tui.cli.main import main
+sys.exit(main(sys.argv[1:]))
+"""
+"""The program for a user whom the system does not know, as in containers."""
+
+
+def test_an_answer_that_is_kept_nowhere_says_so_and_is_1(environment: dict[str, str], tmp_path: Path) -> None:
+    environment = {
+        name: value for name, value in environment.items() if not name.startswith(("XDG_", "HOME", "PONDER_HOME"))
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", UNKNOWN_USER, "-p", "Hello", "-m", "demo/fast"],
+        input=b"", env=environment, cwd=tmp_path, capture_output=True, timeout=40, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout[:10]) == (1, b"## Welcome")
+    assert b"ponder: NOT SAVED: There is no home folder" in done.stderr
+
+
+@pytest.mark.parametrize("price", ["[inf, inf]", "[1e308, 1e308]"])
+def test_a_price_that_is_no_price_is_told_and_the_json_stays_json(environment: dict[str, str], price: str) -> None:
+    folder = Path(environment["PONDER_HOME"]) / "config"
+    folder.mkdir()
+    (folder / "config.toml").write_text(f'[models."demo/fast"]\nprice = {price}\n')
+    done = _ponder(environment, "-p", "Hello", "-m", "demo/fast", "--json")
+    assert json.loads(done.stdout, parse_constant=pytest.fail)["error"] is None
+    assert b"`models.demo/fast.price` cannot be" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        'wire = "openai-chat"\nbase_url = "http://["',
+        'wire = "ollama"\nbase_url = "http://a"\nbases = {gemini = "http://["}',
+    ],
+)
+def test_an_address_that_is_none_is_told_and_everything_else_works(environment: dict[str, str], row: str) -> None:
+    _configure(environment, row)
+    for words in (("-p", "Hello", "-m", "demo/fast"), ("doctor",), ("models", "fast")):
+        done = _ponder(environment, *words)
+        assert done.returncode == 0, done.stderr
+    assert b"is not a web address" in done.stderr
+
+
 def test_a_wrong_name_where_all_models_are_known_is_2_with_a_suggestion(environment: dict[str, str]) -> None:
     done = _ponder(environment, "-p", "Hello", "-m", "demo/fats")
     said = b"ponder: There is no model `demo/fats`.\nDid you mean demo/fast, demo/chat?\n"

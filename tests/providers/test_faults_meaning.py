@@ -221,6 +221,19 @@ async def test_W14_usage_that_is_missing_or_absurd_is_unknown(
     assert (found.input if found else None, found.output if found else None) == known
 
 
+@pytest.mark.parametrize(
+    ("cost", "known"), [(0.25, 0.25), (0, 0), (-3, None), (1e308, None), (1e7, None), ("NaN", None), (True, None)]
+)
+async def test_W14_a_cost_that_is_negative_or_absurd_is_unknown(
+    client: Client, cost: object, known: float | None
+) -> None:
+    last = {"id": "1", "model": "m", "choices": [], "usage": {"prompt_tokens": 1, "completion_tokens": 1, "cost": cost}}
+    async with FaultServer([chat(delta(content="x"), delta("stop"), last)], "openai-chat") as server:
+        outcome = await client.ask(server, "openai-chat")
+    assert outcome.blocks.usage is not None
+    assert outcome.blocks.usage.cost == known
+
+
 @pytest.mark.parametrize("reason", ["SAFETY", "RECITATION", "PROHIBITED_CONTENT", "BLOCKLIST", "SPII"])
 async def test_W15_a_filter_is_final_and_named(client: Client, reason: str) -> None:
     async with FaultServer([gemini({"text": "x"}, finishReason=reason)], "gemini") as server:

@@ -241,6 +241,37 @@ async def test_T15_a_dead_or_silent_proxy_is_named(client: Client) -> None:
         assert "proxy-password" not in outcome.error.message + outcome.error.advice
 
 
+@pytest.mark.parametrize(("status", "retryable"), [(407, False), (403, False), (302, False), (502, True)])
+async def test_T15_a_proxy_that_does_not_connect_is_quoted_with_its_status(
+    client: Client, status: int, retryable: bool
+) -> None:
+    async with FaultServer([[{"status": status, "body": "<html>"}]]) as server:
+        proxy = server.url.replace("http://", "http://user:proxy-password@")
+        outcome = await client.ask("https://models.example", backend=client.backend(environ={"HTTPS_PROXY": proxy}))
+    assert outcome.error is not None
+    assert (outcome.error.kind, outcome.error.retryable) == (ErrorKind.CONNECT, retryable)
+    assert outcome.error.message.endswith(f"does not connect to `models.example`: HTTP status {status}.")
+    assert ("password" in outcome.error.advice) == (status == 407)
+    assert "proxy-password" not in outcome.error.message + outcome.error.advice
+
+
+@pytest.mark.parametrize("proxy", ["http://[", "http://user:proxy-password@127.0.0.1:abc", "http://", "http://p:99999"])
+async def test_T15_a_proxy_whose_address_cannot_be_read_is_an_error_of_ours(client: Client, proxy: str) -> None:
+    outcome = await client.ask("https://models.example", backend=client.backend(environ={"HTTPS_PROXY": proxy}))
+    assert outcome.error is not None
+    assert (outcome.error.kind, outcome.error.retryable) == (ErrorKind.INVALID_REQUEST, False)
+    assert outcome.error.message == "The address of the proxy for `models.example` cannot be read."
+
+
+@pytest.mark.parametrize("status", [300, 304])
+async def test_T13_a_redirect_to_nowhere_names_its_status(client: Client, status: int) -> None:
+    async with FaultServer([[{"status": status}]]) as server:
+        outcome = await client.ask(server)
+    assert outcome.error is not None
+    assert (outcome.error.status, outcome.error.retryable) == (status, False)
+    assert f"answered with HTTP status {status} and named no other place" in outcome.error.message
+
+
 async def test_T16_after_the_machine_slept_the_attempt_ends_at_once() -> None:
     wall = [1000.0]
     deadlines = Deadlines(BRISK, "`host`", wall=lambda: wall[0], look_every_s=0.01)

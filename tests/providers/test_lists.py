@@ -133,15 +133,25 @@ async def test_what_fails_is_told_beside_what_works(client: Client, tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"{", b"[]", b'{"format":9,"at":1,"rows":{}}', b'{"format":1,"rows":5}', b"\xff"]
-)
+    "content", [b"", b"{", b"[]", b'{"format":9,"at":1,"rows":{}}', b'{"format":1,"rows":5}', b"\xff",
+     *(b'{"format":1,"at":%s,"rows":{"openai":{"m":{}}}}' % at for at in (b"1e300", b"-1e300", b"1e18", b"-1"))],
+)  # fmt: skip
 def test_a_broken_cache_is_no_cache(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "models-openai.json").write_bytes(content)
     assert ListCache(tmp_path).read("openai") is None
 
 
 def test_a_cache_somebody_wrote_into_gives_only_what_the_catalogue_takes(tmp_path: Path) -> None:
-    rows = {"openai": {"m": {"context_window": 5, "base_url": "https://evil.example", "efforts": ["turbo"]}}}
+    rows = {
+        "openai": {
+            "m": {
+                "context_window": 5,
+                "recommended": {"x": 1},
+                "base_url": "https://evil.example",
+                "efforts": ["turbo"],
+            }
+        }
+    }
     (tmp_path / "models-openai.json").write_text(json.dumps({"format": 1, "at": 5.0, "rows": rows}))
     kept = ListCache(tmp_path).read("openai")
     assert kept == Listing(source="openai", at=5.0, rows={"openai": {"m": {"context_window": 5}}})

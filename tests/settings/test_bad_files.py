@@ -49,6 +49,10 @@ MEANING = [
     ('providers = "mine"\n', 1, 1, "no setting", "providers"),
     ('[network]\nidleTimeout = "5 minutes"\n', 2, 1, "a number", ""),
     ("[generation]\ntemperature = 7\n", 2, 1, "out of range", ""),
+    ('[models."demo/demo"]\nrecommended = { "generation.temperature" = "hot" }\n', 2, 29, "takes a number", ""),
+    ('[models."demo/demo"]\nrecommended = { tools = { enabled = "x" } }\n', 2, 27, "one of true, false", ""),
+    ('[models."demo/demo"]\nrecommended = { nonsense = 1 }\n', 2, 17, "no setting", ""),
+    ('[models."demo/demo"]\nrecommended = { "network.allowHttp" = true }\n', 2, 26, "cannot recommend", ""),
 ]
 
 

@@ -14,7 +14,10 @@ PROXY_ENDINGS = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")
 
 
 def route_to(url: str, environment: Mapping[str, str]) -> tuple[Address, SplitResult | None] | None:
-    """The address and the proxy in front of it; None if requests cannot be sent to this URL."""
+    """The address and the proxy in front of it; None if requests cannot be sent to this URL.
+
+    Raises ProviderError if the address of the proxy cannot be read.
+    """
     try:
         address = checked(url)
     except PonderError:
@@ -24,7 +27,10 @@ def route_to(url: str, environment: Mapping[str, str]) -> tuple[Address, SplitRe
 
 def describe_proxy(url: str, environment: Mapping[str, str]) -> str:
     """The proxy for a URL, or why there is none. User and password are omitted."""
-    route = route_to(url, environment)
+    try:
+        route = route_to(url, environment)
+    except PonderError:
+        return "its address cannot be read"
     named = [name for name in environment if name.upper() in PROXY_ENDINGS and environment[name]]
     if route is None or not named:
         return "none"
@@ -55,8 +61,10 @@ async def reachability(providers: Sequence[ProviderFacts], environment: Mapping[
 
 
 async def _reach(url: str, environment: Mapping[str, str]) -> str:
-
-    route = route_to(url, environment)
+    try:
+        route = route_to(url, environment)
+    except PonderError:
+        return "cannot be reached: the address of the proxy cannot be read"
     if route is None:
         return "has no address"
     address, proxy = route

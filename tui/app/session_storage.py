@@ -15,6 +15,7 @@ from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import Growth, Message, Turn
 from tui.domain.thinking import ModelSpec
 from tui.engine.ports import Journal
+from tui.settings.paths import NO_HOME
 
 if TYPE_CHECKING:
     from tui.app.program import Program
@@ -280,8 +281,9 @@ def open_storage(program: Program, *, soon: bool = False) -> Storage:
 
     ``soon`` opens the file at once, in another thread.
     """
-    if not program.paths.data.is_absolute():
-        program.problems.append(StoreError("There is no home folder: sessions of this run are not kept."))
+    if program.paths.data == NO_HOME or not program.paths.data.is_absolute():
+        sentence = "There is no home folder: sessions of this run are not kept."
+        program.problems.append(StoreError(sentence, advice="Set PONDER_HOME to a folder of yours."))
         return InMemorySessions()
     from tui.app.sqlite_sessions import SqliteSessions
 

@@ -13,13 +13,15 @@ from tui.app.launch_options import LaunchOptions
 from tui.app.open_session import DEMO, OpenSession, first_spec, named_model
 from tui.app.program import Program
 from tui.app.provider_availability import ProviderAvailability
-from tui.app.session_storage import Storage, Stored, open_storage
+from tui.app.session_storage import InMemorySessions, Storage, Stored, open_storage
 from tui.bootstrap.program import build_program
 from tui.domain.blocks import Block
 from tui.domain.thinking import ModelSpec
 from tui.headless.run import HeadlessOptions, Output, piped_text, run_headless
 from tui.providers.log_file import open_log
 
+NOT_SAVED = 1
+"""The exit code of an answer that could not be saved."""
 SWITCH_S = 0.001
 """Interval for switching threads, so that output is written promptly; Python's default is 5 ms."""
 
@@ -36,6 +38,8 @@ def run_prompt(environment: Mapping[str, str], options: LaunchOptions, args: arg
     run_options = _run_options(options, args)
     # The database opens in its own thread while the rest loads: no request is sent before the prompt is stored.
     storage: Storage = open_storage(program, soon=True)
+    if isinstance(storage, InMemorySessions) and sys.stderr is not None:
+        sys.stderr.write(f"ponder: NOT SAVED: {program.problems[-1].message} {program.problems[-1].advice}\n")
     try:
         program.engine.start()
         program.engine.call(program.toolbox.ready()).result()
@@ -47,7 +51,8 @@ def run_prompt(environment: Mapping[str, str], options: LaunchOptions, args: arg
         program.backend.get_ready(program.planner.target(current.spec))
         shown = args.show_thinking or current.layers.value("reasoning.includeInResponse")
         run_options = replace(run_options, hide_thinking=not shown, level_chosen=current.layers.level_chosen)
-        return run_headless(program.engine, current.session, run_options)
+        code = run_headless(program.engine, current.session, run_options)
+        return code or NOT_SAVED if isinstance(storage, InMemorySessions) else code
     finally:
         asyncio.run(storage.aclose())
         program.close()

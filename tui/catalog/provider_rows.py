@@ -120,11 +120,22 @@ def user_provider(name: str, row: object, file: str) -> ProviderFacts:
     table = {**packaged, **own, "wire_quirks": _merged_by_wire(packaged, own)}
     if isinstance(packaged.get("quirks"), Mapping):
         table["quirks"] = {**cast(Table, packaged["quirks"]), **cast(Table, own.get("quirks", {}))}
-    if urlsplit(str(table["base_url"])).scheme not in ("http", "https"):
-        raise ConfigError(f"{file}: `{where}.base_url` must begin with http:// or https://", file=file, key=where)
+    _check_url(str(table["base_url"]), f"{where}.base_url", file)
+    for wire, url in cast("Mapping[str, str]", own.get("bases", {})).items():
+        _check_url(url, f"{where}.bases.{wire}", file)
     if "/" in name:
         raise ConfigError(f"{file}: a provider's name cannot contain `/`: `{name}`", file=file, key=where)
     return _facts(name, table, file)
+
+
+def _check_url(url: str, where: str, file: str) -> None:
+    """Whether it can be taken apart; what is wrong with its parts is reported when it is used."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        raise ConfigError(f"{file}: `{where}` is not a web address", file=file, key=where) from None
+    if parts.scheme not in ("http", "https"):
+        raise ConfigError(f"{file}: `{where}` must begin with http:// or https://", file=file, key=where)
 
 
 def _quirks_of_other_wires(wire: str) -> Table:
@@ -198,7 +209,7 @@ def ollama_base_url(host: str) -> str:
     try:
         parts = urlsplit(text)
     except ValueError as error:
-        raise ConfigError(f"OLLAMA_HOST is not an address: {error}", key="OLLAMA_HOST") from error
+        raise ConfigError(f"OLLAMA_HOST is not an address: {error}.", key="OLLAMA_HOST") from error
     name = parts.hostname or "localhost"
     if name in ("0.0.0.0", "::"):
         name = "localhost"
@@ -207,5 +218,5 @@ def ollama_base_url(host: str) -> str:
     try:
         port = parts.port or {"http": 11434, "https": 443}.get(parts.scheme, 11434)
     except ValueError as error:
-        raise ConfigError(f"OLLAMA_HOST has a wrong port: {error}", key="OLLAMA_HOST") from error
+        raise ConfigError(f"OLLAMA_HOST has a wrong port: {error}.", key="OLLAMA_HOST") from error
     return f"{parts.scheme}://{name}:{port}{parts.path}"

@@ -14,6 +14,8 @@ from tui.domain.errors import ConfigError
 
 Table = Mapping[str, object]
 Check = Callable[[object], bool]
+LARGEST = 1e12
+"""Larger numbers are mistakes, and products of them could be infinite."""
 
 
 def read_toml(path: Path) -> Table:
@@ -53,7 +55,7 @@ def is_count(value: object) -> bool:
 
 def is_number(value: object) -> bool:
     """A number, not negative."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= LARGEST
 
 
 def is_table(value: object) -> bool:

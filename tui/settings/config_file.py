@@ -17,6 +17,9 @@ from tui.settings.user_files import parse_user_toml, read_user_text
 TABLES = ("providers", "models", "mcp", "permissions")
 """Tables of config.toml that are not settings; the packages that use them validate them."""
 
+MODEL_SECTIONS = ("reasoning", "generation", "context", "tools")
+"""Sections that may depend on the model: a profile or a model's row can set them."""
+
 _HEADER = lazy_regex(r"\s*\[\[?([^\[\]]+)\]")
 _ENTRY = lazy_regex(r"\s*([\w.\"'-][\w.\"' -]*?)\s*=")
 
@@ -68,7 +71,7 @@ def _checked(path: Path, text: str, document: Mapping[str, object]) -> ConfigFil
     problems: list[ConfigError] = []
     for name, content in document.items():
         if name in TABLES and isinstance(content, dict):
-            tables[name] = content
+            tables[name] = _with_recommended(path, text, content, problems) if name == "models" else content
             continue
         if isinstance(content, dict) and (meant := _similar_table(name)):
             problems.append(_no_such_table(path, text, name, content, meant))
@@ -83,6 +86,28 @@ def _checked(path: Path, text: str, document: Mapping[str, object]) -> ConfigFil
             except ConfigError as problem:
                 problems.append(_with_position(path, text, key, problem))
     return ConfigFile(values=values, tables=tables, problems=tuple(problems))
+
+
+def _with_recommended(
+    path: Path, text: str, models: Mapping[str, object], problems: list[ConfigError]
+) -> Mapping[str, object]:
+    """The rows of models with the settings they recommend validated; wrong ones are reported and left out."""
+    found: dict[str, object] = {}
+    for model, row in models.items():
+        if not isinstance(row, dict) or not isinstance(row.get("recommended"), dict):
+            found[model] = row
+            continue
+        values: dict[str, object] = {}
+        for key, value in flat(row["recommended"]).items():
+            try:
+                known = find_key(key)
+                if known.name.partition(".")[0] not in MODEL_SECTIONS:
+                    raise ConfigError(f"A model cannot recommend `{known.name}`.", key=key)
+                values[known.name] = checked(known, value)
+            except ConfigError as problem:
+                problems.append(_with_position(path, text, f"models.{model}.recommended.{key}", problem))
+        found[model] = {**row, "recommended": values}
+    return found
 
 
 def _similar_table(name: str) -> str:
@@ -110,6 +135,8 @@ def located(path: Path, problem: PonderError) -> PonderError:
     """A problem with one of the ``TABLES``, with its line and column."""
     if not isinstance(problem, ConfigError) or problem.key is None or problem.line is not None:
         return problem
+    if problem.file is None:  # a variable of the environment
+        return problem
     try:
         text = _text(path)
     except ConfigError:
@@ -123,7 +150,8 @@ def _with_position(path: Path, text: str, key: str, problem: ConfigError) -> Con
     position = _position(text, key)
     line, column = position if position is not None else (None, None)
     where = f", line {line}, column {column}" if position is not None else ""
-    hint = problem.nearest or (nearest(key, [*top_names(), *TABLES]) if "." not in key else ())
+    is_setting = key in top_names() and not is_group(key)
+    hint = problem.nearest or (nearest(key, [*top_names(), *TABLES]) if "." not in key and not is_setting else ())
     return ConfigError(
         f"`{path.name}`{where}: {problem.message}", file=str(path), line=line, column=column, key=key, nearest=hint
     )

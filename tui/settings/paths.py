@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from tui.domain.fast_dataclass import dataclass
 from tui.settings.user_files import with_home
+
+NO_HOME = Path(os.devnull) / "ponder"
+"""All folders of a user without a home: nothing can be there. A relative path would be one in the current folder."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,17 +70,25 @@ class Paths:
 
 
 def find_paths(environment: Mapping[str, str]) -> Paths:
-    """``PONDER_HOME`` puts everything into one folder; otherwise the platform's standard folders are used."""
+    """``PONDER_HOME`` puts everything into one folder; otherwise the platform's standard folders are used.
+
+    A relative ``PONDER_HOME`` is below the current folder.
+    """
     home = environment.get("PONDER_HOME")
     if home:
         root = with_home(Path(home))
+        with suppress(OSError):  # the current folder may be gone
+            root = root.absolute()
         return Paths(config=root / "config", data=root / "data", state=root / "state", cache=root / "cache")
     import platformdirs  # import takes 2 ms; not needed with PONDER_HOME
 
     places = platformdirs.PlatformDirs("ponder", appauthor=False)
-    return Paths(
-        config=places.user_config_path,
-        data=places.user_data_path,
-        state=places.user_state_path,
-        cache=places.user_cache_path,
-    )
+    try:
+        return Paths(
+            config=places.user_config_path,
+            data=places.user_data_path,
+            state=places.user_state_path,
+            cache=places.user_cache_path,
+        )
+    except RuntimeError:  # HOME is not set, and the system does not know the user
+        return Paths(config=NO_HOME, data=NO_HOME, state=NO_HOME, cache=NO_HOME)

@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING
 
 from tui.domain.errors import ConfigError
 from tui.domain.fast_dataclass import dataclass
+from tui.settings.config_file import MODEL_SECTIONS
 from tui.settings.schema import checked, find_key, flat, nearest
 from tui.settings.user_files import list_user_files, may_exist, parse_user_toml, read_user_text, write_atomically
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
-NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
-SECTIONS = ("reasoning", "generation", "context", "tools")
+SECTIONS = MODEL_SECTIONS
 """Sections a profile may contain; ui and network settings do not depend on the model."""
+NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
 MOST_PROFILES = 1_000
 """The most that are listed; others can still be loaded by name."""
 

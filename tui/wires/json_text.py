@@ -126,6 +126,8 @@ def merge_fields(body: dict[str, object], fields: Mapping[str, object]) -> None:
 Json = Mapping[str, object]
 EMPTY: Json = {}
 LARGEST = sys.float_info.max
+LARGEST_COST = 1e6
+"""Dollars for one request. Larger amounts are mistakes."""
 LARGEST_COUNT = 2**53
 """Larger counts are rejected: a JSON parser may not represent them exactly."""
 
@@ -174,3 +176,9 @@ def number(value: object, *path: str) -> float | None:
     if not isinstance(value, int | float) or isinstance(value, bool) or not abs(value) <= LARGEST:
         return None
     return float(value)
+
+
+def dollars(value: object, *path: str) -> float | None:
+    """Return the cost at ``path``, or None if it is missing, negative or absurd."""
+    amount = number(value, *path)
+    return amount if amount is not None and 0 <= amount <= LARGEST_COST else None

@@ -101,7 +101,10 @@ def _neighbourhood(host: str) -> tuple[bool, bool]:
 
 
 def proxy_for(address: Address, environ: Mapping[str, str] | None = None) -> SplitResult | None:
-    """Return the proxy for an address from the environment or the system's settings; None for loopback."""
+    """Return the proxy for an address from the environment or the system's settings; None for loopback.
+
+    Raises ProviderError for a proxy whose address cannot be read. It is not quoted: it may hold a password.
+    """
     if address.loopback:
         return None
     import urllib.request  # imports a second HTTP client, so it must not delay the first screen
@@ -112,7 +115,18 @@ def proxy_for(address: Address, environ: Mapping[str, str] | None = None) -> Spl
     url = proxies.get("https" if address.secure else "http") or proxies.get("all")
     if not url or bypassed:
         return None
-    return urlsplit(url if "://" in url else f"http://{url}")
+    try:
+        proxy = urlsplit(url if "://" in url else f"http://{url}")
+        readable = bool(proxy.hostname) and proxy.port != 0  # the port is parsed when it is asked for
+    except ValueError:
+        readable = False
+    if not readable:
+        raise ProviderError(
+            ErrorKind.INVALID_REQUEST,
+            f"The address of the proxy for `{address.name}` cannot be read.",
+            advice="Correct HTTPS_PROXY, HTTP_PROXY or ALL_PROXY, or list the host in NO_PROXY.",
+        )
+    return proxy
 
 
 def _excepted(address: Address, without: str) -> bool:

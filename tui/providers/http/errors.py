@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import re
 import socket
 import ssl
 from collections.abc import Iterator
@@ -14,6 +15,10 @@ from tui.domain.printable import one_line
 from tui.providers.http.connection import Route
 from tui.providers.http.httpx_connection import httpx
 
+NEEDS_PASSWORD = 407
+INTERNAL_ERROR = 500
+_STATUS = re.compile(r"(\d{3})\b")
+"""At the beginning of httpx's message when a proxy refuses to connect."""
 _UNREACHABLE = {errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN, errno.EHOSTDOWN}
 
 
@@ -59,7 +64,20 @@ def _not_connected(fault: BaseException, route: Route) -> ProviderError:
     for cause in _causes(fault):
         if isinstance(cause, ssl.SSLCertVerificationError):
             return _not_trusted(cause, route)
+    if isinstance(fault, httpx.ProxyError) and (status := _STATUS.match(str(fault))):
+        return _refused_by_proxy(int(status[1]), route)
     return ProviderError(ErrorKind.CONNECT, _why_not(fault, route), advice=route.advice)
+
+
+def _refused_by_proxy(status: int, route: Route) -> ProviderError:
+    """The proxy answered CONNECT with a status; only those of 500 and above may be different next time."""
+    password = "It asks for a user and a password: HTTPS_PROXY holds them in front of the host, followed by @."
+    return ProviderError(
+        ErrorKind.CONNECT,
+        f"The proxy `{route.proxy}` does not connect to `{route.address.name}`: HTTP status {status}.",
+        retryable=status >= INTERNAL_ERROR,
+        advice=password if status == NEEDS_PASSWORD else route.advice,
+    )
 
 
 def _why_not(fault: BaseException, route: Route) -> str:

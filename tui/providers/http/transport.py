@@ -342,10 +342,17 @@ def _refuse_redirect(answer: HttpResponse, route: Route) -> None:
     if not 300 <= answer.status < 400:
         return
     target = answer.headers.get("location", "")
+    if not target:
+        raise ProviderError(
+            ErrorKind.REDIRECT,
+            f"{route.server} answered with HTTP status {answer.status} and named no other place.",
+            status=answer.status,
+            advice="Check `base_url` of this provider.",
+        )
     try:
         # A location may be a path at the same server, often with a slash added. Its query may be private: not shown.
         location = urlsplit(urljoin(route.address.url, target))
-        wanted = one_line(location.netloc.rpartition("@")[2] + location.path, 100) if target else ""
+        wanted = one_line(location.netloc.rpartition("@")[2] + location.path, 100)
     except ValueError:
         wanted = ""
     raise ProviderError(

@@ -24,6 +24,8 @@ from tui.wires.json_text import child, number
 FORMAT = 1
 LARGEST_FILE = 16 * 1024 * 1024
 MOST_LISTS = 1_000
+LAST_DATE = 1e11
+"""Seconds since the epoch; a later time is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +63,7 @@ class ListCache:
         except (OSError, ValueError):
             return None
         at = number(value, "at")
-        if not isinstance(value, dict) or value.get("format") != FORMAT or at is None:
+        if not isinstance(value, dict) or value.get("format") != FORMAT or at is None or not 0 < at < LAST_DATE:
             return None
         rows = {
             provider: {id_: checked(dict(child(models, id_))) for id_ in list(models)[:MOST_MODELS] if fit_id(id_)}

@@ -34,7 +34,7 @@ def checked(row: Row) -> Row:
     """Return the row without values that the catalogue would reject."""
     kept: Row = {}
     for key, value in row.items():
-        if value is None:
+        if value is None or key == "recommended":  # settings are the user's, and no list has them
             continue
         try:
             check_row({key: value}, key, "list")

@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tui.domain.blocks import ImageBlock, TextBlock, picture_type
 from tui.domain.counting import count
-from tui.domain.errors import ToolError
+from tui.domain.errors import PonderError, ToolError
 from tui.domain.printable import printable
 from tui.tools.builtin.html_text import readable
 from tui.tools.builtin.network_addresses import LOCAL_NAMES, Reach, reach_of
@@ -123,7 +123,10 @@ class FetchUrl:
     async def _stop(self, text: str) -> _Hop:
         """Resolve a URL. Raises ToolError for one that must never be fetched."""
         url, host, port = _parsed(text)
-        proxy = self.proxy_for(url.geturl())
+        try:
+            proxy = self.proxy_for(url.geturl())
+        except PonderError as problem:
+            raise ToolError(f"{problem.message} {problem.advice}") from None
         try:
             async with asyncio.timeout(10):
                 addresses = await self.resolver(host, port)

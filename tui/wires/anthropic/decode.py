@@ -35,7 +35,7 @@ from tui.wires.anthropic.blocks import (
 from tui.wires.anthropic.encode import encode
 from tui.wires.errors.body import ErrorParts, error_parts
 from tui.wires.errors.classify import provider_error, refused
-from tui.wires.json_text import MAX_DEPTH, Json, NotJSON, child, children, loads, maybe_text, number, text, whole
+from tui.wires.json_text import MAX_DEPTH, Json, NotJSON, child, children, dollars, loads, maybe_text, text, whole
 from tui.wires.wire import Frame, Reply, Wire
 
 NOTHING: tuple[StreamEvent, ...] = ()
@@ -275,7 +275,7 @@ def _usage(raw: Json) -> Usage:
         output=output,
         thinking=whole(raw, "output_tokens_details", "thinking_tokens"),
         total=None if sent is None or output is None else sent + output,
-        cost=number(raw, "cost"),
+        cost=dollars(raw, "cost"),
     )
 
 

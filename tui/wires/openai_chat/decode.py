@@ -21,7 +21,7 @@ from tui.domain.stream import (
 from tui.domain.usage import Usage
 from tui.wires.errors.body import ErrorParts, error_parts
 from tui.wires.errors.classify import refused, reported_error
-from tui.wires.json_text import MAX_DEPTH, Json, NotJSON, child, children, loads, number, text, whole
+from tui.wires.json_text import MAX_DEPTH, Json, NotJSON, child, children, dollars, loads, text, whole
 from tui.wires.openai_chat.encode import encode
 from tui.wires.openai_chat.message import ChatMessage
 from tui.wires.wire import Frame, Wire
@@ -141,8 +141,8 @@ def _first(usage: Json, paths: Sequence[tuple[str, ...]]) -> int | None:
 
 
 def _cost(usage: Json) -> float | None:
-    cost = number(usage, "cost")
-    return cost if cost is not None else number(usage, "cost", "total_cost")
+    cost = dollars(usage, "cost")
+    return cost if cost is not None else dollars(usage, "cost", "total_cost")
 
 
 NOTHING: tuple[StreamEvent, ...] = ()

@@ -30,7 +30,7 @@ from tui.domain.stream import (
 from tui.domain.usage import Usage
 from tui.wires.errors.body import ErrorParts, error_parts
 from tui.wires.errors.classify import refused, reported_error
-from tui.wires.json_text import Json, NotJSON, child, children, loads, maybe_text, number, text, whole
+from tui.wires.json_text import Json, NotJSON, child, children, dollars, loads, maybe_text, text, whole
 from tui.wires.openai_responses.encode import encode
 from tui.wires.openai_responses.items import (
     NOT_WRITING,
@@ -270,7 +270,7 @@ def inclusive_usage(raw: Json) -> Usage:
         output=output,
         thinking=whole(raw, "output_tokens_details", "reasoning_tokens"),
         total=total,
-        cost=number(raw, "cost"),
+        cost=dollars(raw, "cost"),
     )
 
 
