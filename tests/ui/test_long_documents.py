@@ -13,8 +13,10 @@ from textual.selection import Selection
 
 from tests.ui import scenes
 from tests.ui.stage import on_stage, screen_text, until
+from tui.domain.printable import printable
 from tui.domain.search_terms import SearchTerms
-from tui.ui.markdown.chunk_store import TOGETHER, ChunkStore
+from tui.ui.markdown import chunk_store
+from tui.ui.markdown.chunk_store import KEPT, ChunkStore, SharedText
 from tui.ui.markdown.chunks import Splitter
 from tui.ui.markdown.document import Document
 from tui.ui.markdown.runs import Line, plain
@@ -215,29 +217,61 @@ def test_pieces_kept_together_are_the_pieces_that_came() -> None:
     code, table = "```py\nx = 1\n```\n\n", "| a |\n|---|\n| 1 |\n\n"
     text = "".join(
         f"paragraph {number}\n\n{'' if number % 7 else code}{'' if number % 11 else table}"
-        for number in range(3 * TOGETHER)
+        for number in range(4 * KEPT)
     )
     pieces = Splitter().feed(text)
-    kept = ChunkStore()
-    for piece in pieces:
-        kept.extend([piece])
-    assert len(kept) == len(pieces) > 3 * TOGETHER
-    assert list(kept) == [kept[place] for place in range(len(kept))] == pieces
-    assert kept[5:-5] == pieces[5:-5]
-    assert kept[-1] == pieces[-1]
+    shared = SharedText()
+    shared.append(text)
+    for kept in (ChunkStore(), ChunkStore(shared)):
+        for piece in pieces:
+            kept.extend([piece])
+        assert len(kept) == len(pieces) > 4 * KEPT
+        assert list(kept) == [kept[place] for place in range(len(kept))] == pieces
+        assert kept[5:-5] == pieces[5:-5]
+        assert kept[-1] == pieces[-1]
+
+
+ODD = {
+    "a list with blank lines": "- one\n  \n\t\n- two\n   \n  more\n\n",
+    "a formula with blank lines": "$$\nx\n   \ny\n$$\n\n",
+    "control characters": "a\x1b[31m b\tc\r\nd\r\n\r\n",
+    "clusters": "e\u0301 \U0001f468\u200d\U0001f469\u200d\U0001f467 \U0001f1e9\U0001f1ea \u4e2d\u6587\u202e\n\n",
+    "the same again": "word\n\nword\n\n```\nword\n\nword\n```\nword\n\n",
+}
+
+
+@FEW
+@given(
+    st.lists(st.sampled_from([*BLOCKS.values(), *ODD.values()]), min_size=1, max_size=8).map("\n\n".join),
+    st.lists(st.integers(0, 9_000), max_size=12),
+    st.booleans(),
+)
+def test_chunks_read_from_the_shared_text_are_the_chunks_that_were_cut(text: str, cuts: list[int], share: bool) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(chunk_store, "KEPT", 1)
+        document = Document()
+        for start, end in pairwise(sorted({0, len(text), *(cut for cut in cuts if cut < len(text))})):
+            document.append(text[start:end])
+        document.close()
+        if share:
+            document.share(text)
+        splitter = Splitter()
+        assert list(document._chunks) == splitter.feed(printable(text)) + splitter.finish()
 
 
 def test_short_paragraphs_take_little_more_than_their_words() -> None:
     text = "lorem ipsum dolor sit amet, *consectetur* `elit` sed do.\n\n" * 1_000
+    pieces = [f"{number:03}{text}" for number in range(40)]
     Document(text).height(80)  # what is loaded with the first document
     tracemalloc.start()
     try:
         document = Document()
-        for _ in range(40):
-            document.append(text)
+        for number in range(40):
+            document.append(pieces[number])
             document.height(80)
             document.reach_end(20)
         held = tracemalloc.get_traced_memory()[0]
     finally:
         tracemalloc.stop()
-    assert held < 2.5 * 40 * len(text)
+    # The text itself is the caller's; the document keeps where its chunks are.
+    assert held < 0.9 * 40 * len(text)

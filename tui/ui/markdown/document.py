@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 
 from tui.domain.printable import printable
 from tui.domain.search_terms import SearchTerms
-from tui.ui.markdown.chunk_store import ChunkStore
+from tui.ui.markdown.chunk_store import ChunkStore, SharedText
 from tui.ui.markdown.chunks import Chunk, Splitter
 from tui.ui.markdown.code_parts import CodeParts
 from tui.ui.markdown.found import Found, count_in_markdown, occurrences
@@ -32,6 +32,8 @@ UNSURE_END = re.compile(
 )
 """The end of a delta that the next one may complete: half a line end, or part of an emoji sequence."""
 LONGEST_CLUSTER = 40
+STEP = 64 * 1024
+"""Characters of a long text that are taken in at once: the lines of all of it would take twice its memory."""
 BACKTICKS = re.compile("`{3,}")
 
 
@@ -58,7 +60,10 @@ class Document:
 
     def __init__(self, text: str = "", *, closed: bool = False, bare: bool = False) -> None:
         self._splitter = Splitter()
-        self._chunks = ChunkStore()
+        self._text = SharedText()
+        self._as_received = True
+        """Nothing had to be made printable, so the shared text is the text that was appended."""
+        self._chunks = ChunkStore(self._text)
         self._reading = LazyBlocks(self._chunks)
         self._code = CodeParts(self._chunks, labels=not bare)
         self._lazy_lines = LazyLines(_laid_by(weakref.ref(self)))
@@ -75,6 +80,7 @@ class Document:
         self._held = ""
         if text:
             self.append(text)
+            self.share(text)
         if closed:
             self.close()
 
@@ -82,13 +88,32 @@ class Document:
 
     def append(self, text: str) -> None:
         """Add text; control characters are made visible here, so that none reach the terminal."""
-        text = self._held + text
-        self._held = ""
-        unsure = UNSURE_END.search(text, max(0, len(text) - LONGEST_CLUSTER))
-        if unsure is not None:
-            self._held, text = unsure[0], text[: unsure.start()]
-        self._add(self._splitter.feed(printable(text)))
+        if len(text) <= STEP:
+            self._append(text)
+            return
+        for start in range(0, len(text), STEP):
+            self._append(text[start : start + STEP])
+
+    def _append(self, text: str) -> None:
+        held, new = self._held, self._held + text if self._held else text
+        unsure = UNSURE_END.search(new, max(0, len(new) - LONGEST_CLUSTER))
+        self._held = unsure[0] if unsure is not None else ""
+        sure = new[: unsure.start()] if unsure is not None else new
+        shown = printable(sure)
+        if shown == sure:
+            self._text.append(text)  # the same string that the caller keeps
+        else:
+            self._text.cut(len(held))
+            self._text.append(shown)
+            self._text.append(self._held)
+            self._as_received = False
+        self._add(self._splitter.feed(shown))
         self._tail = None
+
+    def share(self, text: str) -> None:
+        """Refer to this string, which equals the text that was appended, instead of keeping its pieces."""
+        if self._as_received:
+            self._text.replace(text)
 
     def close(self) -> None:
         """End of text."""
@@ -96,7 +121,12 @@ class Document:
             return
         self._closed = True
         if self._held:
-            self._add(self._splitter.feed(printable(self._held)))
+            shown = printable(self._held)
+            if shown != self._held:
+                self._text.cut(len(self._held))
+                self._text.append(shown)
+                self._as_received = False
+            self._add(self._splitter.feed(shown))
         self._add(self._splitter.finish())
         self._tail = None
 

@@ -16,8 +16,8 @@ class HeightIndex:
     """A Fenwick tree over heights: finding a line and changing a height take logarithmic time."""
 
     def __init__(self, heights: Iterable[int] = ()) -> None:
-        self._heights = array("q")
-        self._tree = array("q", [0])
+        self._heights = array("i")
+        self._tree = array("i", [0])
         self.reset(heights)
 
     def __len__(self) -> int:
@@ -29,8 +29,8 @@ class HeightIndex:
 
     def reset(self, heights: Iterable[int]) -> None:
         """Replace all heights, in linear time."""
-        self._heights = array("q", heights)
-        tree = array("q", [0])
+        self._heights = array("i", heights)
+        tree = array("i", [0])
         tree.extend(self._heights)
         for position in range(1, len(tree)):
             parent = position + (position & -position)
@@ -48,7 +48,7 @@ class HeightIndex:
     def extend(self, heights: Sequence[int]) -> None:
         """Add heights at the end; many at once take linear time."""
         if len(heights) * 8 > len(self._heights):
-            self.reset(self._heights + array("q", heights))
+            self.reset(self._heights + array("i", heights))
             return
         for height in heights:
             self.append(height)

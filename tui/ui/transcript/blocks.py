@@ -23,6 +23,8 @@ PEEK_ROWS = 10
 """Rows of thinking shown while it is live or peeked at."""
 
 
+SHORT = 4_096
+"""Characters up to which pieces of an answer are joined: each string takes more memory than its text."""
 PART = 4_000
 """Characters of a prompt that are laid out together."""
 
@@ -143,7 +145,10 @@ class Answer(Renderable):
 
     def append(self, text: str) -> None:
         """Add text."""
-        self._source.append(text)
+        if self._source and len(self._source[-1]) + len(text) <= SHORT:
+            self._source[-1] += text
+        else:
+            self._source.append(text)
         self._size += len(text)
         if self._document is not None:
             self._document.append(text)
@@ -152,6 +157,8 @@ class Answer(Renderable):
         """Refer to this equal string instead of keeping a copy."""
         if len(text) == self._size:
             self._source = [text]
+            if self._document is not None:
+                self._document.share(text)
 
     def close(self) -> None:
         """End of text."""
