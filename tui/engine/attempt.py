@@ -361,7 +361,8 @@ class Attempt:
         if any(isinstance(block, ToolCallBlock) for block in blocks):
             return None
         if all(
-            isinstance(block, ThinkingBlock) or (isinstance(block, TextBlock) and not block.text.strip())
+            isinstance(block, ThinkingBlock)
+            or (isinstance(block, TextBlock) and (not block.text or block.text.isspace()))
             for block in blocks
         ):
             thought = any(isinstance(block, ThinkingBlock) for block in blocks)

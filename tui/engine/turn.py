@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -359,14 +360,19 @@ class TurnLoop:
         if restored and partial is not None and partial not in unpublished:
             unpublished = [partial, *unpublished]
         finished = turn.turn(open_=False)
-        session = turn.conversation.session
+        await self._close(finished, unpublished, ends)
+        return finished
+
+    async def _close(self, finished: Turn, unpublished: Sequence[Message], ends: Sequence[ToolFinished]) -> None:
+        """Store and publish what the end of the turn adds, then store the turn."""
+        turn, session = self.turn, self.turn.conversation.session
 
         async def keep(journal: Journal) -> None:
             for message in unpublished:
                 await journal.message_added(session, turn.id, message)
-            await journal.turn_finished(session, finished)
 
-        await turn.saver.save(keep)
+        if unpublished:
+            await turn.saver.save(keep)
         turn.live = True
         self._announce()
         for end in ends:
@@ -374,7 +380,8 @@ class TurnLoop:
         for message in unpublished:
             turn.publish(MessageCompleted(turn.id, turn.round, message))
         turn.live = False
-        return finished
+        # After the messages were published: followers then drop the pieces of a long answer before it is indexed.
+        await turn.saver.save(lambda journal: journal.turn_finished(session, finished))
 
     def _announce(self) -> None:
         if self._announced or not self.turn.live:

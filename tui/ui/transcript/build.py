@@ -157,7 +157,7 @@ def answer_block(block: Block, results: Results, showing: Showing) -> Renderable
     """One block of an answer; None for blocks that are not shown."""
     match block:
         case TextBlock(text=text):
-            return Answer(text, closed=True) if text.strip() else None
+            return Answer(text, closed=True) if text and not text.isspace() else None
         case ThinkingBlock():
             return thought(block, showing) if showing.thinking else None
         case ToolCallBlock():

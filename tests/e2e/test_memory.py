@@ -1,0 +1,67 @@
+"""The memory of a very long answer, in multiples of its text, in the real program on a pty."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.loopback import Loopback
+from tests.e2e.terminal import Terminal, environment
+
+PIECE = "lorem ipsum dolor sit amet, *consectetur* `elit` sed do eiusmod.\n\n" * 1_500
+WARM, PIECES = 40, 160
+
+
+def memory(process: int, name: str) -> int:
+    found = re.search(name + r":\s+(\d+)", Path(f"/proc/{process}/status").read_text(encoding="ascii"))
+    assert found is not None
+    return int(found[1]) * 1024
+
+
+def ended_turns(database: Path) -> int:
+    if not database.exists():
+        return 0
+    with closing(sqlite3.connect(database)) as connection:
+        if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'turn'").fetchone():
+            return 0
+        return int(connection.execute("SELECT count(*) FROM turn WHERE NOT open").fetchone()[0])
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="the peak cannot be reset")
+@pytest.mark.parametrize("way", ["whole", "stopped"])
+def test_a_very_long_answer_takes_four_times_its_text_at_most(tmp_path: Path, way: str) -> None:
+    database = tmp_path / "ponder" / "data" / "sessions.db"
+    with Loopback() as model:
+        model.configure(tmp_path)
+        with Terminal([sys.executable, "-m", "tui"], environment(tmp_path), parsed=False) as terminal:
+            terminal.until(lambda: b"send" in terminal.raw, "the screen")
+
+            def answered(pieces: int, turns: int, *, stop: bool) -> None:
+                model.say(*[PIECE] * pieces)
+                if not stop:
+                    model.finish()
+                terminal.type("go\r")
+                if stop:
+                    wanted = 0.9 * (WARM + pieces) * len(PIECE)
+                    terminal.until(lambda: terminal.forget() or database.stat().st_size > wanted, "the answer", 300)
+                    terminal.type("\x1b")
+                terminal.until(lambda: terminal.forget() or ended_turns(database) >= turns, "the end", 300)
+                if stop:
+                    model.finish()
+
+            answered(WARM, 1, stop=False)
+            process = terminal.process.pid
+            Path(f"/proc/{process}/clear_refs").write_text("5", encoding="ascii")
+            before = memory(process, "VmRSS")
+            answered(PIECES, 2, stop=way == "stopped")
+            peak = memory(process, "VmHWM") - before
+    with closing(sqlite3.connect(database)) as connection:
+        kept = connection.execute("SELECT sum(length(text)) FROM block").fetchone()[0] - WARM * len(PIECE)
+    assert kept > 0.7 * PIECES * len(PIECE)
+    assert peak < 4.6 * kept, peak / kept
