@@ -1,6 +1,11 @@
 from __future__ import annotations
 
-from tui.domain.assemble import Assembler
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tui.domain import assemble
+from tui.domain.assemble import Assembler, whole_text
 from tui.domain.blocks import Block, ImageBlock, OpaqueBlock, ProviderState, TextBlock, ThinkingBlock, ToolCallBlock
 from tui.domain.stream import (
     BlockFinished,
@@ -157,3 +162,11 @@ def test_the_last_usage_counts_and_what_the_response_said_of_itself_is_kept():
 
     assert (assembler.model, assembler.response_id, assembler.remarks, assembler.stop) == ("m", "r", [remark], stop)
     assert assembler.usage == Usage(input=1, output=2)
+
+
+@given(st.text(alphabet="ab\ud83d\ude00\ufeffé", max_size=12))
+def test_a_text_made_whole_in_parts_is_the_text_made_whole_at_once(text: str):
+    at_once = whole_text([text])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(assemble, "PART", 2)
+        assert whole_text([text]) == at_once

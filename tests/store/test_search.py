@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.store.stage import GPT, Stage, a_turn, answer, prompt, thought
 from tui.domain.blocks import TextBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.errors import UsageError
 from tui.domain.messages import Message, Role, Turn
+from tui.store import fulltext
 from tui.store.search import Query, parse
 from tui.store.search_snippets import snippet
 
@@ -136,3 +139,11 @@ def test_a_filter_without_sense_is_told(typed: str) -> None:
 )
 def test_a_snippet_shows_the_words_around_a_hit(text: str, terms: list[str], shown: str) -> None:
     assert snippet([text], terms) == shown
+
+
+@given(st.text(alphabet="ab 中文ก\0\ud800é", max_size=12))
+def test_a_text_is_indexed_in_parts_as_it_would_be_at_once(text: str) -> None:
+    at_once = fulltext.spaced(text)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fulltext, "PART", 2)
+        assert fulltext.spaced(text) == at_once

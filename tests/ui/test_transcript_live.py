@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from textual.pilot import Pilot
 
 from tests.ui import scenes
 from tests.ui.stage import on_stage, screen_text, until
-from tui.domain.blocks import DENIED, TextBlock, ToolResultBlock
+from tui.domain.blocks import DENIED, TextBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.events import (
     ApprovalSettled,
     AttemptReset,
     HistoryChanged,
+    MessageCompleted,
     Notice,
     RequestStarted,
     RetryScheduled,
@@ -25,7 +28,7 @@ from tui.domain.events import (
 from tui.domain.messages import Turn
 from tui.domain.stream import BlockFinished, BlockStarted, ToolArgsDelta
 from tui.ui.app import PonderApp
-from tui.ui.transcript.blocks import Fold, Thinking
+from tui.ui.transcript.blocks import Fold, Thinking, ToolCall
 
 LONG = "\n\n".join(f"Thought number {number}." for number in range(30))
 
@@ -154,6 +157,26 @@ async def test_a_tool_call_says_what_it_does_how_it_went_and_opens() -> None:
         await shows(pilot, app, "● grep  class Drake  0.4 s")
         await pilot.press("alt+up", "alt+up", "space")
         await until(pilot, lambda: "drake.py:4" in seen(app) and '"pattern"' in seen(app))
+
+
+async def test_arguments_too_long_to_parse_for_a_line_are_shown_as_written() -> None:
+    async with on_stage(size=(100, 30)) as (app, services, pilot):
+        arguments = '{"content": "' + "word " * 200_000 + '"}'
+        written = ToolCallBlock(call_id="c1", name="write", arguments=arguments)
+        message = replace(scenes.answer("", 99), blocks=(written,))
+        call = [
+            scenes.streamed(BlockStarted(0, "tool_call", name="write", call_id="c1")),
+            scenes.streamed(ToolArgsDelta(0, arguments[:700_000])),
+            scenes.streamed(ToolArgsDelta(0, arguments[700_000:])),
+            scenes.streamed(BlockFinished(0)),
+        ]
+        services.chat.publish(*scenes.begun(), *call)
+        await shows(pilot, app, '◌ write  {"content": "word word')
+        services.chat.publish(MessageCompleted("live", 0, message), ToolStarted("live", "c1", "write", "{}"))
+        await shows(pilot, app, "◐ write")
+        drawn = [block for section in app.chat.transcript.column.sections for block in section.blocks]
+        (shown,) = [block for block in drawn if isinstance(block, ToolCall)]
+        assert shown.detail[0][1] is arguments
 
 
 async def test_a_call_the_user_said_no_to_is_denied_and_not_failed() -> None:

@@ -7,6 +7,7 @@ kept, because deltas are joined before the text is encoded.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import field
 from typing import assert_never
 
@@ -33,6 +34,9 @@ from tui.domain.stream import (
 from tui.domain.thinking import ThinkingForm
 from tui.domain.usage import Usage
 
+PART = 64 * 1024
+"""Characters that are encoded at once: for megabytes at once, no other thread could run."""
+
 
 def whole_text(pieces: list[str]) -> str:
     """Join pieces. Surrogate pairs split between pieces become characters, lone surrogates U+FFFD."""
@@ -40,10 +44,22 @@ def whole_text(pieces: list[str]) -> str:
     if text.isascii():
         return text
     try:
-        text.encode()
+        for part in _parts(text):
+            part.encode()
     except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return "".join(part.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for part in _parts(text))
     return text
+
+
+def _parts(text: str) -> Iterator[str]:
+    """Cut a text into parts, not behind a high surrogate."""
+    start = 0
+    while start < len(text):
+        end = start + PART
+        while end < len(text) and "\ud800" <= text[end - 1] <= "\udbff":
+            end += 1
+        yield text[start:end]
+        start = end
 
 
 @dataclass(slots=True)

@@ -23,6 +23,7 @@ _WITHOUT_SPACES = lazy_regex(
 LONG = 1 << 20
 """Characters: a longer text is not bound to its statement. SQLite would copy it twice, and keep one of the copies as
 long as Python keeps the statement."""
+PART = 32 << 10
 _ADD = "INSERT INTO words (rowid, prompts, answers, thinking, tools) VALUES (?, {})"
 _REMOVE = "INSERT INTO words (words, rowid, prompts, answers, thinking, tools) VALUES ('delete', ?, {})"
 _BOUND = "?, ?, ?, ?"
@@ -35,7 +36,9 @@ def spaced(text: str) -> str:
     """Text as it is indexed."""
     if text.isascii():
         return text.replace("\0", " ")
-    return _NOT_WORDS.sub(" ", _WITHOUT_SPACES.sub(r" \1 ", text))
+    # In parts, because no other thread runs during one substitution. Both patterns match single characters.
+    parts = (text[start : start + PART] for start in range(0, len(text), PART))
+    return "".join(_NOT_WORDS.sub(" ", _WITHOUT_SPACES.sub(r" \1 ", part)) for part in parts)
 
 
 def index(connection: sqlite3.Connection, message: int, role: str, blocks: Sequence[Json]) -> None:

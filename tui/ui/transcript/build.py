@@ -201,8 +201,16 @@ TELLING = ("command", "pattern", "query", "url", "path", "file", "name")
 """The most informative arguments of a call, best first."""
 
 
+LONGEST_TOLD = 400
+LONGEST_PARSED = 512 * 1024
+"""Characters of arguments that are parsed for the screen, which waits meanwhile."""
+
+
 def fill_arguments(renderable: ToolCall, arguments: str) -> None:
-    """Show the arguments of a call."""
+    """Show the arguments of a call. Very long ones are shown as they were written."""
+    if len(arguments) > LONGEST_PARSED:
+        renderable.telling, renderable.detail = one_line(arguments, LONGEST_TOLD), [("", arguments)]
+        return
     try:
         parsed = json.loads(arguments or "{}")
         indented = json.dumps(parsed, indent=2, ensure_ascii=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from tui.domain.blocks import TextBlock, ThinkingBlock
+from tui.domain.blocks import TextBlock, ThinkingBlock, ToolCallBlock
 from tui.domain.messages import Message
 from tui.domain.printable import one_line
 from tui.domain.stream import (
@@ -102,6 +102,10 @@ class LiveAnswer:
             answer.share(words)
         for thinking, words in zip(self._drawn(Thinking), message_texts(message, ThinkingBlock), strict=False):
             thinking.words.share(words)
+        for written in message.blocks:
+            call = self.calls.get(written.call_id) if isinstance(written, ToolCallBlock) else None
+            if isinstance(written, ToolCallBlock) and call is not None and call.detail[:1] == [("", written.arguments)]:
+                call.detail[0] = ("", written.arguments)  # the same string instead of an equal one
         # Blank blocks are not drawn when the message is opened again, either.
         said = [block for block in self.section.blocks if not isinstance(block, Answer) or not is_blank(block.text())]
         self.section.blocks[:] = [head(message), *said[1:]]
@@ -181,7 +185,7 @@ class LiveAnswer:
         elif isinstance(block, Thinking) and block is self._running:
             self._fold_thinking()
         elif isinstance(block, ToolCall):
-            fill_arguments(block, "".join(self._arguments.get(index, ())))
+            fill_arguments(block, "".join(self._arguments.pop(index, ())))
 
     def _fold_thinking(self) -> None:
         running, self._running = self._running, None
