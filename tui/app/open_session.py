@@ -47,7 +47,7 @@ class OpenSession:
         self._started = False
         self._shown_notices: set[str] = set()
         program.backend.choices = self._key_choices
-        storage.listen(self)
+        storage.listen(self.show_notice, self.title_changed)
         self._session: Session | None = None
         self._life: concurrent.futures.Future[None] | None = None
 

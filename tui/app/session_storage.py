@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
@@ -44,21 +44,11 @@ class Stored:
     """A message for the user about how it was opened."""
 
 
-class Listener(Protocol):
-    """Receives events of the storage, from any thread."""
-
-    def show_notice(self, sentence: str) -> None:
-        """Tell the user about a repaired database or a folder that cannot be written."""
-        ...
-
-    def title_changed(self, session: str, title: str) -> None: ...
-
-
 class Storage(Protocol):
     """Stored sessions."""
 
-    def listen(self, listener: Listener) -> None:
-        """Set the receiver of events."""
+    def listen(self, on_notice: Callable[[str], None], on_title: Callable[[str, str], None]) -> None:
+        """Report messages about the database, and new titles with the session's id; both from any thread."""
         ...
 
     @property
@@ -142,7 +132,7 @@ class InMemorySessions:
         self._sessions: dict[str, _InMemorySession] = {}
         self.notices: tuple[str, ...] = ()
 
-    def listen(self, listener: Listener) -> None:
+    def listen(self, on_notice: Callable[[str], None], on_title: Callable[[str, str], None]) -> None:
         """Has no effect: there are no events."""
 
     def journal(self, session: str, model: str) -> Journal:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from tui.app.ids import new_id
-from tui.app.session_storage import Listener, Stored
+from tui.app.session_storage import Stored
 from tui.domain.errors import StoreError, UsageError
 from tui.domain.thinking import ModelSpec
 from tui.engine.ports import Journal
@@ -35,7 +35,7 @@ class SqliteSessions:
         self._context = StoreContext(holder=holder, now=now, new_id=new_id, conceal=conceal)
         self._open_sessions = OpenSessions(self._database, self._context)
         self._journal = StoredJournal(self._database, holder, now)
-        self._listener: Listener | None = None
+        self._on_title: Callable[[str, str], None] = lambda session, title: None
 
     @cached_property
     def _library(self) -> StoredLibrary:
@@ -59,8 +59,7 @@ class SqliteSessions:
             raise UsageError("A title needs words.")
         await self._open_sessions.create(Beginning(id=session))  # a session without a prompt has no row yet
         await self._library.rename(session, title.strip())
-        if self._listener is not None:
-            self._listener.title_changed(session, title.strip())
+        self._on_title(session, title.strip())
 
     async def pin(self, session: str, *, pinned: bool) -> None:
         await self._open_sessions.create(Beginning(id=session))
@@ -86,9 +85,8 @@ class SqliteSessions:
         """Open the file in another thread; errors show with the first write."""
         self._database.submit(lambda _: None)
 
-    def listen(self, listener: Listener) -> None:
-        self._listener = listener
-        self._database.tell = listener.show_notice
+    def listen(self, on_notice: Callable[[str], None], on_title: Callable[[str, str], None]) -> None:
+        self._database.tell, self._on_title = on_notice, on_title
 
     @property
     def notices(self) -> tuple[str, ...]:

@@ -1,10 +1,10 @@
-"""What a command receives: the services of ``tui.app`` and the screen, a Protocol that ``tui.ui`` implements."""
+"""What a command receives: the services of ``tui.app`` and the functions of the screen."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 
 from tui.domain.events import Severity
 from tui.domain.fast_dataclass import dataclass
@@ -50,74 +50,49 @@ Step = Literal["page_up", "page_down", "half_up", "half_down", "up", "down", "en
 """Distances to scroll the transcript."""
 
 
-class Screen(Protocol):
-    """What commands can do on the screen."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Screen:
+    """What commands can do on the screen: functions that ``tui.ui`` supplies."""
+
+    toast: Callable[[str, Severity, str], None]
+    """Show a text and an advice."""
+    open: Callable[[View, str], Awaitable[None]]
+    theme_names: Callable[[], Sequence[str]]
+    use_theme: Callable[[str], None]
+    """Switch the theme; raises UsageError that lists similar names."""
+    toggle_sidebar: Callable[[], str]
+    """Show or hide the sidebar; returns the matching value of ``ui.sidebar``."""
+    step_thinking_view: Callable[[], str]
+    """Cycle folded, peek and full for all thinking; returns the new state."""
+    copy: Callable[[Copy], str]
+    """Copy to the clipboard; returns a message for the user."""
+    draft: Callable[[], str]
+    """The text in the composer."""
+    put_draft: Callable[[str], None]
+    """Replace the text in the composer."""
+    attach: Callable[[str], None]
+    edit_in_editor: Callable[[], Awaitable[None]]
+    """Edit the draft in $EDITOR."""
+    chosen_turn: Callable[[], str | None]
+    """The id of the turn under the cursor, or of the last turn."""
+    edit_turn: Callable[[str], None]
+    """Put a turn's prompt into the composer; sending it creates a branch."""
+    scroll: Callable[[Step], None]
+    move_cursor: Callable[[int], None]
+    """Move the cursor by blocks."""
+    shift_code: Callable[[int], None]
+    """Scroll the code under the cursor sideways; 0 toggles wrapping."""
+    session_changed: Callable[[], object]
+    """Draw the session that is open now."""
+    quit: Callable[[], None]
 
     def say(self, text: str, severity: Severity = Severity.INFO, advice: str = "") -> None:
         """Show a toast."""
-        ...
+        self.toast(text, severity, advice)
 
     async def show(self, view: View, argument: str = "") -> None:
         """Open a screen or dialog."""
-        ...
-
-    def theme_names(self) -> Sequence[str]: ...
-
-    def use_theme(self, name: str) -> None:
-        """Switch the theme; raises UsageError that lists similar names."""
-        ...
-
-    def toggle_sidebar(self) -> str:
-        """Show or hide the sidebar; returns the matching value of ``ui.sidebar``."""
-        ...
-
-    def step_thinking_view(self) -> str:
-        """Cycle folded, peek and full for all thinking; returns the new state."""
-        ...
-
-    def copy(self, what: Copy) -> str:
-        """Copy to the clipboard; returns a message for the user."""
-        ...
-
-    def draft(self) -> str:
-        """The text in the composer."""
-        ...
-
-    def put_draft(self, text: str) -> None:
-        """Replace the text in the composer."""
-        ...
-
-    def attach(self, path: str) -> None: ...
-
-    async def edit_in_editor(self) -> None:
-        """Edit the draft in $EDITOR."""
-        ...
-
-    def chosen_turn(self) -> str | None:
-        """The id of the turn under the cursor, or of the last turn."""
-        ...
-
-    async def edit_turn(self, turn_id: str) -> None:
-        """Put a turn's prompt into the composer; sending it creates a branch."""
-        ...
-
-    def scroll(self, step: Step) -> None:
-        """Scroll the transcript."""
-        ...
-
-    def move_cursor(self, step: int) -> None:
-        """Move the cursor by blocks."""
-        ...
-
-    def shift_code(self, columns: int) -> None:
-        """Scroll the code under the cursor sideways; 0 toggles wrapping."""
-        ...
-
-    async def session_changed(self) -> None:
-        """Draw the session that is open now."""
-        ...
-
-    async def quit(self) -> None: ...
+        await self.open(view, argument)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

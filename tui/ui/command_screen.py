@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from tui.commands.context import Copy, Step, View
+from tui.commands.context import Screen, Step
 from tui.domain.errors import UsageError
-from tui.domain.events import Severity
 from tui.domain.messages import Role
 from tui.settings.schema import nearest
 
@@ -15,22 +14,41 @@ if TYPE_CHECKING:
     from tui.ui.app import PonderApp
 
 
-class AppScreen:
-    """Implements ``tui.commands.context.Screen``."""
+def command_screen(app: PonderApp) -> Screen:
+    """The functions for commands. The parts of the application are looked up when a command runs: some exist later."""
+    parts = ScreenParts(app)
+
+    def move_cursor(step: int) -> None:
+        app.chat.transcript.focus()
+        app.chat.transcript.move_cursor(step)
+
+    return Screen(
+        toast=app.say,
+        open=app.show_view,
+        theme_names=app.theming.names,
+        use_theme=parts.use_theme,
+        toggle_sidebar=parts.toggle_sidebar,
+        step_thinking_view=lambda: app.shell.step_thinking_view().value,
+        copy=lambda what: app.copying.copy(what),
+        draft=parts.draft,
+        put_draft=parts.put_draft,
+        attach=lambda path: app.shell.attach(path),
+        edit_in_editor=lambda: app.editing.in_editor(),
+        chosen_turn=parts.chosen_turn,
+        edit_turn=parts.edit_turn,
+        scroll=parts.scroll,
+        move_cursor=move_cursor,
+        shift_code=lambda columns: app.chat.transcript.shift_code(columns),
+        session_changed=lambda: app.chat.open(),
+        quit=lambda: app.exit(return_code=0),
+    )
+
+
+class ScreenParts:
+    """The operations that concern several parts of the application."""
 
     def __init__(self, app: PonderApp) -> None:
         self._app = app
-
-    def say(self, text: str, severity: Severity = Severity.INFO, advice: str = "") -> None:
-        """Show a toast."""
-        self._app.say(text, severity, advice)
-
-    async def show(self, view: View, argument: str = "") -> None:
-        """Open a view, or focus it if it is already on the screen."""
-        await self._app.show_view(view, argument)
-
-    def theme_names(self) -> Sequence[str]:
-        return self._app.theming.names()
 
     def use_theme(self, name: str) -> None:
         """Switch to a theme, or list the valid names."""
@@ -50,14 +68,6 @@ class AppScreen:
             chat.place_sidebar(chat.size.width)
         return chat.sidebar_wish
 
-    def step_thinking_view(self) -> str:
-        """Switch to the next of folded, peek and full."""
-        return self._app.shell.step_thinking_view().value
-
-    def copy(self, what: Copy) -> str:
-        """Copy to the clipboard, or to a file if there is none."""
-        return self._app.copying.copy(what)
-
     def draft(self) -> str:
         """The draft, with pasted text written out."""
         composer = self._app.chat.composer
@@ -67,14 +77,6 @@ class AppScreen:
         """Replace the draft."""
         self._app.chat.composer.put(text)
         self._app.chat.composer.focus()
-
-    def attach(self, path: str) -> None:
-        """Attach a file as a chip."""
-        self._app.shell.attach(path)
-
-    async def edit_in_editor(self) -> None:
-        """Suspend the screen, edit the draft in $EDITOR, and resume."""
-        await self._app.editing.in_editor()
 
     def chosen_turn(self) -> str | None:
         """The turn under the cursor, else the last finished one."""
@@ -88,7 +90,7 @@ class AppScreen:
                     return turn.id
         return view.turns[-1].id
 
-    async def edit_turn(self, turn_id: str) -> None:
+    def edit_turn(self, turn_id: str) -> None:
         """Put the turn's prompt into the composer; the next send replaces the turn."""
         view = self._app.chat.view()
         turn = next((turn for turn in view.turns if turn.id == turn_id), None) if view is not None else None
@@ -111,19 +113,3 @@ class AppScreen:
             "end": transcript.follow,
         }
         moves[step]()
-
-    def move_cursor(self, step: int) -> None:
-        """Move the transcript's cursor and focus the transcript."""
-        self._app.chat.transcript.focus()
-        self._app.chat.transcript.move_cursor(step)
-
-    def shift_code(self, columns: int) -> None:
-        """Scroll or wrap code under the transcript's cursor."""
-        self._app.chat.transcript.shift_code(columns)
-
-    async def session_changed(self) -> None:
-        """Follow the session that is open now."""
-        self._app.chat.open()
-
-    async def quit(self) -> None:
-        self._app.exit(return_code=0)

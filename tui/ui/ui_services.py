@@ -12,7 +12,7 @@ from tui.domain.blocks import Block
 from tui.domain.counting import noun
 from tui.domain.errors import ConfigError, ErrorKind, PonderError, ProviderError, UnknownModel, UsageError
 from tui.domain.events import AppEvent, ApprovalAsked, CompressionFinished, SettingsChanged, Severity, TurnFailed
-from tui.ui.command_screen import AppScreen
+from tui.ui.command_screen import command_screen
 from tui.ui.format_numbers import tokens
 from tui.ui.live_settings import follow_settings
 from tui.ui.terminal.notifications import Notifications
@@ -31,7 +31,7 @@ class AppShell:
     def __init__(self, app: PonderApp, keymap: Mapping[str, tuple[str, ...]]) -> None:
         self._app = app
         self._fold = Fold(str(app.services.settings.layers().value("ui.thinking")))
-        self._context = CommandContext(services=app.services, screen=AppScreen(app), registry=app.registry)
+        self._context = CommandContext(services=app.services, screen=command_screen(app), registry=app.registry)
         self.keymap = keymap
         self.attention = Notifications(self._to_terminal)
 

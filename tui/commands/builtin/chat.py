@@ -68,13 +68,13 @@ async def _retry_with(context: CommandContext, _: str) -> None:
 
 
 async def _edit(context: CommandContext, _: str) -> None:
-    await context.screen.edit_turn(_turn(context))
+    context.screen.edit_turn(_turn(context))
 
 
 async def _fork(context: CommandContext, _: str) -> None:
     session = await context.services.chat.fork(_turn(context))
     await context.services.chat.open_session(session)
-    await context.screen.session_changed()
+    context.screen.session_changed()
     context.screen.say("This is the fork. The original is in the session list.")
 
 
@@ -86,13 +86,13 @@ async def _branch(context: CommandContext, argument: str) -> None:
     if context.view().open_turn is not None:
         raise UsageError("A turn is running: other branches wait for its end.", advice="Esc stops it.")
     message = await context.services.chat.flip(turn, step)
-    await context.screen.session_changed()
+    context.screen.session_changed()
     context.screen.say(message)
 
 
 async def _replay(context: CommandContext, argument: str) -> None:
     session = await context.services.chat.replay(_turn(context), argument)
-    await context.screen.session_changed()
+    context.screen.session_changed()
     await context.screen.show(View.COMPARE, session)
 
 

@@ -35,7 +35,7 @@ async def _doctor(context: CommandContext, _: str) -> None:
 
 
 async def _quit(context: CommandContext, _: str) -> None:
-    await context.screen.quit()
+    context.screen.quit()
 
 
 async def _nothing(context: CommandContext, _: str) -> None:

@@ -24,7 +24,7 @@ async def _list(context: CommandContext, argument: str) -> None:
 
 async def _new(context: CommandContext, _: str) -> None:
     await context.services.chat.new_session()
-    await context.screen.session_changed()
+    context.screen.session_changed()
 
 
 async def _rename(context: CommandContext, argument: str) -> None:
@@ -45,7 +45,7 @@ async def _delete(context: CommandContext, _: str) -> None:
     gone = context.services.chat.session_id
     await context.services.chat.new_session()
     await context.services.library.delete(gone)
-    await context.screen.session_changed()
+    context.screen.session_changed()
     context.screen.say("Deleted.", advice="ctrl+s, then u brings it back.")
 
 
@@ -67,7 +67,7 @@ async def _export(context: CommandContext, argument: str) -> None:
 async def _import(context: CommandContext, argument: str) -> None:
     session = await context.services.library.bring_in(Path(argument))
     await context.services.chat.open_session(session)
-    await context.screen.session_changed()
+    context.screen.session_changed()
 
 
 COMMANDS = (
