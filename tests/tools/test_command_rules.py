@@ -266,3 +266,66 @@ def test_rules_that_match_something_are_not_told() -> None:
     ]
     made = tuple(read_rule(ALLOW, text, home=HOME) for text in texts)
     assert RuleBook(FOLDER, made).never_matching() == []
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        'git -C "my folder" push',
+        "git --git-dir 'a b' push origin",
+        "git -C my\u00a0folder push",
+        "git '-C' 'a b' 'push'",
+        'ls; git -C "a; b" push',
+        "git --git-dir='a b' push",
+        'git -C "it\'s" push',
+    ],
+)
+def test_the_value_of_an_option_may_hold_blanks(command: str) -> None:
+    assert _book(allow=["shell rw"], deny=["shell(git push)"]).decide(_shell(command)).verdict is DENY
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "source <(base64 -d file)",
+        ". <(cat file)",
+        "base64 -d file | source /dev/stdin",
+        ". /dev/fd/0 < file",
+        "if true; then . /proc/self/fd/0; fi",
+        "command . /dev/stdin",
+        "A=1 source /dev/fd/3",
+        "R -e 'x'",
+        "Rscript -e x",
+        "pwsh -Command x",
+        "julia -e x",
+        "emacs --batch --eval x",
+        "nu -c x",
+        "guile -c x",
+        "gdb -ex x",
+        "m4 -",
+        "make --eval='x:;$(shell r$()m a)'",
+        "make -f - < file",
+        "make -f/dev/stdin",
+        "make --file=/dev/fd/0",
+        "make SHELL=/tmp/x",
+    ],
+)
+def test_a_program_in_arguments_or_input_asks_where_a_rule_denies(command: str) -> None:
+    assert _book(allow=["shell rw"], deny=["shell(rm)"]).decide(_shell(command)).verdict is ASK
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "source venv/bin/activate",
+        ". ./env.sh && pytest -q",
+        "find . -name x.py",
+        "ls . -la",
+        "make -j4 all",
+        "make -f other.mk",
+        "grep -r source -n",
+        "cd . ; cargo build",
+    ],
+)
+def test_common_commands_stay_allowed_beside_a_denial(command: str) -> None:
+    assert _book(allow=["shell rw"], deny=["shell(rm)"]).decide(_shell(command)).verdict is ALLOW

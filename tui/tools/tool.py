@@ -84,6 +84,10 @@ class Job(Protocol):
         """Report progress."""
         ...
 
+    def withholds(self, requested: RequestedAccess, agreed: RequestedAccess) -> bool:
+        """Whether a rule keeps a search in the folder ``agreed`` from showing this file."""
+        ...
+
     async def permit(self, intent: Intent) -> None:
         """Ask the rules, then the user. Raises ToolError if the call is not allowed."""
         ...

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import glob as glob_patterns
+from collections.abc import Callable
 from pathlib import Path
 
 from tui.tools.builtin.workspace import WorkspacePath
 from tui.tools.permissions.permissions import offered
 from tui.tools.permissions.rules import Access, GuardedKind, RequestedAccess
-from tui.tools.tool import Intent, on_a_line
+from tui.tools.tool import Intent, Job, on_a_line
 
 
 def read_intent(tool: str, path: WorkspacePath) -> Intent:
@@ -40,6 +41,17 @@ def write_intent(tool: str, path: WorkspacePath, summary: str, diff: str) -> Int
         patterns=offers,
         session="write(**)" if path.inside and guard is GuardedKind.NONE else "",
     )
+
+
+def withheld(tool: str, agreed: Intent, root: Path, job: Job) -> Callable[[Path], bool]:
+    """Tells which files of a search the user's rules deny or ask about, although the folder may be read."""
+
+    def is_withheld(real: Path) -> bool:
+        inside = root in real.parents
+        requested = RequestedAccess(tool=tool, access=Access.READ, target=str(real), inside=inside)
+        return job.withholds(requested, agreed.requested)
+
+    return is_withheld
 
 
 def _literal(path: Path) -> str:

@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from tui.domain.counting import count
 from tui.domain.errors import ToolError
 from tui.domain.printable import printable
-from tui.tools.builtin.file_intents import read_intent
+from tui.tools.builtin.file_intents import read_intent, withheld
 from tui.tools.builtin.list_dir import SKIPPED
 from tui.tools.builtin.processes import Command, run_to_end
 from tui.tools.builtin.workspace import Workspace, WorkspacePath
@@ -68,12 +68,16 @@ class Grep:
             raise TypeError
         path = await asyncio.to_thread(self.workspace.resolve, arguments.path)
 
-        async def perform(_: Job) -> Outcome:
-            return await self._search(path, arguments)
+        intent = read_intent(self.name, path)
 
-        return Prepared(intents=(read_intent(self.name, path),), perform=perform)
+        async def perform(job: Job) -> Outcome:
+            return await self._search(path, arguments, withheld(self.name, intent, self.workspace.root, job))
 
-    async def _search(self, path: WorkspacePath, arguments: GrepArguments) -> Outcome:
+        return Prepared(intents=(intent,), perform=perform)
+
+    async def _search(
+        self, path: WorkspacePath, arguments: GrepArguments, is_withheld: Callable[[Path], bool]
+    ) -> Outcome:
         real = path.real
         if not await asyncio.to_thread(real.exists):
             raise ToolError(f"`{arguments.path}` does not exist.")
@@ -81,8 +85,11 @@ class Grep:
         is_named = path.read_guard is GuardedKind.SECRET or await asyncio.to_thread(real.is_file)
         build = self._by_ripgrep if self.ripgrep else self._by_worker
         ended = await run_to_end(build(real, arguments, is_named=is_named))
-        hidden = _nothing if is_named else self.workspace.holds_secrets
-        rows = list(_rows(ended.output.beginning(), real, self.workspace.root, hidden))
+
+        def hidden(found: Path) -> bool:
+            return is_withheld(found) or (not is_named and self.workspace.holds_secrets(found))
+
+        rows = list(_rows(ended.output.beginning(), self.workspace.root, hidden))
         if ended.why_killed and not rows:
             raise ToolError(f"The search was stopped: {ended.why_killed}. Use a simpler pattern or a smaller path.")
         if not rows and ended.code not in (0, 1):
@@ -137,11 +144,7 @@ def find_ripgrep(environment: Mapping[str, str]) -> str | None:
     return found if found and Path(found).is_absolute() else None
 
 
-def _nothing(_: Path) -> bool:
-    return False
-
-
-def _rows(output: bytes, real: Path, root: Path, hidden: Callable[[Path], bool]) -> Iterator[str]:
+def _rows(output: bytes, root: Path, hidden: Callable[[Path], bool]) -> Iterator[str]:
     """Format ripgrep's JSON, which the worker also writes. Files for which ``hidden`` is true are omitted."""
     is_hidden = cache(hidden)
     for line in output.splitlines():

@@ -23,16 +23,17 @@ def main() -> None:
     """Read the request from stdin and write matches to stdout."""
     order = json.load(sys.stdin)
     find = re.compile(order["pattern"], re.IGNORECASE if order["ignore_case"] else 0).search
-    left = int(order["max_matches"])
     for path, data in files(Path(order["path"]), order):
         if b"\0" in data[:8192]:
             continue
+        # For each file, as ripgrep counts: matches in files that are not shown must not end the search.
+        left = int(order["max_matches"])
         for number, line in enumerate(data.decode(errors="replace").split("\n"), 1):
             if find(line[:MAX_SCANNED_LINE]):
                 print(json.dumps(_match(path, number, line)), flush=True)  # noqa: T201 - stdout is what it is for
                 left -= 1
                 if left <= 0:
-                    return
+                    break
 
 
 def files(root: Path, order: dict[str, Any]) -> Iterator[tuple[str, bytes]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from tui.domain.counting import count
 from tui.domain.errors import ToolError
 from tui.domain.printable import printable
-from tui.tools.builtin.file_intents import read_intent
+from tui.tools.builtin.file_intents import read_intent, withheld
 from tui.tools.builtin.workspace import Workspace, WorkspacePath, opened_folder
 from tui.tools.permissions.path_patterns import alternatives, segments_match
 from tui.tools.permissions.rules import Access
@@ -86,10 +86,13 @@ class Glob:
             raise ToolError("`pattern` is relative to `path` and has no `..`: give the folder as `path`.")
         path = await asyncio.to_thread(self.workspace.resolve, arguments.path)
 
-        async def perform(_: Job) -> Outcome:
-            return await asyncio.to_thread(_found, path, arguments.pattern)
+        intent = read_intent(self.name, path)
 
-        return Prepared(intents=(read_intent(self.name, path),), perform=perform)
+        async def perform(job: Job) -> Outcome:
+            is_withheld = withheld(self.name, intent, self.workspace.root, job)
+            return await asyncio.to_thread(_found, path, arguments.pattern, is_withheld)
+
+        return Prepared(intents=(intent,), perform=perform)
 
 
 def _listing(path: WorkspacePath) -> Outcome:
@@ -115,13 +118,13 @@ def _row(name: str, folder: int) -> str:
     return f"{shown}  {status.st_size:,}" if stat.S_ISREG(status.st_mode) else f"{shown}  (special file)"
 
 
-def _found(path: WorkspacePath, pattern: str) -> Outcome:
+def _found(path: WorkspacePath, pattern: str, is_withheld: Callable[[Path], bool]) -> Outcome:
     patterns = [one.strip("/").split("/") for one in alternatives(pattern)]
     named = {part for one in patterns for part in one}
     found: list[str] = []
     walk = Walk(path.real, skipped=SKIPPED - named)
     for parts in walk:
-        if any(segments_match(parts, one) for one in patterns):
+        if any(segments_match(parts, one) for one in patterns) and not is_withheld(path.real.joinpath(*parts)):
             found.append(printable("/".join(parts), keep_newlines=False))
             if len(found) >= MAX_ENTRIES:
                 walk.why_cut = f"more than {MAX_ENTRIES:,} matches"

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import difflib
+import glob as glob_patterns
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from tui.domain.blocks import DENIED, ToolCallBlock
 from tui.domain.errors import ConfigError, ToolError
-from tui.tools.permissions.rules import Access, RuleBook, Ruling, Verdict, read_rule
+from tui.tools.permissions.path_patterns import literal_length
+from tui.tools.permissions.rules import Access, RequestedAccess, Rule, RuleBook, Ruling, Verdict, read_rule
 from tui.tools.permissions.rules_file import add_allowed, rules_allowed, rules_of_file, rules_of_table
 from tui.tools.sandbox.strength import Strength
 from tui.tools.tool import Intent, Run
@@ -81,6 +83,10 @@ class Permissions:
             # The first query of the kernel may start a process.
             await asyncio.to_thread(self.book.held)
         return self.book.decide(intent.requested, tainted=run.tainted)
+
+    def withholds(self, requested: RequestedAccess, agreed: RequestedAccess) -> bool:
+        """Whether a rule keeps a search in a folder that may be read, ``agreed``, from showing this file."""
+        return self.book.restricts_reading and self.book.withholds(requested, agreed)
 
     def standing(self, tool: str, access: Access) -> str:
         """The verdict for a tool without a target, for lists."""
@@ -159,8 +165,30 @@ def open_permissions(
         rules_of_table(table, where="config.toml [permissions]", home=str(home))
     )
     allowed = rules_allowed(policy.allow, home=str(home))
-    book = RuleBook(str(folder), found.rules, session=allowed, cautious=found.cautious, held=held)
+    rules = (*found.rules, *_behind_links(found.rules, folder))
+    book = RuleBook(str(folder), rules, session=allowed, cautious=found.cautious, held=held)
     return Permissions(book=book, home=str(home), file=file, policy=policy, problems=list(found.problems))
+
+
+def _behind_links(rules: Iterable[Rule], folder: Path) -> list[Rule]:
+    """The rules that deny or ask about a path that leads through links, as rules about where it leads.
+
+    Calls are compared by real paths. A rule that allows stays as it is, so that no link widens it.
+    """
+    found = []
+    for rule in rules:
+        if rule.verdict is Verdict.ALLOW or not rule.is_about_paths or rule.pattern is None:
+            continue
+        parts = PurePosixPath(rule.pattern).parts
+        fixed = literal_length(rule.pattern) + rule.pattern.startswith("/")
+        named = folder.joinpath(*parts[:fixed])
+        try:
+            real = named.resolve()
+        except (OSError, RuntimeError, ValueError):
+            continue
+        if real != named:
+            found.append(replace(rule, pattern="/".join((glob_patterns.escape(str(real)), *parts[fixed:]))))
+    return found
 
 
 def _refusal(answer: str) -> str:

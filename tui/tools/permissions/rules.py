@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
+from ipaddress import ip_address
 from pathlib import PurePosixPath
 
 from tui.domain.errors import ConfigError
@@ -94,6 +95,11 @@ class Rule:
         return self.pattern is not None and self.pattern.startswith("=")
 
     @property
+    def is_about_paths(self) -> bool:
+        """Whether its pattern is compared with paths."""
+        return _is_about_paths(self.subject)
+
+    @property
     def runs_with(self) -> Strength:
         """The strength of the commands it allows."""
         return self.strength or Strength.WRITES_FOLDER
@@ -124,7 +130,9 @@ class Rule:
             case Access.SHELL:
                 return _EXACT if pattern.startswith("=") else len(plain_words(pattern) or (pattern,))
             case Access.READ | Access.WRITE:
-                return 1 + literal_length(pattern) if has_wildcard(pattern) else _EXACT
+                allows = self.verdict is Verdict.ALLOW
+                names_it = not has_wildcard(pattern) and (allows or _ends_with(requested.target, pattern))
+                return _EXACT if names_it else 1 + literal_length(pattern)
             case _:
                 return 1 if has_wildcard(pattern) else _EXACT
 
@@ -247,13 +255,32 @@ class RuleBook:
                     begins_with(requested.target, rule.pattern) if allows else mentions(requested.target, rule.pattern)
                 )
             case Access.READ | Access.WRITE:
-                return self._path_fits(rule.pattern, requested.target)
+                return self._path_fits(rule.pattern, requested.target, below=not allows)
             case _:
                 return fnmatch.fnmatchcase(requested.target, rule.pattern)
 
-    def _path_fits(self, pattern: str, target: str) -> bool:
+    def _path_fits(self, pattern: str, target: str, *, below: bool) -> bool:
+        """Whether a path matches; with ``below``, a pattern without wildcards also covers what is in that folder."""
         whole = pattern if pattern.startswith("/") else f"{glob_patterns.escape(self.folder)}/{pattern}"
-        return path_matches(target, whole)
+        return path_matches(target, whole) or (
+            below and not has_wildcard(pattern) and path_matches(target, f"{whole}/**")
+        )
+
+    def withholds(self, requested: RequestedAccess, agreed: RequestedAccess) -> bool:
+        """Whether a rule denies or asks for a file below a folder that may be read.
+
+        A rule that asks and also fits the folder ``agreed`` was answered with it.
+        """
+        rule = self._strongest((*self.rules, *self.session), requested)
+        if rule is None or rule.verdict is Verdict.ALLOW:
+            return False
+        return rule.verdict is Verdict.DENY or not (rule.covers(agreed) and self._fits(rule, agreed))
+
+    @property
+    def restricts_reading(self) -> bool:
+        """Whether any rule denies or asks for paths to read."""
+        strict = (rule for rule in (*self.rules, *self.session) if rule.verdict is not Verdict.ALLOW)
+        return any(rule.subject not in _NEVER_READ for rule in strict)
 
     def _why_ask_anyway(self, rule: Rule, requested: RequestedAccess, *, tainted: bool) -> str:
         if self.cautious and rule not in self.session:
@@ -269,6 +296,7 @@ class RuleBook:
 
 _RULE = re.compile(r"([A-Za-z0-9_*?\[\]-]{1,80})(?:\((.+)\))?(?:[ \t]+(ro|rw|full))?", re.DOTALL)
 _MCP_TOOL = re.compile(r"mcp_.+__.+")
+_NEVER_READ = ("write", "write_file", "edit_file", "shell", "network", "fetch_url", "mcp")
 _PATH_SUBJECTS = ("read", "write", "read_file", "list_dir", "glob", "grep", "write_file", "edit_file")
 
 
@@ -278,7 +306,7 @@ def read_rule(verdict: Verdict, text: str, *, home: str) -> Rule:
     if found is None:
         raise ConfigError(f"`{text[:200]}` is no rule: write `TOOL` or `TOOL(PATTERN)`.")
     subject, pattern, strength = found[1], found[2], found[3]
-    if pattern is not None and subject in _PATH_SUBJECTS:
+    if pattern is not None and _is_about_paths(subject):
         if len(alternatives(pattern)) > 1:
             raise ConfigError(f"`{text}`: `{{a,b}}` is not understood in rules; write one rule for each.")
         pattern = _whole_path(pattern, home)
@@ -290,6 +318,15 @@ def read_rule(verdict: Verdict, text: str, *, home: str) -> Rule:
     if verdict is Verdict.ALLOW:
         _refuse_too_wide(rule, text, home)
     return rule
+
+
+def _is_about_paths(subject: str) -> bool:
+    return any(fnmatch.fnmatchcase(name, subject) for name in _PATH_SUBJECTS)
+
+
+def _ends_with(target: str, pattern: str) -> bool:
+    literal = re.sub(r"\[([*?[])\]", r"\1", pattern).strip("/")
+    return target.endswith(f"/{literal}")
 
 
 def _first_words(pattern: str, verdict: Verdict) -> str | None:
@@ -312,15 +349,31 @@ def _why_never(rule: Rule) -> str:
     pattern, subject = rule.pattern or "", rule.subject
     if subject == Access.SHELL and rule.pattern is not None:
         return _why_no_command(rule, pattern)
-    if subject in _PATH_SUBJECTS and ".." in PurePosixPath(pattern).parts:
+    if _is_about_paths(subject) and ".." in PurePosixPath(pattern).parts:
         return "paths are compared without `..`"
     if subject in (Access.NETWORK, "fetch_url"):
-        if "/" in pattern:
-            return "the pattern is a host, such as `docs.python.org`, without scheme and path"
-        return "hosts are compared in lower case" if pattern != pattern.lower() else ""
+        return _why_no_host(pattern)
     if subject.startswith("mcp_") and not has_wildcard(subject) and not _MCP_TOOL.fullmatch(subject):
         return "tools of MCP servers are called `mcp_SERVER__TOOL`, with two underscores between the names"
     return ""
+
+
+def _why_no_host(pattern: str) -> str:
+    if "/" in pattern:
+        return "the pattern is a host, such as `docs.python.org`, without scheme and path"
+    if not pattern.isascii():
+        return "hosts are compared in their ASCII form, such as `xn--bcher-kva.example`"
+    if pattern.endswith(".") or (":" in pattern and not _is_address(pattern)):
+        return "the pattern is a host without port, brackets and final dot"
+    return "hosts are compared in lower case" if pattern != pattern.lower() else ""
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ip_address(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _why_no_command(rule: Rule, pattern: str) -> str:
@@ -344,10 +397,10 @@ def _refuse_too_wide(rule: Rule, text: str, home: str) -> None:
         raise ConfigError("`*` cannot be allowed: name the tools.")
     if rule.pattern is None:
         return
-    if rule.subject in _PATH_SUBJECTS and ".." in PurePosixPath(rule.pattern).parts:
+    if _is_about_paths(rule.subject) and ".." in PurePosixPath(rule.pattern).parts:
         raise ConfigError(f"`{text}`: a pattern that allows must not contain `..`.")
     if rule.pattern.startswith("/") and literal_length(rule.pattern) <= literal_length(home):
-        parts = [part for part in rule.pattern.split("/") if part]
+        parts = [part for part in rule.pattern.split("/") if part not in ("", ".")]
         above = [part for part in home.split("/") if part]
         fixed = parts[: literal_length(rule.pattern)]
         if has_wildcard(rule.pattern) and fixed == above[: len(fixed)]:

@@ -40,14 +40,19 @@ _HIDES_WORDS = frozenset("$`\\{}[]*?!")
 """Outside quotes, these produce words that do not appear in the text."""
 _HIDES_WORDS_IN_QUOTES = frozenset("$`\\!")
 _INTERPRETER = re.compile(
-    r"(?:ash|bash|bun|busybox|csh|dash|deno|fish|ksh|lua|node|osascript|perl|php|python|pypy|ruby|sh|tclsh|tcsh|zsh)[0-9.]*"
+    r"(?:ash|bash|bun|busybox|clisp|csh|dash|dc|deno|ecl|elixir|elvish|emacs|emacsclient|erl|fish|gdb|ghc|gnuplot|groovy"
+    r"|guile|iex|jshell|julia|kotlin|ksh|lldb|lua|luajit|m4|mksh|node|nu|ocaml|octave|osascript|perl|php|powershell|pwsh"
+    r"|python|pypy|r|racket|raku|rscript|ruby|runghc|sbcl|scala|sh|swift|tclsh|tcsh|ts-node|tsx|xonsh|zsh)[0-9.]*"
 )
+_BEFORE_COMMANDS = frozenset({"builtin", "command", "do", "else", "elif", "if", "then", "time", "until", "while", "!"})
+"""Words of the shell after which a command begins."""
 _READS_COMMANDS = re.compile(
     r"alias|at|batch|crontab|doas|ed|eval|ex|expect|g?awk|mawk|nawk|parallel|script|sed|ssh|su|trap|vim?|xargs"
 )
 """Programs that execute their arguments or input in a language of their own."""
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _TAKES_ASSIGNMENTS = frozenset({"env", "export", "declare", "typeset", "readonly", "sudo", "doas", "command"})
+_TAKES_MAKEFILES = frozenset({"make", "gmake"})
 _HARMLESS_VARIABLES = re.compile(r"(?:LANG|LC_\w+|TZ|CI|NO_COLOR|FORCE_COLOR|TERM|COLUMNS|LINES)=")
 """Any other variable can change what a program runs: PATH, LD_PRELOAD, BASH_ENV, GIT_CONFIG_COUNT, PAGER."""
 _GIT_COMMANDS = re.compile(
@@ -159,7 +164,7 @@ def _search(command: str, pattern: str, *, sure: bool) -> bool:
 
 
 def _plain_and_options(pattern: str) -> tuple[list[str], list[str]]:
-    words = [word for run in _runs(pattern) for word in run]
+    words = [word for run in _unquoted_runs(pattern) for word in run]
     return [_program_name(word) for word in words if word[0] != "-"], [
         word for word in words if word[0] == "-" and word != "-"
     ]
@@ -197,7 +202,35 @@ def _has_options(words: list[str], wanted: list[str]) -> bool:
 
 
 def _runs(command: str) -> list[list[str]]:
-    """The words between operators, ignoring quotes: this yields more words than a shell would see, never fewer."""
+    """The words between operators, with quotes as a shell reads them, and ignoring quotes.
+
+    Without quotes there are more words than a shell would see, never fewer. With them, the value of an option is one
+    word also if it holds blanks: ``git -C "my folder" push``.
+    """
+    return [*_quoted_runs(command), *_unquoted_runs(command)]
+
+
+def _quoted_runs(command: str) -> list[list[str]]:
+    words = shlex.shlex(command.replace("\\\n", ""), posix=True, punctuation_chars="\n;|&$()<>`{}")
+    words.whitespace, words.whitespace_split, words.commenters = " \t", True, ""
+    runs: list[list[str]] = [[]]
+    try:
+        for word in words:
+            if word and _OPERATORS.fullmatch(word):
+                runs.append([])
+            elif word:
+                runs[-1] += _option_and_value(word)
+    except ValueError:
+        return []  # An open quote: no shell runs that.
+    return [run for run in runs if run]
+
+
+def _option_and_value(word: str) -> list[str]:
+    option, equals, value = word.partition("=")
+    return [f"{option}=", *([value] if value else [])] if equals and word[0] == "-" else [word]
+
+
+def _unquoted_runs(command: str) -> list[list[str]]:
     unquoted = re.sub(r"\\(.)", r"\1", command.replace("\\\n", ""), flags=re.DOTALL)
     # The value of an option may be a program: `tar --to-command=rm`, `git grep -O'rm'`.
     apart = _GLUED_VALUE.sub(r"\1 ", unquoted)
@@ -229,6 +262,8 @@ def _hides_a_program(words: list[str]) -> bool:
         return True
     if _git_may_run_others(words) or _sets_variables(words):
         return True
+    if _reads_program_from_input(words) or _make_is_given_a_program(words):
+        return True
     for word, following in pairwise([*words, "-"]):
         name = _program_name(word)
         takes_program = following != "-m" and following.startswith(("-", "/dev/", "/proc/"))
@@ -237,6 +272,26 @@ def _hides_a_program(words: list[str]) -> bool:
         if name == "env" and following.startswith(("-S", "--split")):
             return True
     return False
+
+
+def _reads_program_from_input(words: list[str]) -> bool:
+    """``source`` or ``.`` with something else than a file: `source <(…)`, `. /dev/stdin`."""
+    for at, word in enumerate(words):
+        if word in ("source", "."):
+            return at + 1 == len(words) or words[at + 1].startswith(("/dev/", "/proc/"))
+        if word not in _BEFORE_COMMANDS and not _ASSIGNMENT.match(word):
+            return False
+    return False
+
+
+def _make_is_given_a_program(words: list[str]) -> bool:
+    if _TAKES_MAKEFILES.isdisjoint(map(_program_name, words)):
+        return False
+    return any(
+        word.startswith(("SHELL=", "MAKEFLAGS=", "MAKEFILES=", "--eval", "-E", "-f-", "-f/dev/", "-f/proc/"))
+        or (word.startswith(("-f", "--file", "--makefile")) and following.startswith(("-", "/dev/", "/proc/")))
+        for word, following in pairwise([*words, "-"])
+    )
 
 
 def _sets_variables(words: list[str]) -> bool:

@@ -15,7 +15,7 @@ from tui.domain.errors import PonderError, ToolError, UsageError
 from tui.domain.listing import ServerInfo, ToolInfo
 from tui.domain.request import ToolSchema
 from tui.tools.permissions.permissions import Permissions
-from tui.tools.permissions.rules import Access
+from tui.tools.permissions.rules import Access, RequestedAccess
 from tui.tools.sandbox.strength import Strength
 from tui.tools.tool import Intent, Outcome, Prepared, Run, Tool, text_outcome
 
@@ -79,6 +79,9 @@ class _Job:
 
     def progress(self, text: str) -> None:
         self.run.progress(self.redact(text))
+
+    def withholds(self, requested: RequestedAccess, agreed: RequestedAccess) -> bool:
+        return self.permissions.withholds(requested, agreed)
 
     async def permit(self, intent: Intent) -> None:
         grant = await self.permissions.permit(self.call, intent, self.run)
