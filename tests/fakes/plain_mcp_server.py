@@ -29,6 +29,12 @@ for line in sys.stdin:
         say(id=number, result={"tools": [{"name": "t", "description": described, "inputSchema": {"type": "object"}}]})
         if listed == 1 and "changes" in sys.argv:
             say(method="notifications/tools/list_changed")
+    elif asked == "tools/call" and "unreadable" in sys.argv:
+        deep = "[" * 100_000 + "]" * 100_000
+        sys.stdout.write(f'{{"jsonrpc": "2.0", "id": {number}, "result": {{"content": {deep}}}}}\n')
+        sys.stdout.flush()
+    elif asked == "tools/call" and "halves" in sys.argv:
+        say(id=number, result={"content": [{"type": "text", "text": "a \ud83d half"}]})
     elif asked == "tools/call":
         say(id=number, error={"code": -32000, "message": "no such city"})
     elif number is not None and asked:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -313,6 +314,20 @@ async def test_what_came_is_said_and_marked_as_words_of_others(
     web.serve(lambda _: response)
     good, text = outcome(await web.bench.call("fetch_url", "once", url="https://example.org/"))
     assert (good, text[: len(answer[1])]) == answer
+
+
+@pytest.mark.parametrize("charset", ["punycode", "idna", "undefined", "unicode_escape", "base64", "no-such", "a\0b"])
+async def test_an_encoding_that_no_page_has_is_taken_for_utf_8(web: Web, charset: str) -> None:
+    """Python's punycode takes minutes for this page, in a thread that nothing can stop."""
+    body = b"a" * 1_000_000 + b"-" + b"b9" * 1_000_000
+    response = httpx.Response(200, stream=httpx.ByteStream(body))
+    response.headers = httpx.Headers([(b"content-type", b"text/plain; charset=" + charset.encode())])
+    web.serve(lambda _: response)
+    began = time.process_time()
+    good, text = outcome(await web.bench.call("fetch_url", "once", url="https://example.org/"))
+    assert good
+    assert text.endswith("a" * 1000)
+    assert time.process_time() - began < 10
 
 
 async def test_a_picture_comes_as_a_picture(web: Web) -> None:

@@ -230,3 +230,9 @@ async def test_the_diff_of_a_very_long_file_is_whole(bench: Bench) -> None:
     assert before[:10] + removed == before
     assert before[:10] + added == after
     assert path.read_text() == "\n".join(after)
+
+
+async def test_a_name_of_255_bytes_in_any_script_can_be_written(bench: Bench) -> None:
+    for name in ("漢" * 85, "x" * 255):
+        assert not (await bench.call("write_file", "once", path=name, content="x")).failed
+        assert (bench.folder / name).read_text() == "x"

@@ -259,3 +259,46 @@ async def _listening(port: int) -> None:
                 continue
             writer.close()
             return
+
+
+async def test_an_answer_that_cannot_be_read_ends_its_call(tmp_path: Path) -> None:
+    async with _opened(tmp_path, fake={"command": sys.executable, "args": [PLAIN, "unreadable"]}) as bench:
+        async with asyncio.timeout(50):
+            result = outcome(await bench.call("mcp_fake__t", "once"))
+        assert result == (False, "The MCP server `fake` refused: its answer cannot be read")
+        assert [row.state for row in bench.toolbox.servers()] == ["ready"]
+
+
+async def test_half_of_a_character_in_an_answer_costs_that_character(tmp_path: Path) -> None:
+    async with _opened(tmp_path, fake={"command": sys.executable, "args": [PLAIN, "halves"]}) as bench:
+        async with asyncio.timeout(50):
+            assert outcome(await bench.call("mcp_fake__t", "once")) == (True, _head(8, "t") + "a ? half")
+
+
+async def test_no_module_of_the_working_folder_is_run_in_place_of_an_installed_server(tmp_path: Path) -> None:
+    module = {"command": sys.executable, "args": ["-m", "json.tool"], "start_timeout": 50}
+    (tmp_path / "ws" / "json").mkdir(parents=True)
+    (tmp_path / "ws" / "json" / "__init__.py").write_text("open('ran', 'w')")
+    async with _opened(tmp_path, fake=module) as bench:
+        assert [row.state for row in bench.toolbox.servers()] != ["ready"]
+        assert not (bench.folder / "ran").exists()
+    async with _opened(tmp_path, fake={**module, "env": {"PYTHONSAFEPATH": ""}}) as bench:
+        assert (bench.folder / "ran").exists()
+
+
+async def test_a_server_on_this_machine_is_never_reached_through_a_proxy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[bytes] = []
+
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked.append(await reader.readuntil(b"\r\n\r\n"))
+        writer.write(b"HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+        writer.close()
+
+    async with await asyncio.start_server(refuse, "127.0.0.1", 0) as proxy:
+        for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+            monkeypatch.setenv(name, f"http://127.0.0.1:{proxy.sockets[0].getsockname()[1]}")
+        async with _over_http(tmp_path) as bench:
+            assert outcome(await bench.call("mcp_fake__add", "once", a=1, b=2)) == (True, _head(1, "add") + "3")
+    assert asked == []

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import codecs
 import ipaddress
 import socket
 import zlib
@@ -39,6 +40,9 @@ MAX_SECONDS = 30.0
 MAX_SHOWN = 64 * 1024
 """Characters of a page per call."""
 USER_AGENT = "ponder (fetch_url tool)"
+
+_NO_PAGES = frozenset({"idna", "punycode", "raw_unicode_escape", "undefined", "unicode_escape"})
+"""Encodings of Python that no page has; `punycode` takes minutes for a few megabytes."""
 
 Resolver = Callable[[str, int], Awaitable[list[str]]]
 ProxyFor = Callable[[str], str | None]
@@ -319,12 +323,19 @@ def _outcome(answer: _Answer, stop: _Hop, start: int) -> Outcome:
 
 
 def _text(answer: _Answer) -> str:
-    try:
-        text = answer.body.decode(answer.charset, errors="replace")
-    except LookupError:
-        text = answer.body.decode(errors="replace")
+    text = _decoded(answer)
     is_page = "html" in answer.media_type or (not answer.media_type and text.lstrip()[:1] == "<")
     return readable(text) if is_page else text
+
+
+def _decoded(answer: _Answer) -> str:
+    """The text in the page's encoding; in UTF-8 if that is unknown or none for pages."""
+    try:
+        if codecs.lookup(answer.charset).name.replace("-", "_") not in _NO_PAGES:
+            return answer.body.decode(answer.charset, errors="replace")
+    except (LookupError, ValueError):
+        pass  # Also ValueError: the name may hold NUL, and some codecs do not replace.
+    return answer.body.decode(errors="replace")
 
 
 def _reason(error: Exception) -> str:

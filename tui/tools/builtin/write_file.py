@@ -175,7 +175,8 @@ def _write(change: _Change, seen: SeenFiles) -> Outcome:
     except UnicodeEncodeError:
         raise ToolError("The text holds half of a character (a lone surrogate); it cannot be written.") from None
     with opened_folder(path.real.parent, create=change.stamp is None) as folder:
-        temporary = f".{path.real.name[:200]}.{secrets.token_hex(6)}"
+        name = os.fsdecode(os.fsencode(path.real.name)[:200])
+        temporary = f".{name}.{secrets.token_hex(6)}"
         mode = 0o666 if change.stamp is None else stat.S_IMODE(change.stamp.mode)
         handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode, dir_fd=folder)
         try:

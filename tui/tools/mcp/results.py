@@ -6,13 +6,14 @@ needs permission again.
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tui.domain.blocks import ImageBlock, TextBlock
+from tui.domain.blocks import ImageBlock, TextBlock, picture_type
 from tui.domain.counting import count
 from tui.domain.printable import one_line, printable
 from tui.domain.request import ToolSchema
@@ -30,7 +31,6 @@ MAX_IMAGE = 5_000_000
 
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]+")
 _NOT_AT_THE_ROOT = ("$schema", "anyOf", "oneOf", "allOf", "not", "enum", "if", "then", "else", "title", "description")
-_PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,10 +138,16 @@ def _text(part: Mapping[str, object]) -> str:
 
 
 def _picture(part: Mapping[str, object]) -> ImageBlock | None:
-    data, media_type = part.get("data"), part.get("mimeType")
-    if part.get("type") != "image" or not isinstance(data, str) or media_type not in _PICTURES:
+    """An image that providers accept: they refuse every request with one that is no image of its type."""
+    data = part.get("data")
+    if part.get("type") != "image" or not isinstance(data, str) or len(data) > MAX_IMAGE:
         return None
-    return ImageBlock(media_type=str(media_type), data=data) if len(data) <= MAX_IMAGE else None
+    try:
+        found = base64.b64decode("".join(data.split()), validate=True)
+    except ValueError:
+        return None
+    media_type = picture_type(found[:16])
+    return ImageBlock(media_type=media_type, data=base64.b64encode(found).decode()) if media_type else None
 
 
 def joined(remarks: Sequence[str]) -> str:

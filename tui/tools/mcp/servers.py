@@ -12,18 +12,20 @@ import importlib
 import json
 import logging
 import os
+import re
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from tui.domain.errors import ToolError
 from tui.domain.listing import ServerInfo
 from tui.domain.printable import one_line, printable
 from tui.domain.request import ToolSchema
+from tui.tools.builtin.fetch_url import ProxyFor, no_proxy
 from tui.tools.builtin.processes import MARK, OutputEnds, ProcessTree, proc_is_there
 from tui.tools.mcp.config import ServerConfig
 from tui.tools.mcp.results import ForeignTool, joined, outcome_of, tools_of
@@ -56,6 +58,7 @@ class Server:
     name: str
     config: ServerConfig
     folder: Path
+    proxy_for: ProxyFor = no_proxy
     state: str = WAITING
     tools: tuple[ForeignTool, ...] = ()
     remarks: tuple[str, ...] = ()
@@ -194,13 +197,13 @@ class Server:
         from tui.tools.mcp.transport import address, program
 
         if not self.config.command:
-            return address(self.config.url, self.config.headers)
+            return address(self.config.url, self.config.headers, self.proxy_for(self.config.url))
 
         def too_large() -> None:
             self._sent_too_much = True
 
         argv = [self.config.command, *self.config.args]
-        environment = {**self.config.env, MARK: tree.mark}
+        environment = {**_safe_path(argv), **self.config.env, MARK: tree.mark}
         return program(
             argv, environment, self.folder, stack.enter_context(_capture_tail(self._stderr)), tree, too_large
         )
@@ -266,11 +269,19 @@ class McpServers:
         raise ToolError(f"There is no tool `{name}`.")
 
 
-def open_servers(configs: Mapping[str, ServerConfig], folder: Path) -> McpServers:
+def _safe_path(argv: Sequence[str]) -> dict[str, str]:
+    """``python -m`` would run a module of this name from the working folder, before the installed one."""
+    is_python = re.fullmatch(r"(?:python|pypy)[0-9.]*(?:\.exe)?", PurePath(argv[0]).name, re.IGNORECASE)
+    return {"PYTHONSAFEPATH": "1"} if is_python and "-m" in argv else {}
+
+
+def open_servers(configs: Mapping[str, ServerConfig], folder: Path, proxy_for: ProxyFor) -> McpServers:
     """Create the configured servers without starting them."""
     return McpServers(
         [
-            Server(name=name, config=config, folder=folder, state=WAITING if config.enabled else OFF)
+            Server(
+                name=name, config=config, folder=folder, proxy_for=proxy_for, state=WAITING if config.enabled else OFF
+            )
             for name, config in configs.items()
         ]
     )

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
+import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -19,7 +21,7 @@ from mcp.client._transport import TransportStreams
 from mcp.client.stdio import get_default_environment
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
-from mcp_types import jsonrpc_message_adapter
+from mcp_types import PARSE_ERROR, ErrorData, JSONRPCError, jsonrpc_message_adapter
 
 from tui.tools.builtin.processes import ProcessTree
 
@@ -27,6 +29,8 @@ MAX_MESSAGE = 16 * 1024 * 1024
 """Bytes of one message: room for a few of the largest accepted images. Servers often include a text twice."""
 GRACE_S = 0.5
 """Seconds a server has to exit after its input is closed; then its processes are killed."""
+UNREADABLE = "its answer cannot be read"
+_ID = re.compile(rb'"id"\s*:\s*(?:(\d{1,18})|"([^"\\]{1,100})")')
 TOO_LARGE = f"a message of more than {MAX_MESSAGE // 2**20} MB"
 
 _FromServer = MemoryObjectSendStream[SessionMessage | Exception]
@@ -76,13 +80,15 @@ async def program(
 
 
 @asynccontextmanager
-async def address(url: str, headers: Mapping[str, str]) -> AsyncIterator[TransportStreams]:
+async def address(url: str, headers: Mapping[str, str], proxy: str | None) -> AsyncIterator[TransportStreams]:
     """Connect to a server over HTTP."""
     waits = httpx2.Timeout(30.0, read=300.0)
     # Uncompressed data cannot grow after it was counted.
     plain = {**headers, "accept-encoding": "identity"}
+    # The client's own choice of a proxy would send requests for this machine, with their headers, to HTTP_PROXY.
+    way = httpx2.AsyncHTTPTransport(proxy=proxy)
     async with (
-        httpx2.AsyncClient(headers=plain, timeout=waits, event_hooks={"response": [_limited]}) as client,
+        httpx2.AsyncClient(headers=plain, timeout=waits, transport=way, event_hooks={"response": [_limited]}) as client,
         streamable_http_client(url, http_client=client, max_sse_event_size=MAX_MESSAGE) as streams,
     ):
         yield streams
@@ -103,11 +109,26 @@ async def _read_all(process: asyncio.subprocess.Process, to_client: _FromServer)
                 jsonrpc_message_adapter.validate_json(line, by_name=False)
             )
         except ValueError as error:
-            message = error
+            message = _as_well_as_possible(line) or error
         try:
             await to_client.send(message)
         except (anyio.ClosedResourceError, anyio.BrokenResourceError):
             return True
+
+
+def _as_well_as_possible(line: bytes) -> SessionMessage | None:
+    """A message without its halves of characters, or an error for the call that the message answers.
+
+    Without one of them, the call would wait for its time limit.
+    """
+    with contextlib.suppress(ValueError, RecursionError):
+        repaired = json.dumps(json.loads(line), ensure_ascii=False).encode(errors="replace")
+        return SessionMessage(jsonrpc_message_adapter.validate_json(repaired, by_name=False))
+    found = _ID.search(line)
+    if found is None:
+        return None
+    number = int(found[1]) if found[1] else str(found[2], errors="replace")
+    return SessionMessage(JSONRPCError(jsonrpc="2.0", id=number, error=ErrorData(code=PARSE_ERROR, message=UNREADABLE)))
 
 
 async def _write_all(process: asyncio.subprocess.Process, messages: _ToServer, to_client: _FromServer) -> None:

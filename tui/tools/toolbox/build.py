@@ -98,7 +98,7 @@ def build_toolbox(context: ToolEnvironment) -> Toolbox:
     return Toolbox(
         tools={tool.name: tool for tool in tools},
         permissions=permissions,
-        foreign=open_servers(servers, folder) if servers else NoForeignTools(),
+        foreign=open_servers(servers, folder, context.proxy_for) if servers else NoForeignTools(),
         redact=context.redact,
     )
 
