@@ -27,7 +27,8 @@ _NEEDLES = tuple(
 )
 _MAY_HOLD_KEYS = frozenset({"credentials.toml"})
 _NAMES = ("_API_KEY", "_TOKEN", "_SECRET")
-_TOOLS = f"{os.sep}tui{os.sep}tools{os.sep}"
+_STARTERS = tuple(path.replace("/", os.sep) for path in ("/tui/tools/", "/tui/ui/terminal/", "/tui/ui/links.py"))
+"""Code whose children get no key. An editor gets the whole environment: it is the user's own program."""
 LARGEST = 64 * 1024 * 1024
 
 _leaks: list[str] = []
@@ -52,11 +53,11 @@ def files_with_keys(folder: Path) -> list[Path]:
 
 
 def watch_children(monkeypatch: pytest.MonkeyPatch) -> None:
-    """From now on no tool may start a process that sees a key."""
+    """From now on no tool, clipboard or link may start a process that sees a key."""
     start = subprocess.Popen.__init__
 
     def watched(self: subprocess.Popen[bytes], *args: object, **named: object) -> None:
-        if _by_a_tool(sys._getframe(1)):
+        if _by_a_starter(sys._getframe(1)):
             environment = named.get("env")
             seen = environment if isinstance(environment, Mapping) else os.environ
             _leaks.extend(f"{name} in the environment of {args[:1]}" for name in _with_keys(seen))
@@ -82,9 +83,9 @@ def _with_keys(environment: Mapping[str, str]) -> list[str]:
     return [name for name, value in environment.items() if name.endswith(_NAMES) or _holds_key(os.fsencode(value))]
 
 
-def _by_a_tool(frame: FrameType | None) -> bool:
+def _by_a_starter(frame: FrameType | None) -> bool:
     while frame is not None:
-        if _TOOLS in frame.f_code.co_filename:
+        if any(starter in frame.f_code.co_filename for starter in _STARTERS):
             return True
         frame = frame.f_back
     return False
