@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import random
 import re
+import time
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -25,6 +26,7 @@ from tests.faultserver.server import FaultServer
 from tests.ui.stage import until
 from tui.catalog.facts import ModelFacts
 from tui.catalog.plan import PlanOptions, plan
+from tui.catalog.prices import current_rates
 from tui.domain.cost import Cost
 from tui.domain.printable import one_line
 from tui.domain.thinking import Asked, ThinkingLevel, ThinkingPlan
@@ -92,10 +94,10 @@ class Expected:
             self.options.pop(name, None)  # type: ignore[misc]  # both are optional keys
 
     def price(self, bill: Bill) -> float | None:
-        price = self.facts.price
-        if price is None or price.input is None or price.output is None:
+        rates = current_rates(self.facts, time.time())
+        if not rates:
             return None
-        return (bill.input * price.input + (bill.thinking + bill.answer) * price.output) / 1e6
+        return (bill.input * rates["input"] + (bill.thinking + bill.answer) * rates["output"]) / 1e6
 
     def pay(self, bill: Bill | None, *, whole: bool) -> float | None:
         """A request was answered, or its stream broke off after reporting this much."""

@@ -118,9 +118,9 @@ def test_the_id_that_is_sent_is_the_providers_own(typed: str, sent: str) -> None
 
 def test_resold_models_keep_the_makers_facts_but_not_its_wire() -> None:
     at_maker, resold = facts_of("anthropic/claude-sonnet-5-5"), facts_of("openrouter/anthropic/claude-sonnet-5.5")
-    assert (resold.context_window, resold.price, resold.family) == (1_000_000, at_maker.price, "claude")
+    assert (resold.context_window, resold.max_output, resold.family) == (1_000_000, at_maker.max_output, "claude")
     assert (resold.wire.value, resold.spelling, resold.bound) == ("openai-chat", "openrouter", False)
-    assert resold.provenance["price"] == "packaged: models/anthropic.toml"
+    assert resold.provenance["context_window"] == "packaged: models/anthropic.toml"
     assert resold.provenance["spelling"] == "packaged: providers.toml"
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -80,7 +81,11 @@ def test_layers_go_over_each_other_and_each_fact_knows_its_own() -> None:
     )
     facts = catalog.find("anthropic", name)
     assert facts.price is not None
-    assert (facts.price.input, facts.max_output, facts.context_window) == (9.0, 100_000, 5)
+    assert (
+        facts.price.at(datetime(2026, 11, 19, tzinfo=UTC))["input"].base,
+        facts.max_output,
+        facts.context_window,
+    ) == (9.0, 100_000, 5)
     sources = {key: facts.provenance[key] for key in ("price", "max_output", "context_window", "efforts")}
     assert sources == {
         "price": "models.dev",
@@ -171,7 +176,7 @@ def test_quirks_are_the_providers_then_its_other_wires_then_the_models() -> None
     assert quirks_of("minimax", "MiniMax-M3.1-Flash") == Quirks(
         version="2023-06-01", forbids_sampling=False, empty_signatures=True
     )
-    assert quirks_of("anthropic", "claude-opus-5") == Quirks()
+    assert quirks_of("anthropic", "claude-opus-5") == Quirks(prompt_cache="top_level")
 
 
 @pytest.mark.parametrize(

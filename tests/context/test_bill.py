@@ -5,14 +5,12 @@ from dataclasses import replace
 import pytest
 
 from tests.context.aims import CLAUDE, DEEPSEEK, answer, turn, user
-from tui.catalog.facts import Price
-from tui.context.bill import Bill, ModelBill, bill_of, priced
+from tui.context.bill import Bill, ModelBill, bill_of
 from tui.domain.compression import SummaryRun
 from tui.domain.cost import Cost, money, paid_in
 from tui.domain.stream import Finish, Stop
 from tui.domain.usage import Usage
 
-PRICE = Price(input=5.0, output=25.0, cache_read=0.5, cache_write=6.25)
 USED = Usage(input=1_000, cache_read=400, output=2_000, thinking=1_500, total=3_000)
 
 
@@ -20,13 +18,13 @@ def said(number, goal=CLAUDE, **more):
     return turn(f"t{number}", user(f"u{number}", "why?"), answer(goal, f"a{number}", "because", **more))
 
 
-def prices(origin):
-    return PRICE if origin.provider == "anthropic" else None
+def output_rate(origin):
+    return 25.0 if origin.provider == "anthropic" else None
 
 
 def test_a_session_is_billed_by_model_the_dearest_first():
     turns = (said(1, DEEPSEEK, usage=USED, cost=0.001), said(2, usage=USED, cost=0.05), said(3, usage=USED, cost=0.03))
-    assert bill_of(paid_in(turns), prices) == Bill(
+    assert bill_of(paid_in(turns), output_rate) == Bill(
         models=(
             ModelBill(
                 name="anthropic/claude-opus-5", responses=2, unpriced=0, input=2_000, cached=800, output=4_000,
@@ -38,11 +36,11 @@ def test_a_session_is_billed_by_model_the_dearest_first():
             ),
         )
     )  # fmt: skip
-    assert bill_of(paid_in(turns), prices).cost.amount == "$0.081"
+    assert bill_of(paid_in(turns), output_rate).cost.amount == "$0.081"
 
 
 def test_the_thinking_line_never_costs_more_than_the_whole():
-    [row] = bill_of(paid_in((said(1, usage=USED, cost=0.01),)), prices).models
+    [row] = bill_of(paid_in((said(1, usage=USED, cost=0.01),)), output_rate).models
     assert (row.thinking_dollars, row.thinking_share) == (0.01, 1.0)
 
 
@@ -66,7 +64,7 @@ def test_an_attempt_that_was_retried_is_paid_for_too():
 
 def test_todays_prices_change_no_cost_so_that_every_place_shows_the_same():
     unpriced = (said(1, usage=USED),)
-    assert bill_of(paid_in(unpriced), prices).cost == bill_of(paid_in(unpriced)).cost == Cost(unknown=1)
+    assert bill_of(paid_in(unpriced), output_rate).cost == bill_of(paid_in(unpriced)).cost == Cost(unknown=1)
 
 
 def test_a_stream_that_broke_off_cost_at_least_what_it_reported():
@@ -78,13 +76,10 @@ def test_a_stream_that_broke_off_cost_at_least_what_it_reported():
 
 
 def test_thinking_that_was_not_reported_has_no_share():
-    [row] = bill_of(paid_in((said(1, usage=USED, cost=0.05), said(2, usage=Usage(input=9, output=9)))), prices).models
+    [row] = bill_of(
+        paid_in((said(1, usage=USED, cost=0.05), said(2, usage=Usage(input=9, output=9)))), output_rate
+    ).models
     assert (row.thinking, row.thinking_unknown, row.thinking_share) == (1_500, 1, None)
-
-
-def test_cache_writes_and_reads_have_their_own_prices():
-    usage = Usage(input=1_000, cache_read=400, cache_write=100, output=0)
-    assert priced(usage, PRICE) == pytest.approx((500 * 5 + 400 * 0.5 + 100 * 6.25) / 1e6)
 
 
 @pytest.mark.parametrize(

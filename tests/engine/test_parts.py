@@ -6,9 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui.catalog.facts import Price
-from tui.context.bill import priced
-from tui.domain.usage import Usage
 from tui.engine.attempt import RepetitionDetector, is_same_model
 
 
@@ -50,22 +47,3 @@ def test_ordinary_prose_is_not_noticed() -> None:
 def test_white_space_without_end_is_noticed() -> None:
     detector = RepetitionDetector()
     assert any(detector.repeats(" ") for _ in range(1_000))
-
-
-PRICE = Price(input=3, output=15, cache_read=0.3, cache_write=3.75)
-
-
-@pytest.mark.parametrize(
-    ("usage", "price", "dollars"),
-    [
-        (Usage(input=1_000_000, output=100_000), PRICE, 4.5),
-        (Usage(input=1_000_000, cache_read=900_000, cache_write=100_000, output=0), PRICE, 0.645),
-        (Usage(input=1_000_000, cache_read=500_000, output=0), Price(input=2, output=1), 2.0),
-        (Usage(input=1_000, output=None), PRICE, None),
-        (Usage(input=1_000, output=1_000), Price(input=1), None),
-    ],
-)
-def test_cached_tokens_have_their_own_price_and_the_unknown_stays_unknown(
-    usage: Usage, price: Price, dollars: float | None
-) -> None:
-    assert priced(usage, price) == (None if dollars is None else pytest.approx(dollars))

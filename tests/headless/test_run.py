@@ -150,6 +150,7 @@ def test_json_is_one_object(engine: EngineThread) -> None:
             "input": 10,
             "cache_read": None,
             "cache_write": None,
+            "cache_write_1h": None,
             "output": 5,
             "thinking": 2,
             "total": 15,

@@ -10,9 +10,10 @@ from tui.domain.thinking import IncludeInContext, ReasoningFormat, ReasoningRule
 from tui.engine.settings import EngineSettings
 from tui.providers.http.deadlines import Limits
 from tui.settings.layers import Layers
+from tui.settings.schema import Settings
 
 
-def engine_settings(layers: Layers, catalog: Catalog) -> EngineSettings:
+def engine_settings(layers: Layers, catalog: Catalog, *, interactive: bool = True) -> EngineSettings:
     """The settings of the engine; raises UnknownModel if the compression model is unknown."""
     settings = layers.settings()
     reasoning, generation, context, tools = settings.reasoning, settings.generation, settings.context, settings.tools
@@ -34,6 +35,7 @@ def engine_settings(layers: Layers, catalog: Catalog) -> EngineSettings:
         temperature=generation.temperature,
         top_p=generation.topP,
         max_output=generation.maxOutput,
+        cache_ttl=_cache_ttl(settings, interactive=interactive),
         context_limit=context.limit,
         compress=context.compress,
         compress_at=context.compressAt,
@@ -45,6 +47,15 @@ def engine_settings(layers: Layers, catalog: Catalog) -> EngineSettings:
         calls_per_turn=tools.maxCalls,
         call_timeout_s=tools.timeout,
     )
+
+
+def _cache_ttl(settings: Settings, *, interactive: bool) -> str:
+    """Resolve ``auto``: a single question without tools is never followed by a request that could use the cache."""
+    if settings.cache.ttl != "auto":
+        return settings.cache.ttl
+    if interactive:
+        return "1h"
+    return "5m" if settings.tools.enabled else "off"
 
 
 def network_limits(layers: Layers) -> Limits:

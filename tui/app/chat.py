@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -21,7 +22,6 @@ from tui.domain.usage import MeterReading
 from tui.engine.state import SessionView
 
 if TYPE_CHECKING:
-    from tui.catalog.facts import Price
     from tui.context.bill import Bill
     from tui.engine.session import RequestPreview
 
@@ -51,13 +51,16 @@ class ChatService:
         """What the conversation has cost, by model; compression summaries are separate rows."""
         from tui.context.bill import bill_of  # loaded with the page that shows it
 
-        return bill_of(self.view().paid, self._price)
+        return bill_of(self.view().paid, self._output_rate)
 
-    def _price(self, origin: Origin) -> Price | None:
+    def _output_rate(self, origin: Origin) -> float | None:
+        from tui.catalog.prices import current_rates  # loaded with the page that shows it
+
         try:
-            return self._current.program.catalog.find(origin.provider, origin.model).price
+            facts = self._current.program.catalog.find(origin.provider, origin.model)
         except PonderError:  # the provider is no longer configured
             return None
+        return current_rates(facts, time.time()).get("output")
 
     async def wire_preview(self, draft: str) -> Mapping[str, object]:
         """The next request as it is sent: method, URL, headers, body. Keys are masked."""

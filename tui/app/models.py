@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -12,6 +13,7 @@ from tui.catalog.catalog import Catalog
 from tui.catalog.facts import Lifecycle, ModelFacts, ProviderFacts
 from tui.catalog.model_spec import parse_asked, parse_spec
 from tui.catalog.plan import PLAN_KEYS, plan, plan_options
+from tui.catalog.prices import current_rates
 from tui.catalog.thinking_choice import LEVEL_WORDS
 from tui.domain.counting import count
 from tui.domain.listing import LevelInfo, ModelInfo
@@ -21,7 +23,7 @@ from tui.settings.layers import IN_PLACE_OF_LEVELS, Layer, Layers
 
 def fact_sheet(facts: ModelFacts) -> str:
     """All facts of a model with their sources, as a markdown table."""
-    controls, price = facts.controls, facts.price
+    controls, rates = facts.controls, current_rates(facts, time.time())
     budget = f"{controls.budget.min:,} to {controls.budget.max:,}" if controls.budget is not None else "none"
     rows: list[tuple[str, str, str]] = [
         ("window", _number(facts.context_window), "context_window"),
@@ -34,16 +36,28 @@ def fact_sheet(facts: ModelFacts) -> str:
         ("thinking bound", "yes" if facts.bound else "no", "bound"),
         ("thinking counted", facts.counted.value.replace("_", " "), "counted"),
         ("takes", ", ".join(sorted(facts.inputs)), "inputs"),
-        ("price in", _dollars(price.input if price else None), "price"),
-        ("price out", _dollars(price.output if price else None), "price"),
+        *((name, _dollars(rates.get(kind)), "price") for name, kind in _PRICE_ROWS),
         ("status", facts.lifecycle.value, "lifecycle"),
     ]
     lines = [f"# {facts.provider}/{facts.id}", "", "| fact | value | from |", "|---|---|---|"]
-    lines += [f"| {name} | {value} | {facts.provenance.get(key, 'default')} |" for name, value, key in rows]
+    lines += [
+        f"| {name} | {value} | {facts.provenance.get(key, _SOURCES.get(key, 'default'))} |" for name, value, key in rows
+    ]
     if not facts.known:
         lines += ["", "This model is not in the catalogue: cautious facts are assumed."]
     lines += ["", *(f"- {note}" for note in facts.notes)]
     return "\n".join(lines)
+
+
+_SOURCES = {"price": "price table"}
+"""Sources of facts that are not in a row."""
+_PRICE_ROWS = (
+    ("price in", "input"),
+    ("price of cache reads", "cache_read"),
+    ("price of cache writes", "cache_write"),
+    ("price of 1h cache writes", "cache_write_1h"),
+    ("price out", "output"),
+)
 
 
 def _number(value: int | None) -> str:
@@ -81,14 +95,14 @@ def _row(
     facts: ModelFacts, provider: ProviderFacts, why: str, recent: Sequence[str], favourites: Sequence[str]
 ) -> ModelInfo:
     name = f"{provider.id}/{facts.id}"
-    price = (facts.price.input, facts.price.output) if facts.price is not None else (None, None)
+    rates = current_rates(facts, time.time())
     return ModelInfo(
         spec=ModelSpec(provider=provider.id, model=facts.id),
         provider=provider.title,
         available=not why,
         reason=why,
         window=facts.context_window,
-        price=price,
+        price=(rates.get("input"), rates.get("output")),
         thinking=thinking_summary(facts),
         recent=any(used == name or used.startswith(f"{name}/") for used in recent),
         favourite=name in favourites,

@@ -89,7 +89,7 @@ class OpenSession:
         opening = Opening(
             session=self.session_id,
             spec=self.spec,
-            settings=engine_settings(self.layers, self.program.catalog),
+            settings=engine_settings(self.layers, self.program.catalog, interactive=self._interactive),
             turns=stored.turns if stored is not None else (),
             view=stored.view if stored is not None else None,
             summaries=stored.summaries if stored is not None else (),
@@ -146,7 +146,7 @@ class OpenSession:
 
     async def apply(self, layers: Layers, changed: Mapping[str, object]) -> ThinkingPlan:
         """Use other settings from the next turn on; returns the new thinking plan."""
-        settings = engine_settings(layers, self.program.catalog)
+        settings = engine_settings(layers, self.program.catalog, interactive=self._interactive)
         with self.changed_to(self.spec, layers):
             return await self.call(self.session.assign(settings, changed))
 
@@ -172,7 +172,7 @@ class OpenSession:
         spec = spec if spec.asked is not None else replace(spec, asked=self.spec.asked)
         facts = self.program.catalog.find(spec.provider, spec.model)
         layers = layers.with_layer(Layer.MODEL, facts.recommended, facts.id)
-        settings = engine_settings(layers, self.program.catalog)
+        settings = engine_settings(layers, self.program.catalog, interactive=self._interactive)
         with self.changed_to(spec, layers):
             plan = await self.call(self.session.set_model(spec, settings, changed_values(before, layers)))
         aside = [

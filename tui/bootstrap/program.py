@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from tui.app.applied_settings import call_limit_s, network_limits
 from tui.app.calibration_file import CalibrationFile
-from tui.app.fallback_prices import fallback_price
 from tui.app.launch_options import LaunchOptions
 from tui.app.program import Program, SettingsInForce
 from tui.app.recording_backend import RecordingBackend
@@ -85,7 +84,7 @@ def build_program(environment: Mapping[str, str], options: LaunchOptions) -> Pro
         in_force=in_force,
         remembered=remembered,
         profile_model=profile_model,
-        planner=Planner(catalog, token_meter, keys.account, fallback_price),
+        planner=Planner(catalog, token_meter, keys.account),
         calibration=calibration,
         keys=keys,
         backend=RecordingBackend(lambda: _backend(keys, environment, options), lambda: network_limits(in_force.layers)),

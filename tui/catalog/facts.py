@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import Origin, WireName
@@ -19,6 +20,7 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     "system_role": ("system", "developer"),
     "tool_id": ("any", "nine_alnum", "forty"),
     "plain_reasoning": ("none", "content", "any"),
+    "prompt_cache": ("automatic", "top_level", "parts", "options"),
 }
 """Accepted words of fields that are words. An error message for a wrong word lists them."""
 
@@ -78,6 +80,16 @@ class Quirks:
     never_sampling: bool = False
     """temperature and top_p are always refused."""
 
+    # Prompt caches
+    prompt_cache: str = "automatic"
+    """How a request asks for caching: ``automatic`` (not at all), ``top_level`` (``cache_control`` of the body, which
+    moves along by itself, and on parts), ``parts`` (``cache_control`` on parts only), ``options``
+    (``prompt_cache_options``). It is used with models whose facts say that they accept it."""
+    cache_ttls: tuple[str, ...] = ("5m", "1h")
+    """Lifetimes that the server offers, the default first."""
+    cache_key_header: str = ""
+    """Header for the conversation's id, which keeps a conversation on one machine (xAI)."""
+
     # Responses
     include_encrypted: bool = True
     """Ask for ``reasoning.encrypted_content``."""
@@ -105,6 +117,10 @@ class Quirks:
     # Ollama
     send_num_ctx: bool = True
     """Send ``options.num_ctx``. Without it the server truncates silently."""
+
+
+if TYPE_CHECKING:
+    from tui.catalog.prices import Price
 
 
 class EchoRule(StrEnum):
@@ -175,16 +191,6 @@ class ThinkingControls:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Price:
-    """Dollars per million tokens; None is unknown."""
-
-    input: float | None = None
-    output: float | None = None
-    cache_read: float | None = None
-    cache_write: float | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelFacts:
     """All facts about one model at one provider. ``provenance`` is the source of each fact."""
 
@@ -213,6 +219,9 @@ class ModelFacts:
     chat_tools_without_thinking: bool = False
     """Over Chat Completions the model accepts tools only if thinking is off."""
     price: Price | None = None
+    """A price from the user's settings or the provider's list; otherwise the price table applies (``price_of``)."""
+    prompt_cache: str = "automatic"
+    """What the model accepts to control prompt caching: ``automatic`` (nothing), ``marks`` or ``options``."""
     tokenizer: str = ""
     """Family name for token estimates; "" uses the general heuristic."""
     lifecycle: Lifecycle = Lifecycle.CURRENT

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import field, fields
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from tui.catalog.facts import (
     EFFORT_CUTS,
@@ -15,7 +15,6 @@ from tui.catalog.facts import (
     EchoRule,
     Lifecycle,
     ModelFacts,
-    Price,
     Quirks,
     ThinkingControls,
     ThinkingCounted,
@@ -42,6 +41,9 @@ from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import WireName
 from tui.domain.thinking import ThinkingForm
 
+if TYPE_CHECKING:
+    from tui.catalog.prices import Price
+
 MODELS = Path(__file__).parent / "models"
 
 
@@ -52,7 +54,15 @@ def _is_range(value: object) -> bool:
 
 def _is_price(value: object) -> bool:
     """Dollars per million: input, output, cache read, cache write (the last two may be left out)."""
+    if isinstance(value, Mapping):
+        return {"input", "output"} <= value.keys() <= {*_PRICE_KINDS, "cache_write_1h"} and all(
+            map(is_number, value.values())
+        )
     return isinstance(value, list) and len(value) in (0, 2, 3, 4) and all(map(is_number, value))
+
+
+_PRICE_KINDS = ("input", "output", "cache_read", "cache_write")
+"""The order of the numbers of a price that is a list."""
 
 
 ROW_KEYS: Mapping[str, Check] = {
@@ -65,6 +75,7 @@ ROW_KEYS: Mapping[str, Check] = {
     "successor": is_text,
     "like": is_text,
     "form": one_of(tuple(ThinkingForm)),
+    "prompt_cache": one_of(("automatic", "marks", "options")),
     "echo": one_of(tuple(EchoRule)),
     "counted": one_of(tuple(ThinkingCounted)),
     "lifecycle": one_of(tuple(Lifecycle)),
@@ -253,6 +264,7 @@ def facts_from(layered: Layered, *, provider: str, model: str, wire: WireName, k
         tools=bool(row.get("tools", True)),
         chat_tools_without_thinking=bool(row.get("chat_tools_without_thinking", False)),
         price=_price(row),
+        prompt_cache=str(row.get("prompt_cache", "automatic")),
         tokenizer=str(row.get("tokenizer", "")),
         lifecycle=Lifecycle(str(row.get("lifecycle", Lifecycle.CURRENT))),
         retires=_text(row, "retires"),
@@ -289,11 +301,13 @@ def _controls(row: Table) -> ThinkingControls:
 
 
 def _price(row: Table) -> Price | None:
-    numbers = cast("list[float]", row.get("price", []))
-    if not numbers:
+    given = row.get("price")
+    if not given:
         return None
-    known = [*map(float, numbers), None, None]
-    return Price(input=known[0], output=known[1], cache_read=known[2], cache_write=known[3])
+    from tui.catalog.prices import flat_price  # only for prices of the user and of providers' lists
+
+    rates = given if isinstance(given, Mapping) else dict(zip(_PRICE_KINDS, cast("list[float]", given), strict=False))
+    return flat_price(cast("Mapping[str, float]", rates), "")
 
 
 def _texts(row: Table, key: str) -> tuple[str, ...]:

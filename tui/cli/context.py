@@ -18,8 +18,8 @@ from tui.app.program import Program
 from tui.app.provider_availability import ProviderAvailability
 from tui.app.session_storage import InMemorySessions, Stored
 from tui.bootstrap.program import build_program
-from tui.catalog.facts import Price
 from tui.catalog.model_spec import parse_spec
+from tui.catalog.prices import current_rates
 from tui.cli.devtools.conversation_file import read_conversation
 from tui.cli.devtools.wire_encode import Stamps
 from tui.cli.user_catalog import print_problem
@@ -235,15 +235,15 @@ def _weighed(args: argparse.Namespace) -> Weighed:
     preview = asyncio.run(session.preview(args.draft))
     view = session.view()
 
-    def price_of(origin: Origin) -> Price | None:
-        return program.catalog.find(origin.provider, origin.model).price
+    def output_rate(origin: Origin) -> float | None:
+        return current_rates(program.catalog.find(origin.provider, origin.model), time.time()).get("output")
 
     return Weighed(
         session=stored.id if args.session and stored is not None else None,
         spec=str(current.spec),
         preview=preview,
         turns=view.turns,
-        bill=bill_of(view.paid, price_of),
+        bill=bill_of(view.paid, output_rate),
     )
 
 

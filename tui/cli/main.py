@@ -35,6 +35,7 @@ class Entry:
 
 COMMANDS = {
     "plan": Entry("tui.cli.plan", "print what will be sent to control a model's thinking"),
+    "price": Entry("tui.cli.price", "print what a request costs"),
     "models": Entry("tui.cli.models", "list the models in the catalogue"),
     "auth": Entry("tui.cli.auth", "keep, list and remove providers' keys"),
     "sessions": Entry("tui.cli.sessions", "list, search, show, export, import and delete sessions"),

@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import time
 from collections.abc import Iterator
 
 from tui.catalog.catalog import Catalog
 from tui.catalog.facts import Lifecycle, ModelFacts
+from tui.catalog.prices import current_rates
 from tui.catalog.toml_values import nearest
 from tui.cli.user_catalog import print_problem, user_catalog
 from tui.domain.counting import count
@@ -93,8 +95,8 @@ def _fitting(catalog: Catalog, words: list[str]) -> Iterator[ModelFacts]:
 
 
 def _row(facts: ModelFacts) -> tuple[str, ...]:
-    price = facts.price
-    cost = "" if price is None or price.input is None or price.output is None else f"{price.input:g}/{price.output:g}"
+    rates = current_rates(facts, time.time())
+    cost = f"{rates['input']:g}/{rates['output']:g}" if "input" in rates and "output" in rates else ""
     state = "" if facts.lifecycle is Lifecycle.CURRENT else facts.lifecycle.value
     return (
         f"{facts.provider}/{facts.id}",
@@ -135,7 +137,7 @@ def _table(rows: list[tuple[str, ...]]) -> str:
 
 
 def _as_object(facts: ModelFacts) -> dict[str, object]:
-    price = facts.price
+    rates = current_rates(facts, time.time())
     return {
         "provider": facts.provider,
         "model": facts.id,
@@ -144,7 +146,7 @@ def _as_object(facts: ModelFacts) -> dict[str, object]:
         "context_window": facts.context_window,
         "max_output": facts.max_output,
         "thinking": thinking_summary(facts),
-        "price": None if price is None else [price.input, price.output],
+        "price": [rates.get("input"), rates.get("output")] if rates else None,
         "lifecycle": facts.lifecycle,
         "retires": facts.retires,
         "successor": facts.successor,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import fsum
 
-from tui.catalog.facts import Price
 from tui.domain.compression import SummaryRun
 from tui.domain.cost import Cost, Paid, cost_of
 from tui.domain.fast_dataclass import dataclass
@@ -14,8 +13,8 @@ from tui.domain.usage import Usage
 
 MILLION = 1_000_000
 
-PriceOf = Callable[[Origin], Price | None]
-"""Returns the prices of the model that answered; None if unknown."""
+OutputRate = Callable[[Origin], float | None]
+"""Returns dollars per million output tokens of the model that answered; None if unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,18 +86,18 @@ class Bill:
         return not self.cost.unknown
 
 
-def bill_of(paid: Iterable[Paid], price_of: PriceOf | None = None) -> Bill:
-    """Return the bill for these requests. Costs are as recorded with the answers; ``price_of`` prices the thinking."""
+def bill_of(paid: Iterable[Paid], output_rate: OutputRate | None = None) -> Bill:
+    """Return the bill for these requests, with the costs recorded with the answers. ``output_rate`` is for thinking."""
     answered: dict[tuple[str, bool], list[Paid]] = {}
     for request in paid:
         origin = request.origin
         name = f"{origin.provider}/{origin.model}" if origin is not None else "unknown"
         answered.setdefault((name, isinstance(request, SummaryRun)), []).append(request)
-    rows = [_row(name, requests, price_of, for_summaries=summary) for (name, summary), requests in answered.items()]
+    rows = [_row(name, requests, output_rate, for_summaries=summary) for (name, summary), requests in answered.items()]
     return Bill(models=tuple(sorted(rows, key=lambda row: -(row.dollars or 0.0))))
 
 
-def _row(name: str, answered: Sequence[Paid], price_of: PriceOf | None, *, for_summaries: bool) -> ModelBill:
+def _row(name: str, answered: Sequence[Paid], output_rate: OutputRate | None, *, for_summaries: bool) -> ModelBill:
     used = [request.usage or Usage() for request in answered]
     cost = cost_of(answered)
     return ModelBill(
@@ -112,31 +111,19 @@ def _row(name: str, answered: Sequence[Paid], price_of: PriceOf | None, *, for_s
         thinking=_total(usage.thinking for usage in used),
         thinking_unknown=sum(usage.thinking is None for usage in used),
         dollars=cost.dollars,
-        thinking_dollars=_sum(_thinking_cost(request, price_of) for request in answered),
+        thinking_dollars=_sum(_thinking_cost(request, output_rate) for request in answered),
     )
 
 
-def _thinking_cost(request: Paid, price_of: PriceOf | None) -> float | None:
+def _thinking_cost(request: Paid, output_rate: OutputRate | None) -> float | None:
     """Return the cost of a response's thinking. Prices may have changed since, so it is limited to the whole cost."""
     thinking = request.usage.thinking if request.usage is not None else None
     if thinking is None or request.cost is None:
         return None
     if thinking == 0:
         return 0.0
-    price = price_of(request.origin) if price_of is not None and request.origin is not None else None
-    return None if price is None or price.output is None else min(request.cost, thinking * price.output / MILLION)
-
-
-def priced(usage: Usage, price: Price) -> float | None:
-    """Return the dollars for one response. Cached tokens use the cache price, or the input price if that is unknown."""
-    if usage.input is None or usage.output is None or price.input is None or price.output is None:
-        return None
-    read, written = usage.cache_read or 0, usage.cache_write or 0
-    plain = max(usage.input - read - written, 0)
-    read_price = price.input if price.cache_read is None else price.cache_read
-    write_price = price.input if price.cache_write is None else price.cache_write
-    dollars = plain * price.input + read * read_price + written * write_price + usage.output * price.output
-    return dollars / MILLION
+    rate = output_rate(request.origin) if output_rate is not None and request.origin is not None else None
+    return None if rate is None else min(request.cost, thinking * rate / MILLION)
 
 
 def _sum(values: Iterator[float | None] | Sequence[float | None]) -> float | None:

@@ -99,6 +99,9 @@ class ChatRequest:
     """Gemini's continuation token from the previous response."""
     cache_key: str | None = None
     """A stable id of the conversation, for prompt caches that accept one."""
+    cache_ttl: str | None = None
+    """How long the server is asked to keep the prefix (``5m``, ``30m``, ``1h``), or ``off``; None says nothing about
+    it, because the server decides by itself."""
     stream: bool = True
     without: tuple[str, ...] = ()
     """Body fields to omit because the server rejected them as unknown."""

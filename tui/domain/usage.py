@@ -21,6 +21,8 @@ class Usage:
     input: int | None = None
     cache_read: int | None = None
     cache_write: int | None = None
+    cache_write_1h: int | None = None
+    """The part of ``cache_write`` that is kept for an hour, which costs more."""
     output: int | None = None
     thinking: int | None = None
     total: int | None = None

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
 from tui.catalog.catalog import Catalog, effective_quirks
-from tui.catalog.facts import ModelFacts, Price, Target
+from tui.catalog.facts import ModelFacts, Quirks, Target
 from tui.catalog.plan import DynamicBudget, plan
-from tui.context.bill import priced
 from tui.context.calibration import Anchor, Calibration, calibration_key, can_be_right
 from tui.context.meter import Arriving, Room, Tally, calibrated, reading, tally, with_arriving
 from tui.context.select import select
@@ -163,10 +164,6 @@ KEPT_REQUESTS = 3
 """Cached requests: the one for the draft, the running one and the one being compressed."""
 
 
-def _nowhere(facts: ModelFacts) -> Price | None:
-    return None
-
-
 def _unknown(provider: str, base_url: str) -> str:
     return ""
 
@@ -179,17 +176,14 @@ class Planner:
         catalog: Catalog,
         token_meter: TokenMeter,
         account: Callable[[str, str], str] = _unknown,
-        price_elsewhere: Callable[[ModelFacts], Price | None] = _nowhere,
+        now: Callable[[], float] = time.time,
     ) -> None:
-        """``account`` names the account at (provider, base URL) without revealing the key; "" while it is unknown.
-
-        ``price_elsewhere`` returns prices that the catalogue does not have.
-        """
+        """``account`` names the account at (provider, base URL) without revealing the key; "" while it is unknown."""
         self.catalog = catalog
         """May be replaced by a newer catalogue; applies from the next request on."""
         self._token_meter = token_meter
         self._account = account
-        self._price_elsewhere = price_elsewhere
+        self._now = now
         self._made: deque[tuple[Ask, ChatRequest]] = deque(maxlen=KEPT_REQUESTS)
 
     def target(self, spec: ModelSpec) -> Target:
@@ -246,11 +240,14 @@ class Planner:
         return tuple(found for found in nearest_models(name, self.catalog) if found != name)
 
     def cost(self, target: Target, usage: Usage) -> float | None:
-        """Dollars as reported by the provider, otherwise by the catalogue's prices; None if something is unknown."""
+        """Dollars as reported by the provider, otherwise by today's prices; None if something is unknown."""
         if usage.cost is not None:
             return usage.cost
-        price = target.facts.price or self._price_elsewhere(target.facts)
-        return None if price is None else priced(usage, price)
+        from tui.catalog.prices import cost_details, price_of  # the table is read with the first answer
+
+        price = price_of(target.facts)
+        details = cost_details(usage, price, datetime.fromtimestamp(self._now(), UTC)) if price is not None else None
+        return None if details is None else details.dollars
 
     def quiet_plan(self, target: Target) -> ThinkingPlan:
         """The least thinking a model supports, for summaries and titles."""
@@ -300,6 +297,7 @@ class Planner:
             num_ctx=opened_window(ask),
             continuation=ask.continuation,
             cache_key=ask.session,
+            cache_ttl=_cache_ttl(settings.cache_ttl, target.facts, effective_quirks(target.provider, target.facts)),
             extra_body=target.provider.extra_body,
         )
         if settings.temperature is None and settings.top_p is None:
@@ -308,6 +306,17 @@ class Planner:
 
         left_out = dropped_settings(request, target.facts.wire, effective_quirks(target.provider, target.facts))
         return replace(request, outgoing=replace(outgoing, warnings=(*outgoing.warnings, *left_out)))
+
+
+def _cache_ttl(wanted: str, facts: ModelFacts, quirks: Quirks) -> str | None:
+    """The lifetime to ask for; None if server and model have no common way to ask."""
+    if _CACHE_CONTROL.get(quirks.prompt_cache) != facts.prompt_cache:
+        return None
+    return wanted if wanted == "off" or wanted in quirks.cache_ttls else quirks.cache_ttls[0]
+
+
+_CACHE_CONTROL = {"top_level": "marks", "parts": "marks", "options": "options"}
+"""How a server is asked to cache → what its model must accept for it."""
 
 
 def _smaller(one: int | None, other: int | None) -> int | None:

@@ -10,7 +10,7 @@ from tui.domain.request import ChatRequest
 _SAMPLING = {"temperature": "temperature", "top_p": "top_p", "topP": "top_p"}
 _OURS = frozenset(
     {
-        *("stream_options", "store", "include", "prompt_cache_key", "options"),
+        *("stream_options", "store", "include", "prompt_cache_key", "prompt_cache_options", "cache_control", "options"),
         *("max_tokens", "max_completion_tokens", "max_output_tokens"),
     }
 )

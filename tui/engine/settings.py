@@ -31,6 +31,9 @@ class EngineSettings:
     top_p: float | None = None
     max_output: int | None = None
 
+    cache_ttl: str = "off"
+    """How long servers are asked to keep the prefix of a request: ``5m``, ``1h`` or ``off``."""
+
     # context
     context_limit: int | None = None
     compress: bool = True

@@ -113,6 +113,15 @@ class Context(Section):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Cache(Section):
+    """Prompt caches of providers."""
+
+    ttl: Literal["auto", "5m", "1h", "off"] = "auto"
+    """How long providers are asked to keep what was sent, for a lower price of the next request; auto is 1h on the
+    screen, 5m under -p if tools may be called, otherwise off."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Tools(Section):
     """Tool use and its limits."""
 
@@ -171,6 +180,7 @@ class Settings(Section):
     reasoning: Reasoning = Reasoning()
     generation: Generation = Generation()
     context: Context = Context()
+    cache: Cache = Cache()
     tools: Tools = Tools()
     ui: Ui = Ui()
     network: Network = Network()
@@ -255,7 +265,7 @@ def _settings_adapter() -> TypeAdapter[Settings]:
     return TypeAdapter(Settings)
 
 
-def _section(group: str) -> type[Reasoning | Generation | Context | Tools | Ui | Network | Settings]:
+def _section(group: str) -> type[Reasoning | Generation | Context | Cache | Tools | Ui | Network | Settings]:
     return type(getattr(Settings(), group)) if group else Settings
 
 

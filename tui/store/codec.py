@@ -229,6 +229,7 @@ def _usage(found: Json) -> Usage:
         input=whole_or_none(found, "input"),
         cache_read=whole_or_none(found, "cache_read"),
         cache_write=whole_or_none(found, "cache_write"),
+        cache_write_1h=whole_or_none(found, "cache_write_1h"),
         output=whole_or_none(found, "output"),
         thinking=whole_or_none(found, "thinking"),
         total=whole_or_none(found, "total"),

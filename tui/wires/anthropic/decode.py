@@ -272,6 +272,7 @@ def _usage(raw: Json) -> Usage:
         input=sent,
         cache_read=cache_read,
         cache_write=cache_write,
+        cache_write_1h=whole(raw, "cache_creation", "ephemeral_1h_input_tokens"),
         output=output,
         thinking=whole(raw, "output_tokens_details", "thinking_tokens"),
         total=None if sent is None or output is None else sent + output,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import assert_never
+from typing import assert_never, cast
 
 from tui.catalog.facts import Quirks
 from tui.domain.blocks import Block, ImageBlock, OpaqueBlock, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.lazy_regex import lazy_regex
 from tui.domain.messages import Role
 from tui.domain.request import ChatRequest, OutgoingMessage, ToolSchema
+from tui.wires.cache_marks import cache_control, mark_ends, mark_long_steps, mark_system, steps
 from tui.wires.json_text import Json, NotJSON, children, loads, merge_fields, text
 from tui.wires.wire import Encoded
 
@@ -39,9 +40,33 @@ def encode(request: ChatRequest, quirks: Quirks) -> Encoded:
     if _may_sample(request, quirks):
         sampling = {"temperature": request.temperature, "top_p": request.top_p}
         body.update({name: value for name, value in sampling.items() if value is not None})
+    if request.cache_ttl not in (None, "off") and "cache_control" not in request.without:
+        _mark_cache(body, request.cache_ttl, quirks)
     merge_fields(body, request.plan.fields)
     merge_fields(body, request.extra_body)
     return Encoded(path=PATH, body=body, headers=_headers(request.plan.headers, quirks))
+
+
+def _mark_cache(body: dict[str, object], ttl: str, quirks: Quirks) -> None:
+    messages = cast("list[Item]", body["messages"])
+    mark_system(body, ttl)
+    if quirks.prompt_cache == "parts":
+        mark_ends(messages, lambda message: _mark_last(message, ttl))
+        return
+    body["cache_control"] = cache_control(ttl)
+    mark_long_steps(steps(messages, _blocks), lambda item: item.update(cache_control=cache_control(ttl)))
+
+
+_UNMARKABLE = frozenset({"thinking", "redacted_thinking"})
+
+
+def _blocks(message: Item) -> list[Item | None]:
+    items = cast("list[Item]", message["content"])
+    return [None if item.get("type") in _UNMARKABLE else item for item in items]
+
+
+def _mark_last(message: Item, ttl: str) -> None:
+    cast("list[Item]", message["content"])[-1]["cache_control"] = cache_control(ttl)
 
 
 def _max_tokens(request: ChatRequest) -> int:

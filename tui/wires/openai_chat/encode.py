@@ -9,11 +9,13 @@ import hashlib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import cast
 
 from tui.catalog.facts import Quirks
 from tui.domain.blocks import Block, ImageBlock, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.messages import Role
 from tui.domain.request import ChatRequest, OutgoingMessage, ToolSchema
+from tui.wires.cache_marks import cache_control, cache_options, mark_ends, mark_long_steps, steps
 from tui.wires.json_text import NotJSON, loads, merge_fields
 from tui.wires.openai_chat.reasoning_details import details_of
 from tui.wires.openai_chat.tool_calls import OF_MESSAGE, STATE_KEYS
@@ -49,9 +51,49 @@ def encode(request: ChatRequest, quirks: Quirks) -> Encoded:
         body["store"] = False
     if quirks.cache_key_field and request.cache_key:
         body[quirks.cache_key_field] = request.cache_key
+    if request.cache_ttl is not None:
+        _ask_for_caching(body, request, quirks)
     merge_fields(body, request.plan.fields)
     merge_fields(body, request.extra_body)
     return Encoded(path="/chat/completions", body=body, headers=request.plan.headers)
+
+
+def _ask_for_caching(body: dict[str, object], request: ChatRequest, quirks: Quirks) -> None:
+    ttl = request.cache_ttl or "off"
+    if quirks.prompt_cache == "options":
+        body["prompt_cache_options"] = cache_options(ttl)
+    if ttl == "off" or quirks.prompt_cache not in ("top_level", "parts") or "cache_control" in request.without:
+        return
+    messages = cast("list[dict[str, object]]", body["messages"])
+
+    def mark(message: dict[str, object]) -> None:
+        _mark_last_part(message, ttl)
+
+    if messages and messages[0]["role"] == quirks.system_role:
+        mark(messages[0])
+    if quirks.prompt_cache == "parts":
+        mark_ends(messages, mark)
+    else:
+        body["cache_control"] = cache_control(ttl)
+        mark_long_steps(steps(messages, _blocks), mark)
+
+
+def _mark_last_part(message: dict[str, object], ttl: str) -> None:
+    content = message.get("content")
+    if isinstance(content, str) and content:
+        message["content"] = [{"type": "text", "text": content, "cache_control": cache_control(ttl)}]
+    elif isinstance(content, list) and content:
+        content[-1] = {**content[-1], "cache_control": cache_control(ttl)}
+
+
+def _blocks(message: dict[str, object]) -> list[dict[str, object] | None]:
+    """Return the message once for each block that the server counts. An assistant's take no mark here."""
+    content = message.get("content")
+    if message["role"] == "assistant":
+        calls, details = message.get("tool_calls"), message.get("reasoning_details")
+        others = sum(len(items) for items in (calls, details) if isinstance(items, list))
+        return [None] * (others + bool(content))
+    return [message] * (len(content) if isinstance(content, list) else 1)
 
 
 def _tool(schema: ToolSchema) -> dict[str, object]:

@@ -18,6 +18,7 @@ from tui.domain.blocks import (
 from tui.domain.messages import Role
 from tui.domain.request import ChatRequest, OutgoingMessage, ToolSchema
 from tui.domain.thinking import PlanState
+from tui.wires.cache_marks import cache_options
 from tui.wires.json_text import NotJSON, loads
 from tui.wires.wire import Encoded
 
@@ -47,9 +48,14 @@ def encode(request: ChatRequest, quirks: Quirks) -> Encoded:
     _limits(body, request, quirks)
     if request.cache_key:
         body["prompt_cache_key"] = request.cache_key
+    if quirks.prompt_cache == "options" and request.cache_ttl is not None:
+        body["prompt_cache_options"] = cache_options(request.cache_ttl)
     _merge(body, request.plan.fields)
     _merge(body, request.extra_body)
-    return Encoded(path="/responses", body=body, headers=dict(request.plan.headers))
+    headers = dict(request.plan.headers)
+    if quirks.cache_key_header and request.cache_key:
+        headers[quirks.cache_key_header] = request.cache_key
+    return Encoded(path="/responses", body=body, headers=headers)
 
 
 def _limits(body: dict[str, object], request: ChatRequest, quirks: Quirks) -> None:
