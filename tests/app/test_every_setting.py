@@ -299,6 +299,7 @@ PROBES: dict[str, Probe] = {
     "context.keepTurns": Probe("1", preview, stored=talked(6, "word " * 400)),
     "context.reserve": Probe("9k", panel, first=("ask",)),
     "context.compressionModel": Probe("openai/gpt-5.5", preview, stored=talked(6, "word " * 400)),
+    "cache.ttl": Probe("5m", sent("cache_control", "ttl")),
     "tools.enabled": Probe("false", sent("tools"), tools=True),
     "tools.maxParallel": Probe("1", order_of_calls, script=LOOK_TWICE, tools=True, config=ALLOWED),
     "tools.maxCalls": Probe("1", calls_made, script=LOOK, tools=True, config=ALLOWED),
