@@ -276,10 +276,32 @@ async def test_an_export_of_chatgpt_is_read_along_its_last_path(stage: Stage, tm
         "a": node("think", "assistant", text("Hi!")),
     }
     path = tmp_path / "conversations.json"
-    path.write_text(json.dumps([{"title": "Greeting", "mapping": mapping, "current_node": "a"}]))
+    for where in ({"current_node": "a"}, {}):
+        path.write_text(json.dumps([{"title": "Greeting", "mapping": mapping, **where}]))
+        loaded = await stage.conversations.load(await stage.library.bring_in(path))
+        said = [[block.text for block in m.blocks] for turn in loaded.turns for m in turn.messages]  # type: ignore[union-attr]
+        assert (loaded.title, len(loaded.turns), said) == ("Greeting", 1, [["Hello"], ["hm"], ["Hi!"]])
+
+
+async def test_conversations_without_a_message_are_passed_over(stage: Stage, tmp_path: Path) -> None:
+    empty = [{"title": "a", "mapping": {}}, {"title": "b", "mapping": {"x": {}}, "current_node": "y"}]
+    said = {"name": "c", "chat_messages": [{"sender": "human", "text": "Hello", "created_at": "9999-12-31T23:59:59"}]}
+    path = tmp_path / "conversations.json"
+    path.write_text(json.dumps(empty))
+    with pytest.raises(UsageError, match="no conversation"):
+        await stage.library.bring_in(path)
+    path.write_text(json.dumps([*empty, said, {"name": "d", "chat_messages": []}]))
+    await stage.library.bring_in(path)
+    assert await stage.titles() == ["c"]
+
+
+@pytest.mark.parametrize("digits", [9, 10, 5000])
+async def test_a_session_opens_whatever_number_its_level_is(stage: Stage, tmp_path: Path, digits: int) -> None:
+    origin = {"provider": "p", "wire": "gemini", "host": "", "model": "m", "level": "9" * digits}
+    path = tmp_path / "level.json"
+    path.write_text(dumps(own(role="assistant", meta={"origin": origin})))
     loaded = await stage.conversations.load(await stage.library.bring_in(path))
-    said = [[block.text for block in m.blocks] for turn in loaded.turns for m in turn.messages]  # type: ignore[union-attr]
-    assert (loaded.title, len(loaded.turns), said) == ("Greeting", 1, [["Hello"], ["hm"], ["Hi!"]])
+    assert loaded.spec == ModelSpec(provider="p", model="m", asked=999_999_999 if digits == 9 else None)
 
 
 async def test_an_export_of_claude_is_read_with_its_thinking(stage: Stage, tmp_path: Path) -> None:

@@ -16,9 +16,9 @@ LONGEST = 1_000_000
 
 
 def foreign_conversations(found: object) -> tuple[Archived, ...]:
-    """The conversations of an export, oldest first. Raises Unreadable if it is not one."""
+    """The conversations of an export that have messages, oldest first. Raises Unreadable if it is not one."""
     items = objects({"": found if isinstance(found, list) else [found]}, "")
-    return tuple(reversed([_conversation(item) for item in items]))
+    return tuple(found for item in reversed(items) if (found := _conversation(item)).turns)
 
 
 def _conversation(found: Json) -> Archived:
@@ -50,7 +50,7 @@ def _chatgpt(found: Json) -> Iterator[ArchivedMessage]:
     mapping = found["mapping"]
     assert isinstance(mapping, dict)
     path: list[Json] = []
-    name = found.get("current_node")
+    name = found.get("current_node", next(reversed(mapping), None))
     while isinstance(name, str) and isinstance(node := mapping.get(name), dict) and len(path) < LONGEST:
         path.append(node)
         name = node.get("parent")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Mapping
 from contextlib import suppress
@@ -21,6 +22,9 @@ from tui.store.database import Database
 from tui.store.sessions import Beginning, ensure
 from tui.store.store_context import StoreContext
 from tui.store.turns import close_turn, finish_crashed, read_turns
+
+_BUDGET = re.compile(r"\d{1,9}", re.ASCII)
+"""A level of an answer that was a number of tokens. Longer ones come from forged files."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,7 +186,7 @@ def _asked_last(turns: tuple[Turn, ...]) -> ModelSpec | None:
             origin = message.origin
             if origin is None:
                 continue
-            asked: Asked | None = int(origin.level) if origin.level.isdecimal() else None
+            asked: Asked | None = int(origin.level) if _BUDGET.fullmatch(origin.level) else None
             if origin.level == "off":
                 asked = ThinkingLevel.NONE
             elif origin.level in set(ThinkingLevel):

@@ -148,6 +148,23 @@ def test_a_finished_item_adds_only_what_is_missing() -> None:
     ]
 
 
+@pytest.mark.parametrize("announced", [False, True])
+@pytest.mark.parametrize("restarted", [False, True])
+def test_a_call_that_is_sent_again_at_another_place_is_one_call(announced: bool, restarted: bool) -> None:
+    once, other = call("{}"), call("{}", id="fc_2", call_id="call_2")
+    story: list[dict[str, object]] = []
+    for place, item in enumerate((once, once, other)):
+        if announced:
+            story.append(added({**item, "arguments": ""}, place))
+            story.append(event("function_call_arguments.delta", output_index=place, delta="{}"))
+        story.append(done(item, place))
+    if restarted:
+        story += [words("The end", 3), done(message("The middle and the end"), 3)]
+    story.append(completed(once, once, other))
+    calls = [block for block in blocks(*story) if isinstance(block, ToolCallBlock)]
+    assert [(block.call_id, block.arguments) for block in calls] == [("call_1", "{}"), ("call_2", "{}")]
+
+
 def test_a_finished_item_replaces_deltas_it_contradicts() -> None:
     story = (done(reasoning("s")), words("The end", 1), done(message("The middle and the end"), 1), words("x", 1))
     assert ResponseStarted(None, None, restarted=True) in fed(*story)[1]

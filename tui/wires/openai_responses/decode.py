@@ -164,6 +164,7 @@ class ResponseOutput:
     def on_item_added(self, event: Json) -> Sequence[StreamEvent]:
         """Handle the start of an item."""
         raw = child(event, "item")
+        self._place_repetition(event, raw)
         item = self._item(event, text(raw, "type"))
         return item.start(raw) if item is not None else NOTHING
 
@@ -172,6 +173,7 @@ class ResponseOutput:
         raw = child(event, "item")
         if not raw:
             return NOTHING
+        self._place_repetition(event, raw)
         item = self._item(event, text(raw, "type") or "unknown")
         if item is None or item.done is not None:
             return NOTHING
@@ -193,6 +195,17 @@ class ResponseOutput:
             item = self._items[position] = new_item(name, self._new_index)
         return item if item.name == name else None
 
+    def _place_repetition(self, event: Json, raw: Json) -> None:
+        """Let a call that is sent again at another position be the finished one: it must not be executed twice."""
+        position = event.get("output_index")
+        names = (text(raw, "id"), text(raw, "call_id"))
+        if not isinstance(position, int) or position in self._items or not all(names):
+            return
+        for item in self._items.values():
+            if isinstance(item, CallItem) and (text(item.done, "id"), text(item.done, "call_id")) == names:
+                self._items[position] = item
+                return
+
     def _settle(self, item: Item, raw: Json) -> Sequence[StreamEvent]:
         try:
             return item.settle(raw)
@@ -203,7 +216,10 @@ class ResponseOutput:
     def _restart(self) -> Sequence[StreamEvent]:
         """Restart the response: finished items are sent again now, the others when they finish."""
         events: list[StreamEvent] = [ResponseStarted(*(self.named or (None, None)), restarted=True)]
-        finished = {position: item.done for position, item in self._items.items() if item.done is not None}
+        finished: dict[int, Json] = {}
+        for position, item in self._items.items():
+            if item.done is not None and item.done not in finished.values():  # a repeated call is there twice
+                finished[position] = item.done
         self._items.clear()
         self._writing = NOT_WRITING
         for position, raw in finished.items():
