@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import resource
 import time
+from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
@@ -167,6 +169,26 @@ async def test_T10_the_bundle_in_SSL_CERT_FILE_is_trusted(
     async with FaultServer([FULL], tls=ca.server) as server:
         outcome = await client.ask(server)
     assert (outcome.error, outcome.text) == (None, "one two three four five")
+
+
+def no_file(path: Path) -> None:
+    """Leave the path without a file."""
+
+
+@pytest.mark.parametrize("variable", ["SSL_CERT_FILE", "SSL_CERT_DIR"])
+@pytest.mark.parametrize("make", [no_file, os.mkfifo, Path.touch, lambda path: path.write_text("root:x:0:0")])
+async def test_T10_certificates_that_are_none_are_said_and_not_waited_for(
+    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str, make: Callable[[Path], object]
+) -> None:
+    ca = own_ca(tmp_path)
+    named = tmp_path / "named"
+    make(named)
+    monkeypatch.setenv(variable, str(named))
+    async with FaultServer([FULL], tls=ca.server) as server:
+        outcome = await client.ask(server)
+    assert outcome.error is not None
+    assert (outcome.error.kind, outcome.error.retryable) == (ErrorKind.TLS, False)
+    assert outcome.error.message == "The certificates in SSL_CERT_FILE or SSL_CERT_DIR cannot be read."
 
 
 @pytest.mark.parametrize("status", [200, 403, 502])

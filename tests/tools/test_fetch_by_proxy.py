@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import os
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -84,6 +87,23 @@ async def test_what_is_on_this_machine_is_fetched_straight_and_asked_about(proxi
     good, _ = outcome(await proxied.bench.call("fetch_url", "once", url=f"http://here.example:{proxied.port}/"))
     assert (good, proxied.proxy.asked) == (True, [])
     assert proxied.bench.user.asked[0].summary == f"Fetch from here.example:{proxied.port} on this machine or network"
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, Path.touch, lambda path: None])
+async def test_certificates_that_are_none_are_said_and_not_waited_for(
+    proxied: Proxied, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: Callable[[Path], object]
+) -> None:
+    make(tmp_path / "named")
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "named"))
+    good, text = outcome(await proxied.bench.call("fetch_url", "once", url="http://example.org/a"))
+    assert (good, text) == (False, "The certificates in SSL_CERT_FILE or SSL_CERT_DIR cannot be read.")
+
+
+async def test_a_proxy_whose_address_cannot_be_read_is_an_answer_to_the_model(bench: Bench) -> None:
+    proxy_for = partial(proxy_of, environment={"HTTPS_PROXY": "http://["})
+    bench.toolbox.tools = {**bench.toolbox.tools, "fetch_url": FetchUrl(proxy_for=proxy_for)}
+    good, text = outcome(await bench.call("fetch_url", url="https://example.org/"))
+    assert (good, text.startswith("The address of the proxy for `example.org` cannot be read.")) == (False, True)
 
 
 def test_the_proxy_is_the_one_that_providers_are_asked_through() -> None:

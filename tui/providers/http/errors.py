@@ -97,7 +97,7 @@ def _why_not(fault: BaseException, route: Route) -> str:
 
 def _not_trusted(fault: ssl.SSLCertVerificationError, route: Route) -> ProviderError:
     # OpenSSL's short phrase, such as "certificate has expired"; it contains no user data.
-    reason = fault.verify_message or "its certificate is not trusted"
+    reason = (fault.verify_message or "its certificate is not trusted").rstrip(".")
     return ProviderError(
         ErrorKind.TLS,
         f"No trusted connection to {route.server}: {reason}.",

@@ -6,6 +6,7 @@ Other modules import httpx from here.
 
 from __future__ import annotations
 
+import os
 import ssl
 import sys
 from collections.abc import Mapping
@@ -74,9 +75,19 @@ def _stream_of(response: httpx.Response) -> httpx.AsyncByteStream:
 
 
 def system_trust() -> ssl.SSLContext:
-    """Return a context with the system's certificates (or SSL_CERT_FILE, SSL_CERT_DIR), else those of certifi."""
+    """Return a context with the system's certificates (or SSL_CERT_FILE, SSL_CERT_DIR), else those of certifi.
+
+    Raises OSError where one of the variables names nothing usable: OpenSSL says nothing, and reading a pipe never ends.
+    """
+    file, folders = os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")
+    if file and not Path(file).is_file():
+        raise FileNotFoundError(file)
+    if folders and not any(Path(folder).is_dir() for folder in folders.split(os.pathsep)):
+        raise NotADirectoryError(folders)
     paths = ssl.get_default_verify_paths()
     context = ssl.create_default_context()
+    if file and not context.cert_store_stats()["x509"]:
+        raise ssl.SSLError("no certificate")
     places = [place for place in (paths.cafile, paths.capath) if place]
     if not any(Path(place).exists() for place in places) and not context.cert_store_stats()["x509_ca"]:
         import certifi

@@ -11,10 +11,12 @@ import asyncio
 import base64
 import codecs
 import ipaddress
+import os
 import socket
 import zlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 from urllib.parse import SplitResult, urljoin, urlsplit
 
@@ -194,8 +196,13 @@ class FetchUrl:
 def _network(proxy: str | None) -> httpx.AsyncBaseTransport:
     import httpx
 
+    certificates = os.environ.get("SSL_CERT_FILE")
     try:
+        if certificates and not Path(certificates).is_file():  # reading a pipe would never end
+            raise FileNotFoundError(certificates)
         return httpx.AsyncHTTPTransport(trust_env=True, retries=0, proxy=proxy)
+    except OSError:
+        raise ToolError("The certificates in SSL_CERT_FILE or SSL_CERT_DIR cannot be read.") from None
     except (ImportError, ValueError):
         raise ToolError("This kind of proxy is not supported; an http:// proxy is.") from None
 
