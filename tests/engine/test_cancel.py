@@ -13,7 +13,16 @@ from tests.fakes.clock import virtually
 from tests.fakes.stage import last_turn, spoken, stage
 from tui.domain.blocks import TextBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.errors import ErrorKind, ProviderError
-from tui.domain.events import ApprovalAsked, QueueChanged, Streamed, ToolFinished, ToolStarted, TurnFailed, TurnFinished
+from tui.domain.events import (
+    ApprovalAsked,
+    MessageCompleted,
+    QueueChanged,
+    Streamed,
+    ToolFinished,
+    ToolStarted,
+    TurnFailed,
+    TurnFinished,
+)
 from tui.domain.messages import Role, Turn
 from tui.domain.stream import BlockStarted, ResponseStarted, TextDelta
 from tui.engine.settings import EngineSettings
@@ -235,3 +244,26 @@ def test_cancelling_again_or_when_idle_is_nothing(times: int) -> None:
             assert len([event for event in s.heard() if isinstance(event, TurnFinished)]) == 1
 
     virtually(play())
+
+
+def test_what_was_said_is_published_before_the_turn_is_stored_as_ended() -> None:
+    """The store indexes the turn then: a follower that still held the pieces of a long answer would double it."""
+
+    async def check() -> None:
+        async with stage([[ResponseStarted("m", "r"), *words("Half an answer")[:2], HANG]]) as s:
+            ended, heard = s.journal.turn_finished, []
+
+            async def turn_finished(session: str, turn: Turn) -> None:
+                heard.extend(s.heard())
+                await ended(session, turn)
+
+            s.journal.turn_finished = turn_finished
+            await s.session.submit((TextBlock(text="go"),))
+            await asyncio.sleep(1)
+            await s.session.cancel()
+            await s.until(TurnFinished)
+            (said,) = [event.message for event in heard if isinstance(event, MessageCompleted)]
+            assert said.interrupted == "cancelled"
+            assert s.journal.calls[-2:] == ["message_added", "turn_finished"]
+
+    virtually(check())

@@ -147,3 +147,15 @@ def test_a_text_is_indexed_in_parts_as_it_would_be_at_once(text: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(fulltext, "PART", 2)
         assert fulltext.spaced(text) == at_once
+
+
+async def test_a_very_long_answer_in_any_script_is_found_and_forgotten_like_a_short_one(stage: Stage) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fulltext, "LONG", 4)
+        patch.setattr(fulltext, "PART", 3)
+        await stage.keep("long", a_turn(1, "Why is the sky blue?", "麻婆豆腐怎么做？ Café\0au lait"))
+        for typed in ("豆腐", "cafe", "lait", "sky"):
+            assert [row.id for row in await stage.library.sessions(typed)] == ["long"], typed
+        await stage.keep("long", a_turn(1, "Why is the sky blue?", "Nothing of that."))
+        assert not await stage.library.sessions("豆腐")
+        assert [row.id for row in await stage.library.sessions("nothing")] == ["long"]

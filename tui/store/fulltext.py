@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from tui.domain.lazy_regex import lazy_regex
@@ -36,9 +36,23 @@ def spaced(text: str) -> str:
     """Text as it is indexed."""
     if text.isascii():
         return text.replace("\0", " ")
-    # In parts, because no other thread runs during one substitution. Both patterns match single characters.
-    parts = (text[start : start + PART] for start in range(0, len(text), PART))
-    return "".join(_NOT_WORDS.sub(" ", _WITHOUT_SPACES.sub(r" \1 ", part)) for part in parts)
+    return "".join(_spaced_parts(text))
+
+
+def _spaced_parts(text: str) -> Iterator[str]:
+    """In parts, because no other thread runs during one substitution. Both patterns match single characters."""
+    for start in range(0, len(text), PART):
+        yield _NOT_WORDS.sub(" ", _WITHOUT_SPACES.sub(r" \1 ", text[start : start + PART]))
+
+
+def _encoded(text: str) -> str | bytearray:
+    """``spaced`` for a long text, in UTF-8: as a string it would be in memory twice while SQLite copies it."""
+    if text.isascii():
+        return spaced(text)
+    encoded = bytearray()
+    for part in _spaced_parts(text):
+        encoded += part.encode()
+    return encoded
 
 
 def index(connection: sqlite3.Connection, message: int, role: str, blocks: Sequence[Json]) -> None:
@@ -50,16 +64,15 @@ def index(connection: sqlite3.Connection, message: int, role: str, blocks: Seque
 
 
 def _execute(connection: sqlite3.Connection, statement: str, message: int, columns: Sequence[str]) -> None:
-    texts = list(map(spaced, columns))
-    if sum(map(len, texts)) <= LONG:
-        connection.execute(statement.format(_BOUND), (message, *texts))
+    if sum(map(len, columns)) <= LONG:
+        connection.execute(statement.format(_BOUND), (message, *map(spaced, columns)))
         return
     from tui.store.freed_memory import give_back
 
     give_back()  # The pieces of the text were freed when it was joined; the index needs as much for a copy.
     with suppress(sqlite3.OperationalError):  # It exists, and a statement is running.
         connection.create_function("column_text", 1, _column_text)
-    _LONG_TEXTS.columns = texts
+    _LONG_TEXTS.columns = list(map(_encoded, columns))
     try:
         connection.execute(statement.format(_CALLED), (message,))
     finally:
@@ -67,8 +80,9 @@ def _execute(connection: sqlite3.Connection, statement: str, message: int, colum
         give_back()
 
 
-def _column_text(number: int) -> str:
-    return str(_LONG_TEXTS.columns[number])
+def _column_text(number: int) -> str | bytearray:
+    column: str | bytearray = _LONG_TEXTS.columns[number]
+    return column
 
 
 def unindex(connection: sqlite3.Connection, messages: Iterable[int]) -> None:
