@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import os
 import socket
@@ -16,6 +17,9 @@ from tests.key_canary import CANARY, OF_EVERY_TEST, files_with_keys, hear, liste
 
 SHARED_CORPUS = Path(__file__).resolve().parent.parent.parent / "shared" / "corpus"
 LOOPBACK = {"127.0.0.1", "::1", "localhost", "0.0.0.0"}
+
+gc.disable()
+"""Until all tests are known: what importing and collecting makes stays."""
 
 settings.register_profile(
     "suite", max_examples=100, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
@@ -43,6 +47,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if "long" in item.keywords:
             item.add_marker(skip)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Look seldom for garbage: an application is a web of objects that lives for a moment."""
+    gc.freeze()
+    gc.set_threshold(200_000, 50, 50)
+    gc.enable()
 
 
 @pytest.fixture(scope="session")

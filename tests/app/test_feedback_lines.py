@@ -10,6 +10,7 @@ import pytest
 from tests.app.conftest import Run
 from tests.app.screen_stage import Screen, screen
 from tests.app.stage import config
+from tests.ui.stage import until
 from tui.ui.transcript.section import block_text
 
 CANNOT = "This model cannot switch thinking off"
@@ -21,30 +22,36 @@ def lines(s: Screen) -> str:
     return "\n".join(block_text(block) for section in sections for block in section.blocks)
 
 
-@pytest.mark.parametrize(
-    ("command", "said"),
-    [
-        ("/model anthropic/claude-sonnet-4-5/high", ("Anthropic · claude-sonnet-4-5 · anthropic", "64,000", "59,904")),
-        ("/model openai/gpt-5/none", ("OpenAI · gpt-5 · openai-responses", "minimal", CANNOT)),
-        ("/model moonshot/kimi-k2-thinking/low", ("kimi-k2-thinking · openai-chat", "no key")),
-        ("/thinking 12345", ("claude-opus-4-5 · anthropic", "12,345")),
-        ("/thinking none", ("claude-opus-4-5 · anthropic", "off")),
-        ("/profile load terse", ("Profile terse", "claude-opus-4-5 · anthropic", "off")),
-        ("/profile load gpt", ("Profile gpt", "OpenAI · ", "openai-responses")),
-    ],
+CHANGES = (
+    ("/model anthropic/claude-sonnet-4-5/high", ("Anthropic · claude-sonnet-4-5 · anthropic", "64,000", "59,904")),
+    ("/model openai/gpt-5/none", ("OpenAI · gpt-5 · openai-responses", "minimal", CANNOT)),
+    ("/model moonshot/kimi-k2-thinking/low", ("kimi-k2-thinking · openai-chat", "no key")),
+    ("/thinking 12345", ("claude-opus-4-5 · anthropic", "12,345")),
+    ("/thinking none", ("claude-opus-4-5 · anthropic", "off")),
+    ("/profile load gpt", ("Profile gpt", "OpenAI · ", "openai-responses")),
+    ("/profile load terse", ("Profile terse", "claude-opus-4-5 · anthropic", "off")),
 )
-async def test_the_sentence_stays_in_the_conversation(tmp_path: Path, command: str, said: tuple[str, ...]) -> None:
+
+
+async def test_the_sentence_stays_in_the_conversation(tmp_path: Path) -> None:
     folder = tmp_path / "config" / "profiles"
     folder.mkdir(parents=True)
     (folder / "terse.toml").write_text("[reasoning]\nenabled = false\n")
     keys = {"OPENAI_API_KEY": "sk-test-0123456789abcdef"}
     async with screen(tmp_path, model="demo/fast/low", environment=keys) as s:
         await s.ask("Hello")
-        await s.enter("/model anthropic/claude-opus-4-5/med")
-        await s.enter(command)
-        for words in said:
-            await s.until_it_says(words.split(" · ")[0])
-        assert all(words in lines(s) for words in said), lines(s)
+        for command, said in CHANGES:
+            before = lines(s)
+            await s.enter("/model anthropic/claude-opus-4-5/med")
+            await until(s.pilot, lambda before=before: lines(s) != before)
+            before = lines(s)
+            await s.enter(command)
+            await s.until_it_says(said[0].split(" · ")[0])
+            await until(
+                s.pilot,
+                lambda before=before, said=said: all(words in lines(s).removeprefix(before) for words in said),
+            )
+            assert lines(s).startswith(before), "what was said before stays"
 
 
 async def test_stepping_with_a_key_leaves_no_lines(tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 """The screen, the wire and the bill say the same: 60 questions over models, levels, settings, switches and faults.
 
+Half of the questions are asked only with ``--long``.
+
 Scripted servers of all five wires know what they were sent and what they reported. After every turn the test works out
 from that, and from the commands it typed, what the screen must say.
 """
@@ -36,6 +38,7 @@ from tui.ui.format_numbers import tokens
 
 KEY = "sk-test-0123456789abcdef0123456789"
 SCENARIOS, TURNS = 12, 5
+SCENARIOS_IN_SHORT = 6
 MODELS = (
     "anthropic/claude-sonnet-4-5",
     "anthropic/claude-opus-4-5",
@@ -272,7 +275,13 @@ async def playing(home: Path, seed: int) -> AsyncIterator[Play]:
         yield Play(s, servers, Expected(CATALOG.find(*name.split("/")), asked), dice)
 
 
-@pytest.mark.parametrize("seed", range(SCENARIOS))
+@pytest.mark.parametrize(
+    "seed",
+    [
+        *range(SCENARIOS_IN_SHORT),
+        *(pytest.param(s, marks=pytest.mark.long) for s in range(SCENARIOS_IN_SHORT, SCENARIOS)),
+    ],
+)
 async def test_what_the_screen_says_is_what_was_sent_and_billed(tmp_path: Path, seed: int) -> None:
     async with playing(tmp_path, seed) as play:
         for _ in range(TURNS):

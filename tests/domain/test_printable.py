@@ -136,6 +136,9 @@ def test_pieces_give_the_same_as_the_whole_except_at_a_seam(first: str, second: 
 
 def test_a_megabyte_of_ascii_takes_milliseconds() -> None:
     text = "The quick brown fox jumps over the lazy dog.\n" * 23_000
-    started = time.perf_counter()
-    assert printable(text) == text
-    assert time.perf_counter() - started < 0.1
+    taken = []
+    for _ in range(3):
+        started = time.thread_time()
+        assert printable(text) == text
+        taken.append(time.thread_time() - started)
+    assert min(taken) < 0.1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -139,13 +139,30 @@ def test_a_prompt_is_answered_whatever_lies_where_a_file_or_folder_is_expected(
     assert not files or "`permissions.toml`" in done.stderr
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("bad", [*BAD_FILES, *BAD_FOLDERS], ids=lambda bad: bad.__name__)
 def test_the_screen_starts_whatever_lies_where_a_file_or_folder_is_expected(
     tmp_path: Path, bad: Callable[[Path], None]
 ) -> None:
     if bad in (unreadable, unreadable_folder) and not bits_are_obeyed(tmp_path):
         pytest.skip("nothing is unreadable for this user: unreadable files are not tested here")
-    made = [prepared(tmp_path, name, bad) for name in (FILES if bad in BAD_FILES else FOLDERS)]
+    the_screen_starts(tmp_path, dict.fromkeys(FILES if bad in BAD_FILES else FOLDERS, bad))
+
+
+@pytest.mark.parametrize("first", [0, 6])
+def test_the_screen_starts_with_another_bad_thing_in_the_place_of_each_file(tmp_path: Path, first: int) -> None:
+    """Each kind is met twice, in the places of two files; with ``--long`` each in the places of all."""
+    kinds = [bad for bad in BAD_FILES if bad is not unreadable or bits_are_obeyed(tmp_path)]
+    the_screen_starts(tmp_path, {name: kinds[(first + at) % len(kinds)] for at, name in enumerate(FILES)})
+
+
+def test_the_screen_starts_with_another_bad_thing_in_the_place_of_each_folder(tmp_path: Path) -> None:
+    kinds = [bad for bad in BAD_FOLDERS if bad is not unreadable_folder or bits_are_obeyed(tmp_path)]
+    the_screen_starts(tmp_path, dict(zip(FOLDERS, reversed(kinds), strict=False)))
+
+
+def the_screen_starts(tmp_path: Path, bad: Mapping[str, Callable[[Path], None]]) -> None:
+    made = [prepared(tmp_path, name, kind) for name, kind in bad.items()]
     command = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search", *PONDER] if os.geteuid() == 0 else PONDER
     with Terminal([*command, "-m", "demo"], environment(tmp_path), size=(120, 40)) as terminal:
         terminal.wait_for(READY)

@@ -84,10 +84,10 @@ def test_the_screen_goes_on_and_shows_that_nothing_is_saved(
         pytest.skip("nothing is unreadable for this user: unreadable files are not tested here")
     prepared(tmp_path, STORE, bad)
     command = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search", *PONDER] if os.geteuid() == 0 else PONDER
-    with Terminal([*command, "-m", "demo", *words], environment(tmp_path), size=(120, 40)) as terminal:
+    with Terminal([*command, "-m", "demo/fast", *words], environment(tmp_path), size=(120, 40)) as terminal:
         terminal.wait_for(READY)
         terminal.type("hello\r")
-        terminal.wait_for("Welcome to ponder")
+        terminal.wait_for("1 turn ")
         terminal.wait_for("NOT SAVED")
         terminal.type("and again\r")
         terminal.wait_for("2 turns")

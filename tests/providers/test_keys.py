@@ -302,7 +302,7 @@ def test_a_keyring_that_hangs_is_given_up(
     keys = Keys(tmp_path / "c.toml", environ={})
     assert [keys.find(replace(OPENAI, id=f"provider{number}")) for number in range(40)] == [None] * 40
     release.set()
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 25
 
 
 def test_a_server_that_needs_no_key_costs_no_keyring(tmp_path: Path, drawer: dict[tuple[str, str], str]) -> None:

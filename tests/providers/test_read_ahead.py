@@ -149,7 +149,7 @@ async def test_bytes_do_not_move_the_limits_of_meaning_and_of_all(limit: str) ->
         loop.call_later(0.005, lambda wait=waiting: wait.done() or wait.set_result(None))
         fault = await waiting
     assert isinstance(fault, ProviderError)
-    assert (waits > 1, 0.15 <= loop.time() - began < 4) == (True, True)
+    assert (waits > 1, 0.15 <= loop.time() - began < 25) == (True, True)
     deadlines.rest()
 
 
@@ -165,7 +165,7 @@ async def test_bytes_move_the_idle_limit_though_one_timer_serves_all_waits() -> 
     waiting = loop.create_future()
     deadlines.watch(waiting)
     assert isinstance(await waiting, ProviderError)
-    assert 0.045 <= loop.time() - last < 4
+    assert 0.045 <= loop.time() - last < 25
 
 
 async def test_limits_of_zero_seconds_never_end_a_wait() -> None:

@@ -24,7 +24,12 @@ KERNELS = [
     )
     for name, kernel in (("landlock", LANDLOCK), ("landlock 1", OLD_LANDLOCK), ("bubblewrap", BUBBLEWRAP))
 ]
+_LONG = {"landlock 1": [pytest.mark.long]}
 every_sandbox = pytest.mark.parametrize("kernel", KERNELS)
+newest_sandboxes = pytest.mark.parametrize(
+    "kernel", [pytest.param(*row.values, id=row.id, marks=[*row.marks, *_LONG.get(str(row.id), ())]) for row in KERNELS]
+)
+"""The same where a matrix of commands takes seconds for each: the first Landlock only with ``--long``."""
 
 needs_sandbox = pytest.mark.skipif(not HERE.strengths, reason="NO SANDBOX ON THIS MACHINE: not tested")
 

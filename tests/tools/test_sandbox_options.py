@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.bench import outcome
-from tests.tools.sandboxes import every_sandbox, fill, repository_bench, snapshot
+from tests.tools.sandboxes import fill, newest_sandboxes, repository_bench, snapshot
 from tui.tools.permissions.shell_words import begins_with
 from tui.tools.sandbox.sandbox import Kernel
 
@@ -75,7 +75,7 @@ OPTIONS_THAT_DO_MORE = [
 ]
 
 
-@every_sandbox
+@newest_sandboxes
 @pytest.mark.parametrize("strength", ["ro", "rw"])
 async def test_no_option_of_a_command_writes_more_than_its_rule_says(
     tmp_path: Path, outside: Path, kernel: Kernel, strength: str

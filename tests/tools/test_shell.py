@@ -15,7 +15,7 @@ from tests.fakes.bench import Bench, open_bench, outcome, words
 
 LINUX = Path("/proc/self/stat").exists()
 pytestmark = pytest.mark.skipif(not LINUX, reason="looks for survivors in /proc")
-AT_ONCE_S = 10.0
+AT_ONCE_S = 25.0
 """What a busy machine may make of «at once»; whatever is waited for by mistake lasts ten minutes."""
 
 
@@ -200,7 +200,7 @@ async def test_output_that_is_no_text_or_too_much_is_cut_and_said(
 async def test_a_command_that_asks_for_input_fails_at_once(bench: Bench, command: str) -> None:
     began = time.monotonic()
     await _run(bench, command)
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < AT_ONCE_S
 
 
 async def test_a_command_tells_its_progress(bench: Bench) -> None:

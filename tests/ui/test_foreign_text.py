@@ -134,14 +134,19 @@ def _longest_s(document: Document, pieces: list[str]) -> float:
     return longest
 
 
+def _quickest_s(text: str) -> float:
+    taken = []
+    for _ in range(3):
+        began = time.thread_time()
+        Document(text, closed=True).height(80)
+        taken.append(time.thread_time() - began)
+    return min(taken)
+
+
 def test_a_fence_without_a_label_is_never_guessed_at() -> None:
     digits = "```\n" + "1234567890" * 4_000 + "\n```\n"
     named = "```text\n" + "1234567890" * 4_000 + "\n```\n"
-    began = time.process_time()
-    Document(named, closed=True).height(80)
-    between = time.process_time()
-    Document(digits, closed=True).height(80)
-    assert time.process_time() - between < 3 * (between - began) + 0.05
+    assert _quickest_s(digits) < 3 * _quickest_s(named) + 0.05
 
 
 def test_a_megabyte_in_one_line_is_laid_out_in_time_that_grows_with_its_length_only() -> None:

@@ -17,6 +17,13 @@ def in_two_everywhere(body: bytes) -> Iterator[list[bytes]]:
     return ([body[:cut], body[cut:]] for cut in range(len(body) + 1))
 
 
+def everywhere_once(body: bytes, *, apart: int) -> Iterator[list[bytes]]:
+    """Bodies cut at places that are so far apart; together they are cut at every place, each exactly once."""
+    for first in range(min(apart, len(body) + 1)):
+        cuts = range(first, len(body) + 1, apart)
+        yield [body[start:end] for start, end in zip([0, *cuts], [*cuts, len(body)], strict=True)]
+
+
 def at_random(body: bytes, seed: int, *, pieces: int) -> list[bytes]:
     """Cut at random places."""
     cuts = sorted(random.Random(seed).choices(range(len(body) + 1), k=pieces - 1))

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from tests.corpus_cases import WIRES, own_cases
-from tests.wires.cuts import at_random, byte_by_byte, event_by_event, in_two_everywhere
+from tests.wires.cuts import at_random, byte_by_byte, event_by_event, everywhere_once, in_two_everywhere
 from tests.wires.recordings import read, streams_of
 
 LONG = bool(os.environ.get("PONDER_LONG"))
@@ -42,7 +42,8 @@ def test_any_single_cut_of_a_small_body_gives_the_same_events(case):
 
     assert len(body) <= SMALL, "hand-made cases are small"
     assert read(case, byte_by_byte(body)) == whole
-    for chunks in in_two_everywhere(body):
+    # Cuts that are 61 bytes apart are not in each other's way: most fields and lines are cut once in a reading.
+    for chunks in in_two_everywhere(body) if LONG else everywhere_once(body, apart=61):
         assert read(case, chunks) == whole, len(chunks[0])
 
 
