@@ -8,9 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import on
-from textual._context import active_message_pump
-from textual.app import App
-from textual.binding import Binding, BindingsMap
+from textual.binding import Binding
 from textual.css.query import NoMatches
 from textual.dom import DOMNode
 from textual.worker import WorkerFailed
@@ -29,6 +27,7 @@ from tui.ui.input.editing import Editing, FindSteps
 from tui.ui.links import Links
 from tui.ui.terminal.clipboard import Clipboard
 from tui.ui.terminal.cluster_rows import with_whole_rows
+from tui.ui.terminal.textual_private import HookedApp, add_bindings, drop_notifications, running_pump, set_bindings
 from tui.ui.theme.current_theme import CurrentTheme
 from tui.ui.transcript.transcript import Transcript
 from tui.ui.ui_services import AppShell
@@ -60,7 +59,7 @@ def close_broken_sheet(app: PonderApp, error: Exception) -> bool:
 
 def _sheet_at_work() -> Sheet[object] | None:
     """The sheet whose widget, timer or worker is running now."""
-    pump = active_message_pump.get(None)
+    pump = running_pump()
     nodes = pump.ancestors_with_self if isinstance(pump, DOMNode) else []
     return next((node for node in nodes if isinstance(node, Sheet)), None)
 
@@ -100,7 +99,7 @@ LONGEST_SAYING = 1_000
 """Most characters shown in a toast; a longer one would cover the conversation."""
 
 
-class PonderApp(App[int]):
+class PonderApp(HookedApp[int]):
     """The Textual application of ``ponder``."""
 
     CSS_PATH: ClassVar = ["styles/chat.tcss", "styles/sidebar.tcss"]
@@ -125,25 +124,23 @@ class PonderApp(App[int]):
         self.stdio_redirect: StdioRedirect | None = None
         self.stopped_by: Exception | None = None
         theming.install(self)
-        self._bindings = BindingsMap(
+        set_bindings(
+            self,
             [
                 *bindings_for(registry, self.keymap, CommandScope.ANYWHERE),
                 *self.global_keys.bindings(),
-            ]
+            ],
         )
         self.chat = ChatScreen(services, self.shell)
-        self.chat.composer._bindings.key_to_bindings.update(
-            BindingsMap(bindings_for(registry, self.keymap, CommandScope.COMPOSER)).key_to_bindings
-        )
-        self.chat.transcript._bindings.key_to_bindings.update(
-            BindingsMap(
-                [
-                    *bindings_for(registry, self.keymap, CommandScope.TRANSCRIPT),
-                    Binding("n", "app.step_find(1)", "next found", show=False),
-                    Binding("slash", "app.begin_command", "command", show=False),
-                    Binding("N", "app.step_find(-1)", "previous found", show=False),
-                ]
-            ).key_to_bindings
+        add_bindings(self.chat.composer, bindings_for(registry, self.keymap, CommandScope.COMPOSER))
+        add_bindings(
+            self.chat.transcript,
+            [
+                *bindings_for(registry, self.keymap, CommandScope.TRANSCRIPT),
+                Binding("n", "app.step_find(1)", "next found", show=False),
+                Binding("slash", "app.begin_command", "command", show=False),
+                Binding("N", "app.step_find(-1)", "previous found", show=False),
+            ],
         )
 
     def get_default_screen(self) -> ChatScreen:
@@ -202,10 +199,7 @@ class PonderApp(App[int]):
 
     def _drop_sayings(self, about: str = "") -> None:
         """Remove toasts about the same subject, which are out of date. A sheet removes toasts that would cover it."""
-        for told in list(self._notifications):
-            if told.severity == "information" and told.message.startswith(about):
-                self._unnotify(told, refresh=False)
-        self._refresh_notifications()
+        drop_notifications(self, lambda toast: toast.severity == "information" and toast.message.startswith(about))
 
     async def show_view(self, view: View, argument: str) -> None:
         self._drop_sayings()
@@ -226,20 +220,18 @@ class PonderApp(App[int]):
         """Copy by the best available way; Textual uses only the terminal's."""
         self.copying.selection(text)
 
-    def _display(self, screen: Screen[object], renderable: RenderableType | None) -> None:
+    def before_painting(self, screen: Screen[object], update: RenderableType | None) -> RenderableType | None:
         """Let ``with_whole_rows`` change rows with wide characters so that they do not shift their neighbours."""
-        super()._display(screen, cast("RenderableType | None", with_whole_rows(screen, renderable)))
+        return cast("RenderableType | None", with_whole_rows(screen, update))
 
-    def _handle_exception(self, error: Exception) -> None:
-        """Close a sheet that raises; end the program in order after any other error."""
-        if not close_broken_sheet(self, error):
-            super()._handle_exception(error)
+    def handled(self, error: Exception) -> bool:
+        """Close a sheet that raises; any other error ends the program in order."""
+        return close_broken_sheet(self, error)
 
-    def _fatal_error(self) -> None:
-        """Textual would print a traceback with local values; ours goes to the log without them."""
-        self.stopped_by = self._exception
-        LOG.error("the screen stopped", exc_info=self._exception)
-        self._close_messages_no_wait()
+    def stopped(self, error: Exception | None) -> None:
+        """Log the error without local values, which a traceback of Textual would contain."""
+        self.stopped_by = error
+        LOG.error("the screen stopped", exc_info=error)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Defaults for our variables, for themes that lack them."""

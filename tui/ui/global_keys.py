@@ -16,6 +16,7 @@ from textual.binding import Binding
 
 from tui.ui.live_settings import keep_still
 from tui.ui.terminal.gc_schedule import GcSchedule
+from tui.ui.terminal.textual_private import driver_of
 
 if TYPE_CHECKING:
     from textual.driver import Driver
@@ -60,7 +61,7 @@ class GlobalKeys:
                     loop.call_soon_threadsafe(self._leave, code)
 
             shutdown.attend(leave)
-        if (set_woken := getattr(app._driver, "call_when_woken", None)) is not None:
+        if (set_woken := getattr(driver_of(app), "call_when_woken", None)) is not None:
             set_woken(self._repaint)
         if stdio_redirect is not None:
             app.app_suspend_signal.subscribe(app, lambda _: stdio_redirect.restore(), immediate=True)
@@ -73,7 +74,7 @@ class GlobalKeys:
     def _listen(self, loop: asyncio.AbstractEventLoop) -> None:
         """Accept keys once the screen is mounted, early ones first; apply a late answer about the background."""
         app, question = self._app, self._app.question
-        listen = getattr(app._driver, "listen", None)
+        listen = getattr(driver_of(app), "listen", None)
         if listen is not None:
             heard = question.heard if question is not None else b""
 
@@ -91,7 +92,7 @@ class GlobalKeys:
 
     def sleep(self) -> None:
         """Suspend to the shell; ``fg`` resumes."""
-        driver = self._app._driver
+        driver = driver_of(self._app)
         if os.name == "nt" or driver is None or not driver.can_suspend or self._app.is_headless:
             self._app.say("This terminal cannot put the program to sleep.")
             return

@@ -16,6 +16,7 @@ from tui.ui.command_screen import command_screen
 from tui.ui.format_numbers import tokens
 from tui.ui.live_settings import follow_settings
 from tui.ui.terminal.notifications import Notifications
+from tui.ui.terminal.textual_private import write_to_terminal
 from tui.ui.theme.theme_styles import ThemeStyles
 from tui.ui.transcript.blocks import Fold
 from tui.ui.transcript.build import Showing
@@ -110,10 +111,7 @@ class AppShell:
         self._app.say(text, severity, advice)
 
     def _to_terminal(self, sequence: str) -> None:
-        driver = self._app._driver
-        if driver is not None:
-            driver.write(sequence)
-            driver.flush()
+        write_to_terminal(self._app, sequence)
 
     def heard(self, event: AppEvent) -> None:
         """Handle an event that concerns more than the chat screen."""

@@ -298,7 +298,7 @@ class Approval(Sheet[None]):
     def _ask(self, asked: ApprovalAsked) -> None:
         self._asked = asked
         self._since = self._now()
-        self._head.update(
+        self.head.update(
             Content.styled(" ASKS ", "reverse bold $warning")
             + Content.styled(f"  {one_line(asked.tool, 60)}", "bold $foreground")
         )
@@ -331,7 +331,7 @@ class Approval(Sheet[None]):
     def _is_quiet(self) -> bool:
         return self._now() - self._since < QUIET_S
 
-    async def _on_key(self, event: events.Key) -> None:
+    async def on_key(self, event: events.Key) -> None:
         if self.focused is self._reason and not self._is_quiet():
             return
         if event.key not in STEERING:
@@ -370,10 +370,10 @@ class Approval(Sheet[None]):
         self._start_quiet_time()
         self._list.highlighted = None
 
-    async def _on_paste(self, event: events.Paste) -> None:
+    async def on_paste(self, event: events.Paste) -> None:
         if self.focused is not self._reason:
             event.stop()
-            await self.ponder.chat.composer._on_paste(event)
+            self.ponder.chat.composer.paste_text(event.text)
             self._start_quiet_time()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

@@ -30,19 +30,19 @@ class SearchSheet(Sheet[R]):
 
     def __init__(self, query: str = "") -> None:
         super().__init__()
-        self._query = query
-        self._field = Field(self.PLACEHOLDER, value=query, handed_on=self.HANDED_ON)
-        self._list = RowList(can_focus=self.LIST_TAKES_FOCUS)
+        self.query_text = query
+        self.field = Field(self.PLACEHOLDER, value=query, handed_on=self.HANDED_ON)
+        self.row_list = RowList(can_focus=self.LIST_TAKES_FOCUS)
         self._width = 0
 
     def inside(self) -> Sequence[Widget]:
         """Field above list."""
-        return (self._field, self._list)
+        return (self.field, self.row_list)
 
     def on_mount(self) -> None:
         """Search once the list has its width."""
         self.set_class(self.app.size.width < NARROW, "-narrow")
-        self._field.focus()
+        self.field.focus()
         self.call_after_refresh(self.fill)
 
     def on_resize(self, event: events.Resize) -> None:
@@ -52,9 +52,9 @@ class SearchSheet(Sheet[R]):
 
     def _refit(self) -> None:
         """Rebuild the rows for the new width and keep the selection."""
-        before, self._width = self._width, self._list.size.width
+        before, self._width = self._width, self.row_list.size.width
         if before not in (0, self._width):
-            self.fill(self._list.chosen)
+            self.fill(self.row_list.chosen)
 
     @abstractmethod
     def fill(self, at: str | None = None) -> None:
@@ -66,17 +66,17 @@ class SearchSheet(Sheet[R]):
 
     def typed(self, text: str) -> None:
         """The text in the field changed."""
-        self._query = text
+        self.query_text = text
         self.fill()
 
     def pressed(self, key: str) -> None:
         """A handed-on key was pressed."""
         if key in STEPS:
-            self._list.step(key)
+            self.row_list.step(key)
 
     def entered(self, text: str) -> None:
         """Enter was pressed in the field."""
-        self.take(self._list.chosen)
+        self.take(self.row_list.chosen)
 
     @on(Input.Changed)
     def _changed(self, event: Input.Changed) -> None:
@@ -92,7 +92,7 @@ class SearchSheet(Sheet[R]):
 
     @on(OptionList.OptionSelected)
     def _clicked(self, event: OptionList.OptionSelected) -> None:
-        self.take(self._list.key_at(event.option_index))
+        self.take(self.row_list.key_at(event.option_index))
 
 
 class FilterSheet(SearchSheet[R]):
@@ -110,7 +110,7 @@ class FilterSheet(SearchSheet[R]):
 
     def fill(self, at: str | None = None) -> None:
         """Show matching rows, and the numbers of matches and of all rows."""
-        rows = self.rows(self._query, max(10, self._list.size.width - 2))
+        rows = self.rows(self.query_text, max(10, self.row_list.size.width - 2))
         best = next((row.key for row in rows if row.key), None)
-        self._list.show_rows(rows, at=best if at is None else at)
+        self.row_list.show_rows(rows, at=best if at is None else at)
         self.note(f"{sum(bool(row.key) for row in rows)} of {self.total()}")

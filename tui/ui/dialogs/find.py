@@ -118,7 +118,7 @@ class FindBar(Sheet[None]):
                 self.ponder.chat.transcript.focus()
         super().action_leave()
 
-    async def _on_key(self, event: events.Key) -> None:
+    async def on_key(self, event: events.Key) -> None:
         if self.focused is not None:
             return
         steps = {"n": 1, "N": -1, "upper_n": -1, "enter": 1, "up": -1, "down": 1}

@@ -35,6 +35,7 @@ from tui.ui.panels.json_view import JsonView
 from tui.ui.panels.meter_lines import certainty_label, part_counts
 from tui.ui.panels.page import Lines, Page
 from tui.ui.terminal.clipboard import put_on_clipboard
+from tui.ui.terminal.textual_private import write_to_terminal
 
 if TYPE_CHECKING:
     from tui.app.chat import ChatService
@@ -355,9 +356,8 @@ class Inspector(Sheet[None]):
         if not self._request:
             self.say("There is no request to copy yet.")
             return
-        driver = self.app._driver
         try:
-            how = put_on_clipboard(as_curl(self._request), driver.write if driver is not None else lambda _: None)
+            how = put_on_clipboard(as_curl(self._request), lambda sequence: write_to_terminal(self.app, sequence))
             self.say(f"Copied as curl{how}. Put your key in.")
         except PonderError as error:
             self.show_error(error)

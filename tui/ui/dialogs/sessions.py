@@ -46,12 +46,12 @@ class ExportChoice(Sheet[tuple[Form, str]]):
 
     def inside(self) -> Sequence[Widget]:
         """Every format with every extent, as one list."""
-        self._list = RowList()
-        return (self._list,)
+        self.row_list = RowList()
+        return (self.row_list,)
 
     def on_mount(self) -> None:
         """Select markdown of the answers, the most common choice."""
-        self._list.show_rows(
+        self.row_list.show_rows(
             [
                 Row(
                     f"{form} {part}",
@@ -63,11 +63,11 @@ class ExportChoice(Sheet[tuple[Form, str]]):
                 for part, extent in PARTS.items()
             ]
         )
-        self._list.focus()
+        self.row_list.focus()
 
     @on(OptionList.OptionSelected)
     def _take(self, event: OptionList.OptionSelected) -> None:
-        form, _, part = self._list.key_at(event.option_index).partition(" ")
+        form, _, part = self.row_list.key_at(event.option_index).partition(" ")
         self.dismiss((cast("Form", form), part))
 
 
@@ -187,7 +187,7 @@ class Sessions(SearchSheet[str]):
         """Search above list and preview."""
         self._page = Page(self.ponder.theming.sheet_styles(self.ponder))
         self._page.can_focus = False
-        return (self._field, Horizontal(self._list, self._page, classes="columns"))
+        return (self.field, Horizontal(self.row_list, self._page, classes="columns"))
 
     def row(self, session: str | None) -> SessionInfo | None:
         """The session as listed, with its match."""
@@ -205,22 +205,22 @@ class Sessions(SearchSheet[str]):
     @work(exclusive=True, group="search")
     async def _search(self, at: str | None = None) -> None:
         try:
-            found = await self._services.library.sessions(self._query)
+            found = await self._services.library.sessions(self.query_text)
         except PonderError as error:
             self.note(error.message, "$error")
             return
         self._rows = {row.id: row for row in found}
-        width = max(20, self._list.size.width - 2)
+        width = max(20, self.row_list.size.width - 2)
         here, now = self._services.chat.session_id, time.time()
-        self._list.show_rows([session_row(row, width, now, current=row.id == here) for row in found], at=at)
+        self.row_list.show_rows([session_row(row, width, now, current=row.id == here) for row in found], at=at)
         self.note(count(len(found), "session"))
         self._preview()
 
     @work(exclusive=True, group="preview")
     async def _preview(self) -> None:
-        chosen = self._list.chosen
+        chosen = self.row_list.chosen
         if chosen is None:
-            self._page.show(markdown_lines("Nothing found." if self._field.value else "No sessions yet."))
+            self._page.show(markdown_lines("Nothing found." if self.field.value else "No sessions yet."))
             return
         try:
             self._page.show(markdown_lines(await self._services.library.preview(chosen)))
@@ -241,7 +241,7 @@ class Sessions(SearchSheet[str]):
     def pressed(self, key: str) -> None:
         """Move into the list or along it."""
         if key == "tab":
-            self._list.focus()
+            self.row_list.focus()
         else:
             super().pressed(key)
 
@@ -255,19 +255,19 @@ class Sessions(SearchSheet[str]):
     def on_descendant_focus(self) -> None:
         """Show the keys that work now."""
         if self._renaming is None:
-            self.show_keys(LIST_KEYS if self.focused is self._list else SEARCH_KEYS)
+            self.show_keys(LIST_KEYS if self.focused is self.row_list else SEARCH_KEYS)
 
     # Actions on the selected session
 
     def key_tab(self) -> None:
         """Switch between list and search."""
-        self._field.focus()
+        self.field.focus()
 
     def on_key(self, event: object) -> None:
         """Letters are actions while the list has the focus."""
         key = getattr(event, "key", "")
-        chosen = self._list.chosen
-        if self.focused is not self._list:
+        chosen = self.row_list.chosen
+        if self.focused is not self.row_list:
             return
         if key == "n":
             self.dismiss("new")
@@ -281,8 +281,8 @@ class Sessions(SearchSheet[str]):
     def _begin_rename(self, session: str) -> None:
         self._renaming = session
         self.note("a new title")
-        self._field.value = self._rows[session].title
-        self._field.focus()
+        self.field.value = self._rows[session].title
+        self.field.focus()
         self.show_keys(RENAME_KEYS, "back")
 
     def action_leave(self) -> None:
@@ -300,8 +300,8 @@ class Sessions(SearchSheet[str]):
                 await self._services.library.rename(session, title.strip())
         except PonderError as error:
             self.show_error(error)
-        self._field.value = self._query
-        self._list.focus()
+        self.field.value = self.query_text
+        self.row_list.focus()
         self._search(session)
 
     @work(group="act")

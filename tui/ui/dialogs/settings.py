@@ -76,7 +76,7 @@ class SettingsSheet(FilterSheet[None]):
 
     @on(OptionList.OptionHighlighted)
     def _explain(self) -> None:
-        name = self._list.chosen
+        name = self.row_list.chosen
         self._help.update(Content.styled(self._rows.help(name), "$foreground") if name is not None else "")
 
     def typed(self, text: str) -> None:
@@ -87,8 +87,8 @@ class SettingsSheet(FilterSheet[None]):
 
     def _hand_on(self) -> None:
         """In an empty filter, leave the keys that change a value to the list."""
-        more = frozenset({"left", "right", "space"}) if self._editing is None and not self._query else frozenset()
-        self._field.hand_on(self.HANDED_ON | more)
+        more = frozenset({"left", "right", "space"}) if self._editing is None and not self.query_text else frozenset()
+        self.field.hand_on(self.HANDED_ON | more)
 
     def on_mount(self) -> None:
         """Start with an empty filter, or with the key the sheet was opened for."""
@@ -98,12 +98,12 @@ class SettingsSheet(FilterSheet[None]):
         """A key that the filter leaves to the list."""
         if self._editing is not None:
             if key == "tab":
-                self._field.value = self._rows.next_value(self._editing, self._field.value)
-        elif key in ("up", "down") and not self._query:
-            self._list.focus()
+                self.field.value = self._rows.next_value(self._editing, self.field.value)
+        elif key in ("up", "down") and not self.query_text:
+            self.row_list.focus()
             super().pressed(key)
         elif key == "tab":
-            self._list.focus()
+            self.row_list.focus()
         elif key in STEPS:
             super().pressed(key)
         else:
@@ -111,21 +111,21 @@ class SettingsSheet(FilterSheet[None]):
 
     def on_key(self, event: events.Key) -> None:
         """Keys of the list; letters typed there are added to the filter."""
-        if self.focused is not self._list:
+        if self.focused is not self.row_list:
             return
         if event.key in ("left", "right", "space", "s", "ctrl+u"):
             self._act(event.key)
         elif event.key == "tab" or event.is_printable:
-            self._field.focus()
+            self.field.focus()
             if event.key != "tab" and event.character:
-                self._field.insert_text_at_cursor("" if event.character == "/" else event.character)
+                self.field.insert_text_at_cursor("" if event.character == "/" else event.character)
         else:
             return
         event.stop()
         event.prevent_default()
 
     def _act(self, key: str) -> None:
-        name = self._list.chosen
+        name = self.row_list.chosen
         if name is None:
             return
         if key == "ctrl+u":
@@ -140,13 +140,13 @@ class SettingsSheet(FilterSheet[None]):
     def on_descendant_focus(self) -> None:
         """Show the keys of the focused widget."""
         if self._editing is None:
-            self.show_keys(LIST_KEYS if self.focused is self._list else FIND_KEYS)
+            self.show_keys(LIST_KEYS if self.focused is self.row_list else FIND_KEYS)
 
     def entered(self, text: str) -> None:
         """Start editing a value, or apply the edited one."""
         name = self._editing
         if name is None:
-            self.take(self._list.chosen)
+            self.take(self.row_list.chosen)
         else:
             self._apply(
                 name, lambda: self._service.assign(name, text) if text.strip() else self._service.unassign(name)
@@ -159,9 +159,9 @@ class SettingsSheet(FilterSheet[None]):
         self._editing = key
         value = value_text(self._service.layers().value(key)).replace(",", "")
         self.retitle(f"Settings › {key}")
-        self._field.value = "" if value == "–" else value
-        self._field.cursor_position = len(self._field.value)
-        self._field.focus()
+        self.field.value = "" if value == "–" else value
+        self.field.cursor_position = len(self.field.value)
+        self.field.focus()
         self._hand_on()
         self.show_keys(EDIT_KEYS if self._rows.choices(key) else EDIT_KEYS[:1], "back")
 
@@ -175,7 +175,7 @@ class SettingsSheet(FilterSheet[None]):
     def _done(self) -> None:
         name, self._editing = self._editing, None
         self.retitle(self.TITLE_WORDS)
-        self._field.value = self._query
+        self.field.value = self.query_text
         self._hand_on()
         self.show_keys(FIND_KEYS)
         self.fill(at=name)

@@ -60,7 +60,7 @@ class Sheet(ModalScreen[R], Generic[R]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._head = Static("", markup=False, classes="sheet-title")
+        self.head = Static("", markup=False, classes="sheet-title")
         self._note = Static("", markup=False, classes="sheet-note")
         self._foot = Static("", markup=False, classes="sheet-keys")
         self._keys: Keys = (*self.KEYS, ("esc", self.ESCAPE))
@@ -74,7 +74,7 @@ class Sheet(ModalScreen[R], Generic[R]):
         plain = bool(self.ponder.services.settings.layers().value("ui.plain"))
         with Vertical(classes=f"sheet {self.SHAPE}{' -plain' if plain else ''}"):
             with Horizontal(classes="sheet-head"):
-                yield self._head
+                yield self.head
                 yield self._note
             yield from self.inside()
             yield self._foot
@@ -90,7 +90,7 @@ class Sheet(ModalScreen[R], Generic[R]):
 
     def retitle(self, words: str) -> None:
         """Change the title."""
-        self._head.update(Content.styled(one_line(words, 80), "bold $primary"))
+        self.head.update(Content.styled(one_line(words, 80), "bold $primary"))
 
     def note(self, words: str, style: str = "$muted-text") -> None:
         """Show a note at the right of the title."""

@@ -242,12 +242,10 @@ class Composer(TextArea):
         else:
             await self.run_action("app.command('program.quit')")
 
-    async def _on_key(self, event: events.Key) -> None:
+    async def on_key(self, event: events.Key) -> None:
         if self._takes(event.key):
             event.stop()
             event.prevent_default()
-        else:
-            await super()._on_key(event)
 
     def _takes(self, key: str) -> bool:
         pressed = self._meant_for_others(key)
@@ -292,14 +290,18 @@ class Composer(TextArea):
             self.recall(text)
         return True
 
-    async def _on_paste(self, event: events.Paste) -> None:
+    async def on_paste(self, event: events.Paste) -> None:
         event.stop()
         event.prevent_default()
-        text = event.text.replace("\r\n", "\n").replace("\r", "\n")
+        self.paste_text(event.text)
+
+    def paste_text(self, pasted: str) -> None:
+        """Insert pasted text; a long one becomes a chip."""
+        text = pasted.replace("\r\n", "\n").replace("\r", "\n")
         word, cut = self.chips.paste(shown(text))
         self.insert(word)
         if cut:
-            self.post_message(self.Trimmed(len(event.text)))
+            self.post_message(self.Trimmed(len(pasted)))
 
     def fit_height(self) -> int:
         """Fit the height to the wrapped text; returns the rows."""

@@ -51,15 +51,13 @@ class Field(Input):
         """Make control characters visible, whatever the text's source: they are drawn and never executed."""
         return printable(value, keep_newlines=False)
 
-    async def _on_key(self, event: events.Key) -> None:
+    async def on_key(self, event: events.Key) -> None:
         if event.key in self._handed_on:
             event.stop()
             event.prevent_default()
             self.post_message(self.Pressed(self, event.key))
-            return
-        await super()._on_key(event)
 
-    def _on_paste(self, event: events.Paste) -> None:
+    def on_paste(self, event: events.Paste) -> None:
         event.stop()
         event.prevent_default()
         self.insert_text_at_cursor(one_line(event.text, LONGEST))

@@ -34,7 +34,7 @@ class Page(ScrollView, can_focus=True):
 
     def __init__(self, theme_styles: ThemeStyles, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
-        self._theme_styles = theme_styles
+        self.theme_styles = theme_styles
         self._make: Lines | None = None
         self._lines: Sequence[Line] = ()
         self._width = 0
@@ -48,7 +48,7 @@ class Page(ScrollView, can_focus=True):
 
     def recolour(self, theme_styles: ThemeStyles) -> None:
         """Apply another theme."""
-        self._theme_styles = theme_styles
+        self.theme_styles = theme_styles
         self.refresh()
 
     @property
@@ -84,6 +84,4 @@ class Page(ScrollView, can_focus=True):
     def render_line(self, y: int) -> Strip:
         place = y + round(self.scroll_y)
         line = self._lines[place] if place < len(self._lines) else []
-        return self._theme_styles.strip(list(line), "", 0).crop_extend(
-            0, self.size.width, self._theme_styles.ground("")
-        )
+        return self.theme_styles.strip(list(line), "", 0).crop_extend(0, self.size.width, self.theme_styles.ground(""))

@@ -12,6 +12,7 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from tui.domain.fast_dataclass import dataclass
+from tui.ui.terminal.textual_private import option_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ class BarList(OptionList):
         """Draw the selected row's text in the bar's colour: muted text would be unreadable there."""
         strip = super().render_line(y)
         line = self.scroll_offset.y + y
-        if self.highlighted is None or line >= len(self._lines) or self._lines[line][0] != self.highlighted:
+        if self.highlighted is None or option_at(self, line) != self.highlighted:
             return strip
         bar = self.get_component_rich_style("option-list--option-highlighted")
         # Without colours, reverse video shows the selected row of the focused list.

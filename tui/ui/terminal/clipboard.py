@@ -18,6 +18,7 @@ from tui.domain.lazy_regex import lazy_regex
 from tui.domain.messages import Message, Role
 from tui.domain.printable import printable
 from tui.ui.terminal.desktop_environment import desktop_environment
+from tui.ui.terminal.textual_private import write_to_terminal
 
 if TYPE_CHECKING:
     from tui.ui.app import PonderApp
@@ -68,9 +69,7 @@ class Clipboard:
             self._app.say(error.message, Severity.WARNING, error.advice)
 
     def _write(self, sequence: str) -> None:
-        driver = self._app._driver
-        if driver is not None:
-            driver.write(sequence)
+        write_to_terminal(self._app, sequence)
 
     def _text(self, what: Copy) -> str:
         chosen = list(self._messages())

@@ -2,8 +2,8 @@
 
 A terminal that counts code points moves its cursor farther after an emoji sequence than one that counts clusters, and
 the rest of the row lands in other cells. Rows with such clusters are painted whole, and the cursor is positioned after
-each of them, so that only the cells of the cluster itself can differ. Textual's compositor (``Screen._compositor``,
-``ChopsUpdate``, ``LayoutUpdate``) has no hook for this; a test in ``tests/e2e`` fails when it changes.
+each of them, so that only the cells of the cluster itself can differ. Textual's compositor has no hook for this; a test
+in ``tests/e2e`` fails when it changes.
 """
 
 from __future__ import annotations
@@ -12,13 +12,12 @@ from collections.abc import Iterable, Mapping
 from typing import cast
 
 from rich.segment import Segment
-from textual._compositor import ChopsUpdate, LayoutUpdate
-from textual.geometry import Region
 from textual.screen import Screen
 from textual.strip import Strip
 
 from tui.ui.graphemes import clusters, is_unsure
 from tui.ui.markdown.runs import width_of
+from tui.ui.terminal.textual_private import ChopsUpdate, LayoutUpdate, whole_rows
 
 
 def with_whole_rows(screen: Screen[object], update: object) -> object:
@@ -37,9 +36,7 @@ def _paint_whole_rows(screen: Screen[object], update: ChopsUpdate) -> None:
     rows = {y for y, _, _ in update.spans if any(map(_holds_unsure, update.chops[y].values()))}
     if not rows:
         return
-    compositor, width = screen._compositor, screen.outer_size.width
-    compositor._dirty_regions.update(Region(0, y, width, 1) for y in rows)
-    whole = compositor.render_partial_update()
+    whole = whole_rows(screen, rows)
     if whole is None:
         return
     chops = cast("list[Mapping[int, Strip | None]]", update.chops)
@@ -48,7 +45,7 @@ def _paint_whole_rows(screen: Screen[object], update: ChopsUpdate) -> None:
         strips = [strip if strip is not None else Strip([]) for strip in whole.chops[y].values()]
         chops[y] = {x: in_place for x, strip in zip(columns, strips, strict=True) for in_place in _in_place([strip], x)}
     others = [span for span in update.spans if span[0] not in rows]
-    update.spans = sorted([*others, *((y, 0, width) for y in rows)])
+    update.spans = sorted([*others, *((y, 0, screen.outer_size.width) for y in rows)])
 
 
 def _holds_unsure(strip: Strip | None) -> bool:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from tui.domain.errors import ConfigError
 from tui.domain.events import Severity
 from tui.ui.terminal.background import TerminalBackground
+from tui.ui.terminal.textual_private import update_colour_filter
 from tui.ui.theme.theme_files import (
     DEFAULT_DARK,
     DEFAULT_LIGHT,
@@ -66,7 +67,7 @@ class CurrentTheme:
         app.set_reactive(type(app).theme, name)
         for word, holds in ((f"-theme-{name}", True), ("-dark-mode", theme.dark), ("-light-mode", not theme.dark)):
             app.set_class(holds, word, update=False)
-        app._refresh_truecolor_filter(app.ansi_theme)
+        update_colour_filter(app)
         app.stylesheet.set_variables(app.get_css_variables())
 
     def choose(self, app: PonderApp, name: str) -> None:

@@ -10,7 +10,6 @@ from rich.style import Style
 from textual import events
 from textual.geometry import Offset, Region, Size
 from textual.message import Message
-from textual.screen import Screen
 from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
@@ -18,6 +17,7 @@ from textual.widget import Widget
 
 from tui.domain.search_terms import SearchTerms
 from tui.ui.markdown.runs import Look, plain, width_of, wrapped_after
+from tui.ui.terminal.textual_private import move_drag, set_scrolled_size
 from tui.ui.theme.theme_styles import ThemeStyles
 from tui.ui.transcript.column import Column
 from tui.ui.transcript.section import MARGIN, Presence, Section
@@ -114,10 +114,7 @@ class ColumnPainter(ScrollView):
             start, end = (place + by if place is not None else None for place in chosen)
             self.screen.selections = {**self.screen.selections, self: Selection(start, end)}
         # A drag in progress keeps its start in Textual's private state, which must move too.
-        dragging = self.screen._select_state
-        if dragging is not None and dragging.start.content_widget is self and dragging.start.content_offset is not None:
-            begun = dragging.start._replace(content_offset=dragging.start.content_offset + by)
-            self.screen.set_reactive(Screen._select_state, dragging._replace(start=begun))
+        move_drag(self, by)
 
     def _source(self, y: int) -> Strip | None:
         """A row as its section draws it, the same object while unchanged; None below the end."""
@@ -307,7 +304,7 @@ class Transcript(ColumnPainter, can_focus=True):
         size = Size(self.column.width, self.column.total)
         if size != self.virtual_size:
             self.set_reactive(Transcript.virtual_size, size)
-            self._scroll_update(size)
+            set_scrolled_size(self, size)
         self._move_selection()
         if round(self.scroll_y) != self.column.top:
             self._moving = True

@@ -1,0 +1,103 @@
+"""Finds private names (``_x``) that a file of ``tui`` uses although another file or a library defines them."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import pkgutil
+import textwrap
+from collections.abc import Iterator
+from functools import cache
+
+DOCUMENTED = {"_asdict", "_fields", "_make", "_replace", "_exit", "_typeshed"}
+"""Public names that look private: of named tuples, ``os._exit``, and the types of the standard library."""
+BY_NAME = {"getattr", "setattr", "hasattr", "delattr"}
+"""Functions whose second argument is the name of an attribute."""
+
+
+def is_private(name: str) -> bool:
+    """``_x``, but neither ``_`` nor ``__x__``."""
+    return name.startswith("_") and name.strip("_") != "" and not (name.startswith("__") and name.endswith("__"))
+
+
+def private_uses(source: str) -> Iterator[tuple[int, str]]:
+    """Line and name of every private name that this source uses and does not define."""
+    tree = ast.parse(source)
+    own = set(definitions(tree))
+    for node in ast.walk(tree):
+        for name in _named_by(node):
+            if is_private(name) and name not in own and name not in DOCUMENTED:
+                yield getattr(node, "lineno", 0), name
+
+
+def _named_by(node: ast.AST) -> Iterator[str]:
+    match node:
+        case ast.ImportFrom(module=module, names=names):
+            yield from (part for part in (module or "").split("."))
+            yield from (alias.name for alias in names)
+        case ast.Import(names=names):
+            yield from (part for alias in names for part in alias.name.split("."))
+        case ast.Attribute(attr=name):
+            yield name
+        case ast.Call(func=ast.Name(id=called), args=[_, ast.Constant(value=str(name)), *_]) if called in BY_NAME:
+            yield name
+        case _:
+            pass
+
+
+def definitions(tree: ast.AST) -> Iterator[str]:
+    """Names of functions, classes, variables, fields, slots and attributes of ``self`` and ``cls``; no local ones."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                yield name
+            case ast.Attribute(value=ast.Name(id="self" | "cls"), attr=name, ctx=ast.Store()):
+                yield name
+            case ast.Assign(targets=[ast.Name(id="__slots__")], value=value):
+                yield from (item.value for item in ast.walk(value) if isinstance(item, ast.Constant))
+            case _:
+                pass
+        if isinstance(node, ast.Module | ast.ClassDef):
+            for statement in node.body:
+                yield from _assigned(statement)
+
+
+def _assigned(statement: ast.stmt) -> Iterator[str]:
+    targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+    for target in targets:
+        for node in ast.walk(target) if target is not None else ():
+            if isinstance(node, ast.Name):
+                yield node.id
+
+
+def overrides() -> Iterator[tuple[str, str, str]]:
+    """File, name and base class of every private name that a class of ``tui`` shares with a base in another file."""
+    for cls in _classes():
+        own = {name for name in definitions_of(cls) if is_private(name)}
+        for base in cls.__mro__[1:]:
+            if base.__module__ in (cls.__module__, "builtins", "typing", "abc", "enum"):
+                continue
+            for name in sorted(own & set(definitions_of(base))):
+                yield cls.__module__, name, f"{base.__module__}.{base.__qualname__}"
+
+
+def _classes() -> Iterator[type]:
+    import tui
+
+    for found in pkgutil.walk_packages(tui.__path__, "tui."):
+        if found.name == "tui.__main__":
+            continue
+        module = importlib.import_module(found.name)
+        for value in vars(module).values():
+            if inspect.isclass(value) and value.__module__ == module.__name__:
+                yield value
+
+
+@cache
+def definitions_of(cls: type) -> frozenset[str]:
+    try:
+        source = textwrap.dedent(inspect.getsource(cls))
+    except (OSError, TypeError):  # written in C, or made at run time
+        return frozenset(vars(cls))
+    return frozenset(definitions(ast.parse(source)))

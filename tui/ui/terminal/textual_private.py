@@ -1,0 +1,123 @@
+"""Everything the program uses of Textual's private names, except in its driver (``tui.ui.terminal.driver``).
+
+Each use has no public equivalent in Textual 8.2; the comment says what it is for. ``tests/architecture`` fails if a
+private name is used elsewhere, or if Textual no longer has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, TypeVar
+
+from textual._compositor import ChopsUpdate as ChopsUpdate
+from textual._compositor import LayoutUpdate as LayoutUpdate
+from textual._context import active_message_pump
+from textual.app import App
+from textual.binding import Binding, BindingsMap
+from textual.geometry import Offset, Region, Size
+from textual.screen import Screen
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from textual.dom import DOMNode
+    from textual.driver import Driver
+    from textual.message_pump import MessagePump
+    from textual.notifications import Notification
+    from textual.scroll_view import ScrollView
+    from textual.widget import Widget
+    from textual.widgets import OptionList
+
+R = TypeVar("R")
+
+
+class HookedApp(App[R]):
+    """An application with hooks where Textual has none: every painted update, every error, and its own end."""
+
+    def before_painting(self, screen: Screen[object], update: RenderableType | None) -> RenderableType | None:
+        """What is painted in place of this update."""
+        return update
+
+    def handled(self, error: Exception) -> bool:
+        """Whether an error of a handler, timer or worker is dealt with, so that the program goes on."""
+        return False
+
+    def stopped(self, error: Exception | None) -> None:
+        """The program ends because of this error."""
+
+    def _display(self, screen: Screen[object], renderable: RenderableType | None) -> None:
+        super()._display(screen, self.before_painting(screen, renderable))
+
+    def _handle_exception(self, error: Exception) -> None:
+        if not self.handled(error):
+            super()._handle_exception(error)
+
+    def _fatal_error(self) -> None:
+        # Textual would print a traceback with local values here.
+        self.stopped(self._exception)
+        self._close_messages_no_wait()
+
+
+def driver_of(app: App[R]) -> Driver | None:
+    """The driver: a program may write to the terminal only through it, in the order of what is painted."""
+    return app._driver
+
+
+def write_to_terminal(app: App[R], sequence: str) -> None:
+    """Write an escape sequence that Textual does not know, for example for the clipboard."""
+    driver = app._driver
+    if driver is not None:
+        driver.write(sequence)
+        driver.flush()
+
+
+def set_bindings(node: DOMNode, bindings: Iterable[Binding]) -> None:
+    """Replace the bindings of a node: the keys come from ``keys.toml``, not from the class."""
+    node._bindings = BindingsMap(bindings)
+
+
+def add_bindings(node: DOMNode, bindings: Iterable[Binding]) -> None:
+    """Add to the bindings of a node; an existing key gets the new binding."""
+    node._bindings.key_to_bindings.update(BindingsMap(bindings).key_to_bindings)
+
+
+def drop_notifications(app: App[R], outdated: Callable[[Notification], bool]) -> None:
+    """Remove some toasts; the public method removes all."""
+    for notification in list(app._notifications):
+        if outdated(notification):
+            app._unnotify(notification, refresh=False)
+    app._refresh_notifications()
+
+
+def running_pump() -> MessagePump | None:
+    """The widget, screen or application whose handler, timer or worker runs now."""
+    return active_message_pump.get(None)
+
+
+def whole_rows(screen: Screen[object], rows: Iterable[int]) -> ChopsUpdate | None:
+    """An update that paints these rows in their whole width."""
+    compositor, width = screen._compositor, screen.outer_size.width
+    compositor._dirty_regions.update(Region(0, y, width, 1) for y in rows)
+    return compositor.render_partial_update()
+
+
+def update_colour_filter(app: App[R]) -> None:
+    """Apply ``ansi_theme`` to what is painted; Textual does so only when the theme changes."""
+    app._refresh_truecolor_filter(app.ansi_theme)
+
+
+def move_drag(widget: Widget, by: Offset) -> None:
+    """Move the start of a selection that is being dragged, when the widget's lines have moved."""
+    dragging = widget.screen._select_state
+    if dragging is not None and dragging.start.content_widget is widget and dragging.start.content_offset is not None:
+        begun = dragging.start._replace(content_offset=dragging.start.content_offset + by)
+        widget.screen.set_reactive(Screen._select_state, dragging._replace(start=begun))
+
+
+def set_scrolled_size(view: ScrollView, size: Size) -> None:
+    """Update the scrollbars for a new virtual size, without the layout pass that the public property causes."""
+    view._scroll_update(size)
+
+
+def option_at(options: OptionList, line: int) -> int | None:
+    """The index of the option on a line of the list's content."""
+    return options._lines[line][0] if 0 <= line < len(options._lines) else None
