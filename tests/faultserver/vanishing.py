@@ -32,11 +32,9 @@ class Vanishing:
         self._thread.join(10)
 
     def _serve(self) -> None:
-        line, _ = self._listener.accept()
+        line = self._asked()
         self._listener.close()
         with line:
-            line.settimeout(10)
-            _read_request(line)
             line.sendall(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n")
             for word in self._words:
                 choice = {"index": 0, "delta": {"content": word}, "finish_reason": None}
@@ -46,12 +44,27 @@ class Vanishing:
             if self._ends_chunks:
                 line.sendall(b"0\r\n\r\n")
 
+    def _asked(self) -> socket.socket:
+        """The connection with the prompt. On a slow machine the screen may ask for the list of models before it."""
+        while True:
+            line, _ = self._listener.accept()
+            line.settimeout(10)
+            if _read_request(line) == b"POST":
+                return line
+            line.sendall(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+            line.close()
 
-def _read_request(line: socket.socket) -> None:
+
+def _read_request(line: socket.socket) -> bytes:
+    """Read a request; returns its method."""
     received = b""
     while b"\r\n\r\n" not in received:
         received += line.recv(65536)
     head, _, body = received.partition(b"\r\n\r\n")
+    method = head.partition(b" ")[0]
+    if method != b"POST":
+        return method
     sizes = [row.split(b":")[1] for row in head.lower().split(b"\r\n") if row.startswith(b"content-length")]
     while len(body) < int(sizes[0]):
         body += line.recv(65536)
+    return method
