@@ -24,14 +24,15 @@ OF_LIBRARIES = {
         "textual.screen:Screen": "_compositor _select_state",
         "textual.widget:Widget": "_scroll_update",
         "textual.widgets:OptionList": "_lines",
+        "textual.worker:Worker": "_error _run _task",
     },
     # A driver is a subclass of one of Textual's, which have no public interface for what ours corrects.
     "tui/ui/terminal/driver.py": {
         "textual": "_parser _xterm_parser",
         "textual._xterm_parser:XTermParser": "_parse_extended_key _sequence_to_key_events",
         "textual.drivers.linux_driver:LinuxDriver": "_get_terminal_size _key_thread _must_signal_resume "
-        "_sigcont_application _writer_thread",
-        "textual.driver:Driver": "_app _debug _loop",
+        "_sigcont_application _sigtstp_application _writer_thread",
+        "textual.driver:Driver": "_app _auto_restart _debug _loop",
         "textual.keys": "_character_to_key",
         "textual.message_pump:MessagePump": "_closed",
     },

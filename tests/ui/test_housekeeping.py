@@ -20,8 +20,8 @@ from tui.ui.terminal.gc_schedule import (
     WORTH,
     YOUNG,
     GcSchedule,
-    free_finished_workers,
 )
+from tui.ui.terminal.textual_private import free_finished_workers
 
 ROUNDS = WORTH // YOUNG
 

@@ -6,13 +6,12 @@ the program has been idle for a while.
 
 from __future__ import annotations
 
-import asyncio
 import gc
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-from textual.app import App
 from textual.strip import Strip
-from textual.worker import Worker
+
+from tui.ui.terminal.textual_private import free_finished_workers
 
 YOUNG = 2_000
 """New objects before a young collection, which takes half a millisecond."""
@@ -54,34 +53,6 @@ def _divide(
     strip: Strip, cuts: list[int], divide: Callable[[Strip, Iterable[int]], Sequence[Strip]]
 ) -> Sequence[Strip]:
     return [strip] if cuts == [strip.cell_length] else divide(strip, cuts)
-
-
-def free_finished_workers() -> None:
-    """Keep Textual's finished workers from holding themselves.
-
-    A worker holds its task, whose context holds the worker, and a cancelled one holds the traceback of its own frames:
-    4 KB for every key that starts or replaces a worker, and twice a second for the look at the theme folder.
-    """
-    run = Worker._run
-    if run.__name__ == _run_worker.__name__:
-        return
-
-    async def either(worker: Worker[object], app: App[object]) -> None:
-        await _run_worker(worker, app, run)
-
-    either.__name__ = _run_worker.__name__
-    Worker._run = either  # type: ignore[assignment, method-assign]  # the fault is in the library
-
-
-async def _run_worker(
-    worker: Worker[object], app: App[object], run: Callable[[Worker[object], App[object]], Coroutine[None, None, None]]
-) -> None:
-    try:
-        await run(worker, app)
-    finally:
-        worker._task = None
-        if isinstance(worker._error, asyncio.CancelledError):
-            worker._error.__traceback__ = None
 
 
 class GcSchedule:

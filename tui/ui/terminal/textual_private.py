@@ -6,7 +6,8 @@ private name is used elsewhere, or if Textual no longer has it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable
 from typing import TYPE_CHECKING, TypeVar
 
 from textual._compositor import ChopsUpdate as ChopsUpdate
@@ -16,6 +17,7 @@ from textual.app import App
 from textual.binding import Binding, BindingsMap
 from textual.geometry import Offset, Region, Size
 from textual.screen import Screen
+from textual.worker import Worker
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -121,3 +123,31 @@ def set_scrolled_size(view: ScrollView, size: Size) -> None:
 def option_at(options: OptionList, line: int) -> int | None:
     """The index of the option on a line of the list's content."""
     return options._lines[line][0] if 0 <= line < len(options._lines) else None
+
+
+def free_finished_workers() -> None:
+    """Keep Textual's finished workers from holding themselves.
+
+    A worker holds its task, whose context holds the worker, and a cancelled one holds the traceback of its own frames:
+    4 KB for every key that starts or replaces a worker, and twice a second for the look at the theme folder.
+    """
+    run = Worker._run
+    if run.__name__ == _run_worker.__name__:
+        return
+
+    async def either(worker: Worker[object], app: App[object]) -> None:
+        await _run_worker(worker, app, run)
+
+    either.__name__ = _run_worker.__name__
+    Worker._run = either  # type: ignore[assignment, method-assign]  # the fault is in the library
+
+
+async def _run_worker(
+    worker: Worker[object], app: App[object], run: Callable[[Worker[object], App[object]], Coroutine[None, None, None]]
+) -> None:
+    try:
+        await run(worker, app)
+    finally:
+        worker._task = None
+        if isinstance(worker._error, asyncio.CancelledError):
+            worker._error.__traceback__ = None
