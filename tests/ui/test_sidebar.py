@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from textual.widgets._toast import Toast
 
 from tests.ui import scenes
 from tests.ui.stage import on_stage, screen_text, type_in, until
@@ -233,3 +234,15 @@ async def test_levels_step_with_a_key_from_the_composer() -> None:
     async with on_stage(size=(120, 40)) as (_, services, pilot):
         await pilot.press("shift+tab")
         await until(pilot, lambda: services.models.chosen == [ThinkingLevel.NONE.value])
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24)])
+async def test_a_toast_covers_neither_title_nor_sidebar(size: tuple[int, int]) -> None:
+    async with on_stage(size=size) as (app, _, pilot):
+        app.say("A sentence of some length about what was just done.", advice="And another one.")
+        await until(pilot, lambda: bool(app.screen.query(Toast)) and app.screen.query(Toast).first().region.area > 0)
+        toast = app.screen.query(Toast).first().region
+        assert toast.y >= 1
+        assert toast.right <= size[0]
+        assert app.chat.sidebar.display is (size[0] == 120)
+        assert not app.chat.sidebar.display or not toast.overlaps(app.chat.sidebar.region)

@@ -204,6 +204,7 @@ class ChatScreen(Screen[None]):
         roomy = width >= WIDE and not self.has_class("-plain")
         shown = self.sidebar_wish == "shown" or (self.sidebar_wish == "auto" and roomy)
         self.sidebar.display = shown and width >= 60
+        self.set_class(self.sidebar.display, "-with-sidebar")  # toasts stand beside it
         if self.sidebar.display and self._has_opened:
             self.sidebar.create_panels()
         self.status.change(time.monotonic(), full=not self.sidebar.display)
