@@ -59,7 +59,10 @@ def _read_request(line: socket.socket) -> bytes:
     """Read a request; returns its method."""
     received = b""
     while b"\r\n\r\n" not in received:
-        received += line.recv(65536)
+        more = line.recv(65536)
+        if not more:
+            return b""
+        received += more
     head, _, body = received.partition(b"\r\n\r\n")
     method = head.partition(b" ")[0]
     if method != b"POST":
