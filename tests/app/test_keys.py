@@ -28,7 +28,7 @@ async def failure(h, text: str = "Hello") -> ProviderError:
             "anthropic/claude-opus-5/high",
             {"OPENROUTER_API_KEY": KEY},
             (
-                "Set it with `/key anthropic`, or put it into `ANTHROPIC_API_KEY`. Keys are made at "
+                "Set it with `/key anthropic`, or put it into `ANTHROPIC_API_KEY`. Create a key at "
                 "https://platform.claude.com/settings/keys. Or ask through OpenRouter, whose key was found: "
                 "`/model openrouter/anthropic/claude-opus-5`, or with thinking off: "
                 "`/model openrouter/anthropic/claude-opus-5/none`."
@@ -38,7 +38,7 @@ async def failure(h, text: str = "Hello") -> ProviderError:
             "deepseek/deepseek-v4-pro/high",
             {"OPENAI_API_KEY": KEY},
             (
-                "Set it with `/key deepseek`, or put it into `DEEPSEEK_API_KEY`. Keys are made at "
+                "Set it with `/key deepseek`, or put it into `DEEPSEEK_API_KEY`. Create a key at "
                 "https://platform.deepseek.com/api_keys. Or choose another model: `/model`."
             ),
         ),

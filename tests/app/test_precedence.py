@@ -53,9 +53,19 @@ async def test_where_no_level_is_said_the_effort_is_the_level(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("said", "sent", "name", "warning"),
     [
-        ("effort=low", "low", "low", "`reasoning.effort` is low (command line): it goes before the level high"),
-        ("maxTokens=20k", "medium", "20000", "`reasoning.maxTokens` is 20,000 (command line): it goes before"),
-        ("enabled=false", "none", "none", "`reasoning.enabled` is false (command line): it goes before the level high"),
+        ("effort=low", "low", "low", "`reasoning.effort` is low (command line): it takes precedence"),
+        (
+            "maxTokens=20k",
+            "medium",
+            "20000",
+            "`reasoning.maxTokens` is 20,000 (command line): it takes precedence",
+        ),
+        (
+            "enabled=false",
+            "none",
+            "none",
+            "`reasoning.enabled` is false (command line): it takes precedence",
+        ),
     ],
 )
 async def test_what_overrules_a_level_is_named_with_its_layer(

@@ -50,7 +50,7 @@ def test_the_formula_rounds_down() -> None:
         ("alibaba/qwen3.7-max", HIGH, "Thinking: high (no limit)"),
         ("moonshot/kimi-k2.7-code", MED, "Thinking: always on, it cannot be controlled"),
         ("openai/gpt-4o", MED, "Thinking: none, this model does not think"),
-        ("openai/gpt-9", MED, "Thinking: left to the server"),
+        ("openai/gpt-9", MED, "Thinking: server default"),
     ],
 )
 def test_the_summary_says_what_is_effective(name: str, asked: ThinkingLevel | int, summary: str) -> None:
@@ -64,13 +64,13 @@ def test_the_summary_says_what_is_effective(name: str, asked: ThinkingLevel | in
         ("anthropic/claude-opus-5-5", NONE, ("This model cannot switch thinking off: using LOW",)),
         ("anthropic/claude-opus-5-5", HIGH, ()),
         ("deepseek/deepseek-flash", MED, ("This model has no effort `medium`: using HIGH",)),
-        ("minimax/MiniMax-M2", NONE, ("This model cannot switch thinking off: nothing is sent for it",)),
-        ("minimax/MiniMax-M2", 8_000, ("This model has no thinking control: nothing is sent for it",)),
+        ("minimax/MiniMax-M2", NONE, ("This model cannot switch thinking off: no level is sent",)),
+        ("minimax/MiniMax-M2", 8_000, ("This model has no thinking control: no level is sent",)),
         ("moonshot/kimi-k3.1-pro", 50_000, ()),
-        ("zai/glm-5.1", 8_000, ("This model takes no budgets: thinking is just on",)),
-        ("openai/gpt-4o", HIGH, ("This model does not think: nothing is sent for it",)),
+        ("zai/glm-5.1", 8_000, ("This model has no budgets: thinking is on",)),
+        ("openai/gpt-4o", HIGH, ("This model does not think: no level is sent",)),
         ("openai/gpt-4o", NONE, ()),
-        ("alibaba/qwen3.7-max", 99_999, ("This model takes budgets of 0 to 65,536 tokens",)),
+        ("alibaba/qwen3.7-max", 99_999, ("This model accepts budgets of 0 to 65,536 tokens",)),
         (
             "openai/o1",
             NONE,
@@ -88,8 +88,8 @@ def test_the_summary_says_what_is_effective(name: str, asked: ThinkingLevel | in
             "openai/gpt-9",
             HIGH,
             (
-                "`gpt-9` is not in the catalogue: only careful assumptions are made",
-                "How it thinks is not known: no level is sent",
+                "`gpt-9` is not in the catalogue: using safe defaults",
+                "Its thinking control is unknown: no level is sent",
             ),
         ),
     ],

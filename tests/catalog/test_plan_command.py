@@ -77,7 +77,7 @@ def test_a_level_that_is_said_goes_before_an_effort_of_the_config_and_is_told_wh
     assert (unsaid["asked"], unsaid["sent"], unsaid["warnings"]) == ("low", "low", [])
     both = printed(capsys, "claude-opus-5/high", "--set", "reasoning.effort=medium")
     assert both["sent"] == "medium"
-    assert both["warnings"] == ["`reasoning.effort` is medium (command line): it goes before the level high"]
+    assert both["warnings"] == ["`reasoning.effort` is medium (command line): it takes precedence over the level high"]
 
 
 def test_the_users_rows_are_read_from_the_config(capsys: pytest.CaptureFixture[str]) -> None:

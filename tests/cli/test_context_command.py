@@ -64,7 +64,7 @@ def test_every_block_has_a_verdict_with_its_reason(conversation: str, capsys) ->
         ("text", True, "sent"),
     ]
     stripped = weighed(capsys, "--file", conversation, "-m", HERE, "--set", "reasoning.stripFromContext=all")
-    assert stripped["blocks"][1]["reason"] == "left out by your settings"
+    assert stripped["blocks"][1]["reason"] == "not sent: your settings"
     assert stripped["effective"] < kept["effective"]
     assert stripped["raw"] > stripped["effective"]
     assert stripped["parts"]["thinking stripped"] > 0 == stripped["parts"]["thinking sent"]
@@ -72,7 +72,7 @@ def test_every_block_has_a_verdict_with_its_reason(conversation: str, capsys) ->
 
 def test_another_model_gets_another_verdict(conversation: str, capsys) -> None:
     there = weighed(capsys, "--file", conversation, "-m", "deepseek/deepseek-v4-pro/high")
-    assert there["blocks"][1]["reason"] == "left out: sealed for another provider or model"
+    assert there["blocks"][1]["reason"] == "not sent: signed for another provider or model"
     assert there["wire"] == "openai-chat"
 
 
@@ -103,7 +103,7 @@ async def test_a_stored_session_is_weighed_as_it_was_left_and_not_touched(home: 
     before = (home / "data" / "sessions.db").stat().st_mtime_ns
     said = await asyncio.to_thread(weighed, capsys, "--session", "s1", "-m", HERE)
     assert said["session"] == "s1"
-    assert [block["reason"] for block in said["blocks"][:3]] == ["left out: replaced by a summary"] * 3
+    assert [block["reason"] for block in said["blocks"][:3]] == ["not sent: replaced by a summary"] * 3
     assert said["messages"] == 8
     assert (home / "data" / "sessions.db").stat().st_mtime_ns == before
 
@@ -128,5 +128,5 @@ def test_for_people_it_is_a_table(conversation: str, capsys) -> None:
     text = capsys.readouterr().out
     assert "tokens of 1,000,000 would be sent (estimated)" in text
     assert "stays     1 thinking" in text
-    assert "left out by your settings" in text
+    assert "not sent: your settings" in text
     assert "thinking  150 tokens" in text

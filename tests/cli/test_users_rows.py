@@ -84,8 +84,8 @@ def test_what_a_wrong_row_was_about_has_no_plan(capsys: pytest.CaptureFixture[st
 
 
 def test_a_row_that_says_only_a_window_is_left_to_the_server_everywhere(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "left to the server" in ran(capsys, "models", "mine/m1")[1]
-    assert "left to the server" in ran(capsys, "plan", "mine/m1")[1]
+    assert "server default" in ran(capsys, "models", "mine/m1")[1]
+    assert "server default" in ran(capsys, "plan", "mine/m1")[1]
 
 
 def test_a_provider_without_known_models_is_told_how_to_list_them(capsys: pytest.CaptureFixture[str]) -> None:

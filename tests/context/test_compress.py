@@ -110,8 +110,8 @@ def test_a_second_compression_folds_the_first_summary_in():
     ("summary", "stop", "why"),
     [
         ("  ", WHOLE, "empty"),
-        ("half of", Stop(Finish.LENGTH), "not whole"),
-        ("half of", None, "not whole"),
+        ("half of", Stop(Finish.LENGTH), "incomplete"),
+        ("half of", None, "incomplete"),
         (LONG * 40, WHOLE, "not smaller"),
     ],
 )
@@ -178,7 +178,7 @@ def test_nothing_long_leaves_nothing_to_cut():
 
 def test_two_compressions_that_win_nothing_end_the_matter():
     log = CompressionLog().finished(1_000, 950, 1_000).finished(1_000, 960, 1_000)
-    assert "does not shrink" in log.refusal(0.0)
+    assert "would not help" in log.refusal(0.0)
     assert log.finished(1_000, 500, 1_000).refusal(0.0) is None
 
 

@@ -32,13 +32,13 @@ def test_what_the_encoder_leaves_out_is_named(model: str, left_out: list[str]) -
     facts = catalog.find(provider, name)
     request = ChatRequest(model=name, outgoing=Outgoing(messages=()), plan=PLAN, temperature=0.2, top_p=0.9)
     said = list(dropped_settings(request, facts.wire, effective_quirks(catalog.provider(provider), facts)))
-    assert said == [f"`{key}` is not sent: {name} refuses it, at least with this thinking." for key in left_out]
+    assert said == [f"`{key}` is not sent: {name} does not accept it at this thinking level." for key in left_out]
 
 
 async def test_setting_a_temperature_that_the_model_refuses_says_so_at_once_and_with_the_turn(tmp_path: Path) -> None:
     async with house(tmp_path, model="demo/demo/high") as h:
         said = await h.services.settings.assign("generation.temperature", "0.2")
         heard = [event.text for event in await h.say("Hello") if isinstance(event, Notice)]
-    sentence = "`generation.temperature` is not sent: demo refuses it, at least with this thinking."
+    sentence = "`generation.temperature` is not sent: demo does not accept it at this thinking level."
     assert said == f"generation.temperature = 0.2 — {sentence}"
     assert [text for text in heard if "temperature" in text] == [sentence]

@@ -89,7 +89,7 @@ def test_refused_seals_are_left_out_once() -> None:
     refusal = ProviderError(ErrorKind.INVALID_SIGNATURE, "bad signature", status=400)
     s, heard = _play([[refusal], answer("ok")])
     assert [bool(request.plan.headers) for request in s.backend.requests] == [False, True]
-    assert _notices(heard) == ["Reasoning of earlier turns dropped."]
+    assert _notices(heard) == ["Sent again without the thinking of earlier turns."]
     s, heard = _play([[refusal], [refusal]])
     assert (len(s.backend.requests), type(heard[-1])) == (2, TurnFailed)
 
@@ -166,7 +166,7 @@ def test_compression_that_does_not_help_happens_twice_and_is_then_told_once() ->
         async with stage(scripts, turns=_turns(1, 600), planner=FakePlanner(limit=1_000)) as s:
             heard = [event for _ in range(4) for event in await s.say("g" * 40)]
             assert len([event for event in heard if isinstance(event, CompressionStarted)]) == 2
-            assert [text for text in _notices(heard) if "does not shrink" in text] == [_notices(heard)[-1]]
+            assert [text for text in _notices(heard) if "would not help" in text] == [_notices(heard)[-1]]
 
     virtually(play())
 

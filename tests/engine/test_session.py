@@ -274,7 +274,7 @@ def test_a_fault_of_ours_ends_the_turn_and_not_the_session() -> None:
     async def play() -> None:
         async with stage([answer("2")], planner=Broken()) as s:
             heard = await s.say("one")
-            assert heard[-1].error.message == "A fault in the program ended the turn (KeyError)."
+            assert heard[-1].error.message == "An internal error ended the turn (KeyError)."
             assert isinstance((await s.say("two"))[-1], TurnFinished)
 
     virtually(play())

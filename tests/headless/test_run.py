@@ -104,7 +104,7 @@ def test_a_fault_of_ours_that_ends_the_session_ends_the_run(engine: EngineThread
     out, err = io.StringIO(), io.StringIO()
     code = run_headless(engine, _session([answer("1")], journal), HeadlessOptions(prompt="Hi"), out=out, err=err)
     assert code == 1
-    assert "A fault in the program ended the session (KeyError)." in err.getvalue()
+    assert "An internal error ended the session (KeyError)." in err.getvalue()
 
 
 def test_thinking_goes_to_stderr_when_asked_for(engine: EngineThread) -> None:

@@ -96,7 +96,7 @@ async def test_the_users_headers_go_along_and_beta_lists_are_joined(client: Clie
 async def test_a_header_that_cannot_be_sent_is_named(client: Client) -> None:
     outcome = await client.ask("http://localhost:1", headers={"X-Name": "Zoë\nInjected: yes"})
     assert outcome.error is not None
-    assert outcome.error.message == "The header `x-name` has a character that no header can carry."
+    assert outcome.error.message == "The header `x-name` has a character that is not allowed in headers."
 
 
 async def test_what_json_cannot_say_is_an_error_of_ours(client: Client) -> None:

@@ -48,6 +48,6 @@ def test_a_variable_that_is_not_set_is_told_with_the_place_it_is_wanted_at(tmp_p
         keys.with_variables(gateway(**{"X-Gateway": "${GW_TOKEN}"}))
     assert caught.value.kind is ErrorKind.INVALID_REQUEST
     assert (caught.value.message, "[providers.gw]" in caught.value.advice) == (
-        "A header of gw takes the variable `GW_TOKEN`, which is not set.",
+        "A header of gw uses the variable `GW_TOKEN`, which is not set.",
         True,
     )

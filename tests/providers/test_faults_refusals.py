@@ -111,7 +111,7 @@ async def test_P05_a_missing_key_asks_for_it_and_sends_nothing(client: Client) -
     assert outcome.error is not None
     assert (outcome.error.kind, outcome.error.message) == (ErrorKind.NO_KEY, "There is no key for Tested.")
     assert outcome.error.advice == (
-        "Set `TESTED_API_KEY` or run `ponder auth set tested`. Keys are made at https://keys.example."
+        "Set `TESTED_API_KEY` or run `ponder auth set tested`. Create a key at https://keys.example."
     )
 
 

@@ -47,7 +47,7 @@ async def test_T02_pings_do_not_keep_a_dead_generation_alive(client: Client, wir
     assert outcome.error is not None
     assert outcome.error.message.endswith(f"said nothing for {BRISK.meaning_s:g} s.")
     assert outcome.error.kind is ErrorKind.STALLED
-    assert "keeps the line open" in outcome.error.message
+    assert "keeps the connection open" in outcome.error.message
 
 
 async def test_T03_no_headers_names_the_host_and_the_seconds(client: Client) -> None:
@@ -144,7 +144,7 @@ async def test_T09_an_unknown_host_is_named(client: Client, monkeypatch: pytest.
     monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", unknown)
     outcome = await client.ask("https://no-such-host.invalid")
     assert outcome.error is not None
-    assert outcome.error.message == "No address is known for `no-such-host.invalid`."
+    assert outcome.error.message == "There is no network address for `no-such-host.invalid`."
 
 
 @pytest.mark.parametrize("expired", [False, True])
@@ -312,7 +312,7 @@ async def test_T17_one_byte_at_a_time_for_ever_ends_at_the_limit_of_meaning(clie
     async with FaultServer([[SAY, {"drip": [0.04, b"event: message_delta" * 9]}]]) as server:
         outcome = await client.ask(server)
     assert outcome.error is not None
-    assert (outcome.error.kind, "keeps the line open" in outcome.error.message) == (ErrorKind.STALLED, True)
+    assert (outcome.error.kind, "keeps the connection open" in outcome.error.message) == (ErrorKind.STALLED, True)
 
 
 async def test_T18_a_flood_of_headers_is_refused_for_good(client: Client) -> None:

@@ -334,7 +334,7 @@ def test_a_keyring_that_fails_is_no_keyring(
 def test_a_bad_key_in_the_environment_is_named_not_shown(tmp_path: Path) -> None:
     with pytest.raises(ProviderError) as caught:
         Keys(tmp_path / "c.toml", environ={"OPENAI_API_KEY": "sk-canary\u200b"}).find(OPENAI)
-    assert caught.value.message.startswith("`OPENAI_API_KEY` does not hold a usable key.")
+    assert caught.value.message.startswith("`OPENAI_API_KEY` does not hold a valid key.")
     assert "canary" not in caught.value.message
 
 

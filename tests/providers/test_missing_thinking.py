@@ -13,7 +13,7 @@ from tui.domain.errors import ErrorKind
 from tui.domain.events import AppEvent, Notice, TurnFailed, TurnFinished
 
 PROMPTS = ("Look into the folder.", "Thank you.", "Look into the folder again.")
-BLANK_SENT = "This server requires thinking with every answer: sent a blank where there is none."
+BLANK_SENT = "This server requires thinking with every answer: blank thinking was sent where there is none."
 
 
 def notices(told: list[AppEvent]) -> list[str]:
@@ -74,7 +74,7 @@ def test_before_it_is_sent_the_user_reads_what_to_set(tmp_path: Path) -> None:
     assert server.refused == []
     in_the_loop, afterwards = notices(told)
     assert "requires that of the running tool loop, so it is sent" in in_the_loop
-    assert "requires its earlier thinking back and your settings leave it out" in afterwards
+    assert "requires its earlier thinking and your settings omit it" in afterwards
     assert all("`/set reasoning.includeInContext auto`" in notice for notice in (in_the_loop, afterwards))
     loop, after = (
         [message["reasoning_content"] for message in body["messages"] if message["role"] == "assistant"]
@@ -89,4 +89,4 @@ def test_a_conversation_begun_elsewhere_is_not_blamed_on_settings(tmp_path: Path
         told = heard(configured(tmp_path, row), "mine/some-model/high", ("Look into the folder.",))
     failed = ends(told)[-1]
     assert isinstance(failed, TurnFailed)
-    assert "Your settings leave no thinking out" in failed.error.advice
+    assert "one answer here has none" in failed.error.advice

@@ -25,7 +25,7 @@ async def test_parts_say_what_goes_what_stays_and_why() -> None:
         assert "62.4k tokens sent   ≈ estimated; 74.8k stored" in said
         line = next(line for line in said.splitlines() if "✗ stays" in line)
         assert "  thinking  " in line
-        assert "left out by your settings" in line
+        assert "not sent: your settings" in line
         assert "Thinking: high (adaptive, effort high)" in said
 
 

@@ -115,7 +115,7 @@ def test_a_page_without_a_title_is_told_by_how_it_begins_and_not_for_long():
     error = refused("anthropic", b"upstream \x1b[31mfailed " + b"y" * 10_000)
 
     assert error.kind is ErrorKind.NOT_A_STREAM
-    assert error.message.startswith("The server sent something that is no answer: upstream [31mfailed yyy")
+    assert error.message.startswith("The server sent something that is not an answer: upstream [31mfailed yyy")
     assert len(error.message) < 260
     assert "\x1b" not in error.message
 

@@ -217,7 +217,7 @@ def test_what_is_no_error_is_none(value: object) -> None:
 def test_a_page_is_named_by_its_title_alone() -> None:
     error = refused(reply(403, b"<!DOCTYPE html><html><head><title>Just a moment&hellip;</title><body>secret"))
     assert (error.kind, error.retryable) == (ErrorKind.PERMISSION, False)
-    assert error.message == "An HTML page came instead of an answer (HTTP 403): Just a moment…"
+    assert error.message == "The server sent an HTML page instead of an answer (HTTP 403): Just a moment…"
     gateway = refused(reply(502, b"<html><h1>Bad Gateway</h1>"))
     assert (gateway.kind, gateway.retryable) == (ErrorKind.NOT_A_STREAM, True)
 

@@ -94,7 +94,7 @@ def test_a_recorded_answer_goes_back_with_its_seal_and_the_results_behind_it(con
 def test_results_that_answer_no_call_are_told(conversation, capsys):
     file = conversation([{"user": "Read a"}, results(), {"user": "And?"}])
     assert main(["wire", "encode", "--model", "claude-opus-5", file]) == 0
-    assert "A result of `read_file` answers no call and is left out." in capsys.readouterr().err
+    assert "A result of `read_file` has no matching call and is not sent." in capsys.readouterr().err
 
 
 def test_a_result_that_answers_no_call_is_left_out_and_told(conversation, capsys):

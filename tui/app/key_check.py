@@ -25,7 +25,7 @@ async def check_key(program: Program, provider: ProviderFacts, text: str) -> Key
     if doubt:
         return KeyCheck(works=False, message=doubt)
     if provider.discovery is None:
-        return KeyCheck(works=True, message=f"Not checked: {provider.title} has no list of models to ask for.")
+        return KeyCheck(works=True, message=f"Not checked: {provider.title} has no model list to request.")
     from tui.providers.backend import transport_maker
     from tui.providers.models.discovery import Discovery
     from tui.providers.models.list_cache import ListCache

@@ -17,7 +17,7 @@ def key_choices(program: Program, target: Target, error: ProviderError, *, on_sc
     first = error.advice.replace(SET_A_KEY, how)
     if error.kind is ErrorKind.NO_KEY and on_screen:
         variable = f", or put it into `{provider.key_env[0]}`" if provider.key_env else ""
-        made = f" Keys are made at {provider.key_url}." if provider.key_url else ""
+        made = f" Create a key at {provider.key_url}." if provider.key_url else ""
         first = f"Set it with {how}{variable}.{made}"
     return " ".join(filter(None, (first, _other_ways(program, target, on_screen=on_screen))))
 

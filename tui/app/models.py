@@ -122,7 +122,7 @@ def thinking_summary(facts: ModelFacts) -> str:
     """How thinking is controlled, in a few words."""
     controls = facts.controls
     if not facts.known:
-        return "left to the server"
+        return "server default"
     if not controls.thinks:
         return "does not think"
     if controls.efforts:

@@ -64,7 +64,7 @@ _SPELLING_BY_WIRE: Mapping[WireName, str] = {
     WireName.GEMINI: "gemini-level",
     WireName.OLLAMA: "ollama-think",
 }
-_UNKNOWN = "assumed: nothing is known of this model"
+_UNKNOWN = "safe defaults: unknown model"
 _ASSUMED: Mapping[WireName, Table] = {WireName.ANTHROPIC: {"max_output": 8_192}}
 """Facts that a wire requires of an unknown model. Anthropic refuses a request without an output limit."""
 

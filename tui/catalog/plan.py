@@ -128,7 +128,7 @@ def _overruled(asked: Asked, requested: Asked | str, options: PlanOptions) -> tu
         key = "maxTokens"
     what = f"the budget of {count(asked, 'token')}" if isinstance(asked, int) else f"the level {asked}"
     shown = f"{value:,}" if isinstance(value, int) else value
-    return (f"`reasoning.{key}` is {shown} ({source}): it goes before {what}",)
+    return (f"`reasoning.{key}` is {shown} ({source}): it takes precedence over {what}",)
 
 
 def _smaller(ours: int | None, models: int | None) -> int | None:
@@ -255,7 +255,7 @@ def _sentence(requested: Asked | str, choice: Choice, facts: ModelFacts, spelled
         case PlanState.UNSUPPORTED:
             return "none, this model does not think"
         case PlanState.UNCONTROLLED:
-            return "always on, it cannot be controlled" if facts.known else "left to the server"
+            return "always on, it cannot be controlled" if facts.known else "server default"
         case PlanState.OFF:
             return spelled.off_note or "off"
         case PlanState.CANNOT_DISABLE | PlanState.ON:
@@ -287,15 +287,15 @@ def _budget_sentence(asked: str | int, choice: Choice) -> str:
 def _thinking_warnings(choice: Choice, facts: ModelFacts, requested: Asked | str) -> tuple[str, ...]:
     warnings: list[str] = []
     if not facts.known:
-        warnings.append(f"`{facts.id}` is not in the catalogue: only careful assumptions are made")
+        warnings.append(f"`{facts.id}` is not in the catalogue: using safe defaults")
     if choice.state is PlanState.UNCONTROLLED and facts.known:
         wants_off = requested in (ThinkingLevel.NONE, 0)
         what = "cannot switch thinking off" if wants_off else "has no thinking control"
-        warnings.append(f"This model {what}: nothing is sent for it")
+        warnings.append(f"This model {what}: no level is sent")
     elif choice.state is PlanState.UNCONTROLLED:
-        warnings.append("How it thinks is not known: no level is sent")
+        warnings.append("Its thinking control is unknown: no level is sent")
     elif choice.state is PlanState.UNSUPPORTED and requested not in (ThinkingLevel.NONE, 0):
-        warnings.append("This model does not think: nothing is sent for it")
+        warnings.append("This model does not think: no level is sent")
     return tuple(warnings)
 
 

@@ -170,7 +170,7 @@ def _tokens(tokens: int, controls: Controls, bounds: Bounds) -> Choice:
     if controls.budget is not None:
         return _budget(tokens, controls, bounds)
     if not controls.efforts:
-        return Choice(state=PlanState.ON, switched=True, remarks=("This model takes no budgets: thinking is just on",))
+        return Choice(state=PlanState.ON, switched=True, remarks=("This model has no budgets: thinking is on",))
     remarks: tuple[str, ...] = ()
     if bounds.cap is not None and tokens > bounds.cap:
         tokens = bounds.cap
@@ -203,7 +203,7 @@ def _budget(nominal: int, controls: Controls, bounds: Bounds) -> Choice:
     remarks: list[str] = []
     sent = min(max(nominal, span.min), span.max)
     if sent != nominal:
-        remarks.append(f"This model takes budgets of {span.min:,} to {count(span.max, 'token')}")
+        remarks.append(f"This model accepts budgets of {span.min:,} to {count(span.max, 'token')}")
     if bounds.cap is not None and sent > bounds.cap:
         sent = max(bounds.cap, span.min)
         remarks.append(f"The dynamic budget is active: cut to {count(sent, 'token')}")

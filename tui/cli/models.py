@@ -112,7 +112,7 @@ def thinking_summary(facts: ModelFacts) -> str:
     """The thinking controls of a model in a few words."""
     controls = facts.controls
     if not facts.known:
-        return "left to the server"
+        return "server default"
     if not controls.thinks:
         return "does not think"
     parts = []

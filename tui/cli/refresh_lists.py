@@ -47,7 +47,7 @@ async def _refresh(catalog: Catalog, asked: str, limits: Limits) -> bool:
         found[MODELS_DEV] = await _models_dev(catalog, cache)
     for provider in providers:
         if provider.discovery is None:
-            found[provider.id] = PonderError(f"{provider.title} has no list of models to ask for.")
+            found[provider.id] = PonderError(f"{provider.title} has no model list to request.")
     found |= await discovery.ask_all(providers)
     named = asked and asked not in WORDS
     _tell(found, () if named else frozenset(provider.id for provider in providers if provider.key_optional))

@@ -240,7 +240,7 @@ def apply(made: CompressionPlan, summary: str, stop: Stop | None, *, family: str
         raise CompressionError("The summary came back empty: nothing was compressed.")
     if stop is None or stop.finish is not Finish.STOP:
         why = stop.finish.value if stop else "stream cut"
-        raise CompressionError(f"The summary is not whole ({why}): nothing was compressed.")
+        raise CompressionError(f"The summary is incomplete ({why}): nothing was compressed.")
     view = CompressionView(
         summary=words,
         compressed_turns=frozenset(made.turns) | (made.earlier.compressed_turns if made.earlier else frozenset()),
@@ -252,7 +252,7 @@ def apply(made: CompressionPlan, summary: str, stop: Stop | None, *, family: str
     now = text_tokens(view.as_message(), family)
     if now >= was:
         raise CompressionError(
-            f"The summary ({count(now, 'token')}) is not smaller than what it stands for ({was:,}): "
+            f"The summary ({count(now, 'token')}) is not smaller than the turns it replaces ({was:,}): "
             "nothing was compressed."
         )
     return view
@@ -329,7 +329,8 @@ class CompressionLog:
     def refusal(self, now: float) -> str | None:
         """Return why no summary is requested now; None if one may be. Manual compression is always allowed."""
         if self.useless >= USELESS_IN_A_ROW:
-            return f"The last {self.useless} compressions won less than {REAL_GAIN:.0%}: what is left does not shrink."
+            saved = f"The last {self.useless} compressions saved less than {REAL_GAIN:.0%}"
+            return f"{saved}: compressing again would not help."
         if self.failures >= FAILURES_IN_A_ROW and self.failed_at is not None:
             left = self.failed_at + COOLDOWN_S - now
             if left > 0:

@@ -115,7 +115,7 @@ def _rename(draft: SelectionDraft, names: Sequence[str]) -> None:
                 item.block = replace(item.block, call_id=name)
 
 
-_FLATTENED_LOOP = "This tool loop's thinking cannot go back, so its calls and results go as plain text."
+_FLATTENED_LOOP = "The thinking of this tool loop cannot be sent, so its calls and results are sent as plain text."
 
 
 def flatten(drafts: Sequence[SelectionDraft], verdict_log: VerdictLog) -> list[SelectionDraft]:
@@ -321,7 +321,7 @@ def _drop_orphans(draft: SelectionDraft, verdict_log: VerdictLog) -> None:
     for item in draft.items:
         if isinstance(item.block, ToolResultBlock):
             verdict_log.revise(item, Reason.ORPHAN)
-            verdict_log.warn(f"A result of `{item.block.name or 'a tool'}` answers no call and is left out.")
+            verdict_log.warn(f"A result of `{item.block.name or 'a tool'}` has no matching call and is not sent.")
     draft.items = [item for item in draft.items if not isinstance(item.block, ToolResultBlock)]
     if draft.role is Role.TOOL:
         draft.role = Role.USER

@@ -26,15 +26,15 @@ EARLIER_REASONING = "Earlier reasoning:\n"
 """Label of another provider's thinking that is sent as plain text. The model would imitate tags."""
 
 _KEPT_IN_LOOP = (
-    "Your settings leave thinking out, but this model requires that of the running tool loop, so it is sent. "
+    "Your settings omit thinking, but this model requires that of the running tool loop, so it is sent. "
     "`/set reasoning.includeInContext auto` sends what the model requires."
 )
 _REQUIRED_LEFT_OUT = (
-    "This model requires its earlier thinking back and your settings leave it out. If the provider refuses that: "
+    "This model requires its earlier thinking and your settings omit it. If the provider refuses the request: "
     "`/set reasoning.includeInContext auto`, `/set reasoning.stripFromContext none`."
 )
-_KEPT_WITH_TOOLS = "Thinking of turns that called tools goes back all the same: this provider needs it whole."
-_ALL_OR_NONE = "This model binds its thinking to all before it: the last finished turn's thinking is left out as well."
+_KEPT_WITH_TOOLS = "Thinking of turns that called tools is sent despite your settings: this provider requires it."
+_ALL_OR_NONE = "This model's thinking is only valid with unchanged history: that of the last turn is not sent either."
 
 
 class Repair(StrEnum):

@@ -171,7 +171,7 @@ def dropped_settings(request: ChatRequest, wire: WireName, quirks: Quirks) -> It
     carried = frozenset(_field_names(wire_named(wire).encode(bare, quirks).body))
     for setting, value in wished.items():
         if value is not None and not SPELLED[setting] & carried:
-            yield f"`{setting}` is not sent: {request.model} refuses it, at least with this thinking."
+            yield f"`{setting}` is not sent: {request.model} does not accept it at this thinking level."
 
 
 def _field_names(body: Mapping[str, object]) -> Iterator[str]:

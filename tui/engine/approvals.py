@@ -9,7 +9,7 @@ from tui.domain.blocks import ToolCallBlock
 from tui.domain.events import AppEvent, ApprovalAsked, ApprovalSettled
 from tui.domain.fast_dataclass import dataclass
 
-NOBODY_TO_ASK = "no: nobody can be asked in this run"
+NOBODY_TO_ASK = "no: this run has no user to ask"
 
 
 class PendingApprovals:

@@ -332,7 +332,7 @@ class Attempt:
 
     def _check_repetition(self, text: str) -> None:
         if self._detector.repeats(text):
-            advice = "Stop it, and what came is kept."
+            advice = "Stop it to keep the answer so far."
             notice = Notice(Severity.WARNING, "The model repeats itself.", advice, until_turn_ends=True)
             self._unpublished.append(notice)
 
@@ -352,9 +352,7 @@ class Attempt:
         if self.stop is None:
             return None
         if self.stop.finish is Finish.MALFORMED_CALL:
-            return ProviderError(
-                ErrorKind.OTHER, "The model wrote a tool call that cannot be read.", code=MALFORMED_CALL
-            )
+            return ProviderError(ErrorKind.OTHER, "The model sent an invalid tool call.", code=MALFORMED_CALL)
         if self.stop.finish is not Finish.STOP:
             return None
         blocks = self._assembler.blocks()

@@ -285,9 +285,9 @@ class Runner:
         except PonderError as error:
             failure = error
         except Exception as error:
-            LOG.exception("a turn ended by a fault of ours")
+            LOG.exception("an internal error ended a turn")
             failure = PonderError(
-                f"A fault in the program ended the turn ({_name(error)}).", advice="Please report it; /retry may help."
+                f"An internal error ended the turn ({_name(error)}).", advice="Please report it; /retry may help."
             )
         if running.ending:
             return
@@ -333,7 +333,7 @@ class Runner:
                 Notice(
                     Severity.WARNING,
                     f"{count(failures, 'turn')} in a row failed at {provider.title}.",
-                    "/model chooses another; nothing is switched by itself.",
+                    "Choose another with /model; ponder does not switch by itself.",
                 )
             )
 

@@ -416,4 +416,4 @@ def _turn_of(turns: tuple[Turn, ...], turn_id: str) -> Turn:
     for turn in turns:
         if turn.id == turn_id:
             return turn
-    raise UsageError("That turn is not on the path of this conversation any more.")
+    raise UsageError("That turn is no longer part of this conversation.")

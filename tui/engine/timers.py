@@ -55,7 +55,7 @@ class RequestTimer:
             if slept_s > SLEPT_AFTER_S:
                 raise ProviderError(
                     ErrorKind.NETWORK,
-                    f"The computer slept for {slept_s:.0f} s; the connection is gone.",
+                    f"The computer was suspended for {slept_s:.0f} s; the connection is lost.",
                     code=RESUMED,
                 )
             if self._limit_s and now_steady - self._started > self._limit_s:

@@ -41,10 +41,10 @@ CHECKPOINT_EVERY_S = 1.0
 DOUBTED_FROM = 4_000
 """Below this many estimated tokens, a difference to the reported input means nothing."""
 DOUBTED_BELOW = 0.7
-_BLANK_SENT = "This server requires thinking with every answer: sent a blank where there is none."
+_BLANK_SENT = "This server requires thinking with every answer: blank thinking was sent where there is none."
 _SENT_WITHOUT = "`{name}` is not supported here: sent without it."
 _NOTHING_LEFT_OUT = (
-    "Your settings leave no thinking out, so an answer of this conversation has none: `/fork` before it, "
+    "This provider requires thinking with every answer, and one answer here has none: `/fork` before it, "
     "or switch thinking off with `/thinking none`."
 )
 NUDGE = "Your last reply held no answer. Answer now, in plain text or with a tool call."
@@ -236,7 +236,7 @@ class Step:
             case Repair.WITHOUT_PARAMETER | Repair.WITHOUT_THINKING:
                 self._thinking_not_taken = failure.code == NOT_TAKEN or is_thinking_sent_back(failure.param or "")
                 repairs = replace(self._repairs, without_thinking=True)
-                return self._send_differently(repairs, failed, "Reasoning of earlier turns dropped.")
+                return self._send_differently(repairs, failed, "Sent again without the thinking of earlier turns.")
             case Repair.BLANK_THINKING:
                 return self._send_differently(replace(self._repairs, blank_thinking=True), failed, _BLANK_SENT)
             case Repair.SHORTER_OUTPUT:

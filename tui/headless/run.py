@@ -182,7 +182,7 @@ def _with_fault(outcome: Outcome, fault: BaseException | None) -> Outcome:
     LOG.error("the session ended by a fault of ours", exc_info=fault)
     while isinstance(fault, BaseExceptionGroup):
         fault = fault.exceptions[0]
-    sentence = f"A fault in the program ended the session ({type(fault).__name__})."
+    sentence = f"An internal error ended the session ({type(fault).__name__})."
     return Outcome(exit=Exit.FAILURE, turn=outcome.turn, error=PonderError(sentence, advice="Please report it."))
 
 

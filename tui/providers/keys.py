@@ -62,7 +62,7 @@ class CredentialsFile:
         except OSError as error:
             raise ConfigError(f"`{self.path}` cannot be read: {error.strerror}.", file=str(self.path)) from None
         except tomllib.TOMLDecodeError:
-            raise ConfigError(f"`{self.path}` is not readable TOML.", file=str(self.path)) from None
+            raise ConfigError(f"`{self.path}` is not valid TOML.", file=str(self.path)) from None
         rows = {}
         for provider, row in table.items():
             if isinstance(row, dict) and isinstance(row.get("host"), str):
@@ -225,7 +225,7 @@ def checked_key(text: str) -> Secret:
         if not "\x21" <= letter <= "\x7e":
             name = unicodedata.name(letter, "control character").lower()
             raise ConfigError(
-                f"The key cannot be right: character U+{ord(letter):04X} ({name}) at position {position} is in no key."
+                f"The key is invalid: character U+{ord(letter):04X} ({name}) at position {position} is not allowed."
             )
     return Secret(stripped)
 
@@ -291,7 +291,7 @@ class Keys:
             if not value:
                 raise ProviderError(
                     ErrorKind.INVALID_REQUEST,
-                    f"A header of {provider.title} takes the variable `{found[1]}`, which is not set.",
+                    f"A header of {provider.title} uses the variable `{found[1]}`, which is not set.",
                     advice=f"Set `{found[1]}`, or correct `headers` of `[providers.{provider.id}]` in `config.toml`.",
                 )
             self.redactor.remember(Secret(value))
@@ -317,7 +317,7 @@ class Keys:
                     secret = checked_key(value)
                 except ConfigError as error:
                     raise ProviderError(
-                        ErrorKind.NO_KEY, f"`{name}` does not hold a usable key. {error.message}"
+                        ErrorKind.NO_KEY, f"`{name}` does not hold a valid key. {error.message}"
                     ) from None
                 return FoundKey(secret=secret, place=KeyPlace.ENVIRONMENT, source=f"environment {name}")
         return None
@@ -345,7 +345,7 @@ class Keys:
         advice = " or ".join(options)
         advice = advice[0].upper() + advice[1:] + "."
         if provider.key_url:
-            advice += f" Keys are made at {provider.key_url}."
+            advice += f" Create a key at {provider.key_url}."
         return ProviderError(ErrorKind.NO_KEY, message, advice=advice)
 
     def save(self, provider: ProviderFacts, text: str) -> KeyPlace:
@@ -362,7 +362,7 @@ class Keys:
         secret = checked_key(text)
         self.redactor.remember(secret)
         place = (provider.id, host_of(provider.base_url))
-        self._found[place] = FoundKey(secret=secret, place=KeyPlace.LENT, source="typed in, not kept")
+        self._found[place] = FoundKey(secret=secret, place=KeyPlace.LENT, source="typed in, not saved")
 
     def forget(self, provider_id: str) -> bool:
         """Remove the saved key of a provider; returns whether there was one."""

@@ -128,7 +128,7 @@ class Deadlines:
         limits = self._limits
         if why == "slept":
             return ProviderError(
-                ErrorKind.NETWORK, f"This machine slept: the connection to {self._server} is gone.", code=RESUMED
+                ErrorKind.NETWORK, f"The computer slept: the connection to {self._server} is lost.", code=RESUMED
             )
         if why == "end":
             return DeadlineExceeded()
@@ -138,6 +138,7 @@ class Deadlines:
             )
         if why == "meaning":
             return ProviderError(
-                ErrorKind.STALLED, f"{self._server} keeps the line open but said nothing for {limits.meaning_s:g} s."
+                ErrorKind.STALLED,
+                f"{self._server} keeps the connection open, but sent nothing for {limits.meaning_s:g} s.",
             )
         return ProviderError(ErrorKind.STALLED, f"Nothing came from {self._server} for {limits.idle_s:g} s.")

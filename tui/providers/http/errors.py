@@ -35,12 +35,12 @@ def translate_error(fault: BaseException, route: Route, *, progress: str) -> Pro
         return _not_sendable(route, "this kind of proxy is not supported; use an http:// proxy")
     if isinstance(fault, ExceptionGroup | OSError):
         return _not_connected(fault, route)
-    return _not_sendable(route, "address or headers have something that HTTP cannot carry")
+    return _not_sendable(route, "its address or headers have characters that HTTP does not allow")
 
 
 _BROKEN: tuple[tuple[type[BaseException], ErrorKind, str], ...] = (
     (httpx.PoolTimeout, ErrorKind.NETWORK, "There is no free connection to {server}."),
-    (httpx.WriteTimeout, ErrorKind.TIMEOUT, "{server} stopped taking the request in."),
+    (httpx.WriteTimeout, ErrorKind.TIMEOUT, "{server} stopped reading the request."),
     (httpx.ReadTimeout, ErrorKind.TIMEOUT, "{server} did not answer in time."),
     (httpx.NetworkError, ErrorKind.NETWORK, "The connection to {server} was reset {progress}."),
 )
@@ -56,7 +56,7 @@ def _not_sendable(route: Route, why: str) -> ProviderError:
 
 def _not_http(fault: BaseException, route: Route, progress: str) -> ProviderError:
     if "buffer" in str(fault).lower() or "too long" in str(fault).lower():
-        return ProviderError(ErrorKind.TOO_LARGE, f"{route.server} sent headers of an absurd size.")
+        return ProviderError(ErrorKind.TOO_LARGE, f"{route.server} sent headers that are too large.")
     return ProviderError(ErrorKind.NETWORK, f"{route.server} broke off {progress}.")
 
 
@@ -87,7 +87,7 @@ def _why_not(fault: BaseException, route: Route) -> str:
         if isinstance(cause, ssl.SSLError):
             return f"{route.server} does not agree on a secure connection."
         if isinstance(cause, socket.gaierror):
-            return f"No address is known for `{route.proxy or route.address.host}`."
+            return f"There is no network address for `{route.proxy or route.address.host}`."
         if isinstance(cause, ConnectionRefusedError):
             return f"{route.server} refused the connection."
         if isinstance(cause, OSError) and cause.errno in _UNREACHABLE:

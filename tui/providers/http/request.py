@@ -56,7 +56,7 @@ def _put(headers: dict[str, str], name: str, value: str) -> None:
     if not name.isascii() or not value.isascii() or not (name + value).isprintable():
         raise ProviderError(
             ErrorKind.INVALID_REQUEST,
-            f"The header `{name[:60]}` has a character that no header can carry.",
+            f"The header `{name[:60]}` has a character that is not allowed in headers.",
             advice="Correct `headers` of this provider in `config.toml`.",
         )
     if name == "anthropic-beta" and headers.get(name):

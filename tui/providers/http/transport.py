@@ -145,7 +145,7 @@ class HttpResponse:
                 if room:
                     yield chunk[:room]
                 raise ProviderError(
-                    ErrorKind.TOO_LARGE, f"{self._route.server} sent more than {cap // 1024:,} KB: too much to be true."
+                    ErrorKind.TOO_LARGE, f"{self._route.server} sent more than {cap // 1024:,} KB, which is too large."
                 )
 
     async def _next_raw(self) -> bytes | None:
@@ -357,7 +357,7 @@ def _refuse_redirect(answer: HttpResponse, route: Route) -> None:
         wanted = ""
     raise ProviderError(
         ErrorKind.REDIRECT,
-        f"{route.server} wants the request sent to `{wanted or 'another place'}` instead. It was not followed.",
+        f"{route.server} redirects to `{wanted or 'another address'}`. The redirect was not followed.",
         status=answer.status,
         advice="If that is right, set the new address as `base_url` of this provider.",
     )

@@ -64,7 +64,7 @@ class Discovery:
     async def ask(self, provider: ProviderFacts) -> Listing:
         """Fetch and cache a provider's list; raises ProviderError if it has none or does not answer."""
         if provider.discovery is None:
-            raise ProviderError(ErrorKind.NOT_FOUND, f"{provider.title} has no list of models to ask for.")
+            raise ProviderError(ErrorKind.NOT_FOUND, f"{provider.title} has no model list to request.")
         transport = self._make_transport()
         try:
             provider = self._keys.with_variables(provider)
@@ -128,7 +128,7 @@ class Discovery:
                 elif error.status not in (404, 405):
                     raise
                 status = error.status
-        sentence = f"{provider.title} has no list of models where one was looked for."
+        sentence = f"{provider.title} has no model list at the expected address."
         raise ProviderError(ErrorKind.NOT_FOUND, sentence, status=status)
 
     async def _rows(self, transport: Transport, provider: ProviderFacts, key: FoundKey | None) -> Rows:
@@ -215,7 +215,7 @@ async def refresh_models_dev(
             raise ProviderError(ErrorKind.SERVER, f"models.dev answered with HTTP status {answer.status}.")
     rows = models_dev_rows(await asyncio.to_thread(loads, content), providers)
     if not rows:
-        raise ProviderError(ErrorKind.NOT_A_STREAM, "What models.dev sent is no catalogue; the old one is kept.")
+        raise ProviderError(ErrorKind.NOT_A_STREAM, "models.dev sent no catalogue; the old one is kept.")
     listing = Listing(source=MODELS_DEV, at=now(), rows=rows)
     await asyncio.to_thread(cache.keep, listing)
     return listing

@@ -174,7 +174,7 @@ def _block(message: Message, block: Block, verdict: Verdict | None, size: int, w
     mark = Run("  ✓ goes  ", "success") if sent else Run("  ✗ stays ", "warning")
     count = f"≈{tokens(size)}".rjust(8)
     kind = _kind(message, block).ljust(22)
-    reason = verdict.reason.value if verdict is not None else "left out: replaced by a summary"
+    reason = verdict.reason.value if verdict is not None else "not sent: replaced by a summary"
     reason = "" if reason == "sent" else f"  {reason}"
     used = 10 + 8 + 2 + 22 + width_of(reason)
     words = one_line(_words(block), max(0, width - used)) if width - used > 8 else ""

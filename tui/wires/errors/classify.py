@@ -96,22 +96,22 @@ ADVICE = {
     ErrorKind.BILLING: "The account has no quota or credit left: waiting will not help; check its billing page.",
     ErrorKind.RATE_LIMIT: "Too many requests or tokens for now: wait a little, or choose another model.",
     ErrorKind.OVERLOADED: "The provider is overloaded: try again shortly, or choose another model.",
-    ErrorKind.SERVER: "The provider failed on its side: try again.",
+    ErrorKind.SERVER: "Server error at the provider: try again.",
     ErrorKind.TIMEOUT: "The provider took too long: try again.",
-    ErrorKind.CONFLICT: "The provider was busy with the same thing: try again.",
+    ErrorKind.CONFLICT: "The provider is still processing the same request: try again.",
     ErrorKind.NOT_FOUND: "Check the model's name with `ponder models`, and the provider's base URL.",
-    ErrorKind.INVALID_REQUEST: "The provider does not take the request as it is; `/context` shows what was sent.",
-    ErrorKind.UNSUPPORTED: "The model does not take this parameter: leave it out, or change the setting behind it.",
+    ErrorKind.INVALID_REQUEST: "The provider rejected the request; `/context` shows what was sent.",
+    ErrorKind.UNSUPPORTED: "The model does not accept this parameter: change or unset its setting.",
     ErrorKind.INVALID_SIGNATURE: "The provider refused the thinking of earlier answers.",
     ErrorKind.THINKING_MISSING: (
-        "The model requires its earlier thinking back: `/set reasoning.includeInContext auto` and "
+        "The model requires its earlier thinking: `/set reasoning.includeInContext auto` and "
         "`/set reasoning.stripFromContext none` send it."
     ),
     ErrorKind.CONTEXT_OVERFLOW: "The conversation is too long for this model: `/compress` it.",
     ErrorKind.TOO_LARGE: "The request has too many bytes: remove images or long tool results.",
     ErrorKind.CONTENT_FILTER: "The provider's content filter stopped this: reword it.",
-    ErrorKind.NOT_A_STREAM: "Something between here and the provider answered: check the base URL, proxy and network.",
-    ErrorKind.BAD_FRAME: "The server sent something unreadable: try again.",
+    ErrorKind.NOT_A_STREAM: "This is not the provider's answer: check the base URL, proxy and network.",
+    ErrorKind.BAD_FRAME: "The server sent invalid data: try again.",
 }
 """What the user can do, by kind; shown below the message."""
 
@@ -242,7 +242,7 @@ def _page(reply: Reply, title: str) -> ProviderError:
     named = printable_error(title)
     return ProviderError(
         kind,
-        f"An HTML page came instead of an answer (HTTP {reply.status}){': ' + named if named else ''}",
+        f"The server sent an HTML page instead of an answer (HTTP {reply.status}){': ' + named if named else ''}",
         status=reply.status,
         retryable=retryable,
         retry_after_s=retry_hint(reply.headers, status=reply.status) if retryable else None,

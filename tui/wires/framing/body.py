@@ -225,7 +225,7 @@ def no_answer(page: bytes) -> ProviderError:
 
     words = unescape((titled.group(1) if titled else page).decode("utf-8", "replace"))
     shown = " ".join("".join(mark if mark.isprintable() else " " for mark in words[: 2 * SHOWN]).split())[:SHOWN]
-    what = "a web page" if page.lstrip().startswith(b"<") else "something that is no answer"
+    what = "a web page" if page.lstrip().startswith(b"<") else "something that is not an answer"
     return ProviderError(ErrorKind.NOT_A_STREAM, f"The server sent {what}: {shown}")
 
 

@@ -165,7 +165,7 @@ class OllamaDecoder:
         parts = error_parts(line)
         if parts is not None:
             raise reported_error(parts)
-        raise ProviderError(ErrorKind.SERVER, "The server reported an error without saying which")
+        raise ProviderError(ErrorKind.SERVER, "The server reported an error without a reason")
 
     # Parts of lines.
 

@@ -213,7 +213,7 @@ class ChatDecoder:
         if fault := self._failure or self._bad_frame:
             raise fault
         if not self.complete:
-            why = "The answer broke off: the server closed the stream without saying why"
+            why = "The answer broke off: the server closed the stream without a reason"
             raise ProviderError(ErrorKind.TRUNCATED, why, advice="Try again; what arrived is kept.")
         return self._end()
 
