@@ -19,6 +19,7 @@ from pathlib import Path
 from tests.fakes.journal import MemoryJournal
 from tests.fakes.planner import FakeCompressor
 from tests.fakes.toolbox import FakeToolbox
+from tests.faultserver.player import Step
 from tests.faultserver.server import FaultServer
 from tests.validators import anthropic, chat, gemini, ollama, responses
 from tui.app.clock import SystemClock
@@ -37,10 +38,11 @@ from tui.providers.keys import Keys
 POINTS = 500
 LATEST_S = 0.06
 """The answer, its tools and the answer after them take about this long."""
-ONE_WORD = {"say": "text", "text": "word "}
-THOUGHT = {"say": "thinking", "text": "a thought "}
-CALLING = [THOUGHT, {"send": 3}, ONE_WORD, {"call": "echo", "args": {"say": "hi"}}, {"end": 1}]
-SPEAKING = [{"sleep": 0.01}, THOUGHT, *[ONE_WORD, {"sleep": 0.004}] * 8, {"end": 1}]
+ONE_WORD: Step = {"say": "text", "text": "word "}
+THOUGHT: Step = {"say": "thinking", "text": "a thought "}
+CALLING: list[Step] = [THOUGHT, {"send": 3}, ONE_WORD, {"call": "echo", "args": {"say": "hi"}}, {"end": 1}]
+PAUSED: list[Step] = [ONE_WORD, {"sleep": 0.004}]
+SPEAKING: list[Step] = [{"sleep": 0.01}, THOUGHT, *PAUSED * 8, {"end": 1}]
 VALIDATORS: dict[str, Callable[[dict[str, object]], list[str]]] = {
     "anthropic": anthropic.problems,
     "openai-responses": responses.problems,
@@ -60,7 +62,7 @@ async def cancelled_often(wire: str, points: int, home: Path) -> tuple[list[floa
         return found[0] if found else None
 
     draw = random.Random(wire)
-    steps = [step for step in CALLING if "send" not in step]
+    steps: list[Step] = [step for step in CALLING if "send" not in step]
     scripts = [steps if draw.random() < 0.5 else SPEAKING for _ in range(points * 4)]
     async with FaultServer(scripts, wire, validate=validate, own_ids=True) as server:
         row = {"wire": wire, "base_url": server.url, "auth": "none"}
@@ -68,10 +70,11 @@ async def cancelled_often(wire: str, points: int, home: Path) -> tuple[list[floa
         ids = itertools.count(1)
         keys = Keys(home / "credentials.toml", environ={}, use_keyring=False)
         backend = ProviderBackend(keys, lambda: Transport(environ={}))
+        planner = Planner(catalog, TokenMeter())
         ports = Ports(
             backend=backend,
             journal=MemoryJournal(),
-            planner=Planner(catalog, TokenMeter()),
+            planner=planner,
             compressor=FakeCompressor(),
             clock=SystemClock(),
             toolbox=FakeToolbox(),

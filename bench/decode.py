@@ -18,6 +18,7 @@ import sys
 import time
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from bench.decode_contenders import FROM_MEMORY, FROM_NETWORK, IMPOSSIBLE, NEEDS_VENDORS, NOTHING
 from bench.decode_streams import WRITERS, stream
@@ -85,7 +86,7 @@ async def serve(deltas: int) -> None:
 # one measurement
 
 
-def measure(name: str, wire: str, deltas: int, port: int) -> dict:
+def measure(name: str, wire: str, deltas: int, port: int) -> dict[str, Any]:
     """CPU seconds of one contender on one stream, after a short stream to warm up."""
     if name in FROM_MEMORY:
         read = FROM_MEMORY[name]
@@ -95,7 +96,7 @@ def measure(name: str, wire: str, deltas: int, port: int) -> dict:
         seen = read(body, wire)
         return {"cpu_s": time.process_time() - start, **asdict(seen)}
 
-    async def go() -> dict:
+    async def go() -> dict[str, Any]:
         make = FROM_NETWORK[name]
         await make(f"http://127.0.0.1:{port}/warm", wire)()
         read = make(f"http://127.0.0.1:{port}", wire)
@@ -117,7 +118,7 @@ def command(python: str, *words: str) -> list[str]:
     return [python, "-m", "bench.decode", *words]
 
 
-def one(name: str, wire: str, args: argparse.Namespace, port: int) -> dict:
+def one(name: str, wire: str, args: argparse.Namespace, port: int) -> dict[str, Any]:
     """Measure in a fresh process."""
     words = ["--measure", name, "--wires", wire, "--deltas", str(args.deltas), "--port", str(port)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -126,10 +127,11 @@ def one(name: str, wire: str, args: argparse.Namespace, port: int) -> dict:
     )
     if done.returncode:
         return {"error": (done.stderr.strip().splitlines() or ["no reason given"])[-1][:200]}
-    return json.loads(done.stdout.splitlines()[-1])
+    measured: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return measured
 
 
-def run_wire(wire: str, args: argparse.Namespace, port: int) -> dict:
+def run_wire(wire: str, args: argparse.Namespace, port: int) -> dict[str, Any]:
     """Every contender on one wire, round after round."""
     made = stream(wire, args.deltas)
     sent = {"thinking": made.thinking, "text": made.text, "args": made.args}
@@ -158,7 +160,7 @@ def run_wire(wire: str, args: argparse.Namespace, port: int) -> dict:
     }
 
 
-def ratios(wire: str, cpu: dict[str, float]) -> dict:
+def ratios(wire: str, cpu: dict[str, float]) -> dict[str, Any]:
     """Ours against each limit and each vendor, with the target and whether it is met."""
     found = {}
     for name, others in TARGETS.items():
@@ -174,7 +176,7 @@ def ratios(wire: str, cpu: dict[str, float]) -> dict:
     return found
 
 
-def show(wire: str, result: dict) -> None:
+def show(wire: str, result: dict[str, Any]) -> None:
     print(f"\n{wire}: {result['events']} events, {result['bytes'] / 1e6:.1f} MB")
     for name, cost in sorted(result["us_per_event"].items(), key=lambda item: item[1]):
         print(f"  {name:16}{cost:9.2f} us/event")
@@ -203,6 +205,8 @@ def main() -> None:
         return
     words = command(sys.executable, "--serve", "--deltas", str(args.deltas))
     with subprocess.Popen(words, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
         port = int(server.stdout.readline())
         results = {}
         for wire in args.wires.split(","):

@@ -36,14 +36,6 @@ class Seen:
     args: int = 0
 
 
-@dataclass
-class Bench:
-    """A model at a provider, for the backend."""
-
-    provider: object
-    facts: object
-
-
 NOTHING = Seen(-1, -1, -1)
 FromMemory = Callable[[bytes, str], Seen]
 Read = Callable[[], Awaitable[Seen]]
@@ -86,12 +78,11 @@ def _looker() -> tuple[Seen, Callable[[Iterable[object]], None]]:
 
     def look(events: Iterable[object]) -> None:
         for event in events:
-            kind = type(event)
-            if kind is ThinkingDelta:
+            if isinstance(event, ThinkingDelta):
                 seen.thinking += len(event.text)
-            elif kind is TextDelta:
+            elif isinstance(event, TextDelta):
                 seen.text += len(event.text)
-            elif kind is ToolArgsDelta:
+            elif isinstance(event, ToolArgsDelta):
                 seen.args += len(event.text)
 
     return seen, look
@@ -135,6 +126,7 @@ def ours(url: str, wire: str) -> Read:
         reader = _reader(wire)
         seen, look = _looker()
         async with client.stream("POST", url + PATHS[wire], json={}) as answer:
+            assert isinstance(answer.stream, httpx.AsyncByteStream)
             async for chunk in answer.stream:
                 look(reader.feed(chunk))
         look(reader.finish())
@@ -148,9 +140,10 @@ def whole_program(url: str, wire: str) -> Read:
     from pathlib import Path
 
     from tui.catalog.catalog import packaged_catalog
+    from tui.catalog.facts import Target
     from tui.catalog.plan import plan
     from tui.domain.blocks import TextBlock
-    from tui.domain.messages import Role
+    from tui.domain.messages import Origin, Role, WireName
     from tui.domain.request import ChatRequest, Outgoing, OutgoingMessage
     from tui.domain.thinking import ThinkingLevel
     from tui.providers.backend import open_backend
@@ -160,15 +153,17 @@ def whole_program(url: str, wire: str) -> Read:
     base = url + PATHS[wire].removesuffix(ENDS[named])
     row = {"wire": named, "base_url": base, "auth": "none", "key_optional": True}
     catalog = packaged_catalog().with_overrides({"providers": {"bench": row}})
-    place = Bench(catalog.provider("bench"), catalog.find("bench", "bench"))
+    provider, facts = catalog.provider("bench"), catalog.find("bench", "bench")
+    origin = Origin(provider="bench", wire=WireName(named), host="127.0.0.1", model="bench")
+    target = Target(provider=provider, facts=facts, origin=origin)
     backend = open_backend(Keys(Path("no-such-file"), environ={}, use_keyring=False), plain_http=["127.0.0.1"])
     hello = OutgoingMessage(role=Role.USER, blocks=(TextBlock(text="hi"),))
-    made = plan(place.facts, place.provider, ThinkingLevel.MED)
+    made = plan(target.facts, target.provider, ThinkingLevel.MED)
     request = ChatRequest(model="bench", outgoing=Outgoing(messages=(hello,)), plan=made, max_output=9)
 
     async def read() -> Seen:
         seen, look = _looker()
-        async for batch in backend.stream(place, request):
+        async for batch in backend.stream(target, request):
             look(batch)
         return seen
 
@@ -178,7 +173,7 @@ def whole_program(url: str, wire: str) -> Read:
 def httpx_sse(url: str, wire: str) -> Read:
     """The usual hand-made client: httpx-sse and the standard JSON; looks at nothing but parses everything."""
     import httpx
-    import httpx_sse as sse
+    import httpx_sse as sse  # type: ignore[import-not-found]  # not a dependency
 
     client = httpx.AsyncClient(timeout=60)
 
@@ -205,7 +200,7 @@ def sdk(url: str, wire: str) -> Read:
 
 
 def _anthropic(url: str) -> Read:
-    from anthropic import AsyncAnthropic
+    from anthropic import AsyncAnthropic  # type: ignore[import-not-found]  # not a dependency
 
     client = AsyncAnthropic(api_key="x", base_url=url)
 
@@ -228,7 +223,7 @@ def _anthropic(url: str) -> Read:
 
 
 def _openai_responses(url: str) -> Read:
-    from openai import AsyncOpenAI
+    from openai import AsyncOpenAI  # type: ignore[import-not-found]  # not a dependency
 
     client = AsyncOpenAI(api_key="x", base_url=url + "/v1")
 
@@ -272,8 +267,8 @@ def _openrouter(url: str) -> Read:
 
 
 def _google(url: str) -> Read:
-    from google import genai
-    from google.genai import types
+    from google import genai  # type: ignore[import-not-found]  # not a dependency
+    from google.genai import types  # type: ignore[import-not-found]  # not a dependency
 
     client = genai.Client(api_key="x", http_options=types.HttpOptions(base_url=url))
 

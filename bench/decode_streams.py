@@ -6,6 +6,7 @@ import json
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 SENTENCE = (
     "the of and to in that is was for with as on by at from this have not are which one you were all thinking token "
@@ -25,6 +26,9 @@ class Stream:
     thinking: int
     text: int
     args: int
+
+
+JSON = dict[str, Any]
 
 
 def text(value: object) -> str:
@@ -49,7 +53,7 @@ class Maker:
 
 
 def anthropic(make: Maker) -> Iterator[bytes]:
-    def event(body: dict) -> bytes:
+    def event(body: JSON) -> bytes:
         spaces = " " * make.chance.randint(0, 15)
         return f"event: {body['type']}\ndata: {text(body)[:-1]}{spaces}}}\n\n".encode()
 
@@ -86,7 +90,7 @@ def responses(make: Maker) -> Iterator[bytes]:
         number += 1
         return f"event: {kind}\ndata: {text({'type': kind, 'sequence_number': number, **body})}\n\n".encode()
 
-    def whole(status: str, output: list, usage: object = None) -> dict:
+    def whole(status: str, output: list[JSON], usage: object = None) -> JSON:
         base = {"id": "resp_01830d662ab385", "object": "response", "created_at": 1765552659, "status": status}
         rest = {"model": "gpt-6-sol", "parallel_tool_calls": True, "tools": [], "metadata": {}, "error": None}
         return {**base, "incomplete_details": None, "output": output, "tool_choice": "auto", "usage": usage, **rest}
@@ -94,16 +98,16 @@ def responses(make: Maker) -> Iterator[bytes]:
     reasoning, message, call = "rs_01830d662ab3856501693c32", "msg_01830d662ab3856501693c32", "fc_01830d662ab3856501"
     yield event("response.created", response=whole("in_progress", []))
     head = {"id": reasoning, "type": "reasoning", "encrypted_content": make.provider_state}
-    place = {"item_id": reasoning, "output_index": 0, "summary_index": 0}
+    place: JSON = {"item_id": reasoning, "output_index": 0, "summary_index": 0}
     yield event("response.output_item.added", output_index=0, item={**head, "summary": []})
-    part = {"type": "summary_text", "text": ""}
+    part: JSON = {"type": "summary_text", "text": ""}
     yield event("response.reasoning_summary_part.added", **place, part=part)
     for piece in make.thinking:
         yield event("response.reasoning_summary_text.delta", **place, delta=piece, obfuscation=make.padding(12))
     done = {**head, "summary": [{**part, "text": "".join(make.thinking)}]}
     yield event("response.output_item.done", output_index=0, item=done)
 
-    said = {"id": message, "type": "message", "status": "in_progress", "role": "assistant", "content": []}
+    said: JSON = {"id": message, "type": "message", "status": "in_progress", "role": "assistant", "content": []}
     place = {"item_id": message, "output_index": 1, "content_index": 0}
     part = {"type": "output_text", "annotations": [], "logprobs": [], "text": ""}
     yield event("response.output_item.added", output_index=1, item=said)
@@ -113,20 +117,25 @@ def responses(make: Maker) -> Iterator[bytes]:
     said = {**said, "status": "completed", "content": [{**part, "text": "".join(make.text)}]}
     yield event("response.output_item.done", output_index=1, item=said)
 
-    asked = {"id": call, "type": "function_call", "status": "in_progress", "arguments": "", "call_id": "call_a"}
+    asked: JSON = {"id": call, "type": "function_call", "status": "in_progress", "arguments": "", "call_id": "call_a"}
     asked["name"] = "write_file"
     yield event("response.output_item.added", output_index=2, item=asked)
     for piece in make.args:
         yield event("response.function_call_arguments.delta", item_id=call, output_index=2, delta=piece)
     asked = {**asked, "status": "completed", "arguments": "".join(make.args)}
     yield event("response.output_item.done", output_index=2, item=asked)
-    usage = {"input_tokens": 9, "input_tokens_details": {"cached_tokens": 0}, "output_tokens": 99, "total_tokens": 108}
+    usage: JSON = {
+        "input_tokens": 9,
+        "input_tokens_details": {"cached_tokens": 0},
+        "output_tokens": 99,
+        "total_tokens": 108,
+    }
     usage["output_tokens_details"] = {"reasoning_tokens": 50}
     yield event("response.completed", response=whole("completed", [done, said, asked], usage))
 
 
 def chat(make: Maker) -> Iterator[bytes]:
-    def event(delta: dict, finish: str | None = None, usage: object = None) -> bytes:
+    def event(delta: JSON, finish: str | None = None, usage: object = None) -> bytes:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
         head = {"id": "cac7192e-e619-40c6-96b0-ed4276bc03ac", "object": "chat.completion.chunk", "created": 1764661832}
         body = {**head, "model": "deepseek-flash", "system_fingerprint": "fp_eaab8d114b_prod", "choices": [choice]}
@@ -148,7 +157,7 @@ def chat(make: Maker) -> Iterator[bytes]:
 def openrouter(make: Maker) -> Iterator[bytes]:
     """The dialect of Chat Completions that says every thought twice, the second time as a detail."""
 
-    def event(delta: dict, finish: str | None = None, **rest: object) -> bytes:
+    def event(delta: JSON, finish: str | None = None, **rest: object) -> bytes:
         choice = {"index": 0, "delta": {"role": "assistant", "content": "", **delta}, "finish_reason": finish}
         choice |= {"native_finish_reason": finish, "logprobs": None}
         head = {
@@ -159,7 +168,7 @@ def openrouter(make: Maker) -> Iterator[bytes]:
         body = {**head, "object": "chat.completion.chunk", "created": 1764661832, "choices": [choice], **rest}
         return f"data: {text(body)}\n\n".encode()
 
-    def detail(**words: str) -> list:
+    def detail(**words: str) -> list[JSON]:
         return [{"type": "reasoning.text", **words, "format": "anthropic-claude-v1", "index": 0}]
 
     yield b": OPENROUTER PROCESSING\n\n"
@@ -179,13 +188,15 @@ def openrouter(make: Maker) -> Iterator[bytes]:
 
 
 def gemini(make: Maker) -> Iterator[bytes]:
-    parts = [{"text": piece, "thought": True} for piece in make.thinking] + [{"text": piece} for piece in make.text]
+    parts: list[JSON] = [{"text": piece, "thought": True} for piece in make.thinking] + [
+        {"text": piece} for piece in make.text
+    ]
     parts[len(make.thinking)]["thoughtSignature"] = make.provider_state
     for number, part in enumerate(parts):
-        candidate = {"content": {"parts": [part], "role": "model"}, "index": 0}
+        candidate: JSON = {"content": {"parts": [part], "role": "model"}, "index": 0}
         if number == len(parts) - 1:
             candidate["finishReason"] = "STOP"
-        counts = {"promptTokenCount": 34, "totalTokenCount": number + 34, "thoughtsTokenCount": number}
+        counts: JSON = {"promptTokenCount": 34, "totalTokenCount": number + 34, "thoughtsTokenCount": number}
         counts["promptTokensDetails"] = [{"modality": "TEXT", "tokenCount": 34}]
         body = {"candidates": [candidate], "usageMetadata": counts, "modelVersion": "gemini-4-argon"}
         shown = json.dumps({**body, "responseId": "beHBaJfEMIi-qtsP3769-Q8"}, ensure_ascii=False)
@@ -193,7 +204,7 @@ def gemini(make: Maker) -> Iterator[bytes]:
 
 
 def ollama(make: Maker) -> Iterator[bytes]:
-    def line(message: dict, **rest: object) -> bytes:
+    def line(message: JSON, **rest: object) -> bytes:
         head = {"model": "qwen3.8", "created_at": "2026-11-01T09:00:00.123456789Z"}
         return f"{text({**head, 'message': {'role': 'assistant', **message}, **rest})}\n".encode()
 

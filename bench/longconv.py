@@ -30,6 +30,7 @@ from textual.widgets import Input, Markdown
 from bench.conversations import conversation
 from bench.render import staged
 from bench.screens import theme_styles
+from tui.domain.blocks import TextBlock, ThinkingBlock
 from tui.ui.terminal.gc_schedule import GcSchedule
 from tui.ui.transcript.build import Showing, sections_of
 from tui.ui.transcript.transcript import Transcript
@@ -91,16 +92,17 @@ class Stage(App[None]):
         if isinstance(self._body, Transcript):
             self._body.replace_all(sections_of(self._turns, Showing()))
             return
-        texts = [block.text for turn in self._turns for message in turn.messages for block in message.blocks]
+        blocks = [block for turn in self._turns for message in turn.messages for block in message.blocks]
+        texts = [block.text for block in blocks if isinstance(block, TextBlock | ThinkingBlock)]
         self._body.mount_all([Markdown(text) for text in texts])
         self._body.scroll_end(animate=False)
 
     async def _painted(self, do: Callable[[], object]) -> float:
         begun = time.perf_counter()
         do()
-        done = asyncio.get_running_loop().create_future()
-        self.screen.call_after_refresh(lambda: done.done() or done.set_result(None))
-        await done
+        done = asyncio.Event()
+        self.screen.call_after_refresh(done.set)
+        await done.wait()
         return (time.perf_counter() - begun) * 1000
 
     def _announce(self, width: int) -> None:

@@ -19,6 +19,7 @@ import threading
 import time
 from collections.abc import Mapping
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 from bench.screens import percentile
@@ -125,7 +126,12 @@ def sizes(database: Path) -> float:
 def settled(database: Path) -> bool:
     """Whether the turn is stored as it ended."""
     with closing(sqlite3.connect(database)) as connection:
-        return connection.execute("SELECT count(*) FROM turn WHERE open").fetchone() == (0,)
+        open_turns: tuple[int] = connection.execute("SELECT count(*) FROM turn WHERE open").fetchone()
+    return open_turns == (0,)
+
+
+def _painted(terminal: Terminal, letter: bytes) -> bool:
+    return letter in terminal.raw
 
 
 def flooded(kind: str, piece: int, seconds: float, megabytes: float = float("inf")) -> dict[str, float]:
@@ -151,7 +157,7 @@ def flooded(kind: str, piece: int, seconds: float, megabytes: float = float("inf
                 terminal.forget()
                 letter, pressed = chr(0x4E00 + len(took) % 10_000), time.perf_counter()
                 terminal.type(letter)
-                terminal.until(lambda letter=letter: letter.encode() in terminal.raw, letter)
+                terminal.until(partial(_painted, terminal, letter.encode()), letter)
                 took.append(time.perf_counter() - pressed)
                 if len(took) % 20 == 0:
                     terminal.type("\x15")  # a field that scrolls paints other rows as well

@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import cast
 
 import tui.ui.app
 from bench.conversations import conversation
@@ -22,6 +23,7 @@ from bench.words import tokens
 from tests.ui import scenes
 from tests.ui.fake_chat import FakeChat
 from tests.ui.fake_services import FakeServices
+from tui.app.services import AppServices
 from tui.commands.builtin import registry
 from tui.commands.keymap import default_keymap
 from tui.ui.app import PonderApp
@@ -91,7 +93,10 @@ def main() -> None:
     chat = FakeChat(conversation(int(wish["messages"])))
     known = registry()
     app = Watched(
-        FakeServices(chat=chat), known, default_keymap(known), CurrentTheme(None, "dusk", {"COLORTERM": "truecolor"})
+        cast(AppServices, FakeServices(chat=chat)),
+        known,
+        default_keymap(known),
+        CurrentTheme(None, "dusk", {"COLORTERM": "truecolor"}),
     )
     app.prepare(chat, Path(sys.argv[2]), wish)
     app.run()

@@ -40,7 +40,7 @@ def staged(contender: str, wish: dict[str, object], module: str = "bench.screens
             if not result.exists():
                 said = terminal.raw[-2000:].decode("utf-8", "replace")
                 raise SystemExit(f"{contender} ended without a result:\n{said}")
-        figures = json.loads(result.read_text(encoding="utf-8"))
+        figures: dict[str, float] = json.loads(result.read_text(encoding="utf-8"))
     if keys:
         figures["key_p50_ms"], figures["key_p99_ms"] = percentile(keys, 0.5) * 1000, percentile(keys, 0.99) * 1000
     return figures

@@ -32,7 +32,7 @@ def soak(home: Path, turns: int, every: int, seconds: float) -> list[dict[str, f
         terminal.wait_for("enter send")
         for turn in range(1, turns + 1):
             terminal.type(f"tell me about number {turn}\r")
-            terminal.until(lambda turn=turn: f"{turn:,} turn" in terminal.text(), f"turn {turn}", PATIENCE_S)
+            terminal.wait_for(f"{turn:,} turn", PATIENCE_S)
             if turn % every == 0 or turn == WARM:
                 took = round(time.monotonic() - begun, 1)
                 rows.append({"turn": turn, "memory_mb": round(memory_mb(terminal.process.pid), 1), "seconds": took})

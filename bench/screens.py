@@ -19,6 +19,7 @@ from textual.app import App, ComposeResult
 from textual.containers import VerticalScroll
 from textual.widget import Widget
 from textual.widgets import Input, Markdown
+from textual.widgets.markdown import MarkdownStream
 
 from bench.words import tokens
 from tui.ui.chat.follow import FRAME_S
@@ -74,7 +75,7 @@ class Textuals:
     def __init__(self) -> None:
         self._markdown = Markdown()
         self.widget: Widget = VerticalScroll(self._markdown)
-        self._stream = None
+        self._stream: MarkdownStream | None = None
 
     async def write(self, text: str) -> None:
         """A delta."""
@@ -121,9 +122,9 @@ class Stage(App[None]):
 
     async def _painted(self) -> None:
         await self._sink.settle()
-        done = asyncio.get_running_loop().create_future()
-        self.screen.call_after_refresh(lambda: done.done() or done.set_result(None))
-        await done
+        done = asyncio.Event()
+        self.screen.call_after_refresh(done.set)
+        await done.wait()
 
     async def _prefill(self, words: Sequence[str]) -> int:
         size = int(str(self._wish["prefill"]))

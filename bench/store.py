@@ -18,6 +18,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 
 from tui.domain.blocks import ProviderState, TextBlock, ThinkingBlock
@@ -188,7 +189,7 @@ async def measure(folder: Path, messages: int) -> dict[str, object]:
     library, conversations = StoredLibrary(database, around), OpenSessions(database, around)
     await library.sessions()
     first_list_ms = round((time.perf_counter() - start) * 1e3, 2)
-    searches = {name: await median_ms(lambda typed=typed: library.sessions(typed)) for name, typed in SEARCHES.items()}
+    searches = {name: await median_ms(partial(library.sessions, typed)) for name, typed in SEARCHES.items()}
     figures: dict[str, object] = {
         "bench": "store",
         "sqlite": sqlite3.sqlite_version,

@@ -106,9 +106,11 @@ class FakePlanner(Planner):
         return None
 
 
-@dataclass
 class FakeCompressor(Compressor):
-    """Folds all turns but the last; the view's summary is the model's answer."""
+    """Compresses all turns but the last; the view's summary is the model's answer."""
+
+    def __init__(self) -> None:
+        """It needs no planner."""
 
     def prepare(self, ask: Ask, writer: Target, instruction: str) -> PendingCompression | None:
         finished = [turn for turn in ask.turns[:-1] if ask.view is None or turn.id not in ask.view.compressed_turns]

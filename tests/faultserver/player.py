@@ -11,6 +11,7 @@ import time
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from tests.faultserver.renderers import BILL, PINGS, SPEAKERS
 from tui.providers.demo.responses import Bill, Break, Call, Say, Think
@@ -31,8 +32,9 @@ class Seen:
     """When the client hung up on a held line."""
 
     @property
-    def json(self) -> dict[str, object]:
-        return json.loads(self.body or b"{}")
+    def json(self) -> dict[str, Any]:
+        body: dict[str, Any] = json.loads(self.body or b"{}")
+        return body
 
 
 class Stop(Exception):
