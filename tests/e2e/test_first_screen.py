@@ -20,3 +20,12 @@ def test_names_and_what_was_found_stand_apart_and_one_model_is_one_model(tmp_pat
         with Terminal([*PONDER, "-m", "demo/fast"], around, size=(100, 30)) as terminal:
             terminal.wait_for(f"● llama.cpp server  1 model at http://127.0.0.1:{model.port}")
             terminal.wait_for("● Moonshot (Kimi)   MOONSHOT_API_KEY found")
+
+
+def test_a_theme_that_is_set_and_does_not_exist_is_said(tmp_path: Path) -> None:
+    config = tmp_path / "ponder" / "config"
+    config.mkdir(parents=True)
+    (config / "config.toml").write_text('[ui]\ntheme = "dusc"\n')
+    with Terminal([*PONDER, "-m", "demo/fast"], environment(tmp_path), size=(100, 30)) as terminal:
+        terminal.wait_for("There is no theme `dusc`: `dusk` is used.")
+        terminal.wait_for("Did you mean dusk?")

@@ -141,6 +141,8 @@ def _app(program: Program, services: AppServices, question: BackgroundQuestion) 
     program.problems.extend(keymap.problems)
     theme_name = str(services.settings.layers().value("ui.theme"))
     theming = CurrentTheme(program.paths.themes, theme_name, program.environment, light=question.light())
+    if (unknown := theming.unknown()) is not None:
+        program.problems.append(unknown)
     app = PonderApp(services, registry(), keymap, theming)
     app.question = question
     return app

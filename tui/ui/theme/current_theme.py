@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from tui.domain.errors import ConfigError
 from tui.domain.events import Severity
+from tui.settings.schema import nearest
 from tui.ui.terminal.background import TerminalBackground
 from tui.ui.terminal.textual_private import update_colour_filter
 from tui.ui.theme.theme_files import (
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
     from tui.ui.app import PonderApp
 
+AUTO = "auto"
+"""The wish to follow the terminal's background."""
 POLL_S = 0.5
 """Interval between checks of the user's theme files."""
 
@@ -50,6 +53,17 @@ class CurrentTheme:
     def starts_ansi(self) -> bool:
         """Whether the initial theme uses the terminal's own colours."""
         return self.resolve(self._wish) == "ansi"
+
+    def unknown(self) -> ConfigError | None:
+        """What to say if the wanted theme does not exist."""
+        known = [AUTO, *self._themes]
+        if self._wish in known:
+            return None
+        return ConfigError(
+            f"There is no theme `{self._wish}`: `{self.resolve(self._wish)}` is used.",
+            key="ui.theme",
+            nearest=nearest(self._wish, known),
+        )
 
     def names(self) -> Sequence[str]:
         return list(self._themes)
