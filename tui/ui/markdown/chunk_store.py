@@ -109,7 +109,7 @@ class ChunkStore(Sequence[Chunk]):
             number = len(self._starts)
             if found < 0:
                 self._special[number] = _Attributes(chunk, source)
-            elif chunk != Chunk(source):
+            elif chunk.fence is not None or chunk.head or chunk.part or chunk.glued or chunk.tight:
                 bare = Chunk("", chunk.fence, chunk.head, chunk.part, chunk.glued, chunk.tight)
                 self._special[number] = _Attributes(bare, None)
             self._starts.append(start + max(found, 0))

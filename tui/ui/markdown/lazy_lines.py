@@ -43,7 +43,11 @@ class HeightIndex:
         self._heights.append(height)
         position = len(self._heights)
         # The node covers its lowest set bit's worth of entries: itself and the nodes just before it.
-        self._tree.append(self._range(position))
+        below, first = position - 1, position - (position & -position)
+        while below > first:
+            height += self._tree[below]
+            below -= below & -below
+        self._tree.append(height)
 
     def extend(self, heights: Sequence[int]) -> None:
         """Add heights at the end; many at once take linear time."""
@@ -52,10 +56,6 @@ class HeightIndex:
             return
         for height in heights:
             self.append(height)
-
-    def _range(self, position: int) -> int:
-        first = position - (position & -position)
-        return self._heights[position - 1] + self.start_of(position - 1) - self.start_of(first)
 
     def pop(self) -> None:
         """Remove the last height."""
