@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from pathlib import Path
+
+import pytest
 
 
 def test_a_closed_pipe_ends_a_command_quietly() -> None:
@@ -15,3 +19,30 @@ def test_a_closed_pipe_ends_a_command_quietly() -> None:
         command.stdout.close()
         said = command.stderr.read()
     assert (command.returncode, said) == (141, b"")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+@pytest.mark.parametrize(
+    "words", [["models"], ["doctor"], ["auth", "list"], ["plan", "demo/demo"], ["completions", "bash"], ["context"]]
+)
+def test_output_that_cannot_be_written_is_one_sentence(words: list[str]) -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run([sys.executable, "-m", "tui", *words], stdout=full, stderr=subprocess.PIPE, check=False)
+    assert (done.returncode, done.stderr) == (1, b"ponder: the output cannot be written: No space left on device\n")
+
+
+@pytest.mark.parametrize("words", [["doctor"], ["sessions", "list"], ["-p", "hello", "-m", "demo/fast"]])
+def test_closed_streams_are_no_fault_and_no_file_gets_their_descriptors(words: list[str], tmp_path: Path) -> None:
+    """What is written to a stream by mistake must not end up in the session store."""
+    code = (
+        "import os, sys\n"
+        "from tui.cli.main import main\n"
+        "code = main(sys.argv[1:])\n"
+        "names = [os.readlink(f'/proc/self/fd/{number}') for number in (0, 1, 2)]\n"
+        "open(os.environ['REPORT'], 'w').write(f'{code} {set(names)}')\n"
+    )
+    report = tmp_path / "report"
+    surroundings = {**os.environ, "PONDER_HOME": str(tmp_path / "ponder"), "REPORT": str(report)}
+    command = ["sh", "-c", '"$@" <&- >&- 2>&-', "sh", sys.executable, "-c", code, *words]
+    subprocess.run(command, env=surroundings, check=True)
+    assert report.read_text() == "0 {'/dev/null'}"

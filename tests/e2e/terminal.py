@@ -71,7 +71,7 @@ class Terminal:
         self._answered = 0
         self.master, slave = pty.openpty()
         # Kept open, to look at the modes a program leaves behind.
-        self._slave = slave
+        self.slave = slave
         self.modes_before = self.modes()
         _set_size(slave, size)
         self.started = time.perf_counter()
@@ -153,7 +153,7 @@ class Terminal:
 
     def modes(self) -> list[object]:
         """Echo, signals and the rest of what ``stty -a`` tells."""
-        return list(termios.tcgetattr(self._slave))
+        return list(termios.tcgetattr(self.slave))
 
     def _answer(self) -> None:
         at, self._answered = self._answered, max(self._answered, len(self.raw) - LONGEST_QUERY)
@@ -203,7 +203,7 @@ class Terminal:
         if self._open:
             self._open = False
             os.close(self.master)
-            os.close(self._slave)
+            os.close(self.slave)
 
     def exit_code(self, patience: float = PATIENCE_S) -> int:
         """Read on until the program has ended; its exit code as a shell gives it."""

@@ -49,7 +49,7 @@ sys.exit(main())
 
 def left_for_the_shell(terminal: Terminal) -> bytes:
     """What the shell would read next."""
-    descriptor = os.dup(terminal._slave)
+    descriptor = os.dup(terminal.slave)
     modes = termios.tcgetattr(descriptor)
     modes[3] &= ~(termios.ICANON | termios.ECHO)
     termios.tcsetattr(descriptor, termios.TCSANOW, modes)

@@ -6,6 +6,7 @@ import contextlib
 import os
 import pty
 import select
+import shlex
 import signal
 import sys
 import termios
@@ -14,13 +15,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.terminal import ALTERNATE, PATIENCE_S, Terminal, environment
+from tests.e2e.loopback import Loopback
+from tests.e2e.terminal import ALTERNATE, PASTE, PATIENCE_S, Terminal, environment
 from tests.e2e.tmux import Tmux
 from tui.ui.terminal.shutdown import RESTORE, restore_terminal
 
 PONDER = [sys.executable, "-m", "tui"]
 READY = "enter send"
 CLEAN = "0 0 1"
+CTRL_Q, CTRL_Z = b"\x11", b"\x1a"
 UP = "1 1"
 """Alternate screen and mouse are on; the cursor may be either."""
 
@@ -126,6 +129,62 @@ def test_ctrl_z_and_fg_bring_back_a_painted_screen(tmp_path: Path) -> None:
         assert tmux.flags().startswith(UP)
         tmux.line("/quit")
         _back_in_the_shell(tmux, 0)
+
+
+def test_ctrl_z_in_a_window_without_a_shell_leaves_the_program_as_it_is(tmp_path: Path) -> None:
+    """As in ``ssh -t host ponder``: nobody could continue the process. This terminal's only process is the program."""
+    with Terminal([*PONDER, "-m", "demo/fast"], environment(tmp_path)) as terminal:
+        terminal.wait_for(READY)
+        terminal.type(CTRL_Z)
+        terminal.wait_for("no shell to go back to")
+        terminal.type("hello\r")
+        terminal.wait_for("When you have a key")
+        assert {mode for mode in (ALTERNATE, PASTE) if terminal.is_on(mode)} == {ALTERNATE, PASTE}
+        terminal.type(CTRL_Q)
+        assert terminal.exit_code() == 0
+        assert terminal.is_clean
+
+
+def test_ctrl_z_takes_a_script_around_the_program_along(tmp_path: Path) -> None:
+    """A script that waits for the program would keep the terminal, and the shell would never have its turn."""
+    with Tmux(environment(tmp_path)) as tmux:
+        _started(tmux, ["sh", "-c", f"{shlex.join(PONDER)}; exit $?"])
+        tmux.keys("C-z")
+        tmux.wait_for("Stopped")
+        tmux.line("fg")
+        tmux.wait_for(READY)
+        tmux.keys("C-q")
+        _back_in_the_shell(tmux, 0)
+
+
+def test_a_terminal_that_another_process_makes_non_blocking_is_waited_for(tmp_path: Path) -> None:
+    """The mode belongs to the open terminal, which all processes on it share."""
+    with Loopback() as model:
+        model.configure(tmp_path)
+        with Terminal(PONDER, environment(tmp_path)) as terminal:
+            terminal.wait_for(READY)
+            os.set_blocking(terminal.slave, False)
+            terminal.type("go\r")
+            terminal.until(lambda: model.asked.acquire(blocking=False), "the request")
+            for number in range(100):
+                terminal.resize(100 + number % 2, 30)  # nothing is read meanwhile
+                model.say(f"word {number}\n\n")
+                select.select([], [], [], 0.02)
+            model.say("the end")
+            model.finish()
+            terminal.resize(100, 30)
+            terminal.wait_for("the end")
+            terminal.type(CTRL_Q)
+            assert terminal.exit_code() == 0
+
+
+def test_a_mouse_outside_the_window_takes_no_key_away(tmp_path: Path) -> None:
+    """What was reported before the window became smaller arrives after it."""
+    with Terminal(PONDER, environment(tmp_path)) as terminal:
+        terminal.wait_for(READY)
+        for number, report in enumerate(("<64;500;500M", "<0;500;500M", "<0;500;500m", "<35;1;999M", "<2;999;1M")):
+            terminal.type(f"\x1b[{report}{number}")
+            terminal.wait_for(f"❯ {'01234'[: number + 1]}")
 
 
 def test_a_size_changed_while_asleep_is_the_size_it_wakes_with(tmp_path: Path) -> None:

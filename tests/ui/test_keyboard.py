@@ -7,7 +7,7 @@ from textual import events
 from textual.message import Message
 
 from tui.ui.terminal.background import TerminalBackground
-from tui.ui.terminal.driver import LOST_S, Keyboard, plain_key
+from tui.ui.terminal.driver import LOST_REPORT_S, LOST_S, Keyboard, plain_key
 
 WHITE = "\x1b]11;rgb:ffff/ffff/ffff\x1b\\"
 BLACK = "\x1b]11;rgb:0000/0000/0000\x07"
@@ -104,3 +104,37 @@ def test_a_paste_whose_end_never_comes_does_not_swallow_what_is_typed_for_ever(m
     assert isinstance(paste, events.Paste)
     assert paste.text == "words"
     assert [event.key for event in keyboard.feed("k") if isinstance(event, events.Key)] == ["k"]
+
+
+UNASKED = [
+    "\x1bP>|XTerm(370)\x1b\\",
+    "\x1b[>41;354;0c",
+    "\x1b[8;50;120t",
+    "\x1b]4;1;rgb:ffff/0000/0000\x1b\\",
+    "\x1b]52;c;aGVsbG8=\x07",
+    "\x1b_Gi=31;OK\x1b\\",
+    "\x1bP1$r0m\x1b\\",
+    "\x1bP1+r544e=787465726d\x1b\\",
+    "\x1b[?997;1n",
+    "\x1b[?0u",
+]
+"""What a shell or an editor asked for, and did not stay for."""
+
+
+@pytest.mark.parametrize("answer", UNASKED)
+def test_an_answer_to_another_program_is_no_typing_however_it_is_divided(answer: str) -> None:
+    """Divided after its third character: an escape and a letter alone are a key with alt."""
+    for at in range(3, len(answer) + 1):
+        assert _heard("a" + answer[:at], answer[at:] + "b") == (["a", "b"], []), (answer, at)
+
+
+def test_an_answer_to_another_program_without_an_end_does_not_swallow_what_is_typed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = 0.0
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    keyboard = Keyboard(lambda _: None)
+    messages = [*keyboard.feed("\x1bP>|XTerm(3")]
+    now = LOST_REPORT_S + 0.1
+    messages += [*keyboard.tick(), *keyboard.feed("ab")]
+    assert [message.key for message in messages if isinstance(message, events.Key)] == ["a", "b"]

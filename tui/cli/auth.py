@@ -54,6 +54,8 @@ def run(args: argparse.Namespace) -> int:
         print_messages(f"ponder: {error.message} {error.advice}")
         return 2
     except OSError as error:
+        if args.action not in ("set", "remove"):
+            raise
         print_messages(f"ponder: the key cannot be kept: {error.strerror}")
         return 2
 

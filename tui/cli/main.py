@@ -6,6 +6,7 @@ Imports nothing heavy before the command is known.
 from __future__ import annotations
 
 import contextlib
+import errno
 import gc
 import importlib
 import os
@@ -50,6 +51,8 @@ COMMANDS = {
 PIPE_CLOSED = 141
 """The exit code shells report for a program whose reader closed the pipe."""
 INTERRUPTED = 130
+OUTPUT_FAULTS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF})
+"""Errors of a write to stdout that has no other cause than its file or device."""
 
 
 def whole_parser() -> argparse.ArgumentParser:
@@ -156,19 +159,46 @@ def _load(entry: Entry) -> ModuleType:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; the exit codes are listed in ``docs/headless.md``."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    _open_closed_streams()
     chosen = arguments[0] if arguments and arguments[0] in COMMANDS else None
     try:
         args = _only_options(arguments) if arguments else nothing_said()
         args = _parser(chosen).parse_args(arguments) if args is None else args
         code: int = run(args) if args.command is None else _load(COMMANDS[args.command]).run(args)
-        if sys.stdout is not None:  # the caller may have closed it
+        if sys.stdout is not None:
             sys.stdout.flush()
     except BrokenPipeError:
         _forget_output()
         return PIPE_CLOSED
+    except OSError as fault:
+        if fault.errno not in OUTPUT_FAULTS or fault.filename is not None:
+            raise
+        _forget_output()
+        print(f"ponder: the output cannot be written: {fault.strerror}", file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         return INTERRUPTED
     return code
+
+
+def _open_closed_streams() -> None:
+    """Open the null device in place of standard streams that the caller closed.
+
+    Otherwise their descriptors would be given to the next files, such as the session store.
+    """
+    # In this order: each gets the lowest free descriptor.
+    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        if getattr(sys, name) is None and not _is_open(number):
+            descriptor = os.open(os.devnull, os.O_RDONLY if mode == "r" else os.O_WRONLY)
+            setattr(sys, name, os.fdopen(descriptor, mode, encoding="utf-8"))
+
+
+def _is_open(descriptor: int) -> bool:
+    try:
+        os.fstat(descriptor)
+    except OSError:
+        return False
+    return True
 
 
 def _forget_output() -> None:

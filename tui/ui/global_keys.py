@@ -7,7 +7,6 @@ import contextlib
 import gc
 import logging
 import os
-import signal
 import time
 from typing import TYPE_CHECKING
 
@@ -62,7 +61,7 @@ class GlobalKeys:
 
             shutdown.attend(leave)
         if (set_woken := getattr(driver_of(app), "call_when_woken", None)) is not None:
-            set_woken(self._repaint)
+            set_woken(self._woken)
         if stdio_redirect is not None:
             app.app_suspend_signal.subscribe(app, lambda _: stdio_redirect.restore(), immediate=True)
             app.app_resume_signal.subscribe(app, lambda _: stdio_redirect.redirect(), immediate=True)
@@ -86,6 +85,11 @@ class GlobalKeys:
     def _leave(self, code: int) -> None:
         self._app.exit(return_code=code)
 
+    def _woken(self, *, slept: bool) -> None:
+        self._repaint()
+        if not slept:
+            self._app.say("There is no shell to go back to: this window runs only ponder.")
+
     def _repaint(self) -> None:
         self._app.refresh(layout=True)
         self._app.screen.refresh(layout=True)
@@ -93,10 +97,11 @@ class GlobalKeys:
     def sleep(self) -> None:
         """Suspend to the shell; ``fg`` resumes."""
         driver = driver_of(self._app)
-        if os.name == "nt" or driver is None or not driver.can_suspend or self._app.is_headless:
+        sleep = getattr(driver, "sleep", None)
+        if sleep is None or self._app.is_headless:
             self._app.say("This terminal cannot put the program to sleep.")
             return
-        os.kill(os.getpid(), signal.SIGTSTP)
+        sleep()
 
     async def escape(self) -> None:
         """Do the first that applies: stop, clear the selection, focus the composer, end an edit, take back the queue.

@@ -23,6 +23,8 @@ PASTE_CHARACTERS = 1_200
 """A paste longer than either becomes a chip."""
 MAX_PASTE = 1_000_000
 """Most characters of a paste that are accepted."""
+MAX_IN_PLACE = 50_000
+"""Most characters of an edited draft that are shown as text."""
 
 MOST_SENT = 100
 """Most drafts whose chips are remembered."""
@@ -198,6 +200,10 @@ class Composer(TextArea):
         """Replace the draft; the cursor moves to its end."""
         self.load_text(shown(text))
         self.move_cursor(self.document.end)
+
+    def edited(self, text: str) -> None:
+        """Take the draft back from an editor; only a text that would slow down typing becomes a chip."""
+        self.put(text if len(text) <= MAX_IN_PLACE else self.chips.paste(text)[0])
 
     def recall(self, prompt: str) -> None:
         """Insert a prompt from history; long pastes become chips again."""

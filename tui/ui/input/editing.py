@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shlex
 import shutil
-import subprocess
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -88,22 +86,28 @@ class Editing:
 
     async def in_editor(self) -> None:
         """Suspend the screen, run the editor on the draft, and resume."""
-        command = os.environ.get("VISUAL") or os.environ.get("EDITOR")
-        if not command:
-            raise UsageError("No editor is set.", advice="Set EDITOR, for example to `vim`, and try again.")
+        from tui.ui.input.external_editor import editor_command, read_draft, run_editor
+
+        command = editor_command(os.environ)
         composer = self._app.chat.composer
         folder = Path(tempfile.mkdtemp(prefix="ponder-"))
         path = folder / "draft.md"
+        is_kept = False
         try:
             await asyncio.to_thread(path.write_text, composer.chips.written_out(composer.text), "utf-8")
-            with self._app.suspend():
-                subprocess.run([*shlex.split(command), str(path)], check=False)  # noqa: ASYNC221 - the screen is asleep
-            composer.put((await asyncio.to_thread(path.read_text, "utf-8")).rstrip("\n"))
+            with self._app.suspend():  # an exception in this block would leave the screen suspended
+                failure = run_editor(command, path)
+            if failure is not None:
+                raise UsageError(f"`{command[0]}` cannot be run: {failure.strerror}.", advice="The draft is unchanged.")
+            composer.edited(await asyncio.to_thread(read_draft, path))
         except OSError as error:
-            raise UsageError(f"`{command}` cannot be run: {error.strerror}.") from None
+            is_kept = await asyncio.to_thread(path.is_file)
+            where = f"Your text is in {path}." if is_kept else "The draft is unchanged."
+            raise UsageError(f"The edited draft cannot be read: {error.strerror}.", advice=where) from None
         finally:
-            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
-        self._app.refresh(layout=True)
+            if not is_kept:
+                await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+            self._app.refresh(layout=True)
 
 
 class FindSteps:

@@ -46,6 +46,14 @@ CLUSTERS_ARE_OFF = "\x1b[?2027;2$y"
 ALT_KEYS = {"\x1b\r": "alt+enter", "\x1b\n": "alt+enter"} | {f"\x1b{digit}": f"alt+{digit}" for digit in range(10)}
 """Sequences of terminals without kitty's protocol. Textual would take the first for enter, which sends, and a digit
 for the character option types with it on a Mac: `alt+1` would type `¡`."""
+_STRINGS = r"\x1b(?:P(?:[01][$+]r|>\||!\|)|_G|\](?!1[01];)[0-9]+;)[^\x1b\x07]*"
+"""The beginning of what terminals answer in words: DCS, graphics, OSC. Colours 10 and 11 are read elsewhere."""
+REPORTS = re.compile(rf"{_STRINGS}(?:\x07|\x1b\\)|\x1b\[[>=?][0-9;]*[A-Za-z]|\x1b\[(?!48;)[0-9]+(?:;[0-9]+)*t")
+"""Answers to questions of an earlier program, such as a shell or an editor; Textual would type them."""
+BEGUN_REPORT = re.compile(rf"(?:{_STRINGS}\x1b?|\x1bP[01>!][$+]?|\x1b\][0-9]+|\x1b\[(?:[>=?]|[0-9])[0-9;]*)\Z")
+LONGEST_REPORT = 4_096
+LOST_REPORT_S = 1.0
+"""Time after which the end of a report is given up."""
 PASTE, PASTED = "\x1b[200~", "\x1b[201~"
 LOST_S = 10.0
 """Time after which the end of a paste is given up."""
@@ -81,12 +89,17 @@ class Keyboard(XTermParser):
         self._before = ""
         self._paste: str | None = None
         self._pasting = 0.0
+        self._report, self._reporting = "", 0.0
         super().__init__(debug)
 
     def feed(self, data: str) -> Iterable[Message]:
         """Parse input, outside and inside of pastes; "" means end of input."""
         if not data:
             yield from super().feed("")
+            return
+        if not self._report:
+            self._reporting = time.monotonic()
+        data, self._report = self._report + data, ""
         while data:
             if self._paste is None:
                 data = yield from self._typed(data)
@@ -97,6 +110,8 @@ class Keyboard(XTermParser):
         """End a paste that was given up, and Textual's own timeouts."""
         if self._paste is not None and time.monotonic() - self._pasting > LOST_S:
             yield from self._pasted(PASTED)
+        if self._report and time.monotonic() - self._reporting > LOST_REPORT_S:
+            self._report = ""
         yield from super().tick()
 
     def _typed(self, data: str) -> Generator[Message, None, str]:
@@ -110,7 +125,10 @@ class Keyboard(XTermParser):
         self._paste = None if begins < 0 else ""
         self._pasting = time.monotonic()
         # Textual's limit for sequences is shorter than a terminal's name; the rest of the name would be typed.
-        if kept := NAMED.sub("", typed):
+        kept = REPORTS.sub("", typed)
+        if self._paste is None and (begun := BEGUN_REPORT.search(kept)) and len(begun[0]) < LONGEST_REPORT:
+            kept, self._report = kept[: begun.start()], begun[0]
+        if kept:
             yield from super().feed(kept)
         return rest
 
@@ -188,7 +206,7 @@ class TerminalDriver(LinuxDriver):
         """Answers to ``ASK_NAME`` still to come."""
         self._said = ""
         self._is_up = self._continued = False
-        self._woken: Callable[[], object] = lambda: None
+        self._woken: Callable[..., object] = lambda **_: None
 
     def start_application_mode(self) -> None:
         """Enable the keyboard and cluster modes too."""
@@ -219,22 +237,45 @@ class TerminalDriver(LinuxDriver):
         self.write("\x1b]22;default\x07\x1b[?1016l")
         super().stop_application_mode()
 
-    def call_when_woken(self, woken: Callable[[], object]) -> None:
-        """Call ``woken`` after the terminal has been set up again."""
+    def call_when_woken(self, woken: Callable[..., object]) -> None:
+        """Call ``woken(slept=...)`` after the terminal has been set up again."""
         self._woken = woken
 
     def _sigtstp_application(self, *_: object) -> None:
         if not self._auto_restart:  # another program has the terminal, and the loop waits for it
-            os.kill(os.getpid(), signal.SIGSTOP)
+            self._stop_if_possible(os.getpid())
             return
         # As in ``_sigcont_application``: the interrupted code may hold the lock needed to write.
         with contextlib.suppress(RuntimeError):  # the loop is closed
             self._loop.call_soon_threadsafe(self._stop)
 
     def _stop(self) -> None:
-        """Give the terminal back and stop the process, as ctrl+z and ``kill -TSTP`` ask."""
+        """Give the terminal back and stop the process, as ``kill -TSTP`` asks: its sender can continue it."""
         self._app.app_suspend_signal.publish(self._app)
         super()._sigtstp_application()
+
+    def sleep(self) -> None:
+        """Give the terminal back and stop, as ctrl+z asks; without a shell that could continue us, go on."""
+        self._app.app_suspend_signal.publish(self._app)
+        self.suspend_application_mode()
+        self._must_signal_resume = True
+        # The whole group: a script around the program would keep the terminal.
+        self._stop_if_possible(0)
+        self._loop.call_soon(self._go_on_unless_stopped)
+
+    def _stop_if_possible(self, process: int) -> None:
+        """The signal's own action: unlike Textual's SIGSTOP, the kernel ignores it where no shell could continue us."""
+        signal.signal(signal.SIGTSTP, signal.SIG_DFL)
+        try:
+            os.kill(process, signal.SIGTSTP)
+        finally:
+            signal.signal(signal.SIGTSTP, self._sigtstp_application)
+
+    def _go_on_unless_stopped(self) -> None:
+        """Set the terminal up again if the signal was ignored."""
+        if self._must_signal_resume and not self._continued:
+            self.resume_application_mode()
+            self._woken(slept=False)
 
     def _sigcont_application(self, *_: object) -> None:
         # The interrupted code may hold the lock needed to write, so the work is left to the loop.
@@ -253,7 +294,7 @@ class TerminalDriver(LinuxDriver):
             self._set_up_again()
         else:
             return  # nothing to resume, or another program has the terminal
-        self._woken()
+        self._woken(slept=True)
 
     def _set_up_again(self) -> None:
         # Textual's own way discards what was typed meanwhile (``tcflush`` in ``disable_input``).
@@ -336,7 +377,10 @@ class TerminalDriver(LinuxDriver):
             self._said = self._said[-LONGEST_ANSWER:]
 
     def _hand_on(self, said: Iterable[Message]) -> None:
-        for event in said:
+        for message in said:
+            event = self._inside(message)
+            if event is None:
+                continue
             word = self._is_of_a_word(event)
             # Letters of a word go to one field and keep their order without waiting, which keeps typing fast.
             if not (word and self._in_a_word):
@@ -345,6 +389,22 @@ class TerminalDriver(LinuxDriver):
             self.process_message(event)
             if isinstance(event, events.Key) and not word:
                 self._send_after()
+
+    def _inside(self, event: Message) -> Message | None:
+        """The event, unless it is of a mouse outside the screen, where Textual would take the focus away.
+
+        Reports of a window that has become smaller arrive late. A button released outside is released at the edge.
+        """
+        if not isinstance(event, events.MouseEvent):
+            return event
+        width, height = self._app.size
+        if event.x < width and event.y < height:
+            return event
+        if not isinstance(event, events.MouseUp):
+            return None
+        x, y = min(event.x, width - 1), min(event.y, height - 1)
+        held = event.button, event.shift, event.meta, event.ctrl
+        return events.MouseUp(None, x, y, event.delta_x, event.delta_y, *held, screen_x=x, screen_y=y)
 
     def _is_of_a_word(self, event: Message) -> bool:
         """Whether this is a letter typed into a text field: those stay in order without waiting."""

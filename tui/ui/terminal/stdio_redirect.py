@@ -7,15 +7,20 @@ gets a descriptor of its own. The log has errors, never prompts or keys: excepti
 from __future__ import annotations
 
 import contextlib
+import io
 import logging
 import os
+import select
 import sys
 import threading
 from pathlib import Path
 from types import TracebackType
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO, cast
 
 from tui.settings.user_files import open_log_file, put_long_log_aside
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 LOG = logging.getLogger("tui")
 
@@ -36,8 +41,8 @@ class StdioRedirect:
         self._streams = (sys.__stdout__, sys.__stderr__)
         # Textual writes to these streams; a pipe (textual serve) is left unchanged.
         if os.isatty(1):
-            self._screen = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="replace", newline="")
-            sys.__stdout__ = sys.__stderr__ = self._screen  # type: ignore[misc]  # where Textual looks
+            self._screen = _text_output(os.dup(1))
+            sys.__stdout__ = sys.__stderr__ = self._screen  # type: ignore[misc,assignment]  # where Textual looks
             self.redirect()
         self._listen()
         return self
@@ -78,6 +83,27 @@ class StdioRedirect:
         logging.getLogger().addHandler(self._handler)
         threading.excepthook = _thread_died
         sys.unraisablehook = _log_unraisable
+
+
+class _WaitingOutput(io.FileIO):
+    """Writes all of it, also where another process has made the terminal non-blocking.
+
+    That mode belongs to the open terminal, which every process started from the same shell shares. An exception would
+    end Textual's output thread, and then the screen waits for it for ever.
+    """
+
+    def write(self, data: ReadableBuffer, /) -> int:
+        # None means that the terminal takes nothing at the moment.
+        while (written := cast(int | None, super().write(data))) is None:
+            poll = select.poll()
+            poll.register(self, select.POLLOUT)
+            poll.poll()
+        return written
+
+
+def _text_output(descriptor: int) -> TextIO:
+    raw = io.FileIO(descriptor, "w") if sys.platform == "win32" else _WaitingOutput(descriptor, "w")
+    return io.TextIOWrapper(io.BufferedWriter(raw), encoding="utf-8", errors="replace", newline="", line_buffering=True)
 
 
 def _thread_died(found: threading.ExceptHookArgs) -> None:
