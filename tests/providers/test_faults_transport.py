@@ -45,7 +45,7 @@ async def test_T02_pings_do_not_keep_a_dead_generation_alive(client: Client, wir
         outcome = await client.ask(server, wire)
         assert BRISK.meaning_s - 0.1 < time.monotonic() - began
     assert outcome.error is not None
-    assert outcome.error.message.endswith(f"said nothing for {BRISK.meaning_s:g} s.")
+    assert outcome.error.message.endswith(f"sent nothing for {BRISK.meaning_s:g} s.")
     assert outcome.error.kind is ErrorKind.STALLED
     assert "keeps the connection open" in outcome.error.message
 

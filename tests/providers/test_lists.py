@@ -15,8 +15,15 @@ from tui.catalog.catalog import packaged_catalog
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.providers.http.transport import Transport
 from tui.providers.models.discovery import Discovery, refresh_models_dev
-from tui.providers.models.list_cache import MODELS_DEV, ListCache, Listing, merge_model_lists
-from tui.providers.models.listings import MOST_MODELS, models_dev_rows, rows_from
+from tui.providers.models.lists import (
+    MODELS_DEV,
+    MOST_MODELS,
+    ListCache,
+    Listing,
+    merge_model_lists,
+    models_dev_rows,
+    rows_from,
+)
 from tui.providers.models.local_servers import LocalServer, local_servers
 
 CATALOG = packaged_catalog()

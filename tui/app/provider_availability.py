@@ -64,7 +64,7 @@ class ProviderAvailability:
 
     async def look_for_servers(self) -> None:
         """Search for model servers on this machine."""
-        from tui.providers.models.list_cache import with_local_rows
+        from tui.providers.models.lists import with_local_rows
         from tui.providers.models.local_servers import local_servers
 
         providers = self._program.catalog.providers().values()
@@ -151,7 +151,7 @@ class ProviderAvailability:
 
     def merge_cached_lists(self, *providers: str) -> None:
         """Add cached model lists to the catalogue. Reads files: never called before the screen is shown."""
-        from tui.providers.models.list_cache import ListCache, merge_cached_lists
+        from tui.providers.models.lists import ListCache, merge_cached_lists
 
         self._program.planner.catalog = merge_cached_lists(
             self._program.catalog, ListCache(self._program.paths.cache), providers or None
@@ -161,7 +161,7 @@ class ProviderAvailability:
         """Fetch a provider's model list; returns the number of models."""
         from tui.providers.backend import transport_maker
         from tui.providers.models.discovery import Discovery
-        from tui.providers.models.list_cache import ListCache, merge_model_lists
+        from tui.providers.models.lists import ListCache, merge_model_lists
 
         transport = transport_maker(limits=network_limits(self._program.layers), environ=self._program.environment)
         discovery = Discovery(self._program.keys, transport, ListCache(self._program.paths.cache), time.time)

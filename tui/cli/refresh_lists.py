@@ -19,7 +19,7 @@ from tui.providers.backend import transport_maker
 from tui.providers.http.deadlines import Limits
 from tui.providers.keys import Keys
 from tui.providers.models.discovery import Discovery
-from tui.providers.models.list_cache import MODELS_DEV, ListCache, Listing
+from tui.providers.models.lists import MODELS_DEV, ListCache, Listing
 from tui.settings.paths import find_paths
 
 EVERYTHING = "all"

@@ -76,7 +76,7 @@ class Decoder(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wire:
-    """A wire format. Each package of ``tui.wires`` that implements one has its ``WIRE`` in ``decode``."""
+    """A wire format. The module or package that implements one has it as ``WIRE``."""
 
     name: WireName
     framing: Framing = "sse"
@@ -91,4 +91,4 @@ class Wire:
 def wire_named(name: WireName | str) -> Wire:
     """Return the wire with this name, imported on first use; raises ValueError for an unknown name."""
     package = WireName(name).value.replace("-", "_")
-    return cast(Wire, importlib.import_module(f"tui.wires.{package}.decode").WIRE)
+    return cast(Wire, importlib.import_module(f"tui.wires.{package}").WIRE)

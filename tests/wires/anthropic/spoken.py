@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from tui.catalog.facts import Quirks
 from tui.domain.assemble import Assembler
 from tui.domain.stream import StreamEvent
-from tui.wires.anthropic.decode import WIRE
+from tui.wires.anthropic import WIRE
 
 STOPPED = {"type": "message_stop"}
 

@@ -24,7 +24,7 @@ from tui.domain.stream import (
 )
 from tui.domain.thinking import ThinkingForm
 from tui.domain.usage import Usage
-from tui.wires.anthropic.decode import WIRE
+from tui.wires.anthropic import WIRE
 
 
 def test_thinking_text_and_a_call_become_blocks_in_order():

@@ -21,7 +21,7 @@ from tui.domain.blocks import (
 from tui.domain.messages import Role
 from tui.domain.request import ChatRequest, Outgoing, OutgoingMessage, ToolSchema
 from tui.domain.thinking import PlanState, ThinkingForm, ThinkingPlan
-from tui.wires.anthropic.decode import WIRE
+from tui.wires.anthropic import WIRE
 
 PLAN = ThinkingPlan(asked=0, nominal=None, sent=None, state=PlanState.ON)
 READ = ToolSchema(name="read", description="Reads.", parameters={"properties": {}})

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tui.domain.errors import ErrorKind
-from tui.wires.anthropic.decode import WIRE
+from tui.wires.anthropic import WIRE
 from tui.wires.wire import Reply
 
 

@@ -13,7 +13,7 @@ from tui.domain.blocks import TextBlock
 from tui.domain.messages import Role
 from tui.domain.request import ChatRequest, Outgoing, OutgoingMessage
 from tui.domain.thinking import PlanState, ThinkingPlan
-from tui.wires.anthropic.decode import WIRE
+from tui.wires.anthropic import WIRE
 
 KEPT = ("type", "thinking", "signature", "data", "text", "id", "name", "input")
 

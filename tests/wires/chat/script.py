@@ -13,7 +13,7 @@ from tui.domain.messages import Role
 from tui.domain.request import ChatRequest, Outgoing, OutgoingMessage, ToolSchema
 from tui.domain.stream import StreamEvent
 from tui.domain.thinking import PlanState, ThinkingPlan
-from tui.wires.openai_chat.decode import WIRE
+from tui.wires.openai_chat import WIRE
 
 DONE = ("", b"[DONE]")
 OFF = ThinkingPlan(asked=0, nominal=None, sent=None, state=PlanState.UNCONTROLLED)

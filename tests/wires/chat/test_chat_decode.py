@@ -20,7 +20,7 @@ from tui.domain.stream import (
     ThinkingDelta,
 )
 from tui.domain.thinking import ThinkingForm
-from tui.wires.openai_chat.decode import WIRE
+from tui.wires.openai_chat import WIRE
 
 
 def thought(text: str, field: str = "reasoning_content", **more: object) -> ThinkingBlock:

@@ -22,7 +22,7 @@ from tui.domain.blocks import (
 from tui.domain.messages import Role
 from tui.domain.request import ChatRequest, Outgoing, OutgoingMessage
 from tui.domain.thinking import PlanState, ThinkingForm, ThinkingPlan
-from tui.wires.openai_chat.decode import WIRE
+from tui.wires.openai_chat import WIRE
 from tui.wires.openai_chat.encode import tool_id
 
 THOUGHT = ThinkingBlock(text="Hm.", form=ThinkingForm.FULL, wire_field="reasoning_content")

@@ -13,7 +13,7 @@ from tui.catalog.facts import Quirks
 from tui.domain.blocks import TextBlock
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.stream import Finish, ResponseFinished, Stop
-from tui.wires.openai_chat.decode import WIRE
+from tui.wires.openai_chat import WIRE
 from tui.wires.wire import Reply
 
 HELLO = chunk({"content": "Hello"})

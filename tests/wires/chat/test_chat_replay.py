@@ -12,7 +12,7 @@ from tests.wires.chat.script import assembled, assistant, messages_of
 from tui.catalog.facts import Quirks
 from tui.domain.assemble import Assembler
 from tui.wires.framing.body import BodyReader
-from tui.wires.openai_chat.decode import WIRE
+from tui.wires.openai_chat import WIRE
 
 DETAILS = Quirks(thinking_back="reasoning_details")
 CONTENT = Quirks(thinking_back="reasoning_content")

@@ -15,7 +15,7 @@ from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.stream import Finish, Stop, UsageReported
 from tui.domain.thinking import ThinkingForm
 from tui.domain.usage import Usage
-from tui.wires.gemini.decode import WIRE
+from tui.wires.gemini import WIRE
 
 SIGNED = ProviderState(signature="c2ln")
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tui.domain.errors import ErrorKind
-from tui.wires.gemini.decode import WIRE
+from tui.wires.gemini import WIRE
 from tui.wires.wire import Reply
 
 

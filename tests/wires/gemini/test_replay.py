@@ -14,7 +14,7 @@ from tui.domain.blocks import TextBlock
 from tui.domain.messages import Origin, Role, WireName
 from tui.domain.request import ChatRequest, Outgoing, OutgoingMessage
 from tui.domain.thinking import PlanState, ThinkingPlan
-from tui.wires.gemini.decode import WIRE
+from tui.wires.gemini import WIRE
 
 ORIGIN = Origin(provider="google", wire=WireName.GEMINI, host="h", model="m")
 

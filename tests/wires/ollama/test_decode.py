@@ -23,7 +23,7 @@ from tui.domain.stream import (
 )
 from tui.domain.thinking import ThinkingForm
 from tui.domain.usage import Usage
-from tui.wires.ollama.decode import WIRE, OllamaDecoder
+from tui.wires.ollama import WIRE, OllamaDecoder
 from tui.wires.wire import Reply
 
 

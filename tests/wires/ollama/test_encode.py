@@ -14,7 +14,7 @@ from tui.domain.blocks import ImageBlock, TextBlock, ThinkingBlock, ToolCallBloc
 from tui.domain.messages import Role
 from tui.domain.request import ChatRequest, Outgoing, OutgoingMessage, ToolSchema
 from tui.domain.thinking import PlanState, ThinkingForm, ThinkingLevel, ThinkingPlan
-from tui.wires.ollama.decode import WIRE
+from tui.wires.ollama import WIRE
 
 PLAN = ThinkingPlan(
     asked=ThinkingLevel.MED, nominal="on", sent="on", state=PlanState.ON, fields={"think": True}, max_output=100

@@ -8,7 +8,8 @@ from tui.catalog.facts import Quirks
 from tui.domain.assemble import Assembler
 from tui.domain.blocks import Block
 from tui.domain.stream import StreamEvent
-from tui.wires.openai_responses.decode import WIRE, ResponsesDecoder
+from tui.wires.openai_responses import WIRE
+from tui.wires.openai_responses.decode import ResponsesDecoder
 
 
 def event(kind: str, **fields: object) -> dict[str, object]:

@@ -38,7 +38,7 @@ from tui.domain.stream import (
 from tui.domain.thinking import ThinkingForm
 from tui.domain.usage import Usage
 from tui.wires.json_text import dumps
-from tui.wires.openai_responses.decode import WIRE
+from tui.wires.openai_responses import WIRE
 
 
 def summary(piece: str, part: int = 0) -> dict[str, object]:

@@ -19,7 +19,7 @@ from tui.domain.blocks import (
 from tui.domain.messages import Role
 from tui.domain.request import ChatRequest, Outgoing, OutgoingMessage, ToolSchema
 from tui.domain.thinking import PlanState, ThinkingForm, ThinkingLevel, ThinkingPlan
-from tui.wires.openai_responses.decode import WIRE
+from tui.wires.openai_responses import WIRE
 
 PLAN = ThinkingPlan(
     asked=ThinkingLevel.MED,

@@ -16,7 +16,7 @@ from tui.domain.blocks import Block, TextBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.messages import Role
 from tui.domain.request import ChatRequest, Outgoing, OutgoingMessage
 from tui.domain.thinking import PlanState, ThinkingLevel, ThinkingPlan
-from tui.wires.openai_responses.decode import WIRE
+from tui.wires.openai_responses import WIRE
 
 PLAN = ThinkingPlan(asked=ThinkingLevel.MED, nominal="medium", sent="medium", state=PlanState.ON)
 

@@ -31,7 +31,7 @@ from tui.providers.http.request import HttpRequest
 from tui.providers.redaction import quiet_http_loggers
 
 if TYPE_CHECKING:
-    from tui.providers.http.inflate import Inflate
+    from tui.providers.http.httpx_connection import Inflate
 
 
 from collections.abc import AsyncIterable
@@ -311,7 +311,7 @@ class _KeptConnectionGone(Exception):
 
 async def _name_issuer(error: ProviderError, route: Route) -> None:
     """Add the certificate's issuer to the error, so that the user recognises a company's TLS inspection."""
-    from tui.providers.http.errors import issuer_of
+    from tui.providers.http.httpx_connection import issuer_of
 
     issuer = None if route.proxy else await issuer_of(route.address.host, route.address.port)
     if issuer is not None:
@@ -327,13 +327,13 @@ async def _close_quietly(connection: Connection) -> None:
 
 
 def _inflate(encoding: str) -> Inflate:
-    from tui.providers.http.inflate import Inflate  # servers are asked not to compress
+    from tui.providers.http.httpx_connection import Inflate  # servers are asked not to compress
 
     return Inflate(encoding)
 
 
 def _translated(fault: Exception, route: Route, *, progress: str) -> ProviderError:
-    from tui.providers.http.errors import translate_error
+    from tui.providers.http.httpx_connection import translate_error
 
     return translate_error(fault, route, progress=progress)
 

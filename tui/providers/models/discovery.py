@@ -13,24 +13,14 @@ from tui.domain.errors import ConfigError, ErrorKind, PonderError, ProviderError
 from tui.providers.http.deadlines import Limits
 from tui.providers.http.request import HttpRequest, http_request, other_header, with_version
 from tui.providers.keys import FoundKey, Keys
-from tui.providers.models.list_cache import MODELS_DEV, ListCache, Listing
-from tui.providers.models.listings import Rows, ollama_row, rows_from
+from tui.providers.models.lists import MODELS_DEV, ListCache, Listing, Rows, models_dev_rows, ollama_row, rows_from
+from tui.version import __version__
 from tui.wires.errors.classify import refused
 from tui.wires.json_text import loads, text
 from tui.wires.wire import Encoded, Reply
 
 if TYPE_CHECKING:
     from tui.providers.http.transport import Transport
-
-
-from typing import TYPE_CHECKING
-
-from tui.providers.models.listings import models_dev_rows
-from tui.version import __version__
-
-if TYPE_CHECKING:
-    from tui.providers.http.transport import Transport
-
 
 LARGEST_LIST = 16 * 1024 * 1024
 MOST_SHOWN = 64

@@ -9,7 +9,6 @@ from orjson import loads as loads_plain
 
 from tui.catalog.facts import Quirks
 from tui.domain.errors import ErrorKind, ProviderError
-from tui.domain.messages import WireName
 from tui.domain.stream import (
     BlockFinished,
     BlockKind,
@@ -32,11 +31,10 @@ from tui.wires.anthropic.blocks import (
     start_events,
     stop_events,
 )
-from tui.wires.anthropic.encode import encode
 from tui.wires.errors.body import ErrorParts, error_parts
 from tui.wires.errors.classify import provider_error, refused
 from tui.wires.json_text import MAX_DEPTH, Json, NotJSON, child, children, dollars, loads, maybe_text, text, whole
-from tui.wires.wire import Frame, Reply, Wire
+from tui.wires.wire import Frame, Reply
 
 NOTHING: tuple[StreamEvent, ...] = ()
 
@@ -312,6 +310,3 @@ def refusal(reply: Reply) -> ProviderError:
         except NotJSON:
             return fault
     return fault
-
-
-WIRE = Wire(name=WireName.ANTHROPIC, encode=encode, decoder=AnthropicDecoder, refusal=refusal)

@@ -16,7 +16,6 @@ from orjson import loads as loads_plain
 from tui.catalog.facts import Quirks
 from tui.domain.blocks import ProviderState
 from tui.domain.errors import ErrorKind, ProviderError
-from tui.domain.messages import WireName
 from tui.domain.stream import (
     BlockFinished,
     BlockStarted,
@@ -35,10 +34,9 @@ from tui.domain.stream import (
 from tui.domain.thinking import ThinkingForm
 from tui.domain.usage import Usage
 from tui.wires.errors.body import ErrorParts, error_parts
-from tui.wires.errors.classify import refused, reported_error
-from tui.wires.gemini.encode import encode
+from tui.wires.errors.classify import reported_error
 from tui.wires.json_text import Json, NotJSON, child, children, dumps, loads, maybe_text, text, whole
-from tui.wires.wire import Frame, Wire
+from tui.wires.wire import Frame
 
 STEP = re.compile(r"\.([^.\[\]]+)|\[(\d{1,6})\]|\[\s*'([^']*)'\s*\]|\[\s*\"([^\"]*)\"\s*\]")
 MAX_STEPS = 64
@@ -425,8 +423,5 @@ def _is_picture(part: Json, label: str) -> bool:
     return text(part, label, "mimeType").startswith("image/") and part.get("thought") is not True
 
 
-def _decoder(quirks: Quirks) -> GeminiDecoder:
+def decoder(quirks: Quirks) -> GeminiDecoder:
     return GeminiDecoder(usage_merged=quirks.usage_merged)
-
-
-WIRE = Wire(name=WireName.GEMINI, encode=encode, decoder=_decoder, refusal=refused)

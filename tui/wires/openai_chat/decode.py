@@ -9,7 +9,6 @@ import orjson
 
 from tui.catalog.facts import Quirks
 from tui.domain.errors import ErrorKind, ProviderError
-from tui.domain.messages import WireName
 from tui.domain.stream import (
     Finish,
     ResponseFinished,
@@ -20,11 +19,10 @@ from tui.domain.stream import (
 )
 from tui.domain.usage import Usage
 from tui.wires.errors.body import ErrorParts, error_parts
-from tui.wires.errors.classify import refused, reported_error
+from tui.wires.errors.classify import reported_error
 from tui.wires.json_text import MAX_DEPTH, Json, NotJSON, child, children, dollars, loads, text, whole
-from tui.wires.openai_chat.encode import encode
 from tui.wires.openai_chat.message import ChatMessage
-from tui.wires.wire import Frame, Wire
+from tui.wires.wire import Frame
 
 FINISHES = {
     "stop": Finish.STOP,
@@ -309,6 +307,3 @@ class ChatDecoder:
         message.end_calls(events, cut=stop.finish is Finish.LENGTH)
         events.append(ResponseFinished(stop))
         return events
-
-
-WIRE = Wire(name=WireName.OPENAI_CHAT, encode=encode, decoder=ChatDecoder, refusal=refused)

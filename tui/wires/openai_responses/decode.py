@@ -14,7 +14,6 @@ import orjson
 
 from tui.catalog.facts import Quirks
 from tui.domain.errors import ErrorKind, ProviderError
-from tui.domain.messages import WireName
 from tui.domain.stream import (
     Finish,
     ProviderStateReceived,
@@ -29,9 +28,8 @@ from tui.domain.stream import (
 )
 from tui.domain.usage import Usage
 from tui.wires.errors.body import ErrorParts, error_parts
-from tui.wires.errors.classify import refused, reported_error
+from tui.wires.errors.classify import reported_error
 from tui.wires.json_text import Json, NotJSON, child, children, dollars, loads, maybe_text, text, whole
-from tui.wires.openai_responses.encode import encode
 from tui.wires.openai_responses.items import (
     NOT_WRITING,
     CallItem,
@@ -45,7 +43,7 @@ from tui.wires.openai_responses.items import (
     new_item,
     placed,
 )
-from tui.wires.wire import Frame, Wire
+from tui.wires.wire import Frame
 
 NOTHING: tuple[StreamEvent, ...] = ()
 TEXT_DELTA = "response.output_text.delta"
@@ -431,6 +429,3 @@ HANDLERS: dict[str, Callable[[ResponsesDecoder, Json], Sequence[StreamEvent]]] =
     "error": ResponsesDecoder._on_error,
     "response.error": ResponsesDecoder._on_error,
 }
-
-
-WIRE = Wire(name=WireName.OPENAI_RESPONSES, encode=encode, decoder=ResponsesDecoder, refusal=refused)

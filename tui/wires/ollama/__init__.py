@@ -1,1 +1,0 @@
-"""Ollama's native chat wire."""
