@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import subprocess
+import tempfile
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -40,11 +44,24 @@ def repository_bench(around: Path, kernel: Kernel, *rules: str) -> Bench:
         return bench
     fill(bench, around)
     (bench.folder / "link").symlink_to(around / "outside")
-    for line in ("init -q", "add a.txt", "-c user.name=a -c user.email=a@b commit -qm one"):
-        subprocess.run(["git", "-C", str(bench.folder), *line.split()], check=True, env={"PATH": os.environ["PATH"]})
-    subprocess.run(["tar", "cf", "a.tar", "a.txt"], cwd=bench.folder, check=True)
+    made = _repository()
+    shutil.copytree(made / ".git", bench.folder / ".git")
+    shutil.copy2(made / "a.tar", bench.folder)
+    shutil.copy2(made / "a.txt", bench.folder)
     bench.permissions_file.write_text('allow = ["shell(canary-of-rules) ro"]\n')
     return bench
+
+
+@cache
+def _repository() -> Path:
+    """A repository with one commit, made once for all tests of a process and copied by each."""
+    folder = Path(tempfile.mkdtemp(prefix="ponder-repository-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    (folder / "a.txt").write_text("one\n")
+    for line in ("init -q", "add a.txt", "-c user.name=a -c user.email=a@b commit -qm one"):
+        subprocess.run(["git", "-C", str(folder), *line.split()], check=True, env={"PATH": os.environ["PATH"]})
+    subprocess.run(["tar", "cf", "a.tar", "a.txt"], cwd=folder, check=True)
+    return folder
 
 
 def fill(bench: Bench, around: Path) -> None:
