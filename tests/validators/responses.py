@@ -20,6 +20,7 @@ TOP_LEVEL = frozenset(
         "previous_response_id",
         "prompt",
         "prompt_cache_key",
+        "prompt_cache_options",
         "prompt_cache_retention",
         "reasoning",
         "safety_identifier",
@@ -88,6 +89,9 @@ def _settings(body: dict, efforts: Collection[str], *, thinks: bool) -> list[str
     most = body.get("max_output_tokens")
     if most is not None and (not isinstance(most, int) or most < 16):
         found.append("Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16.")
+    caching = body.get("prompt_cache_options", {})
+    if caching.get("mode", "implicit") not in ("implicit", "explicit") or caching.get("ttl", "30m") != "30m":
+        found.append("Invalid value: 'prompt_cache_options'.")
     functions = [tool for tool in body.get("tools", []) if tool.get("type") == "function"]
     if not all(tool.get("name") and isinstance(tool.get("parameters"), dict) for tool in functions):
         found.append("Missing required parameter: 'tools[].name'.")
