@@ -127,6 +127,6 @@ def test_for_people_it_is_a_table(conversation: str, capsys) -> None:
     assert main(["context", *arguments]) == 0
     text = capsys.readouterr().out
     assert "tokens of 1,000,000 would be sent (estimated)" in text
-    assert "stays     1 thinking" in text
-    assert "not sent: your settings" in text
+    assert "not sent     1 thinking" in text
+    assert "  your settings" in text
     assert "thinking  150 tokens" in text

@@ -143,7 +143,7 @@ def test_an_empty_command_line_means_what_the_parser_makes_of_it() -> None:
 @pytest.mark.parametrize("words", [["--json", "--show-thinking"], ["--jsonl"], ["--show-thinking"], ["--attach", "a"]])
 def test_options_of_one_question_are_not_passed_over_without_one(words: list[str], capsys) -> None:
     assert main(words) == 2
-    assert capsys.readouterr().err == f"ponder: `{words[0]}` belongs to `-p TEXT`, which answers without a screen.\n"
+    assert capsys.readouterr().err == f"ponder: `{words[0]}` needs `-p TEXT`, which answers without a screen.\n"
 
 
 @pytest.mark.parametrize(

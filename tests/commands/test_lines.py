@@ -83,8 +83,8 @@ def test_a_completion_that_fails_offers_nothing_and_says_so_in_the_log(caplog: p
     ("line", "said"),
     [
         ("/stop", "Nothing is running."),
-        ("/now", "Nothing waits to be tried again."),
-        ("/compress", "There is nothing to compress: nothing was asked yet."),
+        ("/now", "No retry is waiting."),
+        ("/compress", "There is nothing to compress yet."),
     ],
 )
 async def test_a_command_with_nothing_to_do_says_so(line: str, said: str) -> None:
@@ -104,6 +104,6 @@ async def test_branches_are_not_flipped_under_a_running_turn() -> None:
     here, services, heard = context(*scenes.CONVERSATION)
     heard.turn = scenes.CONVERSATION[0].id
     services.chat.publish(*scenes.begun("Why?"))
-    with pytest.raises(UsageError, match="A turn is running"):
+    with pytest.raises(UsageError, match="while a turn is running"):
         await registry().run_line(here, "/branch")
     assert services.chat.asked == []

@@ -70,7 +70,7 @@ async def test_the_inspector_says_what_would_be_folded_and_what_was_paid() -> No
     preview = replace(await chat.preview(""), compression=would)
     lines = [plain(line) for line in parts_page(preview, (TURN,), bill_of((*paid_in((TURN,)), RUN)))(100)]
     start = lines.index(
-        "/compress would fold 2 turns: 62.4k → ≈14k tokens   anthropic/claude-haiku-5 writes the summary"
+        "/compress would compress 2 turns: 62.4k → ≈14k tokens   anthropic/claude-haiku-5 writes the summary"
     )
     assert lines[start + 1 : start + 10] == [
         "  Why?",

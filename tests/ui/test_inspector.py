@@ -23,9 +23,9 @@ async def test_parts_say_what_goes_what_stays_and_why() -> None:
         await until(pilot, lambda: "Turn 2" in screen_text(app))
         said = screen_text(app)
         assert "62.4k tokens sent   ≈ estimated; 74.8k stored" in said
-        line = next(line for line in said.splitlines() if "✗ stays" in line)
+        line = next(line for line in said.splitlines() if "✗ not sent" in line)
         assert "  thinking  " in line
-        assert "not sent: your settings" in line
+        assert "  your settings" in line
         assert "Thinking: high (adaptive, effort high)" in said
 
 

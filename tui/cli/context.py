@@ -126,7 +126,7 @@ def _meter_lines(reading: MeterReading) -> Iterator[str]:
         if tokens:
             yield f"  {part.value:20}{tokens:>12,}"
     if reading.trigger is not None:
-        state = "due now" if is_due(reading) else f"{reading.trigger - reading.effective:,} to go"
+        state = "due now" if is_due(reading) else f"{reading.trigger - reading.effective:,} left"
         yield f"  {'compression at':20}{reading.trigger:>12,}  {state}"
 
 
@@ -140,16 +140,16 @@ def _verdict_lines(weighed: Weighed) -> Iterator[str]:
         size = block["tokens"]
         tokens[key] += size if isinstance(size, int) else 0
     for key in sorted(counts):
-        stays, kind, reason = key
-        word = "stays" if stays else "goes "
-        yield f"{word} {counts[key]:>5} {kind.replace('_', ' '):12}{tokens[key]:>12,}  {reason}"
+        not_sent, kind, reason = key
+        word, why = "not sent" if not_sent else "sent    ", reason.removeprefix("not sent: ")
+        yield f"{word} {counts[key]:>5} {kind.replace('_', ' '):12}{tokens[key]:>12,}  {why}"
 
 
 def _compression_lines(compression: CompressionPreview | None) -> Iterator[str]:
     if compression is not None:
         yield ""
         yield (
-            f"/compress would fold {count(len(compression.turns), 'turn')} "
+            f"/compress would compress {count(len(compression.turns), 'turn')} "
             f"({count(compression.compressed_tokens, 'token')}) through {compression.writer}: "
             f"{compression.before:,} to about {compression.after:,}"
         )

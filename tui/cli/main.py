@@ -35,16 +35,16 @@ class Entry:
 
 
 COMMANDS = {
-    "plan": Entry("tui.cli.plan", "print what will be sent to control a model's thinking"),
+    "plan": Entry("tui.cli.plan", "print what is sent to control a model's thinking"),
     "price": Entry("tui.cli.price", "print what a request costs"),
     "models": Entry("tui.cli.models", "list the models in the catalogue"),
-    "auth": Entry("tui.cli.auth", "keep, list and remove providers' keys"),
+    "auth": Entry("tui.cli.auth", "save, list and remove providers' keys"),
     "sessions": Entry("tui.cli.sessions", "list, search, show, export, import and delete sessions"),
-    "context": Entry("tui.cli.context", "print what the next request weighs, what goes, what stays and why"),
+    "context": Entry("tui.cli.context", "print the size of the next request, what is sent and not sent, and why"),
     "themes": Entry("tui.cli.themes", "list the themes"),
-    "doctor": Entry("tui.cli.doctor", "print what was found on this machine"),
+    "doctor": Entry("tui.cli.doctor", "check versions, terminal, paths, providers and database"),
     "completions": Entry("tui.cli.completions", "print a completion script for bash, zsh or fish"),
-    "wire": Entry("tui.cli.wire", "decode recorded responses, encode conversations"),
+    "wire": Entry("tui.cli.wire", "decode recorded responses and encode conversations"),
 }
 """Name → module, in the order of ``ponder --help``."""
 
@@ -64,7 +64,7 @@ def _parser(chosen: str | None, *, whole: bool = False) -> argparse.ArgumentPars
     parser = _parser_class()(
         prog="ponder",
         description="A full-screen terminal client for language models that think.",
-        epilog="Without a command the full-screen program starts.",
+        epilog="Without a command, the full-screen program starts.",
     )
     parser.add_argument("--version", action="version", version=f"ponder {__version__}")
     add_arguments(parser)
@@ -237,13 +237,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const="",
         metavar="TEXT",
-        help="print the answer and exit; stdin is read as context, or as the prompt without TEXT",
+        help="print the answer and exit; stdin is context, or without TEXT the prompt",
     )
     parser.add_argument("-m", "--model", metavar="NAME[/LEVEL]", help="the model to ask")
-    parser.add_argument("--thinking-budget", metavar="N", help="a budget in tokens, or a level, instead of the name's")
+    parser.add_argument("--thinking-budget", metavar="N", help="a budget in tokens or a level, instead of NAME's")
     parser.add_argument("--profile", metavar="NAME", help="load a profile first")
     parser.add_argument(
-        "--set", action="append", default=[], dest="assignments", metavar="KEY=VALUE", help="a setting, as with /set"
+        "--set",
+        action="append",
+        default=[],
+        dest="assignments",
+        metavar="KEY=VALUE",
+        help="a setting, as with /set",
     )
     parser.add_argument("-c", "--continue", action="store_true", dest="go_on", help="continue the last session")
     parser.add_argument("-r", "--resume", metavar="ID", help="continue a session")
@@ -267,7 +272,7 @@ def run(args: argparse.Namespace) -> int:
 
     alone = [] if args.prompt is not None else [option for option, name in WITH_A_PROMPT.items() if getattr(args, name)]
     if alone:
-        print(f"ponder: `{alone[0]}` belongs to `-p TEXT`, which answers without a screen.", file=sys.stderr)
+        print(f"ponder: `{alone[0]}` needs `-p TEXT`, which answers without a screen.", file=sys.stderr)
         return EXIT_USAGE
 
     try:

@@ -53,7 +53,7 @@ async def _stop(context: CommandContext, _: str) -> None:
 
 async def _skip(context: CommandContext, _: str) -> None:
     if context.view().retry is None:
-        context.screen.say("Nothing waits to be tried again.")
+        context.screen.say("No retry is waiting.")
         return
     await context.services.chat.skip_wait()
 
@@ -84,7 +84,7 @@ async def _branch(context: CommandContext, argument: str) -> None:
         raise UsageError(f"`/branch` does not know `{argument}`.", advice="It knows next and previous.")
     turn = _turn(context)
     if context.view().open_turn is not None:
-        raise UsageError("A turn is running: other branches wait for its end.", advice="Esc stops it.")
+        raise UsageError("Branches cannot be switched while a turn is running.", advice="Esc stops it.")
     message = await context.services.chat.flip(turn, step)
     context.screen.session_changed()
     context.screen.say(message)
@@ -132,7 +132,7 @@ COMMANDS = (
         id="chat.stop",
         slash="stop",
         title="Stop",
-        help="Stop what runs and keep what came. In the composer: esc.",
+        help="Stop the running turn and keep what has arrived. In the composer: esc.",
         group=Group.CHAT,
         run=_stop,
         example="/stop",
@@ -142,7 +142,7 @@ COMMANDS = (
         id="chat.skip",
         slash="now",
         title="Retry now",
-        help="Do not wait for the countdown of a retry.",
+        help="Retry now, without waiting for the countdown.",
         group=Group.CHAT,
         run=_skip,
         example="/now",
@@ -152,7 +152,7 @@ COMMANDS = (
         id="chat.retry",
         slash="retry",
         title="Retry",
-        help="Ask the same again, of another model or level if one is named; the first answer stays as a sibling.",
+        help="Send the prompt again, optionally to another model or level; the first answer is kept on its branch.",
         group=Group.CHAT,
         run=_retry,
         keys=("r",),
@@ -163,7 +163,7 @@ COMMANDS = (
     Command(
         id="chat.retry_with",
         title="Retry with…",
-        help="Ask the same again of another model.",
+        help="Send the prompt again to another model.",
         group=Group.CHAT,
         run=_retry_with,
         keys=("R",),
@@ -184,7 +184,7 @@ COMMANDS = (
         id="chat.fork",
         slash="fork",
         title="Fork",
-        help="Go on from here in a session of its own.",
+        help="Continue from here in a new session.",
         group=Group.CHAT,
         run=_fork,
         keys=("f",),
@@ -195,7 +195,7 @@ COMMANDS = (
         id="chat.branch",
         slash="branch",
         title="Other branch",
-        help="Flip to what was asked or answered here before: edited prompts and retries stay beside each other.",
+        help="Switch between the edited prompts and retries of this turn.",
         group=Group.CHAT,
         run=_branch,
         keys=("b",),
@@ -254,7 +254,7 @@ COMMANDS = (
     Command(
         id="composer.editor",
         title="Edit in $EDITOR",
-        help="Write the draft in your editor.",
+        help="Edit the draft in your editor.",
         group=Group.CHAT,
         run=_editor,
         keys=("ctrl+g",),
@@ -262,7 +262,7 @@ COMMANDS = (
     Command(
         id="composer.history",
         title="Search prompt history",
-        help="Find something you asked before.",
+        help="Search your earlier prompts.",
         group=Group.CHAT,
         run=_history,
         keys=("ctrl+r",),
@@ -271,7 +271,7 @@ COMMANDS = (
         id="view.find",
         slash="find",
         title="Find in the conversation",
-        help="Search what is on this screen, folded thinking included; n and N step through.",
+        help="Search this conversation, including folded thinking; n and N step through the matches.",
         group=Group.VIEW,
         run=_find,
         keys=("ctrl+f",),

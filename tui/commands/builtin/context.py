@@ -20,9 +20,7 @@ async def _tokens(context: CommandContext, argument: str) -> None:
         reading = await context.services.chat.weigh("")
         exact = await context.services.chat.count_exactly()
         if exact is None:
-            raise UsageError(
-                "This provider does not count tokens for us.", advice="The meter's estimate is all there is."
-            )
+            raise UsageError("This provider cannot count tokens.", advice="Only the meter's estimate is available.")
         context.screen.say(f"The provider counts {count(exact, 'token')}; the estimate was {reading.effective:,}.")
         return
     reading = await context.services.chat.weigh(context.screen.draft())
@@ -33,14 +31,14 @@ async def _tokens(context: CommandContext, argument: str) -> None:
 async def _compress(context: CommandContext, argument: str) -> None:
     view = context.view()
     if not view.turns and view.open_turn is None:
-        context.screen.say("There is nothing to compress: nothing was asked yet.")
+        context.screen.say("There is nothing to compress yet.")
         return
     would = (await context.services.chat.preview("")).compression
     if would is not None and would.turns:
         turns = count(len(would.turns), "turn")
         context.screen.say(
-            f"Folding {turns}: {would.before:,} → about {count(would.after, 'token')}",
-            advice=f"{would.writer} writes the summary. The originals stay; /uncompress takes it back.",
+            f"Compressing {turns}: {would.before:,} → about {count(would.after, 'token')}",
+            advice=f"{would.writer} writes the summary. The originals are kept; /uncompress undoes it.",
         )
     await context.services.chat.compress(argument)
 
@@ -52,9 +50,9 @@ async def _uncompress(context: CommandContext, _: str) -> None:
     view = context.view()
     left = len(view.compression.compressed_turns) if view.compression is not None else 0
     context.screen.say(
-        f"The last compression is taken back; {count(left, 'turn')} still folded."
+        f"The last compression is undone; {count(left, 'turn')} still compressed."
         if left
-        else "The whole history is back."
+        else "The whole history is sent again."
     )
 
 
@@ -81,7 +79,7 @@ COMMANDS = (
         id="context.inspect",
         slash="context",
         title="Wire inspector",
-        help="The exact next request, what goes, what stays and why, and the last exchange.",
+        help="Show the exact next request, what is sent and not sent and why, and the last exchange.",
         group=Group.CONTEXT,
         run=_inspect,
         keys=("f12",),
@@ -90,7 +88,7 @@ COMMANDS = (
     Command(
         id="context.inspect_here",
         title="Inspect",
-        help="The wire inspector, from the transcript.",
+        help="Open the wire inspector from the transcript.",
         group=Group.CONTEXT,
         run=_inspect,
         keys=("i",),
@@ -101,7 +99,7 @@ COMMANDS = (
         id="context.tokens",
         slash="tokens",
         title="Count tokens",
-        help="What the next request weighs; `exact` asks the provider where it can count.",
+        help="Count the tokens of the next request; `exact` asks the provider, if it can count.",
         group=Group.CONTEXT,
         run=_tokens,
         argument=Argument(usage="[exact]", complete=lambda _, typed: ["exact"] if "exact".startswith(typed) else []),
@@ -111,7 +109,7 @@ COMMANDS = (
         id="context.compress",
         slash="compress",
         title="Compress the history",
-        help="Fold finished turns into a summary; an instruction says what to keep. The originals stay.",
+        help="Replace finished turns by a summary; an instruction says what to keep. The originals are kept.",
         group=Group.CONTEXT,
         run=_compress,
         argument=Argument(usage="[INSTRUCTION]"),
@@ -130,7 +128,7 @@ COMMANDS = (
         id="tools.list",
         slash="tools",
         title="Tools",
-        help="What the model may call; `on NAME` and `off NAME` switch one.",
+        help="List the tools that the model may call; `on NAME` and `off NAME` switch one.",
         group=Group.TOOLS,
         run=_tools,
         argument=Argument(usage="[on|off NAME]"),
@@ -140,7 +138,7 @@ COMMANDS = (
         id="tools.mcp",
         slash="mcp",
         title="MCP servers",
-        help="Which servers run, and what they offer.",
+        help="Show the MCP servers, their state and their tools.",
         group=Group.TOOLS,
         run=_mcp,
         example="/mcp",

@@ -38,7 +38,7 @@ async def _pin(context: CommandContext, _: str) -> None:
     )
     pinned = row is None or not row.pinned
     await context.services.library.pin(context.services.chat.session_id, pinned=pinned)
-    context.screen.say("Pinned." if pinned else "Not pinned any more.")
+    context.screen.say("Pinned." if pinned else "Unpinned.")
 
 
 async def _delete(context: CommandContext, _: str) -> None:
@@ -46,7 +46,7 @@ async def _delete(context: CommandContext, _: str) -> None:
     await context.services.chat.new_session()
     await context.services.library.delete(gone)
     context.screen.session_changed()
-    context.screen.say("Deleted.", advice="ctrl+s, then u brings it back.")
+    context.screen.say("Deleted.", advice="ctrl+s, then u restores it.")
 
 
 async def _export(context: CommandContext, argument: str) -> None:
@@ -75,7 +75,7 @@ COMMANDS = (
         id="session.list",
         slash="sessions",
         title="Sessions",
-        help="All sessions; typing searches prompts, answers, thinking and tool results.",
+        help="List all sessions; type to search prompts, answers, thinking and tool results.",
         group=Group.SESSIONS,
         run=_list,
         keys=("ctrl+s",),
@@ -87,7 +87,7 @@ COMMANDS = (
         id="session.resume",
         slash="resume",
         title="Resume a session",
-        help="The same list, to go on where you left off.",
+        help="The same list, to continue a session.",
         group=Group.SESSIONS,
         run=_list,
         palette=False,
@@ -97,7 +97,7 @@ COMMANDS = (
         id="session.new",
         slash="new",
         title="New chat",
-        help="Begin anew; this session stays in the list.",
+        help="Start a new session; this one is kept in the list.",
         group=Group.SESSIONS,
         run=_new,
         keys=("ctrl+n",),
@@ -107,7 +107,7 @@ COMMANDS = (
         id="session.rename",
         slash="rename",
         title="Rename",
-        help="Give the session another title.",
+        help="Change the title of the session.",
         group=Group.SESSIONS,
         run=_rename,
         argument=Argument(usage="TITLE", required=True),
@@ -117,7 +117,7 @@ COMMANDS = (
         id="session.pin",
         slash="pin",
         title="Pin",
-        help="Keep the session at the top of the list, or not.",
+        help="Pin the session to the top of the list, or unpin it.",
         group=Group.SESSIONS,
         run=_pin,
         example="/pin",
@@ -126,7 +126,7 @@ COMMANDS = (
         id="session.delete",
         slash="delete",
         title="Delete the session",
-        help="Put this session away; it can be brought back from the list.",
+        help="Delete this session; it can be restored from the list.",
         group=Group.SESSIONS,
         run=_delete,
         example="/delete",
@@ -145,7 +145,7 @@ COMMANDS = (
         id="session.import",
         slash="import",
         title="Import",
-        help="Bring in a session that was exported as JSON.",
+        help="Import a session that was exported as JSON.",
         group=Group.SESSIONS,
         run=_import,
         argument=Argument(usage="FILE", required=True),

@@ -97,7 +97,7 @@ def _compression(would: CompressionPreview | None) -> Iterator[Line]:
     turns = count(len(would.turns), "turn")
     yield [
         Run(
-            f"/compress would fold {turns}: {tokens(would.before)} → "
+            f"/compress would compress {turns}: {tokens(would.before)} → "
             f"≈{tokens(would.after)} {noun(would.after, 'token')}",
             "text",
             Look.BOLD,
@@ -155,28 +155,32 @@ def _turns(preview: RequestPreview, turns: Sequence[Turn], width: int) -> Iterat
                 yield _block(message, block, verdicts.get(place), sizes[place], width)
 
 
+NOT_SENT = "not sent: "
+"""The start of a reason, omitted where the row says it already."""
+
+
 def round_trip(preview: RequestPreview, message_id: str) -> str:
     """Whether an answer's thinking is sent with the next request, and the reason if not."""
     about = [verdict for verdict in preview.request.outgoing.verdicts if verdict.message_id == message_id]
     thinking = [verdict for verdict in about if verdict.kind == "thinking"]
     if not about:
-        return "This answer stays behind: a summary stands for it."
+        return "This answer is not sent: a summary replaces it."
     if not thinking:
-        return "This answer has no thinking that could go back."
-    stays = sorted({verdict.reason.value for verdict in thinking if not verdict.sent})
-    if not stays:
-        return "The thinking of this answer goes back with the next request."
-    return f"The thinking of this answer stays behind: {', '.join(stays)}."
+        return "This answer has no thinking."
+    reasons = sorted({verdict.reason.value.removeprefix(NOT_SENT) for verdict in thinking if not verdict.sent})
+    if not reasons:
+        return "The thinking of this answer is sent with the next request."
+    return f"The thinking of this answer is not sent: {', '.join(reasons)}."
 
 
 def _block(message: Message, block: Block, verdict: Verdict | None, size: int, width: int) -> Line:
     sent = verdict is not None and verdict.sent
-    mark = Run("  ✓ goes  ", "success") if sent else Run("  ✗ stays ", "warning")
+    mark = Run("  ✓ sent      ", "success") if sent else Run("  ✗ not sent  ", "warning")
     count = f"≈{tokens(size)}".rjust(8)
     kind = _kind(message, block).ljust(22)
-    reason = verdict.reason.value if verdict is not None else "not sent: replaced by a summary"
+    reason = verdict.reason.value.removeprefix(NOT_SENT) if verdict is not None else "replaced by a summary"
     reason = "" if reason == "sent" else f"  {reason}"
-    used = 10 + 8 + 2 + 22 + width_of(reason)
+    used = 14 + 8 + 2 + 22 + width_of(reason)
     words = one_line(_words(block), max(0, width - used)) if width - used > 8 else ""
     return [
         mark,
