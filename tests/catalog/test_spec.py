@@ -129,6 +129,23 @@ def test_what_stands_behind_a_model_and_is_no_level_is_said(text: str) -> None:
     assert caught.value.message == f"`{word}` behind `{model}` is neither a level nor a budget."
 
 
+@pytest.mark.parametrize(
+    ("text", "model", "asked"),
+    [
+        ("gate/maker/high", "maker/high", None),
+        ("gate/maker/high/low", "maker/high", ThinkingLevel.LOW),
+        ("gate/maker/low", "maker", ThinkingLevel.LOW),
+        ("gate/16k", "16k", None),
+        ("gate/16k/16k", "16k", 16_000),
+    ],
+)
+def test_a_listed_name_that_ends_like_a_level_is_that_model(text: str, model: str, asked: Asked | None) -> None:
+    own = {"gate": {"wire": "openai-chat", "base_url": "http://gate.example"}}
+    rows = {f"gate/{id_}": {} for id_ in ("maker", "maker/high", "16k")}
+    spec = parse_spec(text, CATALOG.with_overrides({"providers": own, "models": rows}))
+    assert spec == ModelSpec(provider="gate", model=model, asked=asked)
+
+
 def test_on_a_server_of_ones_own_a_name_may_hold_anything() -> None:
     named = ModelSpec(provider="ollama", model="qwen3/mine:7b", asked=ThinkingLevel.LOW)
     assert parse_spec("ollama/qwen3/mine:7b/low", CATALOG) == named

@@ -47,6 +47,9 @@ def split_asked(text: str) -> tuple[str, Asked | None]:
 def parse_spec(text: str, catalog: Catalog) -> ModelSpec:
     """Return the model that ``text`` names. Raises UnknownModel, with similar names, if it matches none or several."""
     name, asked = split_asked(text)
+    provider, _, listed = text.strip().partition("/")
+    if asked is not None and any(listed in layer.rows.get(provider, {}) for layer in catalog.layers):
+        name, asked = text.strip(), None  # the name of a listed model may end like a level
     provider, slash, model = name.partition("/")
     known = catalog.providers()
     if slash and provider not in known and provider.lower() in known:
