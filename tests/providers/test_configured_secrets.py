@@ -86,6 +86,21 @@ def test_an_encoded_request_does_not_hold_them_either(home: Path, capsys: pytest
     assert "of-my-own-data" in printed.out
 
 
+@pytest.mark.parametrize("more", [[], ["--json"]])
+def test_lists_of_sessions_do_not_hold_them_either(
+    home: Path, capsys: pytest.CaptureFixture[str], more: list[str]
+) -> None:
+    stage = Stage(Database(find_paths(os.environ).database))
+    asyncio.run(stage.keep("01TOLD", a_turn(1, "What is word-by-a-variable and chatty?", "An own-provider-key.")))
+    stage.database.close()
+    assert main(["sessions", "list", *more]) == 0
+    assert main(["sessions", "search", "what", *more]) == 0
+    assert main(["sessions", "search", "own", *more]) == 0
+    printed = capsys.readouterr().out
+    assert leaks(printed) == []
+    assert "chatty" in printed
+
+
 async def test_what_a_tool_reads_has_them_masked_before_anything_was_asked_of_a_provider(home: Path) -> None:
     (home / "notes.txt").write_text(WORDS)
     configured = tuple(word for word in SECRETS if word not in ("own-provider-key", "keyring-key-of-openai"))

@@ -8,6 +8,7 @@ import html
 import json
 import os
 import pickle
+import re
 import subprocess
 import sys
 import threading
@@ -98,6 +99,31 @@ def test_redaction_takes_keys_out_by_value_by_name_and_by_shape(text: str) -> No
     ):
         assert secret not in clean
     assert "***" in clean
+
+
+ODD_KEY = "Ab+/c&d<9=LmT4vXw2RbYd8Nc/w+E=="
+
+
+@pytest.mark.parametrize(
+    "spelled",
+    [
+        ODD_KEY.replace("/", "\\/"),
+        ODD_KEY.replace("+", "\\u002B").replace("&", "\\u0026").replace("<", "\\u003C"),
+        ODD_KEY.replace("+", "\\u002b").replace("&", "\\u0026").replace("<", "\\u003c"),
+        re.sub("%..", lambda found: found[0].lower(), quote(ODD_KEY, safe="")),
+        quote(ODD_KEY),
+        quote(quote(ODD_KEY, safe=""), safe=""),
+        *(base64.b64encode(b"u" * before + b":" + ODD_KEY.encode()).decode() for before in range(3)),
+        *(base64.urlsafe_b64encode(b"u" * before + ODD_KEY.encode() + b":x").decode() for before in range(3)),
+    ],
+)
+def test_a_key_is_taken_out_as_servers_of_many_languages_write_it(spelled: str) -> None:
+    redactor = Redactor([Secret(ODD_KEY)])
+    for clean in (redactor.clean_known, redactor.clean_content, redactor.clean):
+        text = clean(f"it was [{spelled}]")
+        assert "***" in text
+        # Of a longer base64 text, the letters around the key stay.
+        assert len(text) < len("it was [***w+E==]") + 8, text
 
 
 def test_a_key_with_quotes_is_taken_out_of_json_and_html_that_repeat_it() -> None:

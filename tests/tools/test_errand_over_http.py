@@ -43,7 +43,7 @@ def repository(tmp_path: Path) -> Path:
 
 
 def _ponder(
-    repository: Path, model: ScriptedModel, wire: str, *more: str, config: str = ""
+    repository: Path, model: ScriptedModel, wire: str, *more: str, config: str = "", key: str = ""
 ) -> subprocess.CompletedProcess[str]:
     home = repository.parent / "home"
     (home / "config").mkdir(parents=True)
@@ -56,6 +56,7 @@ def _ponder(
             "HOME": str(repository.parent),
             "PONDER_HOME": str(home),
             "PYTHONPATH": str(Path(__file__).parents[2]),
+            "MISTRAL_API_KEY": key,
         },
         capture_output=True,
         text=True,
@@ -164,3 +165,22 @@ def test_the_program_lets_a_prefix_rule_do_no_more_than_it_says(repository: Path
         assert "by the rule `shell(git log) ro` it may read, but not write or use the network" in text
     assert "--allow 'shell(=git log --output=x.txt) full'" in again
     assert harmless.endswith(" one")
+
+
+@needs_sandbox
+def test_keys_of_providers_that_nothing_was_asked_of_are_in_no_result_and_no_file(repository: Path) -> None:
+    key = "key-without-a-known-shape-123"
+    (repository / "compose.yml").write_text("x" * 99 + "\n" + f"KEY: {key}\n" + ("y" * 99 + "\n") * 1000)
+    steps: list[Step] = [
+        [("read_file", {"path": "compose.yml", "limit": 3}), ("shell", {"command": "cat compose.yml"})],
+        "Done.",
+    ]
+    with ScriptedModel(steps) as model:
+        done = _ponder(repository, model, "openai-chat", "--allow", "shell(cat) ro", key=key)
+    assert (done.returncode, done.stdout) == (0, "Done.\n"), done.stderr
+    home = repository.parent / "home"
+    kept = list(home.glob("state/tool-output/*.txt"))
+    assert len(kept) == 1
+    assert "KEY: ***-123" in kept[0].read_text()
+    assert [text.count("KEY: ***-123") for text in model.results()] == [1, 1]
+    assert [path for path in home.rglob("*") if path.is_file() and key.encode() in path.read_bytes()] == []

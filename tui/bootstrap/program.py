@@ -30,7 +30,9 @@ from tui.settings.user_files import may_exist
 from tui.tools.toolbox.lazy import LazyToolbox
 
 if TYPE_CHECKING:
+    from tui.catalog.catalog import Catalog
     from tui.providers.backend import ProviderBackend
+    from tui.providers.redaction import Redactor
     from tui.tools.toolbox.toolbox import Toolbox
 
 
@@ -73,7 +75,7 @@ def build_program(environment: Mapping[str, str], options: LaunchOptions) -> Pro
         config,
         options,
         environment,
-        keys.redactor.clean_content,
+        _redact_for_tools(keys.redactor, catalog, environment),
         call_limit_s=lambda: call_limit_s(in_force.layers),
     )
     return Program(
@@ -120,6 +122,22 @@ def _assigned(options: LaunchOptions) -> dict[str, object]:
     if options.no_tools:
         values["tools.enabled"] = False
     return values
+
+
+def _redact_for_tools(redactor: Redactor, catalog: Catalog, environment: Mapping[str, str]) -> Callable[[str], str]:
+    """Removes keys from what tools return, also those in the environment for providers that nothing was asked of."""
+    learned = False
+
+    def redact(text: str) -> str:
+        nonlocal learned
+        if not learned:
+            from tui.providers.configured_secrets import learn_environment
+
+            learn_environment(redactor, catalog.providers().values(), environment)
+            learned = True
+        return redactor.clean_content(text)
+
+    return redact
 
 
 def open_tools(

@@ -10,7 +10,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
@@ -79,11 +79,11 @@ def run(args: argparse.Namespace) -> int:
     """Returns 0 on success, 1 if the store failed, 2 if the command line is wrong."""
     paths = find_paths(os.environ)
     database = Database(paths.database)
-    conceal = _without_keys() if args.action in ("show", "export") else str
+    conceal = _without_keys() if args.action in ("list", "search", "show", "export") else str
     around = StoreContext(holder=this_process(new_id()), now=time.time, new_id=new_id, conceal=conceal)
     library = StoredLibrary(database, around)
     try:
-        asyncio.run(_act(library, args))
+        asyncio.run(_act(library, args, conceal))
     except PonderError as problem:
         _complain(problem)
         return 2 if isinstance(problem, UsageError) else 1
@@ -105,14 +105,15 @@ def _without_keys() -> Callable[[str], str]:
     return known_keys(user_catalog(os.environ), os.environ).clean_content
 
 
-async def _act(library: StoredLibrary, args: argparse.Namespace) -> None:
+async def _act(library: StoredLibrary, args: argparse.Namespace, conceal: Callable[[str], str]) -> None:
     match args.action:
         case "list":
             rows = await (library.put_away(args.limit) if args.deleted else library.sessions("", args.limit))
-            _print_rows(rows, as_json=args.json, none="Nothing was put away." if args.deleted else "No sessions yet.")
+            none = "Nothing was put away." if args.deleted else "No sessions yet."
+            _print_rows(rows, conceal, as_json=args.json, none=none)
         case "search":
             rows = await library.sessions(" ".join(args.words), args.limit)
-            _print_rows(rows, as_json=args.json, none="Nothing was found.")
+            _print_rows(rows, conceal, as_json=args.json, none="Nothing was found.")
         case "show":
             session = await library.resolve(args.session)
             pieces = library.export_pieces(session, "md", args.parts or "thinking")
@@ -190,19 +191,27 @@ async def _delete(library: StoredLibrary, args: argparse.Namespace) -> None:
             print_messages(f"Deleted; `ponder sessions delete --undo {name}` brings it back.")
 
 
-def _print_rows(rows: Sequence[SessionInfo], *, as_json: bool, none: str) -> None:
+def _print_rows(rows: Sequence[SessionInfo], conceal: Callable[[str], str], *, as_json: bool, none: str) -> None:
     """Scripts get only rows; a terminal also gets a header, and a message if there are no rows."""
     if not rows:
         print(none, file=sys.stderr)
     elif not as_json and sys.stdout.isatty():
         print(HEADER)
-    for row in rows:
+    for stored in rows:
+        row = replace(stored, title=conceal(stored.title), snippet=_concealed(stored.snippet, conceal))
         if as_json:
             found = asdict(row) | {"snippet": row.snippet.replace(BEGIN, "").replace(END, "")}
             del found["hit_terms"]
             print(json.dumps(found))
         else:
             print(_line(row))
+
+
+def _concealed(snippet: str, conceal: Callable[[str], str]) -> str:
+    """A snippet without keys; one with keys also loses its marks, which may stand within a key."""
+    plain = snippet.replace(BEGIN, "").replace(END, "")
+    clean = conceal(plain)
+    return snippet if clean == plain else clean
 
 
 def _line(row: SessionInfo) -> str:

@@ -32,6 +32,13 @@ def learn_all_keys(keys: Keys, providers: Iterable[ProviderFacts]) -> None:
             keys.find(provider)
 
 
+def learn_environment(redactor: Redactor, providers: Iterable[ProviderFacts], environment: Mapping[str, str]) -> None:
+    """Register the keys of all providers in the environment, also of those that nothing was asked of."""
+    for provider in providers:
+        for name in provider.key_env:
+            redactor.remember(Secret(environment.get(name, "").strip()))
+
+
 def learn_configured(
     redactor: Redactor,
     providers: Iterable[ProviderFacts],

@@ -81,6 +81,8 @@ SHORTEST_DISGUISED = 12
 _BETWEEN = "\\\"'\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff"
 """Signs besides white space that a server may put between the letters of a key."""
 
+_ESCAPE = lazy_regex(r"%[0-9A-F]{2}")
+_NOT_PLAIN_IN_JSON = lazy_regex(r"[\"&'+<>`]")
 _WORD = lazy_regex(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _SECRETIVE = frozenset(
     (
@@ -189,14 +191,13 @@ class Redactor:
             return
         if len(value) >= SHORTEST_DISGUISED:
             self._values.append(value)
-        coded = base64.b64encode(value.encode()).decode()
-        url_coded = base64.urlsafe_b64encode(value.encode()).decode()
-        plain = (value, quote(value, safe=""), quote_plus(value), _as_in_html(value))
-        for spelling in (*plain, coded, coded.rstrip("="), url_coded):
+        for spelling in (value, *_quoted(value), _as_in_html(value), *_coded(value)):
             # Servers quote their input as JSON, and as JSON within JSON.
             shown = masked(value)
             for _ in range(3):
                 self._spellings[spelling] = shown
+                for escaped in _otherwise_in_json(spelling):
+                    self._spellings[escaped] = shown
                 spelling, shown = _as_in_json(spelling), _as_in_json(shown)
         longest_first = sorted(self._spellings, key=len, reverse=True)
         self._literals = re.compile("|".join(map(re.escape, longest_first)))
@@ -265,6 +266,34 @@ def _spellings(character: str) -> str:
         rf"\\u{code:04x}|\\x{code:02x}|%{code:02x}|&\#0*{code};|&\#x0*{code:x};" if code < 0x100 else rf"\\u{code:04x}"
     )
     return rf"(?:{re.escape(character)}|{coded})"
+
+
+def _quoted(value: str) -> set[str]:
+    """Return the URL encodings of a value: whole or as a path, in a form, twice, and with small letters."""
+    once = quote(value, safe="")
+    found = {once, quote(value), quote_plus(value), quote(once, safe="")}
+    return found | {_ESCAPE.sub(lambda escape: escape[0].lower(), text) for text in found}
+
+
+def _coded(value: str) -> set[str]:
+    """Return the value as base64, also as it stands within longer base64 (``user:KEY``)."""
+    data = value.encode()
+    found: set[str] = set()
+    for encode in (base64.b64encode, base64.urlsafe_b64encode):
+        whole = encode(data).decode()
+        found |= {whole, whole.rstrip("=")}
+        for before in range(3):
+            # Letters at both ends also hold bits of what stands before and behind.
+            inner = encode(bytes(before) + data).decode()[-(-before * 8 // 6) : (before + len(data)) * 8 // 6]
+            found |= {inner} if len(inner) >= SHORTEST_LITERAL else set()
+    return found
+
+
+def _otherwise_in_json(text: str) -> set[str]:
+    """Return the text as PHP and .NET write it in JSON."""
+    small = _NOT_PLAIN_IN_JSON.sub(lambda sign: f"\\u{ord(sign[0]):04x}", text)
+    large = _NOT_PLAIN_IN_JSON.sub(lambda sign: f"\\u{ord(sign[0]):04X}", text)
+    return {text.replace("/", "\\/"), small, large} - {text}
 
 
 def _as_in_html(text: str) -> str:

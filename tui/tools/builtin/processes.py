@@ -34,6 +34,8 @@ class KeptOutput:
     folder: Path | None
     shown_bytes: int
     """Bytes the model gets without the file."""
+    redact: Callable[[str], str] = str
+    """Removes known secrets."""
     path: Path | None = None
     written: int = 0
     _early: bytearray = field(default_factory=bytearray)
@@ -62,6 +64,27 @@ class KeptOutput:
         if self._handle is not None:
             os.close(self._handle)
             self._handle, self.folder = None, None
+
+    def remove_secrets(self) -> None:
+        """Remove secrets from the file, which is on the disk longer than the output is needed. Blocks."""
+        self.close()
+        if self.path is None or self.redact is str:
+            return
+        try:
+            text = self.path.read_bytes().decode(errors="surrogateescape")
+            clean = self.redact(text)
+            if clean != text:
+                self.path.write_bytes(clean.encode(errors="surrogateescape"))
+        except OSError:
+            self.discard()
+
+    def discard(self) -> None:
+        """Delete the file, because nobody was told of it."""
+        self.close()
+        self._given_up = True
+        if self.path is not None:
+            self.path.unlink(missing_ok=True)
+            self.path = None
 
     def notice(self) -> str:
         """A sentence for the model that says where the file is; empty without a file."""
@@ -168,6 +191,8 @@ class Command:
     """Bytes kept from each end of the output."""
     outputs: Path | None = None
     """Folder for longer outputs; None keeps only the ends."""
+    redact: Callable[[str], str] = str
+    """Removes known secrets from longer outputs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,7 +209,7 @@ async def run_to_end(command: Command, progress: Callable[[str], None] | None = 
     """Run the program; afterwards none of its processes is alive, even after cancellation."""
     mark = secrets.token_hex(16)
     reading, writing = os.pipe()
-    kept = KeptOutput(command.outputs, command.head + command.tail)
+    kept = KeptOutput(command.outputs, command.head + command.tail, command.redact)
     output = _Output(reading, OutputEnds(command.head, command.tail), kept, progress)
     try:
         try:
@@ -210,7 +235,9 @@ async def run_to_end(command: Command, progress: Callable[[str], None] | None = 
             why = await _until_over(process, output, command.timeout_s)
             await tree.end(process)
             await output.drain()
+            await asyncio.to_thread(kept.remove_secrets)
         except asyncio.CancelledError:
+            kept.discard()
             await tree.end(process)
             raise
         finally:

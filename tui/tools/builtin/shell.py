@@ -53,6 +53,8 @@ class Shell:
     """Runs commands that were allowed by a rule."""
     outputs: Path | None = None
     """Folder for outputs that are too long for the model."""
+    redact: Callable[[str], str] = str
+    """Removes known secrets from those."""
     name: str = "shell"
     description: str = (
         "Run a shell command in the working folder. There is no terminal and no input: a command that asks fails."
@@ -168,6 +170,7 @@ class Shell:
             environment=self.environment if environment is None else environment,
             timeout_s=seconds,
             outputs=self.outputs,
+            redact=self.redact,
         )
 
 

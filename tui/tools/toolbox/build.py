@@ -86,7 +86,7 @@ def build_toolbox(context: ToolEnvironment) -> Toolbox:
         Grep(workspace, environment, find_ripgrep(environment)),
         WriteFile(workspace, seen),
         EditFile(workspace, seen),
-        Shell(workspace, environment, context.call_limit_s, sandbox, context.outputs),
+        Shell(workspace, environment, context.call_limit_s, sandbox, context.outputs, context.redact),
         FetchUrl(proxy_for=context.proxy_for),
     )
     permissions = open_permissions(
