@@ -168,6 +168,7 @@ def _short(line: str) -> str:
 
 MARK = "PONDER_TOOL_CALL"
 TERM_GRACE_S = 0.5
+KILL_GRACE_S = 2.0
 DRAIN_S = 0.5
 POLL_S = 0.02
 MAX_PRODUCED = 256 * 1024 * 1024
@@ -329,7 +330,8 @@ class ProcessTree:
         self._signal(signal.SIGTERM)
         if not await _within(TERM_GRACE_S, lambda: process.returncode is not None and not self.alive()):
             self.kill()
-            await _within(TERM_GRACE_S / 2, lambda: process.returncode is not None)
+            # A killed process is there until the kernel has taken it down, which a busy machine does later.
+            await _within(KILL_GRACE_S, lambda: process.returncode is not None and not self.alive())
 
     def kill(self) -> None:
         """Send SIGKILL to all processes, twice to catch those started in between."""
