@@ -95,6 +95,22 @@ async def test_prompts_models_and_drafts_are_remembered_over_restarts(tmp_path: 
         assert h.program.user_state.recent == ["demo/fast/low"]
 
 
+def test_a_key_that_was_typed_into_the_command_is_not_remembered(tmp_path: Path) -> None:
+    """The command is refused, but its text was kept as the draft."""
+    file, key = tmp_path / "memory.json", "key-of-mine-0123456789-abcdefgh"
+    state = UserState(file)
+    state.save_draft("one", "/key openai x")
+    for text in (f"/key openai {key}", f"  /key\topenai\n{key}", f"/key {key}"):
+        state.add_prompt(text)
+        state.save_draft("one", text)
+    state.save_draft("two", "/key openai")
+    state.add_prompt("What is a /key for?")
+    state.close()
+    assert key not in file.read_text()
+    again = UserState(file)
+    assert (again.draft("one"), again.draft("two"), again.prompts) == ("", "/key openai", ["What is a /key for?"])
+
+
 def test_what_is_remembered_is_bounded(tmp_path: Path) -> None:
     state = UserState(tmp_path / "memory.json")
     for number in range(MOST_PROMPTS + 50):

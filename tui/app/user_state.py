@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,6 +26,8 @@ MOST_DRAFTS = 20
 LONGEST_DRAFT = 200_000
 DRAFT_AFTER_S = 5.0
 """A draft is written at most this long after a key press."""
+_TYPED_KEY = re.compile(r"\s*/key\s+(?:\S+\s+\S|\S{25})")
+"""A key typed into the command instead of the dialog: it is refused, and must not be kept either."""
 
 
 class UserState:
@@ -69,7 +72,7 @@ class UserState:
 
     def add_prompt(self, prompt: str) -> None:
         """Add a prompt to the history; long ones are omitted."""
-        if not prompt.strip() or len(prompt) > LONGEST_PROMPT:
+        if not prompt.strip() or len(prompt) > LONGEST_PROMPT or _TYPED_KEY.match(prompt):
             return
 
         def change(content: Content) -> None:
@@ -88,6 +91,7 @@ class UserState:
 
     def save_draft(self, session: str, text: str) -> None:
         """Set the draft of a session; "" removes it."""
+        text = "" if _TYPED_KEY.match(text) else text
         if text == self.draft(session):
             return
 

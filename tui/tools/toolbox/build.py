@@ -67,7 +67,7 @@ class ToolEnvironment:
 def build_toolbox(context: ToolEnvironment) -> Toolbox:
     """Build the toolbox. Raises ConfigError for an invalid ``--allow``."""
     folder, home = context.folder.resolve(), context.home.resolve()
-    guarded = guarded_paths(home, context.environment, named_by_git(folder))
+    guarded = guarded_paths(home, context.environment, named_by_git(folder, home))
     workspace = Workspace(folder, home, guarded, tuple(path.resolve() for path in context.protected))
     sandbox = Sandbox(
         folder=folder,
