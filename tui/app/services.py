@@ -75,7 +75,7 @@ class KeyService:
         if facts.key_env:
             sentences.append(f"The variable {facts.key_env[0]} works too.")
         if facts.key_url:
-            sentences.append(f"Keys are made at {facts.key_url}.")
+            sentences.append(f"Create a key at {facts.key_url}.")
         return " ".join(sentences)
 
 

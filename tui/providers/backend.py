@@ -303,8 +303,8 @@ def _cause(sentence: str) -> str:
 
 def _beginning(so_far: bytes, batch: Sequence[StreamEvent]) -> bytes | None:
     """Return the first bytes of the response, or None once it has an event with content."""
-    said = any(not isinstance(event, ResponseStarted | UsageReported) for event in batch)
-    return None if said else so_far[:SNIFFED_BYTES]
+    has_content = any(not isinstance(event, ResponseStarted | UsageReported) for event in batch)
+    return None if has_content else so_far[:SNIFFED_BYTES]
 
 
 def _closing_events(

@@ -70,8 +70,8 @@ def server_secrets(server: Mapping[str, object], environment: Mapping[str, str])
             else:
                 found.update(_in_word(value))
     arguments = server.get("args")
-    words = [word for word in arguments if isinstance(word, str)] if isinstance(arguments, list | tuple) else []
-    for before, word in zip(("", *words), words, strict=False):
+    texts = [word for word in arguments if isinstance(word, str)] if isinstance(arguments, list | tuple) else []
+    for before, word in zip(("", *texts), texts, strict=False):
         if before.startswith("-") and "=" not in before and holds_secret(before):
             found.update(_with_last_word(word))
         found.update(_in_word(word))

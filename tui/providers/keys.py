@@ -261,13 +261,13 @@ class Keys:
         """Return the provider's key, or None if there is none or none is needed. The result is cached."""
         if provider.auth is AuthStyle.NONE:
             return None
-        place = (provider.id, host_of(provider.base_url))
-        if place not in self._found:
+        cached = (provider.id, host_of(provider.base_url))
+        if cached not in self._found:
             found = self._from_environment(provider) or self._saved(provider)
             if found is not None:
                 self.redactor.remember(found.secret)
-            self._found[place] = found
-        return self._found[place]
+            self._found[cached] = found
+        return self._found[cached]
 
     def account(self, provider_id: str, base_url: str) -> str:
         """Return a hash that identifies the account without revealing the key; "" if no key was found yet."""
@@ -361,8 +361,8 @@ class Keys:
         """Use a key until the program ends, without saving it."""
         secret = checked_key(text)
         self.redactor.remember(secret)
-        place = (provider.id, host_of(provider.base_url))
-        self._found[place] = FoundKey(secret=secret, place=KeyPlace.LENT, source="typed in, not saved")
+        cached = (provider.id, host_of(provider.base_url))
+        self._found[cached] = FoundKey(secret=secret, place=KeyPlace.LENT, source="typed in, not saved")
 
     def forget(self, provider_id: str) -> bool:
         """Remove the saved key of a provider; returns whether there was one."""

@@ -40,10 +40,10 @@ def redact_records(redactor: Redactor) -> None:
     def made(*args: object, **kwargs: object) -> logging.LogRecord:
         record = make(*args, **kwargs)  # type: ignore[arg-type]  # passed through
         try:
-            words = record.getMessage()
+            message = record.getMessage()
         except (TypeError, ValueError, KeyError):
-            words = str(record.msg)
-        record.msg, record.args = redactor.clean(words), ()
+            message = str(record.msg)
+        record.msg, record.args = redactor.clean(message), ()
         if record.exc_info:
             # A formatter takes this text instead of making its own.
             record.exc_text = redactor.clean(logging.Formatter().formatException(record.exc_info))

@@ -49,12 +49,12 @@ def shown_request(
 
 def shown_url(url: str) -> str:
     """Return a URL with user, password and secret parameters masked."""
-    start, user, place, query = url_parts(url)
+    start, user, authority, query = url_parts(url)
     parameters = [
         f"{name}={MASK}" if parameter_holds_secret(name) and value else name + ("=" + value if value else "")
         for name, _, value in (parameter.partition("=") for parameter in query.split("&"))
     ]
-    return start + (f"{MASK}@" if user else "") + place + ("?" + "&".join(parameters) if query else "")
+    return start + (f"{MASK}@" if user else "") + authority + ("?" + "&".join(parameters) if query else "")
 
 
 def _without_set_secrets(body: Mapping[str, object], extra: Mapping[str, object]) -> dict[str, object]:

@@ -168,8 +168,8 @@ def url_parts(url: str) -> tuple[str, str, str, str]:
     if not mark:
         scheme, rest = "", scheme
     rest, _, query = rest.partition("?")
-    place, slash, path = rest.partition("/")
-    user, _, host = place.rpartition("@")
+    authority, slash, path = rest.partition("/")
+    user, _, host = authority.rpartition("@")
     return scheme + mark, user, host + slash + path, query
 
 

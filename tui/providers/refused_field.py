@@ -33,10 +33,10 @@ _WHATEVER_THE_STATUS = (
 """Features that some servers lack; llama.cpp and others report that as a server error."""
 
 
-def name_refused_field(error: ProviderError, body: Mapping[str, object], said: str = "") -> None:
+def name_refused_field(error: ProviderError, body: Mapping[str, object], whole_body: str = "") -> None:
     """Set the error's kind and parameter, if the error rejects a field that it names.
 
-    ``said`` is the whole body. It may quote the whole request, so it counts only if it names exactly one field.
+    ``whole_body`` may quote the whole request, so it counts only if it names exactly one field.
     """
     if error.status not in (400, 422, 500, 501):
         return
@@ -49,7 +49,7 @@ def name_refused_field(error: ProviderError, body: Mapping[str, object], said: s
     names = sorted(set(_names(body)) - ESSENTIAL, key=len, reverse=True)
     if _leaf(error.param or "") in names or not _NOT_WANTED.search(error.message):
         return
-    named = _named_in(error.message, names)[:1] or _named_in(said, names)
+    named = _named_in(error.message, names)[:1] or _named_in(whole_body, names)
     if len(named) == 1:
         error.kind, error.param = ErrorKind.UNSUPPORTED, named[0]
 

@@ -85,8 +85,8 @@ def _invalid(url: str, why: str) -> ProviderError:
 def without_user(url: str) -> str:
     """Return a URL without user, password, query and fragment, for display."""
     scheme, mark, rest = url.partition("://")
-    place, slash, path = rest.partition("/")
-    return scheme + mark + place.rpartition("@")[2] + slash + path.partition("?")[0].partition("#")[0]
+    authority, slash, path = rest.partition("/")
+    return scheme + mark + authority.rpartition("@")[2] + slash + path.partition("?")[0].partition("#")[0]
 
 
 def _neighbourhood(host: str) -> tuple[bool, bool]:

@@ -96,8 +96,8 @@ def system_trust() -> ssl.SSLContext:
     context = ssl.create_default_context()
     if file and not context.cert_store_stats()["x509"]:
         raise ssl.SSLError("no certificate")
-    places = [place for place in (paths.cafile, paths.capath) if place]
-    if not any(Path(place).exists() for place in places) and not context.cert_store_stats()["x509_ca"]:
+    locations = [location for location in (paths.cafile, paths.capath) if location]
+    if not any(Path(location).exists() for location in locations) and not context.cert_store_stats()["x509_ca"]:
         import certifi
 
         context.load_verify_locations(certifi.where())

@@ -108,11 +108,15 @@ class Discovery:
         asked = [provider, *_elsewhere(provider)]
         status = None
         while asked:
-            place = asked.pop(0)
+            candidate = asked.pop(0)
             try:
-                return await self._rows(transport, place, key)
+                return await self._rows(transport, candidate, key)
             except ProviderError as error:
-                other = other_header(place) if error.kind is ErrorKind.AUTH and place.auth is provider.auth else None
+                other = (
+                    other_header(candidate)
+                    if error.kind is ErrorKind.AUTH and candidate.auth is provider.auth
+                    else None
+                )
                 if other is not None:
                     asked.insert(0, other)
                 elif error.status not in (404, 405):

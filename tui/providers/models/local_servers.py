@@ -77,8 +77,8 @@ async def _with_windows(url: SplitResult, rows: Rows) -> Rows:
         return rows
     where = url.hostname or "localhost", url.port or 80
     with suppress(ValueError):
-        told = rows_from("openai", await _get(*where, "/api/v0/models"))
-        rows = {model: {**told.get(model, {}), **row} for model, row in rows.items()}
+        detailed = rows_from("openai", await _get(*where, "/api/v0/models"))
+        rows = {model: {**detailed.get(model, {}), **row} for model, row in rows.items()}
     if len(rows) == 1:
         with suppress(ValueError):
             window = props_window(await _get(*where, "/props"))

@@ -126,8 +126,8 @@ def _close_call(block: OpenBlock) -> list[StreamEvent]:
 
 def _open_text(block: OpenBlock) -> list[StreamEvent]:
     events: list[StreamEvent] = [BlockStarted(block.index, "text")]
-    if words := text(block.raw, "text"):
-        events.append(TextDelta(block.index, words))
+    if content := text(block.raw, "text"):
+        events.append(TextDelta(block.index, content))
     citations = block.raw.get("citations")
     if isinstance(citations, list):
         block.citations.extend(citations)
@@ -136,8 +136,8 @@ def _open_text(block: OpenBlock) -> list[StreamEvent]:
 
 def _open_thinking(block: OpenBlock) -> list[StreamEvent]:
     events: list[StreamEvent] = [BlockStarted(block.index, "thinking")]
-    if words := text(block.raw, "thinking"):
-        events.append(ThinkingDelta(block.index, words))
+    if content := text(block.raw, "thinking"):
+        events.append(ThinkingDelta(block.index, content))
     if signature := text(block.raw, "signature"):
         block.signature = signature
         events.append(ProviderStateReceived(block.index, ProviderState(signature=signature)))

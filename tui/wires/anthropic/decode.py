@@ -243,10 +243,10 @@ class AnthropicDecoder:
         remarks: list[StreamEvent] = []
         for change in children(event, "input_transformations"):
             code = text(change, "type") or "input_transformation"
-            words = ": ".join(part for part in (text(change, "path"), text(change, "reason")) if part)
-            if (key := f"{code} {words}") not in self._remarks:
+            description = ": ".join(part for part in (text(change, "path"), text(change, "reason")) if part)
+            if (key := f"{code} {description}") not in self._remarks:
                 self._remarks.add(key)
-                remarks.append(ProviderRemark(code, words))
+                remarks.append(ProviderRemark(code, description))
         return remarks
 
 

@@ -241,8 +241,8 @@ def _opaque(raw: str) -> Iterator[Item]:
         yield item
 
 
-def _json(words: str) -> object:
+def _json(arguments: str) -> object:
     try:
-        return loads(words) if words.strip() else None
+        return loads(arguments) if arguments.strip() else None
     except NotJSON:
         return None

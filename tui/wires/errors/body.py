@@ -85,10 +85,10 @@ def _without_error_key(value: dict[str, object]) -> ErrorParts | None:
         return ErrorParts(message=detail, code=_word(value.get("code")), type=_word(value.get("type")), body=value)
     if isinstance(detail, list) and detail:
         first = children(value, "detail")[:1]
-        place = first[0].get("loc") if first else None
-        where = [str(step) for step in place if step != "body"] if isinstance(place, list) else []
-        said = text(first[0], "msg") if first else str(detail[0])
-        message = f"{'.'.join(where)}: {said}" if where else said
+        location = first[0].get("loc") if first else None
+        where = [str(step) for step in location if step != "body"] if isinstance(location, list) else []
+        reason = text(first[0], "msg") if first else str(detail[0])
+        message = f"{'.'.join(where)}: {reason}" if where else reason
         return ErrorParts(message=message, type=_word(first[0].get("type")) if first else None, body=value)
     status = child(value, "base_resp")
     if status.get("status_code") not in (None, 0):

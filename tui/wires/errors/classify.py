@@ -232,8 +232,8 @@ def refused(reply: Reply) -> ProviderError:
 
 
 def _plain_words(reply: Reply) -> str:
-    words = reply.body[:2000].decode("utf-8", "replace").strip()
-    return words if "\ufffd" not in words else ""
+    searched = reply.body[:2000].decode("utf-8", "replace").strip()
+    return searched if "\ufffd" not in searched else ""
 
 
 def _page(reply: Reply, title: str) -> ProviderError:
@@ -264,13 +264,13 @@ def _per_day_quota(body: object) -> bool:
 
 def error_kind(*, status: int | None, message: str, code: str | None = None, type_: str | None = None) -> ErrorKind:
     """Return the kind of error. See the module's docstring for the order of the rules."""
-    words = message[:8000]
+    searched = message[:8000]
     by_code = _by_code(code, type_)
     if by_code is not None and not _says_less(by_code, status):
         return by_code
     if status in _KIND_OF_STATUS:
         return _KIND_OF_STATUS[status]
-    by_text = _by_text(status, words)
+    by_text = _by_text(status, searched)
     return by_text or by_code or _by_status(status)
 
 
@@ -306,9 +306,9 @@ def _says_less(kind: ErrorKind, status: int | None) -> bool:
     return kind in _VAGUE or (kind is ErrorKind.AUTH and status not in (None, 401))
 
 
-def _by_text(status: int | None, words: str) -> ErrorKind | None:
+def _by_text(status: int | None, searched: str) -> ErrorKind | None:
     for phrase, kind in _TEXT_RULES:
-        if phrase.search(words) and _plausible(kind, status):
+        if phrase.search(searched) and _plausible(kind, status):
             return kind
     return None
 

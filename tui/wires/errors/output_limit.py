@@ -44,15 +44,15 @@ def output_room(message: str) -> int | None:
 
     The result is 0 or less if the prompt alone fills the window.
     """
-    words = message[:_WORDS]
+    searched = message[:_WORDS]
     for pattern in _TOO_MUCH_TOGETHER:
-        if found := pattern.search(words):
+        if found := pattern.search(searched):
             return int(found["window"]) - int(found["input"])
-    if found := _REQUESTED.search(words):
+    if found := _REQUESTED.search(searched):
         output = _OUTPUT_PART.findall(found["parts"])
         return int(found["window"]) - int(found["total"]) + int(output[-1]) if output else None
     for pattern in _MODELS_MOST:
-        if found := pattern.search(words):
+        if found := pattern.search(searched):
             return int(found[1])
-    found = _EXCLUSIVE.search(words)
+    found = _EXCLUSIVE.search(searched)
     return int(found[1]) - 1 if found else None

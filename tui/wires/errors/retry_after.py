@@ -46,9 +46,9 @@ def retry_hint(
     return None
 
 
-def duration_s(words: str) -> float | None:
+def duration_s(duration: str) -> float | None:
     """Parse ``34.07s``, ``900ms``, ``6m0s``, ``1h2m`` or ``2 minutes`` into seconds; None if there is no duration."""
-    pieces = _PIECE.findall(words[:64])
+    pieces = _PIECE.findall(duration[:64])
     return sum(float(count) * _UNIT_S[unit.lower()] for count, unit in pieces) if pieces else None
 
 

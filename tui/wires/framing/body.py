@@ -223,8 +223,8 @@ def no_answer(page: bytes) -> ProviderError:
     titled = TITLE.search(page)
     from html import unescape
 
-    words = unescape((titled.group(1) if titled else page).decode("utf-8", "replace"))
-    shown = " ".join("".join(mark if mark.isprintable() else " " for mark in words[: 2 * SHOWN]).split())[:SHOWN]
+    page_text = unescape((titled.group(1) if titled else page).decode("utf-8", "replace"))
+    shown = " ".join("".join(mark if mark.isprintable() else " " for mark in page_text[: 2 * SHOWN]).split())[:SHOWN]
     what = "a web page" if page.lstrip().startswith(b"<") else "something that is not an answer"
     return ProviderError(ErrorKind.NOT_A_STREAM, f"The server sent {what}: {shown}")
 
@@ -234,13 +234,13 @@ def _error_between_events(framer: SseFramer) -> list[Frame]:
     last = framer.unterminated
     if last.startswith(b"error:"):
         return [("error", last[6:].strip())]
-    for said in (framer.stray, last[last.rfind(b"data:") + 5 :] if b"data:" in last[:STRAY_CAP] else last):
-        if len(said) > STRAY_CAP or not said.lstrip().startswith(b"{"):
+    for candidate in (framer.stray, last[last.rfind(b"data:") + 5 :] if b"data:" in last[:STRAY_CAP] else last):
+        if len(candidate) > STRAY_CAP or not candidate.lstrip().startswith(b"{"):
             continue
         try:
-            value = loads(said)
+            value = loads(candidate)
         except NotJSON:
             continue
         if isinstance(value, dict) and "error" in value:
-            return [("", said)]
+            return [("", candidate)]
     return []

@@ -180,7 +180,7 @@ class GeminiDecoder:
             chunk = loads_plain(frame[1])
             (candidate,) = chunk["candidates"]
             (part,) = candidate["content"]["parts"]
-            words = part["text"]
+            piece_text = part["text"]
             usage = chunk["usageMetadata"]
             alone = len(part) == self._usual_fields and "finishReason" not in candidate and "error" not in chunk
             if not alone or not all(usage.values()):
@@ -189,10 +189,10 @@ class GeminiDecoder:
         except (JSONDecodeError, KeyError, TypeError, ValueError, AttributeError):
             return self._feed_any(frame)
         index = self._open_index
-        if index is None or words.__class__ is not str or not words or thinks is not self._open_thinks:
+        if index is None or piece_text.__class__ is not str or not piece_text or thinks is not self._open_thinks:
             return self._feed_any(frame)
         self._usage.update(usage)
-        return (ThinkingDelta(index, words) if thinks else TextDelta(index, words),)
+        return (ThinkingDelta(index, piece_text) if thinks else TextDelta(index, piece_text),)
 
     def _feed_any(self, frame: Frame) -> Sequence[StreamEvent]:
         try:
@@ -273,15 +273,15 @@ class GeminiDecoder:
             self._on_finish_reason(reason, candidate)
 
     def _on_part(self, part: Json, events: list[StreamEvent]) -> None:
-        words = part.get("text")
-        if not isinstance(words, str):
+        piece_text = part.get("text")
+        if not isinstance(piece_text, str):
             self._on_other_part(part, events)
             return
         thinks = part.get("thought") is True
         signature = part.get("thoughtSignature")
         if not isinstance(signature, str) or not signature:
             signature = None
-        if not words:
+        if not piece_text:
             if signature is not None:
                 self._on_bare_signature(signature, events, thinks=thinks)
             return
@@ -289,7 +289,7 @@ class GeminiDecoder:
         if index is None or self._open_thinks is not thinks:
             index = self._open(events, thinks=thinks)
         self._usual_fields = 2 if thinks else 1
-        events.append(ThinkingDelta(index, words) if thinks else TextDelta(index, words))
+        events.append(ThinkingDelta(index, piece_text) if thinks else TextDelta(index, piece_text))
         if signature is not None:
             events.append(ProviderStateReceived(index, ProviderState(signature=signature)))
             events += self._close_text()

@@ -189,13 +189,13 @@ def _call(block: ToolCallBlock, calls: _Calls) -> Part:
 
 def _tool_result(block: ToolResultBlock, own_id: str | None, quirks: Quirks) -> Part:
     pictures = [part for part in block.content if isinstance(part, ImageBlock)]
-    words = [part.text for part in block.content if isinstance(part, TextBlock)]
+    texts = [part.text for part in block.content if isinstance(part, TextBlock)]
     if not quirks.tool_images or block.failed:
-        words += ["[image omitted]" for _ in pictures]
+        texts += ["[image omitted]" for _ in pictures]
         pictures = []
     answer: dict[str, object] = {
         "name": block.name,
-        "response": {"error" if block.failed else "output": "\n".join(words)},
+        "response": {"error" if block.failed else "output": "\n".join(texts)},
     }
     if own_id is not None:
         answer["id"] = own_id
@@ -232,8 +232,8 @@ def _is_signed(block: Block) -> bool:
     return provider_state is not None and bool(provider_state.signature)
 
 
-def _json(words: str) -> object:
+def _json(texts: str) -> object:
     try:
-        return loads(words) if words.strip() else None
+        return loads(texts) if texts.strip() else None
     except NotJSON:
         return None

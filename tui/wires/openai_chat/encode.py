@@ -154,14 +154,14 @@ def _result(block: ToolResultBlock, quirks: Quirks) -> dict[str, object]:
 
 
 def _assistant(blocks: Sequence[Block], quirks: Quirks) -> dict[str, object] | None:
-    said = "".join(block.text for block in blocks if isinstance(block, TextBlock))
-    if not said and any(isinstance(block, ImageBlock) for block in blocks):
-        said = PICTURE_MADE
+    answer = "".join(block.text for block in blocks if isinstance(block, TextBlock))
+    if not answer and any(isinstance(block, ImageBlock) for block in blocks):
+        answer = PICTURE_MADE
     calls = [_call(block, quirks) for block in blocks if isinstance(block, ToolCallBlock)]
     thoughts = [block for block in blocks if isinstance(block, ThinkingBlock)]
     if quirks.thinking_back == "as_received":
         quirks = replace(quirks, thinking_back=_received_field(thoughts))
-    content = _content_with_thinking(said, thoughts, quirks)
+    content = _content_with_thinking(answer, thoughts, quirks)
     if not content and not calls:
         return None
     message: dict[str, object] = {"role": "assistant", "content": content or None}
@@ -196,13 +196,13 @@ def _received_field(thoughts: Sequence[ThinkingBlock]) -> str:
 
 
 def _content_with_thinking(
-    said: str, thoughts: Sequence[ThinkingBlock], quirks: Quirks
+    answer: str, thoughts: Sequence[ThinkingBlock], quirks: Quirks
 ) -> str | list[dict[str, object]]:
     thought = _joined(thoughts)
     if not thought:
-        return said
+        return answer
     if quirks.thinking_back == "think_tags" or _received_in_tags(thoughts, quirks):
-        return f"<think>{thought}</think>{said}"
+        return f"<think>{thought}</think>{answer}"
     if quirks.thinking_back == "content_chunks":
         chunk: dict[str, object] = {"type": "thinking", "thinking": [{"type": "text", "text": thought}]}
         signature = next(
@@ -215,8 +215,8 @@ def _content_with_thinking(
         )
         if signature:
             chunk["signature"] = signature
-        return [chunk, {"type": "text", "text": said}] if said else [chunk]
-    return said
+        return [chunk, {"type": "text", "text": answer}] if answer else [chunk]
+    return answer
 
 
 def _received_in_tags(thoughts: Sequence[ThinkingBlock], quirks: Quirks) -> bool:

@@ -287,8 +287,8 @@ class ChatMessage(OpenBlock):
             return None
         details = delta["reasoning_details"] if detailed else None
         if calling and delta["tool_calls"]:
-            said = self._open or content or details or self._tagged or any(map(delta.get, thoughts))
-            return None if said else self._calls.next_piece(delta["tool_calls"])
+            thinking_or_content = self._open or content or details or self._tagged or any(map(delta.get, thoughts))
+            return None if thinking_or_content else self._calls.next_piece(delta["tool_calls"])
         for key in thoughts:
             if piece := delta[key]:
                 if piece.__class__ is not str or content or self._open != "thinking" or key != self._wire_field:
@@ -372,9 +372,9 @@ class ChatMessage(OpenBlock):
                 self._on_text(text(chunk, "text"), events)
             elif kind == "thinking":
                 inner = child(chunk).get("thinking")
-                said = inner if isinstance(inner, str) else "".join(text(part, "text") for part in children(inner))
+                thinking = inner if isinstance(inner, str) else "".join(text(part, "text") for part in children(inner))
                 self._on_structured()
-                self._think(said, "content_chunks", events)
+                self._think(thinking, "content_chunks", events)
                 self._signature = text(chunk, "signature") or self._signature
 
     def _on_text(self, content: str, events: list[StreamEvent]) -> None:

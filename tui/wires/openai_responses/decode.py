@@ -398,8 +398,8 @@ class ResponsesDecoder:
         self.usage_raw = child(response, "usage") or None
         self._output.stop_writing()
         self.complete = True
-        said = error_parts(response) or ErrorParts(message="")
-        fault = reported_error(said) if said.message or self._held is None else self._held
+        reported = error_parts(response) or ErrorParts(message="")
+        fault = reported_error(reported) if reported.message or self._held is None else self._held
         fault.finish_raw = "failed"
         raise fault
 

@@ -111,14 +111,14 @@ def _items(message: OutgoingMessage, quirks: Quirks) -> Sequence[Item]:
     if message.role is Role.ASSISTANT:
         return _assistant(message.blocks, quirks)
     items: list[Item] = []
-    words: list[Item] = []
+    content: list[Item] = []
     for block in message.blocks:
         if isinstance(block, ToolResultBlock):
             items.append(_result(block))
         elif isinstance(block, TextBlock | ImageBlock):
-            words.append(_input_part(block))
-    if words:
-        items.append({"type": "message", "role": "user", "content": words})
+            content.append(_input_part(block))
+    if content:
+        items.append({"type": "message", "role": "user", "content": content})
     return items
 
 

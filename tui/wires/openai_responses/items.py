@@ -121,14 +121,14 @@ class ReasoningItem(Item):
     def settle(self, item: Json) -> list[StreamEvent]:
         """Return the rest of the text, and the provider state: the whole item, which must be sent back unchanged."""
         final = [
-            ((field, position), words)
+            ((field, position), part_text)
             for field in ("summary", "content")
             for position, part in enumerate(children(item, field))
-            if (words := text(part, "text"))
+            if (part_text := text(part, "text"))
         ]
         events = self.start(item)
         if final:
-            events += self._complete([words for _, words in final], [key for key, _ in final])
+            events += self._complete([part_text for _, part_text in final], [key for key, _ in final])
         assert self.index is not None
         self.done = item
         events.append(ProviderStateReceived(self.index, self.provider_state(item)))
@@ -136,7 +136,7 @@ class ReasoningItem(Item):
         return events
 
     def _complete(self, final: list[str], keys: list[tuple[str, object]]) -> list[StreamEvent]:
-        streamed = [words for words in map("".join, self.parts.values()) if words]
+        streamed = [part_text for part_text in map("".join, self.parts.values()) if part_text]
         if len(streamed) > len(final) or streamed[:-1] != final[: len(streamed[:-1])]:
             raise Contradiction
         events: list[StreamEvent] = []
@@ -193,14 +193,14 @@ class MessageItem(Item):
         for position, raw in enumerate(children(item, "content")):
             refusal = text(raw, "type") == "refusal"
             final = text(raw, "refusal") if refusal else text(raw, "text")
-            place = _streamed_position(final, position, unmatched)
-            if not final and place is None:
+            key_of_part = _streamed_position(final, position, unmatched)
+            if not final and key_of_part is None:
                 continue
-            if place is None:
+            if key_of_part is None:
                 added = True
-                place = position if position not in self.parts else ("finished", position)
-            unmatched.pop(place, None)
-            part, opened = self.part(place, "refusal" if refusal else "text")
+                key_of_part = position if position not in self.parts else ("finished", position)
+            unmatched.pop(key_of_part, None)
+            part, opened = self.part(key_of_part, "refusal" if refusal else "text")
             events += opened
             events += part.complete(final)
         if added and any(part.pieces for part in unmatched.values()):
@@ -230,10 +230,10 @@ def _streamed_position(final: str, position: int, parts: Mapping[object, Message
     """
     streamed = parts.get(position)
     if streamed is None or not streamed.pieces:
-        for place, part in parts.items():
+        for key_of_part, part in parts.items():
             so_far = "".join(part.pieces)
             if so_far and final.startswith(so_far):
-                return place
+                return key_of_part
     return None if streamed is None else position
 
 
