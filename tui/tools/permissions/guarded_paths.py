@@ -169,6 +169,7 @@ def _expression(pattern: str, home: Path) -> str:
     return f"{start}{names}{'(?:/|$)' if pattern.endswith('/') else '$'}"
 
 
+@cache
 def _name(pattern: str) -> str:
     folded_name = folded(Path(pattern))
     if not _WILDCARD.search(folded_name):
