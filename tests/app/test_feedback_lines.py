@@ -33,14 +33,15 @@ CHANGES = (
 )
 
 
-async def test_the_sentence_stays_in_the_conversation(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["/model", "/thinking", "/profile"])
+async def test_the_sentence_stays_in_the_conversation(tmp_path: Path, kind: str) -> None:
     folder = tmp_path / "config" / "profiles"
     folder.mkdir(parents=True)
     (folder / "terse.toml").write_text("[reasoning]\nenabled = false\n")
     keys = {"OPENAI_API_KEY": "sk-test-0123456789abcdef"}
     async with screen(tmp_path, model="demo/fast/low", environment=keys) as s:
         await s.ask("Hello")
-        for command, said in CHANGES:
+        for command, said in (change for change in CHANGES if change[0].startswith(f"{kind} ")):
             before = lines(s)
             await s.enter("/model anthropic/claude-opus-4-5/med")
             await until(s.pilot, lambda before=before: lines(s) != before)

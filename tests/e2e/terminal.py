@@ -18,7 +18,7 @@ from types import TracebackType
 
 import pyte
 
-PATIENCE_S = 25.0
+PATIENCE_S = 60.0
 """How long anything may take before a test gives up; the machine may be busy."""
 
 QUERIES = re.compile(rb"\x1b\[(c|0c|>c|6n|\?u|>q|\?\d+\$p)|\x1b\](10|11);\?(?:\x07|\x1b\\)")

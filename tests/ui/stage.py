@@ -21,7 +21,7 @@ from tui.ui.app import PonderApp
 from tui.ui.theme.current_theme import CurrentTheme
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
-PATIENCE_S = 30.0
+PATIENCE_S = 90.0
 """How long anything may take before a test gives up; the machine may be busy."""
 Sizes = tuple[int, int]
 

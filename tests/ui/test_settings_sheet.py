@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.ui.stage import on_stage, screen_text, type_in, until
 from tui.settings.layers import Layer
+from tui.settings.schema import keys
 from tui.ui.app import PonderApp
 
 
@@ -24,7 +25,7 @@ async def test_settings_are_changed_with_arrows_and_space_and_saved_or_not() -> 
         await app.shell.run_line("/settings ")
         await until(pilot, lambda: "Appearance" in screen_text(app) or "Thinking" in screen_text(app))
         await type_in(pilot, "when an answer ends")
-        await until(pilot, lambda: "1 of 37" in screen_text(app))
+        await until(pilot, lambda: f"1 of {len(keys())}" in screen_text(app))
         await pilot.press("tab", "right")
         await until(pilot, lambda: services.settings.layers().value("ui.bell") == "notify")
         await pilot.press("left", "left")
@@ -68,6 +69,6 @@ async def test_quick_presses_are_all_counted() -> None:
     async with on_stage(size=(120, 40)) as (app, services, pilot):
         await app.shell.run_line("/settings")
         await type_in(pilot, "stripFrom")
-        await until(pilot, lambda: "1 of 37" in screen_text(app))
+        await until(pilot, lambda: f"1 of {len(keys())}" in screen_text(app))
         await pilot.press("tab", *["right"] * 5)
         await until(pilot, lambda: services.settings.layers().value("reasoning.stripFromContext") == "all")

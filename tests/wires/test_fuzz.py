@@ -22,7 +22,7 @@ from tui.wires.framing.sse import SseFramer
 from tui.wires.json_text import dumps
 from tui.wires.wire import Reply, wire_named
 
-pytestmark = pytest.mark.timeout(1800 if os.environ.get("PONDER_LONG") else 60)
+pytestmark = pytest.mark.timeout(1800 if os.environ.get("PONDER_LONG") else 180)
 OWN = {wire: [case.body for case in own_cases() if case.wire == wire] for wire in WIRES}
 TORTURE = [
     b"null", b"[]", b"{}", b'""', b"0", b"-", b"[[[[", b'{"a":', b"\x00", b"\xff", b"\\", b"NaN", b"1e999", b"9" * 999,

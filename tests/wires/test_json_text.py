@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tui.domain.errors import ErrorKind
 from tui.wires.json_text import MAX_DEPTH, NotJSON, dumps, loads
 
-pytestmark = pytest.mark.timeout(1800 if os.environ.get("PONDER_LONG") else 60)
+pytestmark = pytest.mark.timeout(1800 if os.environ.get("PONDER_LONG") else 180)
 REFUSED = {
     "nothing": "",
     "half an object": '{"a":',

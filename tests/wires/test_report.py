@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.corpus_cases import OWN_CORPUS, WIRES
 from tui.cli.devtools import wire_decode
 
-pytestmark = pytest.mark.timeout(1800 if os.environ.get("PONDER_LONG") else 60)
+pytestmark = pytest.mark.timeout(1800 if os.environ.get("PONDER_LONG") else 180)
 NOTHING = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 TAGGED = OWN_CORPUS / "openai-chat" / "think_tags_split_over_chunks" / "stream.sse"
 SIGNED = OWN_CORPUS / "anthropic" / "empty_signed_thinking" / "stream.sse"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.wires.cuts import at_random
 from tui.wires.framing.sse import SseFramer
 
-pytestmark = pytest.mark.timeout(1800 if os.environ.get("PONDER_LONG") else 60)
+pytestmark = pytest.mark.timeout(1800 if os.environ.get("PONDER_LONG") else 180)
 LINES = st.sampled_from(
     [
         b"data: x",

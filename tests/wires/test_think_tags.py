@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tui.wires.openai_chat.message import LONGEST_LEAD, TAGS, ThinkTags
 
-pytestmark = pytest.mark.timeout(1800 if os.environ.get("PONDER_LONG") else 60)
+pytestmark = pytest.mark.timeout(1800 if os.environ.get("PONDER_LONG") else 180)
 
 
 def split(*pieces: str, mode: str = "auto") -> tuple[str, str]:

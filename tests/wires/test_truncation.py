@@ -15,7 +15,7 @@ from tui.catalog.facts import Quirks
 from tui.domain.blocks import TextBlock, ThinkingBlock
 from tui.domain.stream import ResponseFinished, ResponseStarted
 
-pytestmark = pytest.mark.timeout(1800 if os.environ.get("PONDER_LONG") else 60)
+pytestmark = pytest.mark.timeout(1800 if os.environ.get("PONDER_LONG") else 180)
 CUTS = 200 if os.environ.get("PONDER_LONG") else 6
 TAGS_ARE_TEXT = Quirks(think_tags="never")
 """A tag cut in half is text until its end comes: prefixes are compared without reading tags."""
