@@ -87,14 +87,14 @@ def _encodable(text: str) -> bool:
 def uniquely_named(drafts: Sequence[SelectionDraft]) -> None:
     """Rename repeated call ids, in the call and in its result, which is in the next message."""
     used: set[str] = set()
-    for place, draft in enumerate(drafts):
+    for position, draft in enumerate(drafts):
         if draft.role is not Role.ASSISTANT:
             continue
         names = [_fresh(call.call_id or "call", used) for call in draft.calls()]
         if not names:
             continue
         _rename(draft, names)
-        _rename(drafts[place + 1], names)
+        _rename(drafts[position + 1], names)
 
 
 def _fresh(wanted: str, used: set[str]) -> str:
@@ -163,12 +163,12 @@ def flatten_unled_loop(drafts: Sequence[SelectionDraft], verdict_log: VerdictLog
 
 def loop_start(drafts: Sequence[SelectionDraft]) -> int:
     """Return the index of the last run of calls and results. User messages after the last result do not end it."""
-    place = len(drafts)
-    while place and drafts[place - 1].role is Role.USER:
-        place -= 1
-    while place and drafts[place - 1].role is not Role.USER:
-        place -= 1
-    return place
+    position = len(drafts)
+    while position and drafts[position - 1].role is Role.USER:
+        position -= 1
+    while position and drafts[position - 1].role is not Role.USER:
+        position -= 1
+    return position
 
 
 CONTINUES = "(conversation continues)"
@@ -211,7 +211,7 @@ def _sound_items(draft: SelectionDraft, send_rules: SendRules, verdict_log: Verd
 
 def _calls_at_the_end(items: list[DraftItem]) -> list[DraftItem]:
     """Move the items after the last calls before them. Nothing else is moved."""
-    calls = [place for place, item in enumerate(items) if isinstance(item.block, ToolCallBlock)]
+    calls = [position for position, item in enumerate(items) if isinstance(item.block, ToolCallBlock)]
     if not calls or calls[-1] == len(items) - 1:
         return items
     start = end = calls[-1]
@@ -269,21 +269,21 @@ def _says_something(block: TextBlock, send_rules: SendRules) -> bool:
 def _paired(drafts: Sequence[SelectionDraft], verdict_log: VerdictLog) -> list[SelectionDraft]:
     """Put the results directly after their calls, in call order, and remove results without a call."""
     paired: list[SelectionDraft] = []
-    for place, draft in enumerate(drafts):
+    for position, draft in enumerate(drafts):
         _drop_orphans(draft, verdict_log)
         if draft.items:
             paired.append(draft)
         calls = draft.calls()
         if calls:
-            paired.append(_answers(draft, calls, _before_next_answer(drafts, place + 1)))
+            paired.append(_answers(draft, calls, _before_next_answer(drafts, position + 1)))
     return paired
 
 
-def _before_next_answer(drafts: Sequence[SelectionDraft], place: int) -> list[SelectionDraft]:
-    end = place
+def _before_next_answer(drafts: Sequence[SelectionDraft], position: int) -> list[SelectionDraft]:
+    end = position
     while end < len(drafts) and drafts[end].role is not Role.ASSISTANT:
         end += 1
-    return list(drafts[place:end])
+    return list(drafts[position:end])
 
 
 def _answers(
@@ -412,8 +412,8 @@ def _never_thinks(drafts: Sequence[SelectionDraft], send_rules: SendRules) -> bo
 
 
 def _may_go_on(drafts: Sequence[SelectionDraft], send_rules: SendRules) -> bool:
-    said = max((place for place, draft in enumerate(drafts) if draft.role is Role.USER), default=-1)
-    return not _wants_thinking_first(send_rules) or drafts[said + 1].items[0].is_thinking
+    last_prompt = max((position for position, draft in enumerate(drafts) if draft.role is Role.USER), default=-1)
+    return not _wants_thinking_first(send_rules) or drafts[last_prompt + 1].items[0].is_thinking
 
 
 def _paused(draft: SelectionDraft) -> bool:

@@ -168,11 +168,11 @@ def block_sizes(
     sizes = {}
     for message in counter.stored.values():
         hidden = carried.get(message.id, 0)
-        for place, block in enumerate(message.blocks):
+        for position, block in enumerate(message.blocks):
             size = counter.stored_size(block, message)
             if hidden and _is_signed(block):
                 size, hidden = size + hidden, 0
-            sizes[message.id, place] = round(size * scale)
+            sizes[message.id, position] = round(size * scale)
     return sizes
 
 

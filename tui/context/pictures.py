@@ -62,10 +62,10 @@ def _webp(raw: bytes) -> tuple[int, int] | None:
 
 def _jpeg(raw: bytes) -> tuple[int, int] | None:
     """Return the size from the first frame header, skipping the segments before it."""
-    place = 2
-    while place + 9 <= len(raw) and raw[place] == 0xFF:
-        marker = raw[place + 1]
+    offset = 2
+    while offset + 9 <= len(raw) and raw[offset] == 0xFF:
+        marker = raw[offset + 1]
         if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
-            return int.from_bytes(raw[place + 7 : place + 9]), int.from_bytes(raw[place + 5 : place + 7])
-        place += 2 + int.from_bytes(raw[place + 2 : place + 4])
+            return int.from_bytes(raw[offset + 7 : offset + 9]), int.from_bytes(raw[offset + 5 : offset + 7])
+        offset += 2 + int.from_bytes(raw[offset + 2 : offset + 4])
     return None

@@ -110,15 +110,15 @@ class _Selection:
         """Return the messages to send."""
         drafts: list[SelectionDraft] = []
         positions = self._positions(turns)
-        told = False
+        summary_sent = False
         for turn in turns:
             if turn.id in self.view.compressed_turns:
-                self._stay(turn.messages, Reason.COMPRESSED)
-                if not told:
+                self._not_sent(turn.messages, Reason.COMPRESSED)
+                if not summary_sent:
                     drafts.append(
                         SelectionDraft(Role.USER, [DraftItem(TextBlock(text=scrubbed(self.view.as_message())))])
                     )
-                    told = True
+                    summary_sent = True
                 continue
             drafts.extend(self._turn(turn, positions[turn.id]))
         return drafts
@@ -140,12 +140,12 @@ class _Selection:
         drafts = []
         for message in turn.messages:
             if message.superseded:
-                self._stay((message,), Reason.SUPERSEDED)
+                self._not_sent((message,), Reason.SUPERSEDED)
             else:
                 drafts.append(self._message(message, position, turn_used_tools=used_tools))
         return drafts
 
-    def _stay(self, messages: Sequence[Message], reason: Reason) -> None:
+    def _not_sent(self, messages: Sequence[Message], reason: Reason) -> None:
         for message in messages:
             for index in range(len(message.blocks)):
                 self.verdict_log.note(message, index, reason, sent=False)

@@ -39,7 +39,7 @@ ENOUGH_GAIN = 0.2
 Publish = Callable[[AppEvent], None]
 
 
-class _Asking:
+class _SummaryRequests:
     """The requests for one summary and their cost."""
 
     def __init__(self, turn: str) -> None:
@@ -70,7 +70,7 @@ class Compaction:
         self._saver = saver
         self._conversation = conversation
         self._log = CompressionLog()
-        self._told = False
+        self._reported = False
 
     async def when_needed(self, ask: Ask, publish: Publish) -> bool:
         """Compress if the next request is too large; True if the view changed."""
@@ -80,7 +80,7 @@ class Compaction:
         refusal = self._log.refusal(self._ports.clock.monotonic()) or self._too_little(ask, reading)
         if refusal is None:
             return await self.now(ask, "", publish)
-        self._tell_once(refusal, reading, publish)
+        self._report_once(refusal, reading, publish)
         return await self._shorten(ask, publish, newest_first=False)
 
     def _too_little(self, ask: Ask, reading: MeterReading) -> str | None:
@@ -106,7 +106,7 @@ class Compaction:
     async def now(self, ask: Ask, instruction: str, publish: Publish) -> bool:
         """Compress; True if the view changed. A failure changes nothing and is published."""
         before = self._ports.planner.meter(ask).effective
-        asking = _Asking(ask.turns[-1].id if ask.turns else "")
+        requests = _SummaryRequests(ask.turns[-1].id if ask.turns else "")
         try:
             writer = self._writer(ask)
             pending = self._ports.compressor.prepare(ask, writer, instruction)
@@ -114,28 +114,28 @@ class Compaction:
                 publish(CompressionFinished(before, before, error=_nothing_to_compress(ask.settings.keep_turns)))
                 return False
             publish(CompressionStarted(pending.turns, pending.before))
-            pending, answer = await self._summary(writer, pending, asking)
+            pending, answer = await self._summary(writer, pending, requests)
             view = self._ports.compressor.apply(ask, pending, answer)
         except asyncio.CancelledError:
-            self._failed(before, "Cancelled.", asking, publish)
+            self._failed(before, "Cancelled.", requests, publish)
             raise
         except PonderError as error:
             self._log = self._log.failed(self._ports.clock.monotonic())
-            self._failed(before, error.message, asking, publish)
+            self._failed(before, error.message, requests, publish)
             return False
         after = self._ports.planner.meter(replace(ask, view=view)).effective
-        self._pay(asking.runs)
+        self._pay(requests.runs)
         try:
-            reading = await self._look_through(ask, replace(view, before=before, after=after))
+            reading = await self._set_view(ask, replace(view, before=before, after=after))
         finally:
-            publish(CompressionFinished(before, after, summary=view.summary, runs=tuple(asking.runs)))
+            publish(CompressionFinished(before, after, summary=view.summary, runs=tuple(requests.runs)))
         self._log = self._log.finished(before, after, reading.trigger)
         publish(MeterChanged(reading))
         return True
 
-    def _failed(self, before: int, why: str, asking: _Asking, publish: Publish) -> None:
+    def _failed(self, before: int, why: str, requests: _SummaryRequests, publish: Publish) -> None:
         """Publish a failed compression: the view is unchanged, but the requests are paid for."""
-        runs = [replace(run, failure=run.failure or why) for run in asking.all()]
+        runs = [replace(run, failure=run.failure or why) for run in requests.all()]
         self._pay(runs)
         publish(CompressionFinished(before, before, error=why, runs=tuple(runs)))
 
@@ -158,11 +158,11 @@ class Compaction:
         if view is None:
             return False
         self._log = CompressionLog()
-        self._told = False
-        publish(MeterChanged(await self._look_through(self._conversation.ask(), undo(view))))
+        self._reported = False
+        publish(MeterChanged(await self._set_view(self._conversation.ask(), undo(view))))
         return True
 
-    async def _look_through(self, ask: Ask, view: CompressionView | None) -> MeterReading:
+    async def _set_view(self, ask: Ask, view: CompressionView | None) -> MeterReading:
         self._conversation.view = view
         session = self._conversation.session
         try:
@@ -173,7 +173,7 @@ class Compaction:
         return self._ports.planner.meter(replace(ask, view=view))
 
     async def _summary(
-        self, writer: Target, pending: PendingCompression, asking: _Asking
+        self, writer: Target, pending: PendingCompression, requests: _SummaryRequests
     ) -> tuple[PendingCompression, Message]:
         spent = Spent()
         while True:
@@ -186,9 +186,9 @@ class Compaction:
                 output=AttemptOutput(_discard, stamp=self._ports.planner.stamp, price=self._ports.planner.cost),
                 limit_s=SUMMARY_LIMIT_S,
             )
-            asking.now = partial(self._run_of, attempt, writer, asking.turn)
+            requests.now = partial(self._run_of, attempt, writer, requests.turn)
             failure = await attempt.run(self._ports.backend, _nothing)
-            asking.ended(failure)
+            requests.ended(failure)
             if failure is None:
                 return pending, attempt.message()
             spent = replace(spent, requests=spent.requests + 1)
@@ -226,15 +226,15 @@ class Compaction:
         view = self._ports.compressor.cut_results(ask, newest_first=newest_first)
         if view is None:
             return False
-        reading = await self._look_through(ask, view)
+        reading = await self._set_view(ask, view)
         publish(Notice(Severity.WARNING, "Large tool results were cut to fit the context; the originals are kept."))
         publish(MeterChanged(reading))
         return True
 
-    def _tell_once(self, refusal: str, reading: MeterReading, publish: Publish) -> None:
-        if self._told:
+    def _report_once(self, refusal: str, reading: MeterReading, publish: Publish) -> None:
+        if self._reported:
             return
-        self._told = True
+        self._reported = True
         parts = ", ".join(f"{part.value} {count:,}" for part, count in reading.parts.items() if count)
         publish(
             Notice(

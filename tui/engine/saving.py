@@ -101,7 +101,7 @@ class Saver:
             try:
                 await write.writing(self._journal)
             except StoreError as error:
-                self._tell_failure(error)
+                self._report_failure(error)
                 return False
             self._waiting.popleft()
             write.settled.set()
@@ -110,7 +110,7 @@ class Saver:
                 self._publish(SaveRecovered())
             return True
 
-    def _tell_failure(self, error: StoreError) -> None:
+    def _report_failure(self, error: StoreError) -> None:
         if self._failing != error.message:
             self._failing = error.message
             self._publish(SaveFailed(error.message))

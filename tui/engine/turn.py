@@ -93,7 +93,7 @@ class Step:
             if isinstance(decision, GiveUp):
                 await self._prefer_longer(attempt, failure)
                 raise self._explained(failure, decision.advice, ask)
-            await self._go_on(attempt, failure, decision, request)
+            await self._prepare_retry(attempt, failure, decision, request)
 
     def partial(self, reason: str) -> Message | None:
         """The answer so far for a step that ends early: of the last attempt, otherwise the best interrupted one."""
@@ -189,14 +189,14 @@ class Step:
             lambda journal: attempt.store(journal, CRASHED, session), replaces=f"checkpoint {attempt.id.message_id}"
         )
 
-    async def _go_on(
+    async def _prepare_retry(
         self, attempt: Attempt, failure: ProviderError, decision: Wait | SendRepaired, failed: ChatRequest
     ) -> None:
         await self._void(attempt, failure)
         if isinstance(decision, SendRepaired):
             refused = self._spent.refused | ({failure.param} if failure.param else set())
             self._spent = replace(self._spent, repairs=self._spent.repairs | {decision.repair}, refused=refused)
-            if not await self._mend(decision.repair, failure, failed):
+            if not await self._repair_request(decision.repair, failure, failed):
                 raise self._explained(failure, "", self._turn.ask(self._repairs))
             return
         self._spent = self._spent.failed(partial=attempt.shown)
@@ -225,7 +225,7 @@ class Step:
             if message.blocks and failure.retryable and further:
                 self._broken = message
 
-    async def _mend(self, repair: Repair, failure: ProviderError, failed: ChatRequest) -> bool:
+    async def _repair_request(self, repair: Repair, failure: ProviderError, failed: ChatRequest) -> bool:
         """Change the next request; False if that is not possible."""
         match repair:
             case Repair.COMPRESS:
@@ -284,8 +284,8 @@ class Step:
 
 def _length(message: Message) -> tuple[int, int]:
     """Characters of the answer and of its thinking, for comparison."""
-    said = sum(len(block.text) for block in message.blocks if isinstance(block, TextBlock))
-    return said, sum(len(block.text) for block in message.blocks if isinstance(block, ThinkingBlock))
+    answered = sum(len(block.text) for block in message.blocks if isinstance(block, TextBlock))
+    return answered, sum(len(block.text) for block in message.blocks if isinstance(block, ThinkingBlock))
 
 
 PAUSES_PER_TURN = 10
@@ -333,7 +333,7 @@ class TurnLoop:
             self._step, self._tools = None, self._tool_round(message)
             await turn.complete(message)
             turn.measure()
-            if not await self._goes_on(message):
+            if not await self._continues(message):
                 return
             turn.round += 1
             turn.attempts = 0
@@ -394,7 +394,7 @@ class TurnLoop:
         calls = _whole_calls(message)
         return ToolRound(self.turn, calls, self._calls, tainted=self._tainted()) if calls else None
 
-    async def _goes_on(self, message: Message) -> bool:
+    async def _continues(self, message: Message) -> bool:
         stop = message.stop or Stop(Finish.OTHER)
         if stop.finish is Finish.PAUSE:
             self._pauses += 1
@@ -407,9 +407,9 @@ class TurnLoop:
         results = await tools.run(cut=stop.finish in _CUT)
         self._tools = None
         await self.turn.add_results(tools.message_id, results)
-        return self._may_go_on(stop, over_limit=over_limit)
+        return self._may_continue(stop, over_limit=over_limit)
 
-    def _may_go_on(self, stop: Stop, *, over_limit: bool) -> bool:
+    def _may_continue(self, stop: Stop, *, over_limit: bool) -> bool:
         self._cut_rounds = self._cut_rounds + 1 if stop.finish in _CUT else 0
         if self._cut_rounds >= CUT_ROUNDS_IN_A_ROW:
             self._report(stop)
