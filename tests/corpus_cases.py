@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tests.conftest import SHARED_CORPUS
 
@@ -22,7 +23,7 @@ class Case:
     status: int
     content_type: str | None
     provider: str | None
-    expected: dict
+    expected: dict[str, Any]
 
     @property
     def body(self) -> bytes:

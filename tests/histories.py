@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from typing import Any
 
 from hypothesis import strategies as st
 
@@ -42,7 +43,7 @@ ODD_WORDS = (
 )
 ODD_ARGUMENTS = ("", "{}", "[1]", "null", '{"path": "a', '{"half": "\\ud83d"}', '{"half": "\ud83d"}', "not json")
 
-OPAQUE_ITEMS = {
+OPAQUE_ITEMS: dict[WireName, dict[str, Any]] = {
     WireName.ANTHROPIC: {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "x"}},
     WireName.OPENAI_RESPONSES: {
         "type": "web_search_call",

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import pytest
 
@@ -56,12 +57,12 @@ def watch_children(monkeypatch: pytest.MonkeyPatch) -> None:
     """From now on no tool, clipboard or link may start a process that sees a key."""
     start = subprocess.Popen.__init__
 
-    def watched(self: subprocess.Popen[bytes], *args: object, **named: object) -> None:
+    def watched(self: subprocess.Popen[bytes], *args: Any, **named: Any) -> None:
         if _by_a_starter(sys._getframe(1)):
             environment = named.get("env")
             seen = environment if isinstance(environment, Mapping) else os.environ
             _leaks.extend(f"{name} in the environment of {args[:1]}" for name in _with_keys(seen))
-        start(self, *args, **named)  # type: ignore[arg-type]
+        start(self, *args, **named)
 
     monkeypatch.setattr(subprocess.Popen, "__init__", watched)
 

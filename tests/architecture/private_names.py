@@ -55,7 +55,7 @@ def definitions(tree: ast.AST) -> Iterator[str]:
             case ast.Attribute(value=ast.Name(id="self" | "cls"), attr=name, ctx=ast.Store()):
                 yield name
             case ast.Assign(targets=[ast.Name(id="__slots__")], value=value):
-                yield from (item.value for item in ast.walk(value) if isinstance(item, ast.Constant))
+                yield from (str(item.value) for item in ast.walk(value) if isinstance(item, ast.Constant))
             case _:
                 pass
         if isinstance(node, ast.Module | ast.ClassDef):

@@ -46,8 +46,8 @@ def _members(node: ast.ClassDef) -> Iterator[str]:
             yield item.target.id
         elif isinstance(item, ast.Assign):
             yield from (target.id for target in item.targets if isinstance(target, ast.Name))
-    for item in ast.walk(node):
-        targets = item.targets if isinstance(item, ast.Assign) else [getattr(item, "target", None)]
+    for inner in ast.walk(node):
+        targets = inner.targets if isinstance(inner, ast.Assign) else [getattr(inner, "target", None)]
         for target in targets:
             if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == "self":
                 yield target.attr

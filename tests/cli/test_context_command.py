@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,11 +40,12 @@ def conversation(tmp_path: Path, home: Path) -> str:
     return str(file)
 
 
-def weighed(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict:
+def weighed(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
     code = main(["context", "--json", *arguments])
     printed = capsys.readouterr()
     assert code == 0, printed.err
-    return json.loads(printed.out)
+    report: dict[str, Any] = json.loads(printed.out)
+    return report
 
 
 def test_an_empty_conversation_weighs_its_system_prompt_and_draft(home: Path, capsys) -> None:
@@ -80,7 +82,7 @@ def test_the_last_reported_count_anchors_the_meter_of_a_conversation(conversatio
     def effective(reported: int) -> int:
         usage = {"input_tokens": reported, "output_tokens": 200}
         (tmp_path / "answer.json").write_text(json.dumps({**ANSWER, "usage": usage}))
-        return weighed(capsys, "--file", conversation, "-m", HERE)["effective"]
+        return int(weighed(capsys, "--file", conversation, "-m", HERE)["effective"])
 
     assert effective(20) - effective(14) == 6
     plain = effective(10_000)

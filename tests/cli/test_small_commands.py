@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
 import shutil
@@ -42,8 +43,13 @@ def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 def test_options_mean_the_same_whether_all_commands_are_put_together_or_none(
     words: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    started = []
-    monkeypatch.setattr(command_line, "run", lambda args: started.append(vars(args)) or 0)
+    started: list[dict[str, object]] = []
+
+    def run(args: argparse.Namespace) -> int:
+        started.append(vars(args))
+        return 0
+
+    monkeypatch.setattr(command_line, "run", run)
     assert main(words) == 0
     assert started == [vars(whole_parser().parse_args(words))]
 

@@ -10,6 +10,7 @@ import pytest
 from tests.ui import scenes
 from tests.ui.fake_chat import FakeChat
 from tests.ui.fake_services import FakeServices
+from tui.app.services import AppServices
 from tui.commands.builtin import registry
 from tui.commands.context import CommandContext, Screen, View
 from tui.commands.registry import Argument, Command, Group, Registry, complete
@@ -40,7 +41,11 @@ class Heard:
 
 def context(*turns) -> tuple[CommandContext, FakeServices, Heard]:
     services, heard = FakeServices(chat=FakeChat(turns)), Heard()
-    return CommandContext(services=services, screen=cast(Screen, heard), registry=registry()), services, heard
+    return (
+        CommandContext(services=cast(AppServices, services), screen=cast(Screen, heard), registry=registry()),
+        services,
+        heard,
+    )
 
 
 @pytest.mark.parametrize(
@@ -60,7 +65,7 @@ async def test_a_budget_takes_the_place_of_a_level(line: str, name: str) -> None
         asked.append(words)
         return ""
 
-    services.models.set_model = set_model  # type: ignore[method-assign]  # to hear what is asked for
+    services.models.set_model = set_model  # type: ignore[method-assign,assignment]  # to hear what is asked for
     await registry().run_line(here, line)
     assert asked == [name]
 

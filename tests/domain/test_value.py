@@ -198,7 +198,7 @@ def test_what_the_standard_one_is_for_is_refused() -> None:
 
 def test_wrong_arguments_are_type_errors() -> None:
     with pytest.raises(TypeError, match=r"Single.__init__\(\) takes 1 positional argument"):
-        Single(1.0)  # type: ignore[misc]
+        Single(1.0)
     with pytest.raises(TypeError, match="missing 1 required positional argument: 'text'"):
         Word()  # type: ignore[call-arg]
 

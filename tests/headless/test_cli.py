@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -164,8 +165,8 @@ def test_an_answer_that_is_cut_is_4_and_what_came_is_there(environment: dict[str
 @pytest.fixture
 def slow(environment: dict[str, str]) -> Iterator[subprocess.Popen[bytes]]:
     arguments = [*PONDER, "-p", "show me markdown", "-m", "demo/demo/none", "--jsonl"]
-    pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(arguments, env=environment, **pipes) as process:
+    pipe = subprocess.PIPE
+    with subprocess.Popen(arguments, env=environment, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe) as process:
         yield process
         process.kill()
 
@@ -174,7 +175,7 @@ def test_ctrl_c_is_130_at_once_and_the_session_keeps_what_came(
     slow: subprocess.Popen[bytes], environment: dict[str, str]
 ) -> None:
     assert slow.stdout is not None
-    lines = []
+    lines: list[dict[str, Any]] = []
     while "".join(line["text"] for line in lines if line["type"] == "text")[:16] != "# What an answer":
         lines.append(json.loads(slow.stdout.readline()))
     began = time.monotonic()

@@ -20,10 +20,10 @@ class Stern(Stranger):
                 f"[{{'type': 'extra_forbidden', 'loc': ('body', '{strange[0]}'), "
                 "'msg': 'Extra inputs are not permitted'}]"
             )
-        for place, message in enumerate(body["messages"]):  # type: ignore[arg-type]
+        for place, message in enumerate(body["messages"]):
             if "reasoning_content" in message:
                 return f"messages.{place}.reasoning_content: Extra inputs are not permitted"
-        return _chat_pairs(body["messages"])  # type: ignore[arg-type]
+        return _chat_pairs(body["messages"])
 
     def answer(self, body: Json) -> None:
         def chunk(delta: Json, reason: str | None = None) -> bytes:
@@ -31,7 +31,7 @@ class Stern(Stranger):
             return f"data: {json.dumps({'choices': choices})}\n\n".encode()
 
         out = [chunk({"reasoning_content": "Hm"})]
-        if _wants_call(body["messages"]):  # type: ignore[arg-type]
+        if _wants_call(body["messages"]):
             function = {"name": "list_dir", "arguments": {"path": "."}}  # an object where text belongs
             out += [chunk({"tool_calls": [{"index": 0, "id": "", "function": function}]}), chunk({}, "stop")]
         else:
@@ -45,7 +45,7 @@ class Tagged(Stranger):
     def problem(self, body: Json) -> str | None:
         if "<think>" in json.dumps(body["messages"]):
             return "thinking came back"
-        return _chat_pairs(body["messages"])  # type: ignore[arg-type]
+        return _chat_pairs(body["messages"])
 
     def answer(self, body: Json) -> None:
         def chunk(delta: Json, reason: str | None = None) -> bytes:
@@ -53,7 +53,7 @@ class Tagged(Stranger):
             return f"data: {json.dumps({'choices': choices})}\n\n".encode()
 
         out = [chunk({"content": piece}) for piece in ("\n<th", "ink>Hm", "m</thi", "nk>\n\n")]
-        if _wants_call(body["messages"]):  # type: ignore[arg-type]
+        if _wants_call(body["messages"]):
             function = {"name": "list_dir", "arguments": '{"path": "."}'}
             out += [chunk({"tool_calls": [{"index": 0, "id": "t-1", "function": function}]}), chunk({}, "tool_calls")]
         else:
@@ -83,7 +83,7 @@ class Responder(Stranger):
             return f"no such route {self.path}"
         if body.get("store") is not False:
             return "store must be false here"
-        items: list[Json] = body["input"]  # type: ignore[assignment]
+        items: list[Json] = body["input"]
         open_calls: list[object] = []
         for place, item in enumerate(items):
             kind = item.get("type", "message")
@@ -131,7 +131,7 @@ class Responder(Stranger):
             event(f"response.{kind}.delta", **place, delta="Thought."),
             event("response.output_item.done", output_index=0, item=reasoning),
         ]
-        items: list[Json] = body["input"]  # type: ignore[assignment]
+        items: list[Json] = body["input"]
         if items[-1].get("role") == "user" and CALL_WORD in _texts(items[-1]["content"]):
             item: Json = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "list_dir"}
             item["arguments"] = '{"path": "."}'
@@ -161,7 +161,7 @@ class OpenReasoner(OpenResponder):
         return {"content": [{"type": "reasoning_text", "text": "Thought."}], "encrypted_content": ""}
 
     def problem(self, body: Json) -> str | None:
-        items: list[Json] = body["input"]  # type: ignore[assignment]
+        items: list[Json] = body["input"]
         for place, item in enumerate(items):
             if item.get("type") == "reasoning" and not self.holds_thinking(item):
                 return "item['content'] is not an array"
@@ -191,7 +191,7 @@ class Ollamalike(Stranger):
     def problem(self, body: Json) -> str | None:
         if self.path != "/api/chat":
             return f"no such route {self.path}"
-        if not body.get("options", {}).get("num_ctx"):  # type: ignore[attr-defined]
+        if not body.get("options", {}).get("num_ctx"):
             return "num_ctx not set"
         return None
 
@@ -201,7 +201,7 @@ class Ollamalike(Stranger):
             return json.dumps({"model": "q", "created_at": "2026", "message": said, "done": False, **more}).encode()
 
         out = [line({"thinking": "Hmm"}), line({"thinking": " ok"})]
-        if _wants_call(body["messages"]):  # type: ignore[arg-type]
+        if _wants_call(body["messages"]):
             function: Json = {"index": 0, "name": "list_dir", "arguments": {"path": "."}}
             out.append(line({"tool_calls": [{"function": function}]}))
         else:
@@ -216,7 +216,7 @@ class Kimilike(Stranger):
     thinks_before_calls: ClassVar[bool] = False
 
     def problem(self, body: Json) -> str | None:
-        messages: list[Json] = body["messages"]  # type: ignore[assignment]
+        messages: list[Json] = body["messages"]
         for place, message in enumerate(messages):
             if message.get("tool_calls") and not message.get("reasoning_content"):
                 return (
@@ -230,7 +230,7 @@ class Kimilike(Stranger):
             choices = [{"index": 0, "delta": delta, "finish_reason": reason}]
             return f"data: {json.dumps({'choices': choices})}\n\n".encode()
 
-        if _wants_call(body["messages"]):  # type: ignore[arg-type]
+        if _wants_call(body["messages"]):
             function = {"name": "list_dir", "arguments": '{"path": "."}'}
             out = [chunk({"reasoning_content": "Hm"})] if self.thinks_before_calls else []
             out += [chunk({"tool_calls": [{"index": 0, "id": "t-1", "function": function}]}), chunk({}, "tool_calls")]
@@ -243,7 +243,7 @@ class Reticent(Kimilike):
     """Accepts no replacement: only the thinking itself."""
 
     def problem(self, body: Json) -> str | None:
-        messages: list[Json] = body["messages"]  # type: ignore[assignment]
+        messages: list[Json] = body["messages"]
         if any(message["role"] == "assistant" and message.get("reasoning_content") != "Hm" for message in messages):
             return "The reasoning_content in the thinking mode must be passed back to the API."
         return _chat_pairs(messages)

@@ -38,7 +38,7 @@ class Unstreaming(Tagged):
     """Cannot stream, and calls that its own failure."""
 
     def problem(self, body: Json) -> str | None:
-        return _chat_pairs(body["messages"])  # type: ignore[arg-type]
+        return _chat_pairs(body["messages"])
 
     def answer(self, body: Json) -> None:
         if body["stream"]:
@@ -46,7 +46,7 @@ class Unstreaming(Tagged):
             self.whole(501, {"error": {"message": "Streaming is not implemented.", "type": "server_error"}})
             return
         said: Json = {"role": "assistant", "content": "Fine, then.", "reasoning_content": "Hm"}
-        if _wants_call(body["messages"]):  # type: ignore[arg-type]
+        if _wants_call(body["messages"]):
             function = {"name": "list_dir", "arguments": '{"path": "."}'}
             said |= {"content": None, "tool_calls": [{"id": "c1", "type": "function", "function": function}]}
         self.whole(200, {"choices": [{"index": 0, "message": said, "finish_reason": "stop"}]})
@@ -56,11 +56,11 @@ class Handmade(Tagged):
     """Writes its stream by hand: CRLF, no blank between events, no end marker, thinking in a field of its own."""
 
     def problem(self, body: Json) -> str | None:
-        return _chat_pairs(body["messages"])  # type: ignore[arg-type]
+        return _chat_pairs(body["messages"])
 
     def answer(self, body: Json) -> None:
         deltas: list[Json] = [{"role": "assistant", "thinking": "Hm"}]
-        if _wants_call(body["messages"]):  # type: ignore[arg-type]
+        if _wants_call(body["messages"]):
             deltas.append({"tool_calls": [{"function": {"name": "list_dir", "arguments": {"path": "."}}}]})
         else:
             deltas += [{"content": "Fine, "}, {"role": "assistant", "content": "then."}]
@@ -84,7 +84,7 @@ class Particular(OpenResponder):
     unknown: ClassVar[tuple[str, ...]] = ("prompt_cache_key", "include")
 
     def problem(self, body: Json) -> str | None:
-        items: list[Json] = body["input"]  # type: ignore[assignment]
+        items: list[Json] = body["input"]
         if any("type" not in item for item in items):
             return "Cannot determine type of 'item'"
         strange = [name for name in self.unknown if name in body]
@@ -117,14 +117,14 @@ class Naming(Tagged):
     name: ClassVar[str] = "functions.list dir/\u00e9" * 5
 
     def problem(self, body: Json) -> str | None:
-        for place, message in enumerate(body["messages"]):  # type: ignore[arg-type]
+        for place, message in enumerate(body["messages"]):
             for call in message.get("tool_calls") or []:
                 if not re.fullmatch("[a-zA-Z0-9_-]{1,64}", call["function"]["name"]):
                     return f"Invalid 'messages[{place}].tool_calls[0].function.name': string does not match pattern."
         return super().problem(body)
 
     def answer(self, body: Json) -> None:
-        if not _wants_call(body["messages"]):  # type: ignore[arg-type]
+        if not _wants_call(body["messages"]):
             super().answer(body)
             return
         called = {"index": 0, "id": "c1", "function": {"name": self.name, "arguments": "{}"}}

@@ -11,9 +11,9 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import ClassVar
+from typing import Any, ClassVar
 
-Json = dict[str, object]
+Json = dict[str, Any]
 CALL_WORD = "folder"
 """A prompt with this word in it is answered with a tool call."""
 
@@ -113,7 +113,7 @@ def _chat_pairs(messages: list[Json]) -> str | None:
             continue
         if waiting:
             return f"tool_calls must be followed by tool messages: {waiting}"
-        waiting = [call["id"] for call in message.get("tool_calls") or []]  # type: ignore[attr-defined]
+        waiting = [call["id"] for call in message.get("tool_calls") or []]
         if role == "assistant" and not message.get("content") and not waiting:
             return "empty assistant message"
     return "dangling tool calls" if waiting else None
@@ -127,7 +127,7 @@ class LlamaCpp(Stranger):
     def problem(self, body: Json) -> str | None:
         if self.path != "/v1/chat/completions":
             return f"no such route {self.path}"
-        return _chat_pairs(body["messages"])  # type: ignore[arg-type]
+        return _chat_pairs(body["messages"])
 
     def do_POST(self) -> None:
         if not self.seen:
@@ -146,7 +146,7 @@ class LlamaCpp(Stranger):
 
         out = [b":\n\n", chunk({"role": "assistant", "content": None})]
         out += [chunk({"reasoning_content": word}) for word in ("I ", "think", "…")]
-        if _wants_call(body["messages"]):  # type: ignore[arg-type]
+        if _wants_call(body["messages"]):
             function: Json = {"name": "list_dir", "arguments": ""}
             # Two calls whose indexes begin at one, pieces interleaved, the second's id repeated.
             out.append(chunk({"tool_calls": [{"index": 1, "id": "aaa", "type": "function", "function": function}]}))
@@ -169,7 +169,7 @@ class Strict(Stranger):
     """A DeepSeek-like server: thinking must come back on every message that called tools."""
 
     def problem(self, body: Json) -> str | None:
-        messages: list[Json] = body["messages"]  # type: ignore[assignment]
+        messages: list[Json] = body["messages"]
         for message in messages:
             if message.get("tool_calls") and message.get("reasoning_content") != "Deep.":
                 return "The `reasoning_content` in the thinking mode must be passed back to the API."
@@ -178,7 +178,7 @@ class Strict(Stranger):
     def answer(self, body: Json) -> None:
         message: Json = {"role": "assistant", "reasoning_content": "Deep.", "content": "Fine, then."}
         reason = "stop"
-        if _wants_call(body["messages"]):  # type: ignore[arg-type]
+        if _wants_call(body["messages"]):
             function = {"name": "list_dir", "arguments": '{"path": "."}'}
             message |= {"content": None, "tool_calls": [{"id": "c1", "type": "function", "function": function}]}
             reason = "tool_calls"
@@ -203,7 +203,7 @@ class Vllm(Stranger):
             return "Unauthorized"
         if "reasoning_content" in json.dumps(body):
             return "Unknown field reasoning_content"
-        return _chat_pairs(body["messages"])  # type: ignore[arg-type]
+        return _chat_pairs(body["messages"])
 
     def answer(self, body: Json) -> None:
         count = 0
@@ -221,12 +221,12 @@ class Vllm(Stranger):
             chunk({"reasoning": "Let me "}),
             chunk({"reasoning": "see"}),
         ]
-        if "break" in _texts(body["messages"][-1]["content"]):  # type: ignore[index]
+        if "break" in _texts(body["messages"][-1]["content"]):
             error = {"message": "EngineCore died", "type": "InternalServerError", "param": None, "code": 500}
             out += [f"data: {json.dumps({'error': error})}\n\n".encode(), b"data: [DONE]\n\n"]
             self.pieces(out, "text/event-stream; charset=utf-8")
             return
-        if _wants_call(body["messages"]):  # type: ignore[arg-type]
+        if _wants_call(body["messages"]):
             function = {"name": "list_dir", "arguments": '{"path": "."}'}
             call: Json = {"id": "chatcmpl-tool-1", "type": "function", "index": 0, "function": function}
             out += [chunk({"tool_calls": [call]}), chunk({"content": ""}, "tool_calls")]
@@ -241,7 +241,7 @@ class Gateway(Stranger):
     def problem(self, body: Json) -> str | None:
         if self.headers["x-team"] != "blue" or body.get("metadata") != {"team": "blue"}:
             return "no team"
-        return _chat_pairs(body["messages"])  # type: ignore[arg-type]
+        return _chat_pairs(body["messages"])
 
     def answer(self, body: Json) -> None:
         def chunk(delta: object, reason: str | None = None, **more: object) -> bytes:
@@ -250,7 +250,7 @@ class Gateway(Stranger):
 
         out = [b"\xef\xbb\xbf: OPENROUTER PROCESSING\r\n\r\n", b"retry: 100\r\n\r\n", chunk({"role": "assistant"})]
         out += [chunk({"reasoning_content": "Well", "thinking_blocks": [{"type": "thinking"}], "content": None})]
-        if _wants_call(body["messages"]):  # type: ignore[arg-type]
+        if _wants_call(body["messages"]):
             function = {"name": "list_dir", "arguments": ""}
             out.append(chunk({"tool_calls": [{"id": "call_9", "function": function, "type": "function"}]}))
             for part in ('{"pa', 'th": ', '"."}'):
@@ -274,7 +274,7 @@ class Claudelike(Stranger):
         if not isinstance(body.get("max_tokens"), int):
             return "max_tokens: Field required"
         waiting: set[object] = set()
-        for place, message in enumerate(body["messages"]):  # type: ignore[arg-type]
+        for place, message in enumerate(body["messages"]):
             if message["role"] != ("user", "assistant")[place % 2]:
                 return "roles must alternate"
             content = message["content"]
@@ -313,7 +313,7 @@ class Claudelike(Stranger):
         out.append(event("content_block_delta", index=0, delta={"type": "signature_delta", "signature": "then"}))
         out += [event("content_block_stop", index=0), event("ping")]
         reason = "end_turn"
-        last = body["messages"][-1]  # type: ignore[index]
+        last = body["messages"][-1]
         if _wants_call([last]):
             reason, start = "tool_use", {"type": "tool_use", "id": "toolu_1", "name": "list_dir", "input": {}}
             out.append(event("content_block_start", index=1, content_block=start))
@@ -337,7 +337,7 @@ class Geminilike(Stranger):
         if self.headers["x-goog-api-key"] != "key-of-mine-9876":
             return "API key not valid. Please pass a valid API key."
         calls = 0
-        for place, content in enumerate(body["contents"]):  # type: ignore[arg-type]
+        for place, content in enumerate(body["contents"]):
             if content["role"] != ("user", "model")[place % 2]:
                 return "roles must alternate"
             if not content["parts"] or any(not part for part in content["parts"]):
@@ -359,7 +359,7 @@ class Geminilike(Stranger):
 
         usage = {"promptTokenCount": 8, "candidatesTokenCount": 5, "thoughtsTokenCount": 2, "totalTokenCount": 15}
         chunks = [chunk([{"text": "Thinking of it", "thought": True}])]
-        last = body["contents"][-1]  # type: ignore[index]
+        last = body["contents"][-1]
         if _wants_call([last]):
             call: Json = {"functionCall": {"name": "list_dir", "args": {"path": "."}}, "thoughtSignature": "c2ln"}
             chunks.append(chunk([call], "STOP", usageMetadata=usage))

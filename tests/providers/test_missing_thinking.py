@@ -61,7 +61,7 @@ class Thoughtful(Reticent):
     thinks_before_calls = True
 
     def problem(self, body: Json) -> str | None:
-        messages: list[Json] = body["messages"]  # type: ignore[assignment]
+        messages: list[Json] = body["messages"]
         answers = [message for message in messages if message["role"] == "assistant"]
         return None if all("reasoning_content" in message for message in answers) else super().problem(body)
 

@@ -110,7 +110,7 @@ async def test_a_page_loads_nothing_and_runs_nothing(stage: Stage) -> None:
 async def test_controls_are_shown_and_not_written(stage: Stage) -> None:
     await stage.keep("s", a_turn(1, "\x1b]52;c;aGk=\x07 \u202e a\tb\r\n", "\x9b31m"))
     for form in ("md", "html"):
-        text = await stage.library.export("s", form, "all")  # type: ignore[arg-type]
+        text = await stage.library.export("s", form, "all")
         assert not {c for c in text if not c.isprintable()} - {"\n", "\t"}
         assert "a\tb" in text
 

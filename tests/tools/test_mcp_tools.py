@@ -160,7 +160,7 @@ async def test_without_the_sdk_the_servers_say_how_to_get_it_and_everything_else
 ) -> None:
     for name in [name for name in sys.modules if name.partition(".")[0] == "mcp"]:
         monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "mcp", None)  # type: ignore[arg-type]  # as Python marks what is not there
+    monkeypatch.setitem(sys.modules, "mcp", None)
     bench = open_bench(tmp_path, mcp={"servers": {"s": {"command": "server"}}})
     await bench.toolbox.ready()
     assert [(row.name, row.state, row.tools) for row in bench.toolbox.servers()] == [
