@@ -394,7 +394,7 @@ def test_the_command_line_keeps_lists_and_removes_without_showing(
     codes.append(main(["auth", "remove", "openai"]))
     shown = capsys.readouterr()
     assert codes == [0, 0, 0, 0, 2]
-    assert "Kept in the credentials file, for api.openai.com only." in shown.out
+    assert "Saved in the credentials file, for api.openai.com only." in shown.out
     assert "***abcd" in shown.out
     assert "canary" not in shown.out + shown.err
     sys.stdin.close()

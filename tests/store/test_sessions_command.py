@@ -187,7 +187,7 @@ def test_an_export_replaces_no_file_of_the_program(shelf: Path, capsys: pytest.C
     (home / "data" / "link").symlink_to(home / "data" / "sessions.db")
     (shelf / "elsewhere").symlink_to(home)
     assert main(["sessions", "export", "01SKY", "-o", str(shelf / "elsewhere" / place)]) == 2
-    assert "is a file of ponder itself" in capsys.readouterr().err
+    assert "is one of ponder's own files" in capsys.readouterr().err
     assert len(printed(capsys, "list").splitlines()) == 2
     assert not (home / "config" / "config.toml").exists()
 
@@ -214,7 +214,7 @@ def test_a_damaged_date_or_cost_hides_no_session(shelf: Path, capsys: pytest.Cap
 
 def test_a_list_says_that_it_is_empty_without_a_word_for_scripts(shelf: Path, capsys) -> None:
     assert main(["sessions", "search", "nothing like it"]) == 0
-    assert capsys.readouterr() == ("", "Nothing was found.\n")
+    assert capsys.readouterr() == ("", "No matches.\n")
 
 
 def test_the_title_is_the_question_not_what_was_piped_in() -> None:

@@ -90,7 +90,7 @@ def _why_demo(availability: ProviderAvailability) -> str:
         names = ", ".join(unlisted)
         how = f"name one (-m {unlisted[0]}/MODEL) or fetch its list (ponder models --refresh {unlisted[0]})"
         return f"the demo answers: no model of {names} is known. To ask one, {how}."
-    how = "keep a key (ponder auth set PROVIDER), start a model server, or name a model (-m PROVIDER/MODEL)"
+    how = "save a key (ponder auth set PROVIDER), start a model server, or name a model (-m PROVIDER/MODEL)"
     return f"the demo answers: no key and no model server was found. To ask a model, {how}."
 
 

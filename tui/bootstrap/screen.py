@@ -55,7 +55,7 @@ def run_screen(environment: Mapping[str, str], options: LaunchOptions, *, resume
             question.give_up()
             shutdown.finish()
     if failure is not None:
-        message = f"ponder stopped: {type(failure).__name__}. What happened stands in {redirect.log_file}"
+        message = f"ponder stopped: {type(failure).__name__}. Details are in {redirect.log_file}"
         sys.stderr.write(message + "\n")
     return code
 

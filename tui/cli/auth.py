@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
     except OSError as error:
         if args.action not in ("set", "remove"):
             raise
-        print_messages(f"ponder: the key cannot be kept: {error.strerror}")
+        print_messages(f"ponder: the key cannot be saved: {error.strerror}")
         return 2
 
 
@@ -73,27 +73,27 @@ def _require_name(name: str, catalog: Catalog) -> None:
     """Reject an unknown provider without repeating it: it may be a key in the wrong place."""
     if name not in catalog.providers():
         near = nearest(name, catalog.providers())
-        hint = f"Did you mean {', '.join(near)}?" if near else "`ponder models` names them."
+        hint = f"Did you mean {', '.join(near)}?" if near else "`ponder models` lists them."
         raise UsageError("There is no provider of that name.", advice=hint)
 
 
 def _set(keys: Keys, catalog: Catalog, name: str) -> int:
     provider = catalog.provider(name)
     if provider.auth is AuthStyle.NONE:
-        print(f"{provider.title} takes no key.")
+        print(f"{provider.title} needs no key.")
         return 0
     text = getpass.getpass(f"Key for {provider.title}: ") if sys.stdin.isatty() else sys.stdin.readline()
     storage = keys.save(provider, text)
-    print(f"Kept in the {storage.value}, for {host_of(provider.base_url)} only.")
+    print(f"Saved in the {storage.value}, for {host_of(provider.base_url)} only.")
     return 0
 
 
 def _remove(keys: Keys, catalog: Catalog, name: str) -> int:
     if keys.forget(name):
-        print(f"Removed what was kept for {name}.")
+        print(f"Removed the saved key of {name}.")
         return 0
     shown = f"`{name}`" if name in catalog.providers() else "a provider of that name"
-    print_messages(f"ponder: no key is kept for {shown}")
+    print_messages(f"ponder: no key is saved for {shown}")
     return 2
 
 

@@ -89,8 +89,8 @@ def _tell(found: Mapping[str, Listing | PonderError], quiet: Iterable[str]) -> N
         elif source not in quiet:
             print_messages(f"{source}: {answer.message} {answer.advice}".rstrip())
     if not any(isinstance(answer, Listing) for answer in found.values()):
-        why = "" if any(map(_answered, found.values())) else ": no key works, and no server on this machine answers"
-        print(f"No list came{why}.", file=sys.stderr)
+        why = "" if any(map(_answered, found.values())) else ": no key works, and no server on this machine responds"
+        print(f"No model list was received{why}.", file=sys.stderr)
 
 
 def _answered(answer: Listing | PonderError) -> bool:

@@ -109,11 +109,11 @@ async def _act(library: StoredLibrary, args: argparse.Namespace, conceal: Callab
     match args.action:
         case "list":
             rows = await (library.put_away(args.limit) if args.deleted else library.sessions("", args.limit))
-            none = "Nothing was put away." if args.deleted else "No sessions yet."
+            none = "No deleted sessions." if args.deleted else "No sessions yet."
             _print_rows(rows, conceal, as_json=args.json, none=none)
         case "search":
             rows = await library.sessions(" ".join(args.words), args.limit)
-            _print_rows(rows, conceal, as_json=args.json, none="Nothing was found.")
+            _print_rows(rows, conceal, as_json=args.json, none="No matches.")
         case "show":
             session = await library.resolve(args.session)
             pieces = library.export_pieces(session, "md", args.parts or "thinking")
@@ -150,7 +150,7 @@ async def _export(library: StoredLibrary, args: argparse.Namespace) -> None:
         await asyncio.to_thread(_write, library.export_pieces(session, form, parts), is_json=form == "json")
         return
     if _is_of_ponder(args.output):
-        raise UsageError(f"`{args.output}` is a file of ponder itself.", advice="Export to another file.")
+        raise UsageError(f"`{args.output}` is one of ponder's own files.", advice="Export to another file.")
     write = _pour if _is_stream(args.output) else write_atomically
     try:
         await asyncio.to_thread(write, args.output, library.export_pieces(session, form, parts))
@@ -188,7 +188,7 @@ async def _delete(library: StoredLibrary, args: argparse.Namespace) -> None:
             await library.purge(session)
         else:
             await library.delete(session)
-            print_messages(f"Deleted; `ponder sessions delete --undo {name}` brings it back.")
+            print_messages(f"Deleted; `ponder sessions delete --undo {name}` restores it.")
 
 
 def _print_rows(rows: Sequence[SessionInfo], conceal: Callable[[str], str], *, as_json: bool, none: str) -> None:
