@@ -86,7 +86,12 @@ def test_events_from_another_thread_wake_the_subscriber() -> None:
 def test_two_threads_publishing_look_the_same_to_all_subscribers() -> None:
     bus = _numbers()
     one, other = bus.subscribe(), bus.subscribe()
-    threads = [threading.Thread(target=lambda k=k: [bus.publish(k * 1000 + i) for i in range(500)]) for k in range(4)]
+
+    def publish(thousand: int) -> None:
+        for number in range(500):
+            bus.publish(thousand * 1000 + number)
+
+    threads = [threading.Thread(target=publish, args=(thousand,)) for thousand in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tui.bus import LONG, Bus, merge, text_size
 from tui.domain.assemble import Assembler
 from tui.domain.events import AppEvent, Notice, RequestStarted, Severity, Stamped, Streamed
-from tui.domain.stream import BlockFinished, BlockStarted, TextDelta, ThinkingDelta, ToolArgsDelta
+from tui.domain.stream import BlockFinished, BlockStarted, StreamEvent, TextDelta, ThinkingDelta, ToolArgsDelta
 from tui.domain.thinking import ModelSpec, PlanState, ThinkingPlan
 from tui.engine.session import Channel
 from tui.engine.state import SessionState, SessionView
@@ -108,7 +108,13 @@ def test_attaching_anywhere_gives_the_same_screen(events: list[AppEvent], at: in
 
 
 def test_runs_of_one_block_become_one_delta_with_the_last_number() -> None:
-    deltas = [TextDelta(0, "a"), TextDelta(0, "b"), TextDelta(1, "c"), ThinkingDelta(1, "d"), ThinkingDelta(1, "e")]
+    deltas: list[StreamEvent] = [
+        TextDelta(0, "a"),
+        TextDelta(0, "b"),
+        TextDelta(1, "c"),
+        ThinkingDelta(1, "d"),
+        ThinkingDelta(1, "e"),
+    ]
     stamped = _stamped([Streamed("t", 0, 1, delta) for delta in deltas])
     assert merge(stamped) == [
         Stamped("s", 2, Streamed("t", 0, 1, TextDelta(0, "ab"))),

@@ -20,7 +20,7 @@ from tests.catalog.wire_fields import (
     thinking,
 )
 
-Row = tuple[Fields, Fields, Fields, Fields]
+Row = tuple[Fields, ...]
 
 ALWAYS_BOUND: Row = (bound("low"), bound("low"), bound("medium"), bound("high"))
 ALWAYS_ADAPTIVE: Row = (adaptive("low"), adaptive("low"), adaptive("medium"), adaptive("high"))
@@ -42,16 +42,20 @@ SPLIT: Row = (split(), split(), split(), split())
 NOTHING: Row = ({}, {}, {}, {})
 QWEN: Row = ({"enable_thinking": False}, qwen(thinking_budget=21_845), qwen(thinking_budget=43_690), qwen())
 QWEN_TOGGLE: Row = ({"enable_thinking": False}, qwen(), qwen(), qwen())
-QWEN_38: Row = tuple(qwen(preserve_thinking=True, **effort(word)) for word in ("low", "low", "medium", "xhigh"))  # type: ignore[assignment]
+QWEN_38: Row = tuple(qwen(preserve_thinking=True, **effort(word)) for word in ("low", "low", "medium", "xhigh"))
 GLM_53: Row = (glm("low"), glm("low"), glm("high"), glm("max"))
 MISTRAL: Row = (effort("none"), effort("high"), effort("high"), effort("high"))
-MINIMAX_EFFORT: Row = tuple(  # type: ignore[assignment]
+MINIMAX_EFFORT: Row = tuple(
     thinking("adaptive", output_config={"effort": word}) for word in ("low", "low", "medium", "high")
 )
 
 
+def enabled(tokens: int) -> Fields:
+    return {"thinking": {"type": "enabled", "budget_tokens": tokens}}
+
+
 def words(*sent: str, **more: object) -> Row:
-    return tuple(effort(word, **more) for word in sent)  # type: ignore[return-value]
+    return tuple(effort(word, **more) for word in sent)
 
 
 PLANS: dict[str, Row] = {
@@ -115,9 +119,9 @@ PLANS: dict[str, Row] = {
     "google/gemini-3.1-pro-preview": GEMINI_3,
     "google/gemini-3-flash-preview": GEMINI_3_MINIMAL,
     "google/gemini-3-pro-preview": (level("LOW"), level("LOW"), level("HIGH"), level("HIGH")),
-    "google/gemini-2.5-pro": tuple(map(gemini_budget, (128, 11_008, 21_888, 32_768))),  # type: ignore[dict-item]
-    "google/gemini-2.5-flash": tuple(map(gemini_budget, (0, 8_192, 16_384, 24_576))),  # type: ignore[dict-item]
-    "google/gemini-2.5-flash-lite": tuple(map(gemini_budget, (0, 8_533, 16_554, 24_576))),  # type: ignore[dict-item]
+    "google/gemini-2.5-pro": tuple(map(gemini_budget, (128, 11_008, 21_888, 32_768))),
+    "google/gemini-2.5-flash": tuple(map(gemini_budget, (0, 8_192, 16_384, 24_576))),
+    "google/gemini-2.5-flash-lite": tuple(map(gemini_budget, (0, 8_533, 16_554, 24_576))),
     "deepseek/deepseek-v4-pro": DEEPSEEK,
     "deepseek/deepseek-flash": DEEPSEEK,
     "deepseek/deepseek-v4-flash": DEEPSEEK,
@@ -135,7 +139,7 @@ PLANS: dict[str, Row] = {
     "minimax/MiniMax-M3": (
         split(**thinking("disabled")),
         *(split(**thinking("adaptive")) for _ in range(3)),
-    ),  # type: ignore[dict-item]
+    ),
     "minimax/MiniMax-M2": SPLIT,
     "minimax/MiniMax-M2.1": SPLIT,
     "minimax/MiniMax-M2.5": SPLIT,
@@ -166,7 +170,7 @@ PLANS: dict[str, Row] = {
     "mistral/mistral-large-4": words("low", "low", "medium", "high"),
     "mistral/mistral-medium-3.5": MISTRAL,
     "mistral/mistral-small-2603": MISTRAL,
-    "mistral/magistral-medium-latest": tuple({"prompt_mode": "reasoning"} for _ in range(4)),  # type: ignore[dict-item]
+    "mistral/magistral-medium-latest": tuple({"prompt_mode": "reasoning"} for _ in range(4)),
     "groq/openai/gpt-oss-120b": words("low", "low", "medium", "high", include_reasoning=True),
     "groq/openai/gpt-oss-20b": words("low", "low", "medium", "high", include_reasoning=True),
     "groq/qwen/qwen3.8-27b": (
@@ -178,32 +182,30 @@ PLANS: dict[str, Row] = {
         effort("none"),
         *words("low", "medium", "high", reasoning_format="parsed"),
     ),
-    "ollama/gpt-oss:20b": tuple({"think": word} for word in ("low", "low", "medium", "high")),  # type: ignore[dict-item]
-    "ollama/qwen3:8b": tuple({"think": on} for on in (False, True, True, True)),  # type: ignore[dict-item]
-    "openrouter/anthropic/claude-opus-5.5": tuple(  # type: ignore[dict-item]
-        openrouter(effort=word) for word in ("low", "low", "medium", "high")
-    ),
+    "ollama/gpt-oss:20b": tuple({"think": word} for word in ("low", "low", "medium", "high")),
+    "ollama/qwen3:8b": tuple({"think": on} for on in (False, True, True, True)),
+    "openrouter/anthropic/claude-opus-5.5": tuple(openrouter(effort=word) for word in ("low", "low", "medium", "high")),
     "openrouter/anthropic/claude-sonnet-4.5": (
         {"reasoning": {"effort": "none"}},
         *(openrouter(max_tokens=tokens) for tokens in (22_016, 43_008, 59_904)),
-    ),  # type: ignore[dict-item]
-    "openrouter/google/gemini-3.1-pro-preview": tuple(  # type: ignore[dict-item]
+    ),
+    "openrouter/google/gemini-3.1-pro-preview": tuple(
         openrouter(effort=word) for word in ("low", "low", "medium", "high")
     ),
     "openrouter/moonshotai/kimi-k2.6": (
         {"reasoning": {"effort": "none"}},
         *(openrouter() for _ in range(3)),
-    ),  # type: ignore[dict-item]
+    ),
     "openrouter/minimax/minimax-m2": NOTHING,
     "litellm-proxy/anthropic/claude-sonnet-4.5": (
         thinking("disabled"),
-        *({"thinking": {"type": "enabled", "budget_tokens": tokens}} for tokens in (22_016, 43_008, 59_904)),
-    ),  # type: ignore[dict-item]
+        *(enabled(tokens) for tokens in (22_016, 43_008, 59_904)),
+    ),
     "litellm-proxy/gemini/gemini-3.1-pro-preview": words("low", "low", "medium", "high"),
-    "llama.cpp/unsloth/Qwen3-4B-GGUF": tuple(  # type: ignore[dict-item]
+    "llama.cpp/unsloth/Qwen3-4B-GGUF": tuple(
         {"chat_template_kwargs": {"enable_thinking": on}} for on in (False, True, True, True)
     ),
-    "vllm/Qwen/Qwen3.5-9B": tuple(  # type: ignore[dict-item]
+    "vllm/Qwen/Qwen3.5-9B": tuple(
         {"chat_template_kwargs": {"enable_thinking": on}} for on in (False, True, True, True)
     ),
     "vllm/openai/gpt-oss-120b": words("low", "low", "medium", "high"),

@@ -16,7 +16,9 @@ ASKED: list[Asked] = [*ThinkingLevel, 1, 1_024, 3_999, 12_000, 16_000, 31_999, 6
 @pytest.mark.parametrize("name", PLANS)
 @pytest.mark.parametrize("level", ThinkingLevel)
 def test_levels_become_the_documented_wire_fields(name: str, level: ThinkingLevel) -> None:
-    assert planned(name, level).fields == PLANS[name][level.rank]
+    by_rank = PLANS[name]
+    assert len(by_rank) == len(ThinkingLevel)
+    assert planned(name, level).fields == by_rank[level.rank]
 
 
 @pytest.mark.parametrize("name", sorted({*LISTED, *PLANS}))

@@ -175,7 +175,8 @@ def test_the_dynamic_budget_cuts_long_contexts_only() -> None:
     cut = planned("anthropic/claude-opus-4-5", HIGH, **options)
     assert (cut.nominal, cut.sent) == (64_000, 10_000)
     assert cut.warnings == ("The dynamic budget is active: cut to 10,000 tokens",)
-    assert planned("anthropic/claude-opus-4-5", HIGH, **{**options, "context_tokens": 150_000}).sent == 59_904
+    shorter: PlanOptions = {**options, "context_tokens": 150_000}
+    assert planned("anthropic/claude-opus-4-5", HIGH, **shorter).sent == 59_904
     assert planned("anthropic/claude-opus-4-5", HIGH, context_tokens=900_000).sent == 59_904
     assert planned("openai/gpt-5.5", 64_000, **options).sent == "low"
     assert planned("alibaba/qwen3.7-max", HIGH, **options).sent == 10_000

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import cast
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,7 +15,7 @@ NAMES = st.sampled_from(
     [f"{provider}/{facts.id}" for provider in CATALOG.providers() for facts in CATALOG.models(provider)]
 )
 ASKED: st.SearchStrategy[Asked] = st.sampled_from(ThinkingLevel) | st.integers(0, 2_000_000)
-OPTIONS: st.SearchStrategy[PlanOptions] = st.fixed_dictionaries(
+OPTIONS = st.fixed_dictionaries(
     {},
     optional={
         "max_output": st.integers(16, 300_000),
@@ -25,7 +27,7 @@ OPTIONS: st.SearchStrategy[PlanOptions] = st.fixed_dictionaries(
         "enabled": st.booleans(),
         "summary": st.sampled_from(["auto", "concise", "detailed", "off"]),
     },
-)
+).map(lambda options: cast(PlanOptions, options))
 
 
 @given(name=NAMES, asked=ASKED, options=OPTIONS)
@@ -69,6 +71,7 @@ def test_a_larger_budget_never_thinks_less(name: str, budgets: list[int]) -> Non
 def test_whoever_asks_for_none_is_told_when_it_thinks_all_the_same(
     name: str, asked: Asked, options: PlanOptions
 ) -> None:
-    made = planned(name, asked, **{**options, "enabled": False})
+    off: PlanOptions = {**options, "enabled": False}
+    made = planned(name, asked, **off)
     assert made.asked is ThinkingLevel.NONE
     assert not made.thinks or any("cannot switch thinking off" in warning for warning in made.warnings)

@@ -141,7 +141,7 @@ def test_what_stands_behind_a_model_and_is_no_level_is_said(text: str) -> None:
 )
 def test_a_listed_name_that_ends_like_a_level_is_that_model(text: str, model: str, asked: Asked | None) -> None:
     own = {"gate": {"wire": "openai-chat", "base_url": "http://gate.example"}}
-    rows = {f"gate/{id_}": {} for id_ in ("maker", "maker/high", "16k")}
+    rows: dict[str, dict[str, object]] = {f"gate/{id_}": {} for id_ in ("maker", "maker/high", "16k")}
     spec = parse_spec(text, CATALOG.with_overrides({"providers": own, "models": rows}))
     assert spec == ModelSpec(provider="gate", model=model, asked=asked)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from tui.catalog.facts import EchoRule, ModelFacts, Quirks, ThinkingControls, ThinkingCounted
 from tui.context.select import select
@@ -51,10 +52,10 @@ class Goal:
             repair=repair,
         )
 
-    def with_facts(self, **changes: object) -> Goal:
+    def with_facts(self, **changes: Any) -> Goal:
         return replace(self, facts=replace(self.facts, **changes))
 
-    def with_quirks(self, **changes: object) -> Goal:
+    def with_quirks(self, **changes: Any) -> Goal:
         return replace(self, quirks=replace(self.quirks, **changes))
 
     def with_plan(self, state: PlanState, sent: int | str | None) -> Goal:
@@ -126,7 +127,7 @@ def thought(goal: Goal, text: str = "hm", *, partial: bool = False) -> ThinkingB
     )
 
 
-def call(call_id: str, name: str = "read_file", arguments: str = "{}", **more: object) -> ToolCallBlock:
+def call(call_id: str, name: str = "read_file", arguments: str = "{}", **more: Any) -> ToolCallBlock:
     return ToolCallBlock(call_id=call_id, name=name, arguments=arguments, **more)
 
 
@@ -134,7 +135,7 @@ def result(call_id: str, text: str = "done", name: str = "read_file", *, failed:
     return ToolResultBlock(call_id=call_id, name=name, content=(TextBlock(text=text),), failed=failed)
 
 
-def said(text: str, **more: object) -> TextBlock:
+def said(text: str, **more: Any) -> TextBlock:
     return TextBlock(text=text, **more)
 
 
@@ -142,7 +143,7 @@ def user(message_id: str, *blocks: Block | str) -> Message:
     return Message(id=message_id, role=Role.USER, blocks=_blocks(blocks))
 
 
-def answer(goal: Goal, message_id: str, *blocks: Block | str, **more: object) -> Message:
+def answer(goal: Goal, message_id: str, *blocks: Block | str, **more: Any) -> Message:
     return Message(id=message_id, role=Role.ASSISTANT, blocks=_blocks(blocks), origin=goal.origin, **more)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 import sys
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -32,6 +33,14 @@ def ended_turns(database: Path) -> int:
         return int(connection.execute("SELECT count(*) FROM turn WHERE NOT open").fetchone()[0])
 
 
+def read_until(terminal: Terminal, holds: Callable[[], bool], what: str) -> None:
+    def forgets_and_holds() -> bool:
+        terminal.forget()
+        return holds()
+
+    terminal.until(forgets_and_holds, what, 300)
+
+
 @pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="the peak cannot be reset")
 @pytest.mark.parametrize("way", ["whole", "stopped"])
@@ -49,9 +58,9 @@ def test_a_very_long_answer_takes_four_times_its_text_at_most(tmp_path: Path, wa
                 terminal.type("go\r")
                 if stop:
                     wanted = 0.9 * (WARM + pieces) * len(PIECE)
-                    terminal.until(lambda: terminal.forget() or database.stat().st_size > wanted, "the answer", 300)
+                    read_until(terminal, lambda: database.stat().st_size > wanted, "the answer")
                     terminal.type("\x1b")
-                terminal.until(lambda: terminal.forget() or ended_turns(database) >= turns, "the end", 300)
+                read_until(terminal, lambda: ended_turns(database) >= turns, "the end")
                 if stop:
                     model.finish()
 

@@ -16,6 +16,10 @@ READY = "enter send"
 ROUNDS, LOOK_EVERY = 200, 10
 
 
+def wait_until_gone(terminal: Terminal, words: str) -> None:
+    terminal.until(lambda: words not in terminal.text(), "an empty composer")
+
+
 def test_no_key_is_lost_or_doubled_when_the_process_is_stopped_while_one_types(tmp_path: Path) -> None:
     with Terminal(PONDER, environment(tmp_path)) as terminal:
         terminal.wait_for(READY)
@@ -34,7 +38,7 @@ def test_no_key_is_lost_or_doubled_when_the_process_is_stopped_while_one_types(t
                 typed += before + meanwhile
             terminal.wait_for(f"❯ {typed} ")
             terminal.type("\x15")
-            terminal.until(lambda typed=typed: typed not in terminal.text(), "an empty composer")
+            wait_until_gone(terminal, typed)
         assert READY in terminal.text()
         terminal.signal(signal.SIGTERM)
         assert terminal.exit_code() == 128 + signal.SIGTERM

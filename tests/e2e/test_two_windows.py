@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from tests.e2e.loopback import Loopback
 from tests.e2e.terminal import Terminal, environment
@@ -29,8 +30,9 @@ def quit_by_command(terminal: Terminal) -> None:
     assert terminal.exit_code() == 0
 
 
-def remembered(home: Path) -> dict[str, list[str]]:
-    return json.loads((home / "ponder" / "state" / "memory.json").read_text())
+def remembered(home: Path) -> dict[str, Any]:
+    memory: dict[str, Any] = json.loads((home / "ponder" / "state" / "memory.json").read_text())
+    return memory
 
 
 def test_prompts_and_models_of_both_windows_are_remembered(tmp_path: Path) -> None:

@@ -87,7 +87,8 @@ class OwnCa:
 
 
 def own_ca(folder: Path, *, expired: bool = False) -> OwnCa:
-    x509 = pytest.importorskip("cryptography.x509")
+    pytest.importorskip("cryptography")
+    from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec
 
@@ -98,7 +99,16 @@ def own_ca(folder: Path, *, expired: bool = False) -> OwnCa:
     ca_key, key = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
     issuer = x509.Name([x509.NameAttribute(x509.oid.NameOID.COMMON_NAME, "Corporate Inspection CA")])
 
-    def certificate(subject: str, public: object, *, ca: bool, end: datetime.datetime) -> object:
+    def usage(*, ca: bool) -> x509.KeyUsage:
+        """What Python 3.13 wants to see said."""
+        never = dict.fromkeys(
+            ("content_commitment", "data_encipherment", "key_agreement", "encipher_only", "decipher_only"), False
+        )
+        return x509.KeyUsage(digital_signature=True, key_encipherment=not ca, key_cert_sign=ca, crl_sign=ca, **never)
+
+    def certificate(
+        subject: str, public: ec.EllipticCurvePublicKey, *, ca: bool, end: datetime.datetime
+    ) -> x509.Certificate:
         name = x509.Name([x509.NameAttribute(x509.oid.NameOID.COMMON_NAME, subject)])
         builder = (
             x509.CertificateBuilder()
@@ -110,7 +120,7 @@ def own_ca(folder: Path, *, expired: bool = False) -> OwnCa:
             .not_valid_after(end)
             .add_extension(x509.BasicConstraints(ca=ca, path_length=None), critical=True)
             .add_extension(x509.SubjectKeyIdentifier.from_public_key(public), critical=False)
-            .add_extension(_usage(ca=ca), critical=True)
+            .add_extension(usage(ca=ca), critical=True)
             .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(ca_key.public_key()), critical=False)
         )
         if not ca:
@@ -129,13 +139,3 @@ def own_ca(folder: Path, *, expired: bool = False) -> OwnCa:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(folder / "leaf.pem", folder / "leaf.key")
     return OwnCa(folder / "ca.pem", context)
-
-
-def _usage(*, ca: bool) -> object:
-    """What Python 3.13 wants to see said."""
-    from cryptography import x509
-
-    never = dict.fromkeys(
-        ("content_commitment", "data_encipherment", "key_agreement", "encipher_only", "decipher_only"), False
-    )
-    return x509.KeyUsage(digital_signature=True, key_encipherment=not ca, key_cert_sign=ca, crl_sign=ca, **never)

@@ -9,14 +9,14 @@ import socket
 import struct
 import time
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from tests.faultserver.renderers import BILL, PINGS, SPEAKERS
-from tui.providers.demo.responses import Bill, Break, Call, Say, Think
+from tui.providers.demo.responses import Bill, Break, Call, Encoder, Say, Think
 
-Step = dict[str, object]
+Step = Mapping[str, Any]
 
 
 @dataclass
@@ -55,11 +55,11 @@ class Line:
 
     def __post_init__(self) -> None:
         speaker, self.content_type = SPEAKERS[self.wire]
-        self.speaker = speaker(self.model, self.stem)
+        self.speaker: Encoder = speaker(self.model, self.stem)
         self.framing = "chunked"
-        self.cut: object = None
+        self.cut: int | None = None
         self.headed = False
-        self.packer: object = None
+        self.packer: zlib._Compress | None = None
         self.calls = False
 
     async def head(self, step: Step) -> None:
@@ -73,7 +73,9 @@ class Line:
         body = step.get("body")
         if "json" in step:
             body = json.dumps(step["json"]).encode()
-        headers = {"content-type": step.get("ct", "application/json" if "json" in step else self.content_type)}
+        headers: dict[str, object] = {
+            "content-type": step.get("ct", "application/json" if "json" in step else self.content_type)
+        }
         if body is not None:
             self.framing = "length"
             headers["content-length"] = len(body)
@@ -94,7 +96,7 @@ class Line:
     async def body(self, data: bytes) -> None:
         if self.packer is not None:
             data = self.packer.compress(data) + self.packer.flush(zlib.Z_SYNC_FLUSH)
-        if isinstance(self.cut, int):
+        if self.cut is not None:
             for at in range(0, len(data), self.cut):
                 await self.raw_chunk(data[at : at + self.cut])
         else:
@@ -184,6 +186,7 @@ class Player(Meaning):
         await self.head({"h": {"x-flood": "x" * int(step["huge_header"])}})
 
     async def do_bomb(self, step: Step) -> None:
+        assert self.packer is not None, "a bomb is packed"
         for _ in range(int(step["bomb"])):
             await self.raw_chunk(self.packer.compress(b" " * 1_000_000))
             await asyncio.sleep(0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from tui.providers.demo.responses import (
     AnthropicEncoder,
@@ -11,6 +11,7 @@ from tui.providers.demo.responses import (
     Break,
     Call,
     ChatEncoder,
+    Encoder,
     GeminiEncoder,
     Piece,
     ResponsesEncoder,
@@ -90,7 +91,7 @@ class GeminiArrayEncoder(GeminiEncoder):
         yield b"]\n"
 
 
-SPEAKERS = {
+SPEAKERS: dict[str, tuple[Callable[[str, str], Encoder], str]] = {
     "anthropic": (AnthropicEncoder, "text/event-stream"),
     "openai-responses": (ResponsesEncoder, "text/event-stream"),
     "openai-chat": (ChatEncoder, "text/event-stream"),

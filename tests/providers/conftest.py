@@ -8,6 +8,7 @@ import traceback
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -76,13 +77,13 @@ def plan(fields: Mapping[str, object] | None = None) -> ThinkingPlan:
     )
 
 
-def request(text: str = "Hello?", **changes: object) -> ChatRequest:
+def request(text: str = "Hello?", **changes: Any) -> ChatRequest:
     message = OutgoingMessage(role=Role.USER, blocks=(TextBlock(text=text),))
     asked = ChatRequest(model="asked-model", outgoing=Outgoing(messages=(message,)), plan=plan(), max_output=8000)
     return replace(asked, **changes)
 
 
-def where(wire: str, base_url: str, **changes: object) -> Where:
+def where(wire: str, base_url: str, **changes: Any) -> Where:
     name = WireName({"gemini-array": "gemini", "chat-openrouter": "openai-chat"}.get(wire, wire))
     auth = {"anthropic": AuthStyle.X_API_KEY, "gemini": AuthStyle.X_GOOG_API_KEY}.get(name.value, AuthStyle.BEARER)
     provider = ProviderFacts(
@@ -101,7 +102,7 @@ class Client:
         self.backends: list[ProviderBackend] = []
         self.outcomes: list[Outcome] = []
 
-    def backend(self, limits: Limits = BRISK, **transport: object) -> ProviderBackend:
+    def backend(self, limits: Limits = BRISK, **transport: Any) -> ProviderBackend:
         transport = {"environ": {}, **transport}
         backend = ProviderBackend(self.keys, lambda: Transport(limits=limits, **transport), limits=limits)
         self.backends.append(backend)

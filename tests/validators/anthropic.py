@@ -6,6 +6,7 @@ import itertools
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 TOP_LEVEL = frozenset(
     {
@@ -55,7 +56,7 @@ THINKING = ("thinking", "redacted_thinking")
 
 
 def problems(
-    body: dict,
+    body: dict[str, Any],
     *,
     headers: Mapping[str, str] | None = None,
     strict_thinking: bool = True,
@@ -85,12 +86,12 @@ def problems(
     return found
 
 
-def _blocks(message: dict) -> list[dict]:
+def _blocks(message: dict[str, Any]) -> list[dict[str, Any]]:
     content = message.get("content")
     return [{"type": "text", "text": content}] if isinstance(content, str) else list(content or ())
 
 
-def _top_level(body: dict, headers: Mapping[str, str]) -> Iterator[str]:
+def _top_level(body: dict[str, Any], headers: Mapping[str, str]) -> Iterator[str]:
     yield from (f"{key}: Extra inputs are not permitted" for key in body if key not in TOP_LEVEL)
     if not body.get("model"):
         yield "model: Field required"
@@ -107,7 +108,7 @@ def _top_level(body: dict, headers: Mapping[str, str]) -> Iterator[str]:
         yield "system: text content blocks must be non-empty"
 
 
-def _thinking_controls(body: dict, headers: Mapping[str, str]) -> Iterator[str]:
+def _thinking_controls(body: dict[str, Any], headers: Mapping[str, str]) -> Iterator[str]:
     effort = body.get("output_config", {}).get("effort", "low")
     if effort not in EFFORTS:
         yield f"output_config.effort: Input should be 'low', 'medium', 'high', 'xhigh' or 'max', not {effort!r}"
@@ -129,7 +130,7 @@ def _thinking_controls(body: dict, headers: Mapping[str, str]) -> Iterator[str]:
         yield from _sampling_while_thinking(body)
 
 
-def _budget(body: dict, budget: object, headers: Mapping[str, str]) -> Iterator[str]:
+def _budget(body: dict[str, Any], budget: object, headers: Mapping[str, str]) -> Iterator[str]:
     if not isinstance(budget, int):
         yield "thinking.enabled.budget_tokens: Field required"
     elif budget < 1024:
@@ -140,7 +141,7 @@ def _budget(body: dict, budget: object, headers: Mapping[str, str]) -> Iterator[
             yield "`max_tokens` must be greater than `thinking.budget_tokens`."
 
 
-def _sampling_while_thinking(body: dict) -> Iterator[str]:
+def _sampling_while_thinking(body: dict[str, Any]) -> Iterator[str]:
     if body.get("temperature", 1) != 1:
         yield "`temperature` may only be set to 1 when thinking is enabled."
     if body.get("top_p", 1) < 0.95:
@@ -151,7 +152,7 @@ def _sampling_while_thinking(body: dict) -> Iterator[str]:
         yield "Thinking may not be enabled when tool_choice forces tool use."
 
 
-def _tools(body: dict, messages: list[dict]) -> Iterator[str]:
+def _tools(body: dict[str, Any], messages: list[dict[str, Any]]) -> Iterator[str]:
     tools = body.get("tools") or []
     names = Counter(tool.get("name") for tool in tools)
     if any(count > 1 for count in names.values()):
@@ -171,7 +172,7 @@ def _tools(body: dict, messages: list[dict]) -> Iterator[str]:
         yield "Requests which have `tool_use` or `tool_result` blocks must define tools."
 
 
-def _roles(messages: list[dict]) -> Iterator[str]:
+def _roles(messages: list[dict[str, Any]]) -> Iterator[str]:
     roles = [message.get("role") for message in messages]
     yield from (f"messages: Unexpected role {role!r}" for role in roles if role not in ("user", "assistant"))
     if roles[0] != "user":
@@ -183,7 +184,7 @@ def _roles(messages: list[dict]) -> Iterator[str]:
         yield "This model does not support assistant message prefill. The conversation must end with a user message."
 
 
-def _contents(messages: list[dict]) -> Iterator[str]:
+def _contents(messages: list[dict[str, Any]]) -> Iterator[str]:
     for number, message in enumerate(messages):
         if not message["content"]:
             yield f"messages.{number}: all messages must have non-empty content"
@@ -192,7 +193,7 @@ def _contents(messages: list[dict]) -> Iterator[str]:
             yield from (f"{where}: {problem}" for problem in _block(block, message.get("role")))
 
 
-def _block(block: dict, role: str | None) -> Iterator[str]:
+def _block(block: dict[str, Any], role: str | None) -> Iterator[str]:
     kind = block.get("type")
     if kind in (OF_USER if role == "assistant" else OF_ASSISTANT):
         yield f"`{kind}` blocks are not permitted in `{role}` messages"
@@ -218,7 +219,7 @@ def _text(words: object) -> Iterator[str]:
         yield "messages: text content blocks must contain non-whitespace text"
 
 
-def _image(source: dict) -> Iterator[str]:
+def _image(source: dict[str, Any]) -> Iterator[str]:
     if source.get("type") == "url":
         if not source.get("url"):
             yield "image.source.url: Field required"
@@ -228,7 +229,7 @@ def _image(source: dict) -> Iterator[str]:
         yield "image.source.base64.data: image cannot be empty"
 
 
-def _tool_use(block: dict) -> Iterator[str]:
+def _tool_use(block: dict[str, Any]) -> Iterator[str]:
     if not TOOL_ID.fullmatch(str(block.get("id"))):
         yield "tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'"
     if not block.get("name"):
@@ -237,9 +238,9 @@ def _tool_use(block: dict) -> Iterator[str]:
         yield "tool_use.input: Input should be a valid dictionary"
 
 
-def _tool_result(block: dict) -> Iterator[str]:
+def _tool_result(block: dict[str, Any]) -> Iterator[str]:
     content = block.get("content") or []
-    parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    parts: list[dict[str, Any]] = [{"type": "text", "text": content}] if isinstance(content, str) else content
     for part in parts:
         if part.get("type") == "text":
             yield from _text(part.get("text"))
@@ -251,15 +252,15 @@ def _tool_result(block: dict) -> Iterator[str]:
             yield from _image(part.get("source") or {})
 
 
-def _pairing(messages: list[dict]) -> Iterator[str]:
+def _pairing(messages: list[dict[str, Any]]) -> Iterator[str]:
     """Every call is answered at the start of the very next message, once, and nothing else is answered."""
-    asked: list[str] = []
-    everything: Counter[str] = Counter()
+    asked: list[object] = []
+    everything: Counter[object] = Counter()
     for number, message in enumerate(messages):
         content = message["content"]
         results = [block.get("tool_use_id") for block in content if block.get("type") == "tool_result"]
         leading = _leading_results(content)
-        if missing := [call for call in asked if call not in leading]:
+        if missing := [str(call) for call in asked if call not in leading]:
             yield (
                 f"messages.{number - 1}: `tool_use` ids were found without `tool_result` blocks immediately after: "
                 f"{', '.join(missing)}. Each `tool_use` block must have a corresponding `tool_result` block in the "
@@ -280,7 +281,7 @@ def _pairing(messages: list[dict]) -> Iterator[str]:
         yield "messages: `tool_use` ids must be unique"
 
 
-def _leading_results(content: list[dict]) -> list[str]:
+def _leading_results(content: list[dict[str, Any]]) -> list[object]:
     leading = []
     for block in content:
         if block.get("type") != "tool_result":
@@ -289,7 +290,7 @@ def _leading_results(content: list[dict]) -> list[str]:
     return leading
 
 
-def _signatures(messages: list[dict]) -> Iterator[str]:
+def _signatures(messages: list[dict[str, Any]]) -> Iterator[str]:
     for number, message in enumerate(messages):
         for position, block in enumerate(message["content"]):
             where = f"messages.{number}.content.{position}"
@@ -299,7 +300,7 @@ def _signatures(messages: list[dict]) -> Iterator[str]:
                 yield f"{where}: Invalid `data` in `redacted_thinking` block"
 
 
-def _thinking_first(body: dict, messages: list[dict]) -> Iterator[str]:
+def _thinking_first(body: dict[str, Any], messages: list[dict[str, Any]]) -> Iterator[str]:
     """With a budget, the step whose tools were just run must open with the thinking that led to it."""
     if body.get("thinking", {}).get("type") != "enabled" or len(messages) < 2:
         return

@@ -9,6 +9,7 @@ import itertools
 import json
 import re
 from collections.abc import Iterator
+from typing import Any
 
 MISTRAL_ID = re.compile(r"[A-Za-z0-9]{9}")
 ASKS_FOR_THINKING_BACK = frozenset({"deepseek", "kimi"})
@@ -21,7 +22,7 @@ THINKING_FIELDS = {
 """Fields of an assistant message that carry thinking, where a server refuses all others."""
 
 
-def problems(body: dict, *, dialect: str = "openai") -> list[str]:
+def problems(body: dict[str, Any], *, dialect: str = "openai") -> list[str]:
     """Every reason for a 400; empty where the server would answer."""
     messages = body.get("messages")
     if not isinstance(messages, list) or not messages:
@@ -40,7 +41,7 @@ def problems(body: dict, *, dialect: str = "openai") -> list[str]:
     ]
 
 
-def _shapes(messages: list[dict]) -> Iterator[str]:
+def _shapes(messages: list[dict[str, Any]]) -> Iterator[str]:
     for number, message in enumerate(messages):
         where = f"messages[{number}]"
         role = message.get("role")
@@ -59,7 +60,7 @@ def _shapes(messages: list[dict]) -> Iterator[str]:
             yield from (f"{where}: {problem}" for part in content for problem in _part(part, role))
 
 
-def _part(part: dict, role: str) -> Iterator[str]:
+def _part(part: dict[str, Any], role: object) -> Iterator[str]:
     kind = part.get("type")
     if kind == "text" and not part.get("text"):
         yield "a text part is empty"
@@ -69,7 +70,7 @@ def _part(part: dict, role: str) -> Iterator[str]:
         yield f"unknown part type {kind!r}"
 
 
-def _pairing(messages: list[dict]) -> Iterator[str]:
+def _pairing(messages: list[dict[str, Any]]) -> Iterator[str]:
     """Every call is answered directly after it, and nothing is answered that was not called."""
     open_ids: list[str] = []
     for number, message in enumerate(messages):
@@ -98,7 +99,7 @@ def _pairing(messages: list[dict]) -> Iterator[str]:
         yield f"tool calls without results at the end: {', '.join(open_ids)}"
 
 
-def _call(call: dict, number: int) -> Iterator[str]:
+def _call(call: dict[str, Any], number: int) -> Iterator[str]:
     function = call.get("function") or {}
     if not call.get("id"):
         yield f"messages[{number}]: a tool call has no id"
@@ -112,7 +113,7 @@ def _call(call: dict, number: int) -> Iterator[str]:
         yield f"messages[{number}]: arguments are not JSON"
 
 
-def _fields(messages: list[dict], dialect: str) -> Iterator[str]:
+def _fields(messages: list[dict[str, Any]], dialect: str) -> Iterator[str]:
     allowed = THINKING_FIELDS.get(dialect)
     if allowed is None:
         return
@@ -122,7 +123,7 @@ def _fields(messages: list[dict], dialect: str) -> Iterator[str]:
                 yield f"messages[{number}]: property '{field}' is unsupported"
 
 
-def _order(messages: list[dict], dialect: str) -> Iterator[str]:
+def _order(messages: list[dict[str, Any]], dialect: str) -> Iterator[str]:
     if dialect != "mistral":
         return
     roles = [message.get("role") for message in messages]
@@ -140,7 +141,7 @@ def _order(messages: list[dict], dialect: str) -> Iterator[str]:
             yield f"messages[{number}]: one thinking chunk is allowed, and it stands first"
 
 
-def _ids(messages: list[dict], dialect: str) -> Iterator[str]:
+def _ids(messages: list[dict[str, Any]], dialect: str) -> Iterator[str]:
     for message in messages:
         for call in message.get("tool_calls") or ():
             call_id = call.get("id") or ""
@@ -150,7 +151,7 @@ def _ids(messages: list[dict], dialect: str) -> Iterator[str]:
                 yield f"Invalid 'tool_calls[].id': string too long ({len(call_id)}, expected at most 40)"
 
 
-def _thinking_back(body: dict, messages: list[dict], dialect: str) -> Iterator[str]:
+def _thinking_back(body: dict[str, Any], messages: list[dict[str, Any]], dialect: str) -> Iterator[str]:
     if dialect not in ASKS_FOR_THINKING_BACK or not _thinks(body, dialect):
         return
     for number, message in enumerate(messages):
@@ -166,7 +167,7 @@ def _thinking_back(body: dict, messages: list[dict], dialect: str) -> Iterator[s
             )
 
 
-def _thinks(body: dict, dialect: str) -> bool:
+def _thinks(body: dict[str, Any], dialect: str) -> bool:
     thinking = body.get("thinking")
     if isinstance(thinking, dict):
         return thinking.get("type") != "disabled"
@@ -175,7 +176,7 @@ def _thinks(body: dict, dialect: str) -> bool:
     return True
 
 
-def _openai_effort(body: dict) -> str:
+def _openai_effort(body: dict[str, Any]) -> str:
     """The effort in force: what is sent, else the model's default."""
     effort = body.get("reasoning_effort")
     if isinstance(effort, str):
@@ -183,12 +184,12 @@ def _openai_effort(body: dict) -> str:
     return "medium" if _reasons(body) else "none"
 
 
-def _reasons(body: dict) -> bool:
+def _reasons(body: dict[str, Any]) -> bool:
     model = str(body.get("model"))
     return bool(re.match(r"(?:o\d|gpt-[5-9])", model)) and "chat" not in model
 
 
-def _sampling(body: dict, dialect: str) -> Iterator[str]:
+def _sampling(body: dict[str, Any], dialect: str) -> Iterator[str]:
     sent = [name for name in SAMPLING if name in body]
     if dialect == "kimi":
         sent = [name for name in sent if not (name == "temperature" and body[name] == 1)]
@@ -197,7 +198,7 @@ def _sampling(body: dict, dialect: str) -> Iterator[str]:
         yield from (f"Unsupported parameter: '{name}' is not supported with this model." for name in sent)
 
 
-def _limits(body: dict, dialect: str) -> Iterator[str]:
+def _limits(body: dict[str, Any], dialect: str) -> Iterator[str]:
     if "max_tokens" in body and "max_completion_tokens" in body:
         yield "max_tokens and max_completion_tokens cannot both be set"
     if dialect == "openai" and "max_tokens" in body and _reasons(body):
@@ -210,7 +211,7 @@ def _limits(body: dict, dialect: str) -> Iterator[str]:
         yield "stream_options: extra fields are not permitted"
 
 
-def _thinking_controls(body: dict, dialect: str) -> Iterator[str]:
+def _thinking_controls(body: dict[str, Any], dialect: str) -> Iterator[str]:
     if dialect == "kimi" and "thinking" in body and "reasoning_effort" in body:
         yield "thinking and reasoning_effort cannot be used together"
     if dialect == "openai":
@@ -229,7 +230,7 @@ def _thinking_controls(body: dict, dialect: str) -> Iterator[str]:
         yield "parameter.enable_thinking must be set to false for non-streaming calls"
 
 
-def _tools(body: dict, messages: list[dict]) -> Iterator[str]:
+def _tools(body: dict[str, Any], messages: list[dict[str, Any]]) -> Iterator[str]:
     if "tools" in body and not body["tools"]:
         yield "tools: [] is too short"
     for tool in body.get("tools") or ():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 TOP_LEVEL = frozenset(
     {
@@ -40,7 +41,9 @@ LEVELS = frozenset({"MINIMAL", "LOW", "MEDIUM", "HIGH"})
 UNKNOWN = 'Invalid JSON payload received. Unknown name "{}"{}: Cannot find field.'
 
 
-def problems(body: dict, *, headers: Mapping[str, str] | None = None, strict_thinking: bool = True) -> list[str]:
+def problems(
+    body: dict[str, Any], *, headers: Mapping[str, str] | None = None, strict_thinking: bool = True
+) -> list[str]:
     """Every reason for a 400; empty where the server would answer.
 
     ``strict_thinking`` is Gemini 3 and later: calls of the open loop must be signed. Headers decide nothing here.
@@ -62,7 +65,7 @@ def problems(body: dict, *, headers: Mapping[str, str] | None = None, strict_thi
     return found
 
 
-def _generation(config: dict) -> Iterator[str]:
+def _generation(config: dict[str, Any]) -> Iterator[str]:
     thinking = config.get("thinkingConfig") or {}
     if "thinkingLevel" in thinking and "thinkingBudget" in thinking:
         yield "You can only set only one of thinking budget and thinking level."
@@ -73,7 +76,7 @@ def _generation(config: dict) -> Iterator[str]:
         yield "max_output_tokens must be positive"
 
 
-def _tools(tools: list[dict]) -> Iterator[str]:
+def _tools(tools: list[dict[str, Any]]) -> Iterator[str]:
     names: set[str] = set()
     for tool in tools:
         for declaration in tool.get("functionDeclarations") or []:
@@ -87,7 +90,7 @@ def _tools(tools: list[dict]) -> Iterator[str]:
                 yield f"{name}: only one of parameters and parameters_json_schema may be set"
 
 
-def _roles(contents: list[dict]) -> Iterator[str]:
+def _roles(contents: list[dict[str, Any]]) -> Iterator[str]:
     roles = [content.get("role") for content in contents]
     if any(role not in ("user", "model") for role in roles):
         yield "Please use a valid role: user, model."
@@ -97,7 +100,7 @@ def _roles(contents: list[dict]) -> Iterator[str]:
         yield "Please ensure that multiturn requests ends with a user role or a function response."
 
 
-def _parts_of(content: dict, where: str) -> Iterator[str]:
+def _parts_of(content: dict[str, Any], where: str) -> Iterator[str]:
     parts = content.get("parts")
     if not parts:
         yield f"* GenerateContentRequest.{where}.parts: contents.parts must not be empty."
@@ -112,9 +115,9 @@ def _parts_of(content: dict, where: str) -> Iterator[str]:
             yield f"* {here}: thought_signature is empty"
 
 
-def _calls(contents: list[dict]) -> Iterator[str]:
+def _calls(contents: list[dict[str, Any]]) -> Iterator[str]:
     """Every call is answered in the very next content, all of them, in order, and nothing else stands there."""
-    asked: list[dict] = []
+    asked: list[dict[str, Any]] = []
     for content in contents:
         parts = content.get("parts") or []
         answers = [part["functionResponse"] for part in parts if "functionResponse" in part]
@@ -136,7 +139,7 @@ def _calls(contents: list[dict]) -> Iterator[str]:
         yield "Please ensure that function call turns are followed by a function response turn."
 
 
-def _answered(asked: list[dict], answers: list[dict]) -> Iterator[str]:
+def _answered(asked: list[dict[str, Any]], answers: list[dict[str, Any]]) -> Iterator[str]:
     for call, answer in zip(asked, answers, strict=True):
         if call.get("name") != answer.get("name") or not call.get("name"):
             yield f"function response {answer.get('name')!r} does not answer function call {call.get('name')!r}"
@@ -148,7 +151,7 @@ def _answered(asked: list[dict], answers: list[dict]) -> Iterator[str]:
             yield "function_call.args: must be an object"
 
 
-def _signatures(contents: list[dict]) -> Iterator[str]:
+def _signatures(contents: list[dict[str, Any]]) -> Iterator[str]:
     """From the last thing the user really said on, the first call of every step is signed."""
     said = [
         number

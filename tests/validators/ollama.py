@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+from typing import Any
 
 TOP_LEVEL = frozenset(
     {"model", "messages", "stream", "think", "tools", "options", "keep_alive", "format", "logprobs", "top_logprobs"}
@@ -33,7 +34,7 @@ OPTIONS = frozenset(
 LEVELS = ("low", "medium", "high", "max")
 
 
-def problems(body: dict, *, thinks: bool = True) -> list[str]:
+def problems(body: dict[str, Any], *, thinks: bool = True) -> list[str]:
     """One sentence per fault; nothing for a body it would take."""
     found = [f"unknown field {key}" for key in body if key not in TOP_LEVEL]
     if not body.get("model"):
@@ -47,7 +48,7 @@ def problems(body: dict, *, thinks: bool = True) -> list[str]:
     return found + _pairs(messages)
 
 
-def _settings(body: dict, *, thinks: bool) -> list[str]:
+def _settings(body: dict[str, Any], *, thinks: bool) -> list[str]:
     found = []
     think = body.get("think")
     if think and not thinks:
@@ -67,7 +68,7 @@ def _settings(body: dict, *, thinks: bool) -> list[str]:
     return found
 
 
-def _message(message: dict) -> list[str]:
+def _message(message: dict[str, Any]) -> list[str]:
     found = [f"unknown field {key}" for key in message if key not in MESSAGE]
     role = message.get("role")
     if role not in ("system", "user", "assistant", "tool"):
@@ -87,7 +88,7 @@ def _message(message: dict) -> list[str]:
     return found + _images(message)
 
 
-def _images(message: dict) -> list[str]:
+def _images(message: dict[str, Any]) -> list[str]:
     for image in message.get("images", []):
         try:
             base64.b64decode(image, validate=True)
@@ -96,7 +97,7 @@ def _images(message: dict) -> list[str]:
     return []
 
 
-def _pairs(messages: list[dict]) -> list[str]:
+def _pairs(messages: list[dict[str, Any]]) -> list[str]:
     """Results have no ids here, so they are told apart by their order alone, directly after the calls."""
     found = []
     due: list[str] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping
+from typing import Any
 
 TOP_LEVEL = frozenset(
     {
@@ -49,7 +50,7 @@ KEYS = {
 
 
 def problems(
-    body: dict,
+    body: dict[str, Any],
     *,
     efforts: Collection[str] = EFFORTS,
     thinks: bool = True,
@@ -73,15 +74,16 @@ def problems(
     return found + _reasoning_pairs(typed, led_by or {}) + _call_pairs(typed) + _doubles(typed)
 
 
-def _settings(body: dict, efforts: Collection[str], *, thinks: bool) -> list[str]:
+def _settings(body: dict[str, Any], efforts: Collection[str], *, thinks: bool) -> list[str]:
     found = []
     reasoning = body.get("reasoning")
-    effort = reasoning.get("effort") if isinstance(reasoning, dict) else None
+    options = reasoning if isinstance(reasoning, dict) else {}
+    effort = options.get("effort")
     if reasoning is not None and not thinks:
         found.append("Unsupported parameter: 'reasoning' is not supported with this model.")
     if effort is not None and effort not in efforts:
         found.append(f"Unsupported value: 'reasoning.effort' does not support '{effort}' with this model.")
-    if effort == "none" and reasoning.get("summary") is not None:
+    if effort == "none" and options.get("summary") is not None:
         found.append("Unsupported value: 'reasoning.summary' has no meaning with effort 'none'.")
     if thinks and effort != "none":
         sampling = [name for name in ("temperature", "top_p", "top_logprobs") if name in body]
@@ -98,7 +100,7 @@ def _settings(body: dict, efforts: Collection[str], *, thinks: bool) -> list[str
     return found
 
 
-def _item(item: dict) -> list[str]:
+def _item(item: dict[str, Any]) -> list[str]:
     kind = item.get("type", "message")
     identity = item.get("id") if kind in KEYS else None
     found = []
@@ -110,7 +112,7 @@ def _item(item: dict) -> list[str]:
     return found + (check(item) if check else [])
 
 
-def _message(item: dict) -> list[str]:
+def _message(item: dict[str, Any]) -> list[str]:
     role, content = item.get("role"), item.get("content")
     if role not in ("user", "assistant", "system", "developer"):
         return [f"Invalid value for role: {role!r}"]
@@ -133,14 +135,14 @@ def _message(item: dict) -> list[str]:
     return found
 
 
-def _reasoning(item: dict) -> list[str]:
+def _reasoning(item: dict[str, Any]) -> list[str]:
     found = [] if isinstance(item.get("summary"), list) else ["Missing required parameter: 'summary'."]
     if item.get("status", 1) is None or item.get("encrypted_content", 1) is None:
         found.append("Invalid type: expected a string, got null")
     return found
 
 
-def _call(item: dict) -> list[str]:
+def _call(item: dict[str, Any]) -> list[str]:
     found = [f"Missing required parameter: '{key}'." for key in ("call_id", "name") if not item.get(key)]
     try:
         whole = isinstance(json.loads(item.get("arguments", "")), dict)
@@ -149,7 +151,7 @@ def _call(item: dict) -> list[str]:
     return found if whole else [*found, "arguments are no JSON object"]
 
 
-def _result(item: dict) -> list[str]:
+def _result(item: dict[str, Any]) -> list[str]:
     output = item.get("output")
     if not item.get("call_id"):
         return ["Missing required parameter: 'call_id'."]
@@ -160,7 +162,7 @@ def _result(item: dict) -> list[str]:
     )
 
 
-CHECKS: dict[str, Callable[[dict], list[str]]] = {
+CHECKS: dict[str, Callable[[dict[str, Any]], list[str]]] = {
     "message": _message,
     "reasoning": _reasoning,
     "function_call": _call,
@@ -168,12 +170,12 @@ CHECKS: dict[str, Callable[[dict], list[str]]] = {
 }
 
 
-def _reasoning_pairs(items: list[dict], led_by: Mapping[str, str]) -> list[str]:
+def _reasoning_pairs(items: list[dict[str, Any]], led_by: Mapping[str, str]) -> list[str]:
     """A reasoning item goes directly before what it led to; what it led to does not go under its id without it."""
     found = []
     sent: set[object] = set()
     for item, follower in zip(items, [*items[1:], {"role": "user"}], strict=True):
-        identity = item.get("id")
+        identity = str(item.get("id"))
         if item.get("type") == "reasoning":
             sent.add(identity)
             if (
@@ -189,7 +191,7 @@ def _reasoning_pairs(items: list[dict], led_by: Mapping[str, str]) -> list[str]:
     return found
 
 
-def _call_pairs(items: list[dict]) -> list[str]:
+def _call_pairs(items: list[dict[str, Any]]) -> list[str]:
     calls = [item.get("call_id") for item in items if item.get("type") == "function_call"]
     answered: set[object] = set()
     found = []
@@ -202,7 +204,7 @@ def _call_pairs(items: list[dict]) -> list[str]:
     return found
 
 
-def _doubles(items: list[dict]) -> list[str]:
+def _doubles(items: list[dict[str, Any]]) -> list[str]:
     found = []
     for what, ids in (
         ("item", [item["id"] for item in items if item.get("id")]),

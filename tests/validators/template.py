@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 
-def chat_problems(messages: list[dict]) -> list[str]:
+def chat_problems(messages: list[dict[str, Any]]) -> list[str]:
     """User and assistant alternate, beginning with the user; calls and their results stand between them."""
     spoken = [message for message in messages if message["role"] == "user" or _speaks(message)]
     expected = itertools.cycle(("user", "assistant"))
@@ -15,13 +16,13 @@ def chat_problems(messages: list[dict]) -> list[str]:
     return []
 
 
-def _speaks(message: dict) -> bool:
+def _speaks(message: dict[str, Any]) -> bool:
     return message["role"] == "assistant" and not message.get("tool_calls")
 
 
-def responses_problems(items: list[dict]) -> list[str]:
+def responses_problems(items: list[dict[str, Any]]) -> list[str]:
     """The same for servers that turn Responses items into messages: the assistant's items in a row become one."""
-    messages: list[dict] = []
+    messages: list[dict[str, Any]] = []
     for item in items:
         kind = item.get("type", "message")
         if kind == "function_call_output":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass, field
+from typing import Any
 
 from tui.domain.messages import WireName
 
@@ -41,7 +42,7 @@ class CachingServer:
     now: float = 0.0
     _kept: dict[str, float] = field(default_factory=dict)
 
-    def answer(self, body: dict) -> CacheUsage:
+    def answer(self, body: dict[str, Any]) -> CacheUsage:
         """Return what the request reads from the cache and writes into it."""
         blocks = list(self._blocks(body))
         ttl = body.get("cache_control", {}).get("ttl")
@@ -69,7 +70,7 @@ class CachingServer:
                 return earlier
         return -1
 
-    def _blocks(self, body: dict) -> list[_Block]:
+    def _blocks(self, body: dict[str, Any]) -> list[_Block]:
         found = [_block("tool", tool) for tool in body.get("tools", ())]
         system = body.get("system", ())
         found += (
@@ -79,7 +80,7 @@ class CachingServer:
             found += self._of_message(message)
         return found
 
-    def _of_message(self, message: dict) -> list[_Block]:
+    def _of_message(self, message: dict[str, Any]) -> list[_Block]:
         role = message["role"]
         content = message.get("content")
         parts = [{"type": "text", "text": content}] if isinstance(content, str) else list(content or ())
@@ -89,7 +90,7 @@ class CachingServer:
         return [_block(f"{role} {message.get('tool_call_id')}", part) for part in [*parts, *others]]
 
 
-def _block(role: str, item: dict) -> _Block:
+def _block(role: str, item: dict[str, Any]) -> _Block:
     bare = {key: value for key, value in item.items() if key != "cache_control"}
     text = json.dumps([role, bare], sort_keys=True)
     ttl = item.get("cache_control", {}).get("ttl")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
@@ -22,7 +23,7 @@ SYSTEM = "Be brief. " * 400
 HOUR = {"type": "ephemeral", "ttl": "1h"}
 
 
-def request(*messages: OutgoingMessage, ttl: str | None = "1h", **others: object) -> ChatRequest:
+def request(*messages: OutgoingMessage, ttl: str | None = "1h", **others: Any) -> ChatRequest:
     plan = ThinkingPlan(asked=ThinkingLevel.MED, nominal=None, sent=None, state=PlanState.ON)
     outgoing = Outgoing(messages=messages)
     return ChatRequest(model="m", outgoing=outgoing, plan=plan, system=SYSTEM, tools=(TOOL,), cache_ttl=ttl, **others)
@@ -60,7 +61,7 @@ ROUTED = (WireName.OPENAI_CHAT, quirks_of("openrouter", "anthropic/claude-opus-5
 QWEN = (WireName.OPENAI_CHAT, quirks_of("alibaba", "qwen-plus"))
 
 
-def body_of(at: tuple[WireName, Quirks], made: ChatRequest) -> dict:
+def body_of(at: tuple[WireName, Quirks], made: ChatRequest) -> dict[str, Any]:
     wire, quirks = at
     return dict(wire_named(wire).encode(made, quirks).body)
 

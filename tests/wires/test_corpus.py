@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 
@@ -25,7 +26,7 @@ def summed(*counts: int | None) -> int:
     return sum(count for count in counts if count is not None)
 
 
-def anthropic_usage(raw: dict) -> dict:
+def anthropic_usage(raw: dict[str, Any]) -> dict[str, Any]:
     read, write = number(raw, "cache_read_input_tokens"), number(raw, "cache_creation_input_tokens")
     uncached, output = number(raw, "input_tokens"), number(raw, "output_tokens")
     sent = None if uncached is None else summed(uncached, read, write)
@@ -39,7 +40,7 @@ def anthropic_usage(raw: dict) -> dict:
     }
 
 
-def responses_usage(raw: dict) -> dict:
+def responses_usage(raw: dict[str, Any]) -> dict[str, Any]:
     return {
         "input": number(raw, "input_tokens"),
         "cache_read": number(raw, "input_tokens_details", "cached_tokens"),
@@ -54,7 +55,7 @@ def first(*values: int | None) -> int | None:
     return next((value for value in values if value is not None), None)
 
 
-def chat_usage(raw: dict) -> dict:
+def chat_usage(raw: dict[str, Any]) -> dict[str, Any]:
     sent, output, total = (number(raw, key) for key in ("prompt_tokens", "completion_tokens", "total_tokens"))
     thinking = first(number(raw, "completion_tokens_details", "reasoning_tokens"), number(raw, "reasoning_tokens"))
     if thinking and output is not None and (thinking > output or total == sent + output + thinking):
@@ -76,7 +77,7 @@ def chat_usage(raw: dict) -> dict:
     }
 
 
-def gemini_usage(raw: dict) -> dict:
+def gemini_usage(raw: dict[str, Any]) -> dict[str, Any]:
     prompt, thoughts = number(raw, "promptTokenCount"), number(raw, "thoughtsTokenCount")
     candidates, tool_use = number(raw, "candidatesTokenCount"), number(raw, "toolUsePromptTokenCount")
     sent = None if prompt is None else summed(prompt, tool_use)
@@ -91,7 +92,7 @@ def gemini_usage(raw: dict) -> dict:
     }
 
 
-def ollama_usage(raw: dict) -> dict:
+def ollama_usage(raw: dict[str, Any]) -> dict[str, Any]:
     sent, output = number(raw, "prompt_eval_count"), number(raw, "eval_count")
     return {
         "input": sent,
@@ -117,7 +118,7 @@ def without_keys(message: str) -> str:
     return re.sub(r"[\w*-]*\*[\w*-]*", "***", message)
 
 
-def expected_report(case: Case) -> dict:
+def expected_report(case: Case) -> dict[str, Any]:
     told = case.expected
     return {
         **{kind: {key: told[kind][key] for key in ("chars", "sha256")} for kind in ("thinking", "text")},
@@ -132,7 +133,7 @@ def expected_report(case: Case) -> dict:
     }
 
 
-def our_report(case: Case) -> dict:
+def our_report(case: Case) -> dict[str, Any]:
     name = WireName(case.wire)
     recording = decoded(
         wire_named(name), as_recorded(Quirks()), case.body, status=case.status, content_type=case.content_type

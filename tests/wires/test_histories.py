@@ -6,6 +6,7 @@ import importlib
 import json
 import re
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -71,7 +72,7 @@ class Goal:
     def encoded(self, request: ChatRequest) -> Encoded:
         return wire_named(self.facts.wire).encode(request, self.quirks)
 
-    def problems(self, encoded: Encoded, body: dict) -> list[str]:
+    def problems(self, encoded: Encoded, body: dict[str, Any]) -> list[str]:
         validator = importlib.import_module(f"tests.validators.{VALIDATORS[self.facts.wire]}")
         match self.facts.wire:
             case WireName.ANTHROPIC:
@@ -84,7 +85,7 @@ class Goal:
                 return validator.problems(body)
 
 
-def unled_loop(body: dict) -> list[str]:
+def unled_loop(body: dict[str, Any]) -> list[str]:
     """With a budget a running tool loop must begin with thinking; later steps of it may come without."""
     if body.get("thinking", {}).get("type") != "enabled":
         return []
@@ -101,7 +102,7 @@ def unled_loop(body: dict) -> list[str]:
     return ["a tool loop does not begin with thinking"] if first and "thinking" not in first[0] else []
 
 
-def refused_by_template(facts: ModelFacts, quirks: Quirks, body: dict) -> list[str]:
+def refused_by_template(facts: ModelFacts, quirks: Quirks, body: dict[str, Any]) -> list[str]:
     """Problems with the order of roles, for servers that may run any open model."""
     if not (quirks.merge_same_role and quirks.assistant_after_tool):
         return []

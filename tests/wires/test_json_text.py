@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -68,7 +69,7 @@ def test_what_is_too_large_for_64_bits_is_written_whole():
 
 
 def test_what_is_too_deep_to_write_is_an_error_of_ours():
-    deep: list = []
+    deep: list[Any] = []
     for _ in range(3000):
         deep = [deep]
 

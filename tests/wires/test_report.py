@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -25,7 +26,7 @@ def ran(*words: object) -> int:
     return wire_decode.run(parser.parse_args([str(word) for word in words]))
 
 
-def lines(capsys: pytest.CaptureFixture[str]) -> list[dict]:
+def lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
     return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
 

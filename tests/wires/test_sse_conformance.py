@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.wires.cuts import byte_by_byte, event_by_event, in_two_everywhere
@@ -81,7 +83,7 @@ def events(chunks: list[bytes]) -> list[tuple[str, str]]:
     return [(name, data.decode("utf-8", "replace")) for name, data in frames]
 
 
-def named(expected: list) -> list[tuple[str, str]]:
+def named(expected: list[Any]) -> list[tuple[str, str]]:
     return [item if isinstance(item, tuple) else ("", item) for item in expected]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from typing import Any
 
 from tui.catalog.facts import Quirks
 from tui.domain.assemble import Assembler
@@ -17,23 +18,23 @@ def frame(event: object) -> tuple[str, bytes]:
     return "", event if isinstance(event, bytes) else json.dumps(event).encode()
 
 
-def start(**message: object) -> dict:
+def start(**message: object) -> dict[str, Any]:
     return {"type": "message_start", "message": {"id": "msg_1", "model": "claude", **message}}
 
 
-def block(index: int, /, **content: object) -> dict:
+def block(index: int, /, **content: object) -> dict[str, Any]:
     return {"type": "content_block_start", "index": index, "content_block": content}
 
 
-def delta(index: int, kind: str, **fields: object) -> dict:
+def delta(index: int, kind: str, **fields: object) -> dict[str, Any]:
     return {"type": "content_block_delta", "index": index, "delta": {"type": kind, **fields}}
 
 
-def stop(index: int) -> dict:
+def stop(index: int) -> dict[str, Any]:
     return {"type": "content_block_stop", "index": index}
 
 
-def ended(reason: str | None, **delta_fields: object) -> dict:
+def ended(reason: str | None, **delta_fields: object) -> dict[str, Any]:
     return {"type": "message_delta", "delta": {"stop_reason": reason, **delta_fields}}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,11 +17,13 @@ TOOLS = [{"name": "read", "input_schema": {"type": "object"}}]
 TEXT = {"type": "text", "text": "hm"}
 
 
-def body(*messages: dict, **fields: object) -> dict:
+def body(*messages: dict[str, Any], **fields: object) -> dict[str, Any]:
     return {"model": "claude", "max_tokens": 4096, "messages": list(messages or (USER,)), **fields}
 
 
-def step(*assistant: dict, results: tuple[dict, ...] = (RESULT,), **fields: object) -> dict:
+def step(
+    *assistant: dict[str, Any], results: tuple[dict[str, Any], ...] = (RESULT,), **fields: object
+) -> dict[str, Any]:
     asked = {"role": "assistant", "content": list(assistant)}
     return body(USER, asked, {"role": "user", "content": list(results)}, **{"tools": TOOLS, **fields})
 
@@ -90,6 +93,6 @@ def test_requests_that_were_answered_pass_and_refused_ones_do_not(shared_corpus:
             assert (found == []) == (exchange["status"] == 200) or "range: 0..1" in _answer(meta_file, exchange), found
 
 
-def _answer(meta_file: Path, exchange: dict) -> str:
+def _answer(meta_file: Path, exchange: dict[str, Any]) -> str:
     """Value ranges are the models' affair, not this validator's."""
     return (meta_file.parent / exchange["dir"] / exchange["body_file"]).read_text()

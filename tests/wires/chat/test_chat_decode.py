@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -23,7 +24,7 @@ from tui.domain.thinking import ThinkingForm
 from tui.wires.openai_chat import WIRE
 
 
-def thought(text: str, field: str = "reasoning_content", **more: object) -> ThinkingBlock:
+def thought(text: str, field: str = "reasoning_content", **more: Any) -> ThinkingBlock:
     form = more.pop("form", ThinkingForm.FULL if text else ThinkingForm.HIDDEN)
     return ThinkingBlock(text=text, form=form, wire_field=field, **more)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -47,7 +48,7 @@ def result(*content: TextBlock | ImageBlock, failed: bool = False) -> ToolResult
     return ToolResultBlock(call_id="call_1", name="weather", content=content, failed=failed)
 
 
-def spelled(*blocks: object, quirks: Quirks | None = None) -> dict:
+def spelled(*blocks: object, quirks: Quirks | None = None) -> dict[str, Any]:
     """One assistant message, as it goes out."""
     (message,) = messages_of(assistant(*blocks), quirks=quirks)
     return message

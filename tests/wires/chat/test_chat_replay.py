@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -42,7 +43,7 @@ def answer_of(exchange: Path) -> Assembler:
     return assembled([*reader.feed(body.read_bytes()), *reader.finish()])
 
 
-def replayed(case: Path) -> list[tuple[dict, dict]]:
+def replayed(case: Path) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     """For each exchange but the last: the assistant message as recorded in the next request, and ours."""
     quirks = QUIRKS.get(json.loads((case / "meta.json").read_text("utf-8"))["provider"], CONTENT)
     pairs = []
@@ -54,7 +55,7 @@ def replayed(case: Path) -> list[tuple[dict, dict]]:
     return pairs
 
 
-def call_of(call: dict) -> tuple[str, str, object]:
+def call_of(call: dict[str, Any]) -> tuple[str, str, object]:
     """Some recorded clients parse arguments and spell them anew, so their value is compared."""
     return call["id"], call["function"]["name"], json.loads(call["function"]["arguments"])
 

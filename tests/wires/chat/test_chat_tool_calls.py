@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.wires.chat.script import DONE, assembled, blocks_of_deltas, chunk, events_of, frame
@@ -15,7 +17,7 @@ def called(*deltas: object) -> list[tuple[str, str, str]]:
     return [(block.call_id, block.name, block.arguments) for block in blocks]
 
 
-def call(arguments: object = None, *, name: str | None = None, **more: object) -> dict:
+def call(arguments: object = None, *, name: str | None = None, **more: object) -> dict[str, Any]:
     function = {key: value for key, value in (("name", name), ("arguments", arguments)) if value is not None}
     return {"function": function, **more}
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.validators.chat import problems
@@ -11,16 +13,16 @@ ANSWER = {"role": "assistant", "content": "Yes"}
 TOOL = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
 
 
-def calling(*ids: str, **more: object) -> dict:
+def calling(*ids: str, **more: object) -> dict[str, Any]:
     calls = [{"id": one, "type": "function", "function": {"name": "f", "arguments": "{}"}} for one in ids]
     return {"role": "assistant", "content": None, "tool_calls": calls, **more}
 
 
-def answering(call_id: str) -> dict:
+def answering(call_id: str) -> dict[str, Any]:
     return {"role": "tool", "tool_call_id": call_id, "content": "ok"}
 
 
-def body(*messages: dict, **more: object) -> dict:
+def body(*messages: dict[str, Any], **more: object) -> dict[str, Any]:
     return {"model": "m", "messages": list(messages), **more}
 
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from tui.wires.openai_chat.reasoning_details import ReasoningDetails, details_of
 
 
-def merged(*deltas: list) -> list[dict]:
+def merged(*deltas: list[Any]) -> list[dict[str, Any]]:
     details = ReasoningDetails()
     for delta in deltas:
         details.add(json.loads(json.dumps(delta)))
     return details_of(details.raw())
 
 
-def said(piece: str, **more: object) -> dict:
+def said(piece: str, **more: object) -> dict[str, Any]:
     return {"type": "reasoning.text", "text": piece, "format": "unknown", "index": 0, **more}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -20,7 +21,7 @@ from tui.wires.gemini import WIRE
 SIGNED = ProviderState(signature="c2ln")
 
 
-def chunk(*parts: dict, finish: str | None = None, **fields: object) -> dict:
+def chunk(*parts: dict[str, Any], finish: str | None = None, **fields: object) -> dict[str, Any]:
     candidate: dict[str, object] = {"content": {"role": "model", "parts": list(parts)}}
     if finish is not None:
         candidate["finishReason"] = finish
@@ -38,15 +39,15 @@ def assembled(*chunks: object) -> Assembler:
     return assembler
 
 
-def text(words: str, **fields: object) -> dict:
+def text(words: str, **fields: object) -> dict[str, Any]:
     return {"text": words, **fields}
 
 
-def thought(words: str, **fields: object) -> dict:
+def thought(words: str, **fields: object) -> dict[str, Any]:
     return {"text": words, "thought": True, **fields}
 
 
-def call(name: str, /, signature: str | None = None, **fields: object) -> dict:
+def call(name: str, /, signature: str | None = None, **fields: object) -> dict[str, Any]:
     part: dict[str, object] = {"functionCall": {"name": name, **fields}}
     return part if signature is None else {**part, "thoughtSignature": signature}
 
@@ -105,7 +106,7 @@ def test_two_calls_with_one_id_are_told_apart():
 
 
 def test_arguments_in_pieces_are_put_together_by_their_paths():
-    def pieces(*args: dict, more: bool = True) -> dict:
+    def pieces(*args: dict[str, Any], more: bool = True) -> dict[str, Any]:
         return chunk({"functionCall": {"partialArgs": list(args), "willContinue": more}})
 
     answer = assembled(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -38,7 +39,7 @@ def request(*messages: OutgoingMessage, **fields) -> ChatRequest:
     return ChatRequest(outgoing=Outgoing(messages=messages), **({"model": "gemini-4", "plan": PLAN} | fields))
 
 
-def body(*messages: OutgoingMessage, quirks: Quirks | None = None, **fields) -> dict:
+def body(*messages: OutgoingMessage, quirks: Quirks | None = None, **fields) -> dict[str, Any]:
     return json.loads(json.dumps(WIRE.encode(request(*messages, **fields), quirks or Quirks()).body))
 
 

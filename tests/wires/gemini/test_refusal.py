@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ from tui.wires.gemini import WIRE
 from tui.wires.wire import Reply
 
 
-def said(code: int, status: str, message: str, *details: dict) -> dict:
+def said(code: int, status: str, message: str, *details: dict[str, Any]) -> dict[str, Any]:
     return {"error": {"code": code, "status": status, "message": message, "details": list(details)}}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,15 +15,15 @@ CALL = {"functionCall": {"name": "read", "args": {}}, "thoughtSignature": "c2ln"
 RESULT = {"functionResponse": {"name": "read", "response": {"output": "42"}}}
 
 
-def body(*contents: dict, **fields: object) -> dict:
+def body(*contents: dict[str, Any], **fields: object) -> dict[str, Any]:
     return {"contents": list(contents or (USER,)), **fields}
 
 
-def step(*model: dict, results: tuple[dict, ...] = (RESULT,)) -> dict:
+def step(*model: dict[str, Any], results: tuple[dict[str, Any], ...] = (RESULT,)) -> dict[str, Any]:
     return body(USER, {"role": "model", "parts": list(model)}, {"role": "user", "parts": list(results)})
 
 
-def config(**fields: object) -> dict:
+def config(**fields: object) -> dict[str, Any]:
     return body(generationConfig={"thinkingConfig": fields})
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,7 +23,7 @@ PLAN = ThinkingPlan(
 USER = OutgoingMessage(role=Role.USER, blocks=(TextBlock(text="hi"),))
 
 
-def asked(*messages: OutgoingMessage, **fields: object) -> ChatRequest:
+def asked(*messages: OutgoingMessage, **fields: Any) -> ChatRequest:
     request = ChatRequest(model="qwen3", outgoing=Outgoing(messages=messages or (USER,)), plan=PLAN)
     return replace(request, **fields)
 
@@ -144,7 +145,7 @@ CALL = {"function": {"name": "n", "arguments": {}}}
         ([{"role": "robot", "content": "x"}], "invalid role"),
     ],
 )
-def test_the_validator_refuses_what_the_server_refuses(messages: list[dict], fault: str) -> None:
+def test_the_validator_refuses_what_the_server_refuses(messages: list[dict[str, Any]], fault: str) -> None:
     assert any(fault in problem for problem in problems({"model": "m", "messages": messages}))
 
 
@@ -157,6 +158,6 @@ def test_the_validator_refuses_what_the_server_refuses(messages: list[dict], fau
         ({"input": []}, "unknown field"),
     ],
 )
-def test_settings_the_server_refuses_are_found(fields: dict, fault: str) -> None:
+def test_settings_the_server_refuses_are_found(fields: dict[str, Any], fault: str) -> None:
     body = {"model": "m", "messages": [{"role": "user", "content": "x"}], **fields}
     assert any(fault in problem for problem in problems(body, thinks=False))

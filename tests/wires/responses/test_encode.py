@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -42,7 +43,7 @@ HIDDEN = ThinkingBlock(
 USER = OutgoingMessage(role=Role.USER, blocks=(TextBlock(text="hi"),))
 
 
-def asked(*messages: OutgoingMessage, **fields: object) -> ChatRequest:
+def asked(*messages: OutgoingMessage, **fields: Any) -> ChatRequest:
     request = ChatRequest(model="gpt-x", outgoing=Outgoing(messages=messages or (USER,)), plan=PLAN)
     return replace(request, **fields)
 
@@ -241,7 +242,7 @@ THOUGHT = {"type": "reasoning", "id": "rs_1", "summary": []}
         ({"input": [{**THOUGHT, "status": None}, FUNCTION, OUTPUT]}, "got null"),
     ],
 )
-def test_the_validator_refuses_what_the_api_refuses(body: dict, fault: str) -> None:
+def test_the_validator_refuses_what_the_api_refuses(body: dict[str, Any], fault: str) -> None:
     assert any(fault in problem for problem in problems(body))
 
 
