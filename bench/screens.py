@@ -22,7 +22,7 @@ from textual.widgets import Input, Markdown
 from textual.widgets.markdown import MarkdownStream
 
 from bench.words import tokens
-from tui.ui.chat.follow import FRAME_S
+from tui.ui.chat.screen import FRAME_S
 from tui.ui.terminal.gc_schedule import GcSchedule
 from tui.ui.theme.theme_files import read_themes, theme_variables
 from tui.ui.theme.theme_styles import ThemeStyles

@@ -20,7 +20,7 @@ from tui.domain.stream import ToolArgsDelta as ArgsDelta
 from tui.engine.attempt import PORTION
 from tui.engine.session import MOST_WAITING, STUCK_AFTER_S
 from tui.engine.state import SessionState
-from tui.ui.chat.follow import FRAME_S, MOST_A_FRAME
+from tui.ui.chat.screen import FRAME_S, MOST_A_FRAME
 
 DELTAS = {"text": TextDelta, "thinking": ThinkingDelta, "tool_call": ArgsDelta}
 

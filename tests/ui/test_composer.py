@@ -11,9 +11,8 @@ from tests.ui import scenes
 from tests.ui.stage import on_stage, screen_text, type_in, until
 from tui.domain.blocks import ImageBlock, TextBlock
 from tui.domain.errors import UsageError
-from tui.ui.input.composer import MAX_PASTE, AttachmentChips
+from tui.ui.input.composer import MAX_PASTE, AttachmentChips, PromptHistory
 from tui.ui.input.input_area import mention_at, with_mention
-from tui.ui.input.prompt_history import PromptHistory
 
 
 def words(text: str) -> tuple[TextBlock, ...]:

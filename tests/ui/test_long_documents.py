@@ -16,9 +16,8 @@ from tests.ui import scenes
 from tests.ui.stage import on_stage, screen_text, until
 from tui.domain.printable import printable
 from tui.domain.search_terms import SearchTerms
-from tui.ui.markdown import chunk_store
-from tui.ui.markdown.chunk_store import KEPT, ChunkStore, SharedText
-from tui.ui.markdown.chunks import Splitter
+from tui.ui.markdown import chunks
+from tui.ui.markdown.chunks import KEPT, ChunkStore, SharedText, Splitter
 from tui.ui.markdown.document import Document
 from tui.ui.markdown.runs import Line, plain
 from tui.ui.transcript.blocks import Answer, Fold, Prompt, Thinking
@@ -249,7 +248,7 @@ ODD = {
 )
 def test_chunks_read_from_the_shared_text_are_the_chunks_that_were_cut(text: str, cuts: list[int], share: bool) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(chunk_store, "KEPT", 1)
+        patch.setattr(chunks, "KEPT", 1)
         document = Document()
         for start, end in pairwise(sorted({0, len(text), *(cut for cut in cuts if cut < len(text))})):
             document.append(text[start:end])

@@ -10,20 +10,21 @@ from typing import TYPE_CHECKING
 from textual import events, on, work
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
+from textual.content import Content
 from textual.screen import Screen
+from textual.widgets import Static
 
+from tui.bus import Subscription
 from tui.commands.registry import CommandScope
 from tui.domain.cost import cost_of
 from tui.domain.events import AppEvent, Stamped
+from tui.domain.listing import ProviderInfo
+from tui.domain.printable import one_line
 from tui.engine.state import Phase, SessionState, SessionView, same_paid
-from tui.ui.chat.empty_state import EmptyState
-from tui.ui.chat.follow import follow
 from tui.ui.chat.status_line import FollowLine, KeyLine, StatusLine, TitleBar, status_after, status_of, title_of
-from tui.ui.input.composer import Composer
+from tui.ui.input.composer import Composer, PromptHistory
 from tui.ui.input.edit_mode import EditMode
-from tui.ui.input.input_area import InputArea
-from tui.ui.input.prompt_history import PromptHistory
-from tui.ui.input.session_draft import SessionDraft, is_begun
+from tui.ui.input.input_area import InputArea, SessionDraft, is_begun
 from tui.ui.panels.panels import Sidebar
 from tui.ui.services import Shell
 from tui.ui.transcript.transcript import Transcript
@@ -31,6 +32,84 @@ from tui.ui.transcript.transcript_view import TranscriptView
 
 if TYPE_CHECKING:
     from tui.app.services import AppServices
+
+
+TRY = (
+    ("enter", "sends what you write below"),
+    ("ctrl+t", "chooses model and thinking level"),
+    ("ctrl+s", "brings back earlier sessions"),
+)
+
+
+class EmptyState(Static):
+    """The start screen of a new session; it asks no questions."""
+
+    def __init__(self, providers: Sequence[ProviderInfo], problems: Sequence[tuple[str, str]], name: str) -> None:
+        super().__init__("", markup=False, id="empty")
+        self._providers = providers
+        self._problems = problems
+        self._model_name = name
+
+    def on_mount(self) -> None:
+        self.show(self._providers, self._problems, self._model_name)
+
+    def show(self, providers: Sequence[ProviderInfo], problems: Sequence[tuple[str, str]], name: str) -> None:
+        """Show what is known so far."""
+        self.update(Content("\n").join(_empty_state_lines(providers, problems, name)))
+
+
+def _empty_state_lines(
+    providers: Sequence[ProviderInfo], problems: Sequence[tuple[str, str]], name: str
+) -> list[Content]:
+    lines = [
+        Content.styled("Talk to models that think", "bold $primary"),
+        Content(""),
+    ]
+    for sentence, advice in problems[:4]:
+        lines.append(Content.styled("⚠ ", "$warning") + Content(one_line(sentence, 200)))
+        if advice:
+            lines.append(Content.styled(f"  {one_line(advice, 200)}", "$muted-text"))
+    if problems:
+        lines.append(Content(""))
+    titles = max(12, *(len(one_line(row.title, 24)) for row in providers[:10]))
+    for row in providers[:10]:
+        mark = Content.styled("● ", "$success") if row.ready else Content.styled("○ ", "$muted-text")
+        title = Content.styled(one_line(row.title, 24).ljust(titles + 2), "$foreground" if row.ready else "$muted-text")
+        lines.append(mark + title + Content.styled(one_line(row.detail, 80), "$muted-text"))
+    if name.startswith("demo/"):
+        lines.append(Content(""))
+        lines.append(Content.styled("Nothing to set up: the built-in demo answers until you add a key.", "$foreground"))
+        lines.append(
+            Content.styled("The demo is not a real model; it shows what a real one looks like here.", "$muted-text")
+        )
+    lines.append(Content(""))
+    lines.extend(
+        Content.styled(key.rjust(8), "bold $foreground") + Content.styled(f"  {word}", "$muted-text")
+        for key, word in TRY
+    )
+    return lines
+
+
+FRAME_S = 1 / 30
+"""Least time between two frames."""
+MOST_A_FRAME = 32 * 1024
+"""Most characters applied per frame: more would delay a key press."""
+
+
+async def follow(
+    subscription: Subscription[Stamped],
+    after: int,
+    take: Callable[[Stamped], None],
+    on_batch: Callable[[Sequence[AppEvent]], None],
+) -> None:
+    """Apply events after ``after`` and then draw; returns when the subscription is closed."""
+    async for batch in subscription.batches(FRAME_S, at_most=MOST_A_FRAME):
+        fresh = [stamped for stamped in batch if stamped.seq > after]
+        for stamped in fresh:
+            take(stamped)
+        if fresh:
+            on_batch([stamped.event for stamped in fresh])
+
 
 WIDE = 100
 """Columns from which the sidebar is shown beside the conversation."""

@@ -27,9 +27,8 @@ from tui.domain.events import ApprovalAsked
 from tui.domain.printable import one_line, printable
 from tui.ui.dialogs.sheet import STYLES, Keys, Sheet
 from tui.ui.input.field import Field
-from tui.ui.markdown.code_wrap import WRAP_MARK
 from tui.ui.markdown.highlight import MAX_BLOCK, highlight
-from tui.ui.markdown.layout import code_lines
+from tui.ui.markdown.layout import WRAP_MARK, code_lines
 from tui.ui.markdown.runs import Line, Run, wrapped_after
 from tui.ui.panels.page import Lines, Page
 from tui.ui.panels.row_list import Row, RowList

@@ -13,16 +13,13 @@ from collections.abc import Callable, Sequence
 
 from tui.domain.printable import printable
 from tui.domain.search_terms import SearchTerms
-from tui.ui.markdown.chunk_store import ChunkStore, SharedText
-from tui.ui.markdown.chunks import Chunk, Splitter
-from tui.ui.markdown.code_parts import CodeParts
+from tui.ui.markdown.chunks import Chunk, ChunkStore, SharedText, Splitter
 from tui.ui.markdown.found import Found, count_in_markdown, occurrences
-from tui.ui.markdown.growing_table import GrowingTable
 from tui.ui.markdown.layout import lay, lay_code
-from tui.ui.markdown.lazy_blocks import LazyBlocks
+from tui.ui.markdown.lazy_blocks import CodeParts, LazyBlocks
 from tui.ui.markdown.lazy_lines import LazyLines, Mark
 from tui.ui.markdown.runs import Line
-from tui.ui.markdown.tables import lay_table
+from tui.ui.markdown.tables import GrowingTable, lay_table
 from tui.ui.markdown.tokens import Table
 
 EAGER = 4_000

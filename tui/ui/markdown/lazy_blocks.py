@@ -1,26 +1,32 @@
-"""Parses chunks into blocks on demand."""
+"""Parses and highlights chunks on demand.
+
+A code block is highlighted in parts, each from the lexer state at its start, and its open part line by line.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import field
 
+from tui.domain.fast_dataclass import dataclass
 from tui.ui.markdown.chunks import Chunk
-from tui.ui.markdown.growing_table import read_table
-from tui.ui.markdown.runs import Run
-from tui.ui.markdown.tables import natural_widths
+from tui.ui.markdown.highlight import START, LexerState, highlight_from
+from tui.ui.markdown.layout import code_head, code_lines
+from tui.ui.markdown.runs import Line, Run
+from tui.ui.markdown.tables import natural_widths, read_table
 from tui.ui.markdown.tokens import Node, Table, Words, parse
 
 MOST_CHUNKS = 16
 """Chunks searched for link definitions; a text with more of them is data, and searching it would delay the screen."""
 
-Found = dict[str, object]
+LinkTargets = dict[str, object]
 """The parser's reference table: label to address and title."""
 
 
 class References:
     """Link definitions by the chunk that contains them."""
 
-    def __init__(self, read: Callable[[str, Found], object]) -> None:
+    def __init__(self, read: Callable[[str, LinkTargets], object]) -> None:
         self._read = read
         self._noted: list[tuple[int, str]] = []
         self._looked = 0
@@ -32,7 +38,7 @@ class References:
             if "]:" in chunk.source and chunk.fence is None and len(self._noted) < MOST_CHUNKS:
                 self._noted.append((number, chunk.source))
 
-    def above(self, chunk: int) -> Found:
+    def above(self, chunk: int) -> LinkTargets:
         """The definitions in chunks above this one."""
         if not self._noted:
             return {}
@@ -72,7 +78,7 @@ class LazyBlocks:
         """Record new chunks, the first with this number."""
         self._links.note(first, chunks)
 
-    def links(self, place: int) -> Found:
+    def links(self, place: int) -> LinkTargets:
         """The link definitions for a chunk."""
         return self._links.above(place)
 
@@ -97,3 +103,72 @@ class LazyBlocks:
         """The column widths of a table's first part, which later parts use as well."""
         nodes = self.nodes(place - part) if part else ()
         return natural_widths(nodes[0].rows) if len(nodes) == 1 and isinstance(nodes[0], Table) else []
+
+
+FRESH_PARTS = 8
+"""Consecutive parts highlighted with carried state; after that the state is reset, so that jumping stays cheap."""
+
+
+@dataclass(slots=True)
+class OpenCodePart:
+    """The code part that is still arriving: lines laid out so far, their count in the source, and the lexer state."""
+
+    lines: list[Line] = field(default_factory=list)
+    done: int = 0
+    place: LexerState | None = None
+
+
+class CodeParts:
+    """Lines of the chunks that are code."""
+
+    def __init__(self, chunks: Sequence[Chunk], *, labels: bool) -> None:
+        self._chunks = chunks
+        self._labels = labels
+        self._ends: dict[int, LexerState] = {}
+        self._lexed: tuple[int, list[Line]] = (-1, [])
+        self._open = OpenCodePart()
+        self.sideways: int | None = None
+        """The first visible column where lines are cut; None wraps them."""
+
+    def restart(self) -> None:
+        """Forget the open part after the part or the width changed."""
+        self._open = OpenCodePart()
+
+    def lines(self, place: int, width: int) -> list[Line]:
+        """The lines of a finished part."""
+        lines = self._lex(place, self._begin(place, self._chunks[place].part))
+        return [*self._label(self._chunks[place], width), *code_lines(lines, width, self.sideways)]
+
+    def open_lines(self, chunk: Chunk, whole: Sequence[str], unfinished: str, width: int) -> list[Line]:
+        """The lines of the open part; ``whole`` is its source so far, which only grows between calls."""
+        info = chunk.fence or ""
+        known = self._open
+        if known.place is None:
+            known.place = self._begin(len(self._chunks), chunk.part)
+        if len(whole) > known.done:
+            fresh, known.place = highlight_from(whole[known.done :], info, known.place)
+            known.lines.extend(code_lines(fresh, width, self.sideways))
+            known.done = len(whole)
+        ahead = highlight_from([unfinished], info, known.place)[0] if unfinished else []
+        tail = code_lines(ahead, width, self.sideways)
+        return [*self._label(chunk, width), *known.lines, *tail]
+
+    def _label(self, chunk: Chunk, width: int) -> list[Line]:
+        return [code_head(chunk.fence or "", width)] if self._labels and not chunk.part else []
+
+    def _lex(self, place: int, begin: LexerState) -> list[Line]:
+        if self._lexed[0] != place:
+            chunk = self._chunks[place]
+            lines, self._ends[place] = highlight_from(chunk.source.split("\n"), chunk.fence or "", begin)
+            self._lexed = (place, lines)
+        return self._lexed[1]
+
+    def _begin(self, place: int, part: int) -> LexerState:
+        """The lexer state above a part."""
+        first = place - part % FRESH_PARTS
+        known = next((before for before in range(place, first, -1) if before - 1 in self._ends), first)
+        state = self._ends[known - 1] if known > first else START
+        for before in range(known, place):
+            self._lex(before, state)
+            state = self._ends[before]
+        return state

@@ -22,10 +22,11 @@ from tui.domain.printable import one_line
 from tui.domain.stream import Finish
 from tui.ui.format_numbers import duration, tokens
 from tui.ui.markdown.runs import Look, Run
-from tui.ui.transcript.blocks import Answer, Caption, Fold, Prompt, Renderable, Thinking, ToolCall, ToolState
+from tui.ui.transcript.blocks import Answer, Caption, Fold, Prompt, Renderable, Thinking
 from tui.ui.transcript.plain_fallback import PlainText
 from tui.ui.transcript.section import Section, Speaker
 from tui.ui.transcript.summary import Folded
+from tui.ui.transcript.tool_call import ToolCall, ToolState
 
 LOG = logging.getLogger(__name__)
 

@@ -24,7 +24,7 @@ from tui.domain.thinking import ThinkingForm
 from tui.domain.usage import Usage
 from tui.engine.timers import ThinkingTimer
 from tui.ui.markdown.runs import Run
-from tui.ui.transcript.blocks import Answer, Caption, Fold, Renderable, Thinking, ToolCall, ToolState
+from tui.ui.transcript.blocks import Answer, Caption, Fold, Renderable, Thinking
 from tui.ui.transcript.build import (
     Showing,
     count_tokens,
@@ -33,6 +33,7 @@ from tui.ui.transcript.build import (
     head,
 )
 from tui.ui.transcript.section import Section
+from tui.ui.transcript.tool_call import ToolCall, ToolState
 
 Clock = Callable[[], float]
 TELLING = 200

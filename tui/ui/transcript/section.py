@@ -13,8 +13,8 @@ from textual.strip import Strip
 from tui.ui.markdown.lazy_lines import Mark
 from tui.ui.markdown.runs import Line, Run
 from tui.ui.theme.theme_styles import ThemeStyles
+from tui.ui.transcript.blocks import Renderable
 from tui.ui.transcript.plain_fallback import PlainText
-from tui.ui.transcript.renderable import Renderable
 
 LOG = logging.getLogger(__name__)
 T = TypeVar("T")

@@ -12,7 +12,7 @@ from tui.ui.graphemes import line_within
 from tui.ui.markdown.found import Found, occurrences
 from tui.ui.markdown.lazy_lines import Mark
 from tui.ui.markdown.runs import Line, Look, Run, width_of
-from tui.ui.transcript.renderable import Renderable
+from tui.ui.transcript.blocks import Renderable
 
 if TYPE_CHECKING:
     from tui.ui.markdown.document import Document
