@@ -22,7 +22,7 @@ from tests.fakes.toolbox import FakeToolbox
 from tests.faultserver.player import Step
 from tests.faultserver.server import FaultServer
 from tests.validators import anthropic, chat, gemini, ollama, responses
-from tui.app.clock import SystemClock
+from tui.app.program import SystemClock
 from tui.catalog.catalog import packaged_catalog
 from tui.domain.blocks import TextBlock
 from tui.domain.events import TurnFailed, TurnFinished

@@ -19,7 +19,7 @@ from tests.fakes.backend import finish
 from tests.fakes.journal import MemoryJournal
 from tests.fakes.planner import FakeCompressor
 from tests.fakes.toolbox import FakeToolbox
-from tui.app.clock import SystemClock
+from tui.app.program import SystemClock
 from tui.catalog.catalog import packaged_catalog
 from tui.catalog.facts import Target
 from tui.domain.blocks import TextBlock

@@ -10,7 +10,7 @@ from tests.app.stage import config, house
 from tests.faultserver.server import FaultServer
 from tests.store.stage import a_turn, open_stage
 from tui.app.diagnostics import reachability
-from tui.store.health import database_health
+from tui.store.recovery import database_health
 from tui.tools.sandbox.sandbox import this_kernel
 
 

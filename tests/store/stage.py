@@ -21,12 +21,11 @@ from tui.domain.messages import Message, Origin, Role, Turn, WireName
 from tui.domain.stream import Finish, Stop
 from tui.domain.thinking import ThinkingForm
 from tui.domain.usage import Usage
-from tui.store.database import Database
+from tui.store.database import Database, StoreContext
 from tui.store.journal import StoredJournal
 from tui.store.leases import Holder, this_process
 from tui.store.library import StoredLibrary
 from tui.store.open_sessions import OpenSessions
-from tui.store.store_context import StoreContext
 
 CLAUDE = Origin(
     provider="anthropic", wire=WireName.ANTHROPIC, host="api.anthropic.com", model="claude-opus-5", level="high"

@@ -19,8 +19,7 @@ from tests.store.stage import Stage, a_turn, open_stage, rich_turn
 from tui.domain.errors import StoreBusy, StoreError, StoreFull, StoreReadOnly
 from tui.domain.messages import Turn
 from tui.store.database import Database
-from tui.store.migrate import migrations
-from tui.store.open_database import file_system_of
+from tui.store.open_database import file_system_of, migrations
 from tui.store.sqlite_errors import store_error
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.store.stage import open_stage
-from tui.store.migrate import migrate, migrations, version
+from tui.store.open_database import migrate, migrations, version
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMAS = Path(__file__).parent / "schemas"
@@ -77,7 +77,7 @@ KILLED = """
 import os, signal, sqlite3, sys
 from pathlib import Path
 from tests.store.test_migrations import NEXT
-from tui.store.migrate import migrate, migrations
+from tui.store.open_database import migrate, migrations
 path = Path(sys.argv[1])
 connection = sqlite3.connect(path, isolation_level=None)
 def traced(statement):

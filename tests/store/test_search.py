@@ -11,8 +11,7 @@ from tui.domain.blocks import TextBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.errors import UsageError
 from tui.domain.messages import Message, Role, Turn
 from tui.store import fulltext
-from tui.store.search import Query, parse
-from tui.store.search_snippets import snippet
+from tui.store.search import Query, parse, snippet
 
 
 @pytest.fixture

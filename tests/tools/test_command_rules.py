@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tui.domain.errors import ConfigError
-from tui.tools.permissions.rules import Access, RequestedAccess, RuleBook, Verdict, read_rule
-from tui.tools.sandbox.strength import Strength
+from tui.tools.permissions.rules import Access, RequestedAccess, RuleBook, Strength, Verdict, read_rule
 
 FOLDER, HOME = "/u/ann/ws", "/u/ann"
 ALLOW, ASK, DENY = Verdict.ALLOW, Verdict.ASK, Verdict.DENY

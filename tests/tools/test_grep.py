@@ -68,7 +68,7 @@ async def test_a_pattern_beginning_with_a_dash_is_a_pattern(searching: Bench) ->
 
 
 async def test_a_pattern_that_takes_for_ever_is_ended(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tui.tools.builtin.grep.MAX_SECONDS", 1.0)
+    monkeypatch.setattr("tui.tools.builtin.search_tools.MAX_SECONDS", 1.0)
     bench.toolbox.tools = {**bench.toolbox.tools, "grep": replace(bench.toolbox.tools["grep"], ripgrep=None)}
     bench.write("a.txt", "a" * 60 + "!\n")
     began, cpu = time.monotonic(), time.process_time()

@@ -9,7 +9,7 @@ import pytest
 
 from tests.fakes.bench import Bench, open_bench, outcome, words
 from tui.domain.blocks import DENIED
-from tui.tools.builtin.read_file import ReadFile
+from tui.tools.builtin.file_tools import ReadFile
 from tui.tools.permissions.guarded_paths import guarded_paths
 
 

@@ -17,10 +17,10 @@ from tui.tools.permissions.rules import (
     RequestedAccess,
     Rule,
     RuleBook,
+    Strength,
     Verdict,
     read_rule,
 )
-from tui.tools.sandbox.strength import Strength
 
 FOLDER, HOME = "/u/ann/ws", "/u/ann"
 ALLOW, ASK, DENY = Verdict.ALLOW, Verdict.ASK, Verdict.DENY

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui.tools.sandbox import bubblewrap, landlock, seccomp
+from tui.tools.permissions.rules import Strength
+from tui.tools.sandbox import landlock, seccomp, wrappers
 from tui.tools.sandbox.guarded_entries import Guards
 from tui.tools.sandbox.landlock import Right
 from tui.tools.sandbox.sandbox import Kernel, Sandbox, filter_beside_landlock
-from tui.tools.sandbox.strength import Strength
 
 READ_ONLY, WRITES, FULL = Strength.READ_ONLY, Strength.WRITES_FOLDER, Strength.FULL
 X86, ARM = 0xC000003E, 0xC00000B7
@@ -201,7 +201,7 @@ def test_bubblewrap_mounts_the_working_folder_then_what_it_must_not_change_then_
 ) -> None:
     (tmp_path / "hidden").mkdir()
     (tmp_path / "netrc").write_text("")
-    line = bubblewrap.arguments(
+    line = wrappers.bubblewrap_arguments(
         "/usr/bin/bwrap",
         temporary=Path("/t"),
         writable=Path("/ws"),
@@ -223,14 +223,14 @@ def test_bubblewrap_mounts_the_working_folder_then_what_it_must_not_change_then_
     ]
     places = [text.index(step) for step in steps]
     assert places == sorted(places)
-    assert "--bind /ws" not in " ".join(bubblewrap.arguments("/b", temporary=Path("/t"), writable=None))
+    assert "--bind /ws" not in " ".join(wrappers.bubblewrap_arguments("/b", temporary=Path("/t"), writable=None))
 
 
 def test_a_bwrap_of_the_working_folder_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "bwrap").write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
     (tmp_path / "bwrap").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    found = bubblewrap.working_program.__wrapped__()
+    found = wrappers.bubblewrap_program.__wrapped__()
     assert found is None or not found.startswith(str(tmp_path))
     assert not (tmp_path / "ran").exists()
 

@@ -14,8 +14,7 @@ from tests.tools.sandboxes import every_sandbox, needs_sandbox
 from tests.tools.scripted_model import ScriptedModel
 from tests.unprivileged import bits_are_obeyed, obey_permission_bits
 from tui.tools.sandbox.guarded_entries import Guards, guarded_entries, set_aside
-from tui.tools.sandbox.removal import remove_folder
-from tui.tools.sandbox.sandbox import Kernel
+from tui.tools.sandbox.sandbox import Kernel, remove_folder
 
 WRITES = {"allow": ["shell rw"]}
 NEST = "python3 -c \"import os\nfor _ in range(1500):\n os.mkdir('d')\n os.chdir('d')\""

@@ -69,7 +69,7 @@ class OpenSession:
         return await asyncio.wrap_future(self.program.engine.call(work))
 
     def _key_choices(self, target: Target, error: ProviderError) -> str:
-        from tui.app.missing_key import key_choices  # loaded only if a key is missing
+        from tui.app.provider_keys import key_choices  # loaded only if a key is missing
 
         return key_choices(self.program, target, error, on_screen=self._interactive)
 

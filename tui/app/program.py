@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from tui.app.calibration_file import CalibrationFile
-from tui.app.clock import SystemClock
 from tui.app.ids import new_id
 from tui.app.launch_options import LaunchOptions
 from tui.app.recording_backend import RecordingBackend
-from tui.app.user_state import UserState
+from tui.app.user_state import CalibrationFile, UserState
 from tui.catalog.catalog import Catalog
 from tui.domain.errors import PonderError
 from tui.domain.fast_dataclass import dataclass
@@ -31,6 +31,19 @@ if TYPE_CHECKING:
     from tui.settings.remembered import RememberedSettings
     from tui.tools.toolbox.lazy import LazyToolbox
     from tui.tools.toolbox.toolbox import Toolbox
+
+
+class SystemClock:
+    """Implements the engine's ``Clock``."""
+
+    def now(self) -> float:
+        return time.time()
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
 
 
 CLOSE_WITHIN_S = 0.5

@@ -1,6 +1,7 @@
 """Parameters that servers refused, stored between starts, so that the next run does not repeat a refused request.
 
 Entries expire after a week, because a server may be updated. Deleting the file forgets them all.
+Not part of ``user_state``, which every start loads: most servers refuse nothing.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ class KeyService:
 
     async def check_key(self, provider: str, key: str) -> KeyCheck:
         """Check the format of a key, then try it by listing the provider's models."""
-        from tui.app.key_check import check_key
+        from tui.app.provider_keys import check_key
 
         facts = self._current.program.catalog.provider(provider)
         return await check_key(self._current.program, facts, key)
@@ -213,7 +213,7 @@ class AppServices:
 
         await self._availability.discover()
         program = self._current.program
-        from tui.store.health import database_health  # imports SQLite
+        from tui.store.recovery import database_health  # imports SQLite
 
         health = await asyncio.to_thread(database_health, program.paths.database)
         reached = await reachability(self._availability.with_keys(), program.environment)

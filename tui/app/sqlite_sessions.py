@@ -13,12 +13,11 @@ from tui.app.session_storage import Stored
 from tui.domain.errors import StoreError, UsageError
 from tui.domain.thinking import ModelSpec
 from tui.engine.ports import Journal
-from tui.store.database import Database
+from tui.store.database import Database, StoreContext
 from tui.store.journal import StoredJournal
 from tui.store.leases import this_process
 from tui.store.open_sessions import Loaded, OpenSessions
 from tui.store.sessions import Beginning
-from tui.store.store_context import StoreContext
 
 if TYPE_CHECKING:
     from tui.domain.listing import SessionInfo

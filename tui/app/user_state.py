@@ -1,7 +1,7 @@
-"""Recent models, favourites, prompts and drafts, stored between starts in one JSON file.
+"""Recent models, favourites, prompts and drafts, and the calibration of estimates: one JSON file each.
 
-The file is not essential: invalid content and failed writes are ignored. Several windows share it, so each merges its
-changes into the file instead of overwriting it.
+Neither file is essential: invalid content and failed writes are ignored. Several windows share the first one, so each
+merges its changes into it instead of overwriting it.
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tui.context.calibration import Calibration
 from tui.settings.user_files import read_user_text
 
 if TYPE_CHECKING:
     from tui.settings.merged_file import Content, MergedFile
+
 
 LARGEST_FILE = 64_000_000
 MOST_RECENT = 12
@@ -144,3 +146,31 @@ def _drafts(content: Content) -> dict[str, str]:
     if not isinstance(value, dict):
         return {}
     return {name: text for name, text in value.items() if isinstance(name, str) and isinstance(text, str)}
+
+
+class CalibrationFile:
+    """Read at the start; written at the end if it changed."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._learned: Calibration | None = None
+
+    def read(self) -> Calibration:
+        """The stored calibration; an empty one if the file cannot be read."""
+        try:
+            return Calibration.from_table(json.loads(read_user_text(self._path) or "{}"))
+        except (OSError, ValueError, RecursionError):
+            return Calibration()
+
+    def update(self, calibration: Calibration) -> None:
+        """Set the calibration to save."""
+        self._learned = calibration
+
+    def save(self) -> None:
+        """Write the calibration if it changed."""
+        if self._learned is not None:
+            from tui.settings.user_files import write_atomically  # not loaded at the start, which only reads
+
+            with contextlib.suppress(OSError):
+                write_atomically(self._path, json.dumps(self._learned.as_table()))
+                self._learned = None

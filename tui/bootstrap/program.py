@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui.app.applied_settings import call_limit_s, network_limits
-from tui.app.calibration_file import CalibrationFile
 from tui.app.launch_options import LaunchOptions
 from tui.app.program import Program, SettingsInForce
 from tui.app.recording_backend import RecordingBackend
-from tui.app.user_state import UserState
+from tui.app.user_state import CalibrationFile, UserState
 from tui.catalog.catalog import packaged_catalog, users_catalog
 from tui.catalog.model_spec import split_asked
 from tui.domain.errors import ConfigError

@@ -328,10 +328,9 @@ def _sessions(_: str) -> Iterable[str]:
     import time
 
     from tui.app.ids import new_id
-    from tui.store.database import Database
+    from tui.store.database import Database, StoreContext
     from tui.store.leases import this_process
     from tui.store.library import StoredLibrary
-    from tui.store.store_context import StoreContext
 
     database = Database(_paths().database)
     try:

@@ -284,11 +284,10 @@ def _spec_of(origin: Origin) -> ModelSpec:
 def _from_store(name: str, program: Program) -> Stored:
     """A stored session, opened read-only; its own settings are in the session layer."""
     from tui.app.sqlite_sessions import stored_from
-    from tui.store.database import Database
+    from tui.store.database import Database, StoreContext
     from tui.store.leases import this_process
     from tui.store.library import StoredLibrary
     from tui.store.open_sessions import Loaded, OpenSessions
-    from tui.store.store_context import StoreContext
 
     if not may_exist(program.paths.database):
         raise UsageError(f"There is no session `{name}`.", advice="Nothing was stored yet.")

@@ -23,11 +23,10 @@ from tui.domain.listing import SessionInfo
 from tui.domain.printable import json_escaped, one_line, printable
 from tui.settings.paths import find_paths
 from tui.settings.user_files import write_atomically
-from tui.store.database import Database
+from tui.store.database import Database, StoreContext
 from tui.store.leases import this_process
 from tui.store.library import StoredLibrary
-from tui.store.search_snippets import BEGIN, END
-from tui.store.store_context import StoreContext
+from tui.store.search import BEGIN, END
 
 Form = Literal["md", "json", "html"]
 SHORT_ID = 8

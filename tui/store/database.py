@@ -18,7 +18,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from tui.domain.errors import PonderError, StoreError, StoreReadOnly
+from tui.domain.fast_dataclass import dataclass
 from tui.store.fulltext import index_all
+from tui.store.leases import Holder
 from tui.store.open_database import (
     BUSY_TIMEOUT_S,
     Reading,
@@ -295,3 +297,18 @@ def _transaction(connection: sqlite3.Connection, work: Work[Result], begin: str)
 def _look_at_everything(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA shrink_memory")  # Cached pages could hide what is now on the disk.
     check(connection)
+
+
+def _as_it_is(text: str) -> str:
+    return text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreContext:
+    """Identity, clock, id generator and redaction, passed in by the program."""
+
+    holder: Holder
+    now: Callable[[], float]
+    new_id: Callable[[], str]
+    conceal: Callable[[str], str] = _as_it_is
+    """Removes the keys the program knows from exports; anything that looks like a key is removed as well."""

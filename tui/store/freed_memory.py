@@ -1,4 +1,7 @@
-"""Gives freed memory back to the system. The C library keeps it otherwise: the pieces of a long answer are small."""
+"""Gives freed memory back to the system. The C library keeps it otherwise: the pieces of a long answer are small.
+
+Not part of ``fulltext``, which every start loads: only long answers need it.
+"""
 
 from __future__ import annotations
 

@@ -18,11 +18,10 @@ from tui.domain.messages import Turn
 from tui.domain.printable import one_line
 from tui.settings.user_files import write_atomically
 from tui.store import archive, branches, export, sessions
-from tui.store.database import Database
+from tui.store.archive import foreign_conversations
+from tui.store.database import Database, StoreContext
 from tui.store.export import Parts
-from tui.store.import_foreign import foreign_conversations
 from tui.store.search import found_sessions, parse
-from tui.store.store_context import StoreContext
 from tui.store.summaries import paid_elsewhere, runs_of
 from tui.store.turns import read_turns
 

@@ -18,9 +18,8 @@ from tui.domain.thinking import Asked, ModelSpec, ThinkingLevel
 from tui.store import branches, leases, sessions
 from tui.store.blocks import copy_blocks
 from tui.store.branches import find_turn, head_of, path_to, session_number, set_head, turn_number
-from tui.store.database import Database
+from tui.store.database import Database, StoreContext
 from tui.store.sessions import Beginning, ensure
-from tui.store.store_context import StoreContext
 from tui.store.turns import close_turn, finish_crashed, read_turns
 
 _BUDGET = re.compile(r"\d{1,9}", re.ASCII)

@@ -1,4 +1,7 @@
-"""Prompts queued during a running turn, stored so that a crash does not lose them."""
+"""Prompts queued during a running turn, stored so that a crash does not lose them.
+
+Not part of ``journal``, which every start loads: most sessions have no queue.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from collections.abc import Sequence
 
 from tui.domain.blocks import Block
 from tui.store.codec import Unreadable, block_from, block_object, dumps, loads
-from tui.store.migrate import QUEUE_SINCE, version
+from tui.store.open_database import QUEUE_SINCE, version
 
 
 def set_queue(connection: sqlite3.Connection, session: int, prompts: Sequence[Sequence[Block]]) -> None:

@@ -1,4 +1,7 @@
-"""Recovers a damaged database: moves it aside and copies what can be read into a new one. Deletes nothing."""
+"""Checks and recovers a database: moves a damaged file aside and copies what can be read into a new one.
+
+Deletes nothing. Loaded only by ``ponder doctor`` and when a file is damaged.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,11 @@ from pathlib import Path
 from types import NoneType
 
 from tui.domain.counting import count
+from tui.domain.errors import PonderError
+from tui.settings.user_files import may_exist
 from tui.store.blocks import ROOM
 from tui.store.fulltext import index_all
-from tui.store.migrate import migrate
-from tui.store.open_database import HEADER, SIDECARS, connect, open_writer, salvaged
+from tui.store.open_database import HEADER, SIDECARS, check, connect, migrate, open_reader, open_writer, salvaged
 from tui.store.pages import Pages, Row
 
 FARTHEST = 1 << 50
@@ -321,3 +325,21 @@ def _repair_references(target: sqlite3.Connection) -> None:
             " UPDATE session SET turns = (SELECT count(*) FROM up) WHERE seq = ?",
             (head, session),
         )
+
+
+def database_health(path: Path) -> str:
+    """The state of the database in a few words. Writes nothing. Blocks."""
+    if not may_exist(path):
+        return "none yet"
+    try:
+        reading = open_reader(path)
+        try:
+            check(reading.connection)
+            sessions = reading.connection.execute("SELECT count(*) FROM session").fetchone()[0]
+        finally:
+            reading.close()
+    except PonderError as problem:
+        return problem.message
+    except (OSError, sqlite3.Error) as fault:
+        return f"cannot be read: {fault}"
+    return f"whole, {count(sessions, 'session')}, {path.stat().st_size / 1_000_000:.1f} MB"

@@ -14,7 +14,7 @@ from tui.domain.messages import Role, Turn
 from tui.domain.thinking import ModelSpec
 from tui.store.codec import Unreadable, dumps, loads, spec_from, to_object
 from tui.store.fulltext import unindex
-from tui.store.migrate import SUMMARIES_SINCE, version
+from tui.store.open_database import SUMMARIES_SINCE, version
 
 TITLE_LENGTH = 60
 LAST_DATE = 1e11

@@ -11,8 +11,7 @@ from pydantic import BaseModel
 
 from tui.domain.blocks import ImageBlock, TextBlock, ToolCallBlock
 from tui.domain.printable import printable
-from tui.tools.permissions.rules import Access, RequestedAccess
-from tui.tools.sandbox.strength import Strength
+from tui.tools.permissions.rules import Access, RequestedAccess, Strength
 
 
 class Approver(Protocol):

@@ -26,9 +26,9 @@ from tui.domain.blocks import ImageBlock, TextBlock, picture_type
 from tui.domain.counting import count
 from tui.domain.errors import PonderError, ToolError
 from tui.domain.printable import printable
+from tui.tools.builtin.file_tools import MAX_IMAGE
 from tui.tools.builtin.html_text import readable
 from tui.tools.builtin.network_addresses import LOCAL_NAMES, Reach, reach_of
-from tui.tools.builtin.read_file import MAX_IMAGE
 from tui.tools.permissions.permissions import offered
 from tui.tools.permissions.rules import Access, GuardedKind, RequestedAccess
 from tui.tools.tool import Intent, Job, Outcome, Prepared

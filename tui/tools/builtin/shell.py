@@ -15,11 +15,10 @@ from tui.domain.counting import count
 from tui.domain.errors import ToolError
 from tui.tools.builtin.processes import Command, Ended, run_to_end
 from tui.tools.builtin.workspace import Workspace
-from tui.tools.permissions.rules import Access, RequestedAccess
+from tui.tools.permissions.rules import Access, RequestedAccess, Strength
 from tui.tools.permissions.shell_words import prefix_to_offer, works_while_writing
-from tui.tools.sandbox.bubblewrap import SYSTEM_FOLDERS
 from tui.tools.sandbox.sandbox import Confined, Sandbox, looks_refused
-from tui.tools.sandbox.strength import Strength
+from tui.tools.sandbox.wrappers import SYSTEM_FOLDERS
 from tui.tools.tool import Intent, Job, Outcome, Prepared, on_a_line, text_outcome
 
 DEFAULT_SECONDS = 120

@@ -1,7 +1,7 @@
-"""MCP servers through the official SDK, which is imported when the first server starts.
+"""MCP servers from ``[mcp.servers.NAME]`` of config.toml, through the official SDK.
 
-Each server runs in its own task on the event loop that used it first. It is started when needed, supervised during
-start-up, and restarted on the next use after it died.
+The SDK is imported when the first server starts. Each server runs in its own task on the event loop that used it
+first. It is started when needed, supervised during start-up, and restarted on the next use after it died.
 """
 
 from __future__ import annotations
@@ -19,15 +19,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+from urllib.parse import urlsplit
 
-from tui.domain.errors import ToolError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from tui.domain.errors import ConfigError, ToolError
 from tui.domain.listing import ServerInfo
 from tui.domain.printable import one_line, printable
 from tui.domain.request import ToolSchema
 from tui.tools.builtin.fetch_url import ProxyFor, no_proxy
+from tui.tools.builtin.network_addresses import Reach, reach_of
 from tui.tools.builtin.processes import MARK, OutputEnds, ProcessTree, proc_is_there
-from tui.tools.mcp.config import ServerConfig
 from tui.tools.mcp.results import ForeignTool, joined, outcome_of, tools_of
 from tui.tools.permissions.permissions import offered
 from tui.tools.permissions.rules import Access, RequestedAccess
@@ -37,6 +40,89 @@ if TYPE_CHECKING:
     from mcp.client._transport import Transport
     from mcp.client.client import Client
     from mcp_types import CallToolResult
+
+
+_NAME = re.compile(r"(?=.{1,32}\Z)[A-Za-z0-9-]+(?:_[A-Za-z0-9-]+)*")
+"""Without ``__``, which separates the server's name from the tool's."""
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+
+
+class ServerConfig(BaseModel):
+    """One server: a program that is started, or an address."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    command: str = ""
+    """The program to start; it speaks on stdin and stdout."""
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = Field(default_factory=dict)
+    """Variables it gets besides PATH, HOME, LANG and the like; ``${NAME}`` takes one of ours."""
+    url: str = ""
+    """The address of a streamable HTTP server."""
+    headers: Mapping[str, str] = Field(default_factory=dict)
+    """Sent with every request; ``${NAME}`` takes a variable of the environment."""
+    enabled: bool = True
+    start_timeout: Annotated[float, Field(gt=0, le=120)] = 10.0
+    """Seconds until it must answer."""
+
+    @model_validator(mode="after")
+    def _check_transport(self) -> ServerConfig:
+        if bool(self.command) == bool(self.url):
+            raise ValueError("give either `command` or `url`")
+        if self.url and not _may_be_reached(self.url):
+            raise ValueError("`url` must be https, or http on this machine or network")
+        return self
+
+
+def read_servers(
+    table: Mapping[str, object], environment: Mapping[str, str]
+) -> tuple[Mapping[str, ServerConfig], list[ConfigError]]:
+    """The valid servers, and the errors in the others."""
+    servers: dict[str, ServerConfig] = {}
+    problems: list[ConfigError] = []
+    listed = table.get("servers", {})
+    for name, row in listed.items() if isinstance(listed, dict) else ():
+        where = f"`[mcp.servers.{name}]`"
+        try:
+            if not _NAME.fullmatch(name):
+                raise ConfigError(f"{where}: a name has letters, digits, `-` and single `_`, 32 at most.", key=name)
+            servers[name] = _expanded(ServerConfig.model_validate(row), environment, where)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            key = ".".join(map(str, first["loc"]))
+            problems.append(ConfigError(f"{where}{f' `{key}`' if key else ''}: {first['msg']}.", key=name))
+        except ConfigError as problem:
+            problems.append(problem)
+    unknown = set(table) - {"servers"}
+    problems += [ConfigError(f"`[mcp]` has no key `{key}`.", key=key, nearest=("servers",)) for key in unknown]
+    return servers, problems
+
+
+def _expanded(server: ServerConfig, environment: Mapping[str, str], where: str) -> ServerConfig:
+    def value(text: str) -> str:
+        missing = [name for name in _VARIABLE.findall(text) if name not in environment]
+        if missing:
+            raise ConfigError(f"{where}: the variable `{missing[0]}` is not set.", key=missing[0])
+        return _VARIABLE.sub(lambda found: environment[found[1]], text)
+
+    return server.model_copy(
+        update={
+            "env": {name: value(text) for name, text in server.env.items()},
+            "headers": {name: value(text) for name, text in server.headers.items()},
+        }
+    )
+
+
+def _may_be_reached(text: str) -> bool:
+    try:
+        url = urlsplit(text)
+        host = url.hostname or ""
+    except ValueError:
+        return False
+    if url.scheme == "https":
+        return bool(host)
+    return url.scheme == "http" and (host == "localhost" or reach_of(host) is Reach.PRIVATE)
+
 
 MAX_PAGES = 20
 WAITING = "not started"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+import os
 import re
 import secrets
 import stat
@@ -15,10 +17,9 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from tui.tools.sandbox import bubblewrap, landlock, seatbelt, seccomp
+from tui.tools.permissions.rules import Strength
+from tui.tools.sandbox import landlock, seccomp, wrappers
 from tui.tools.sandbox.guarded_entries import Entries, Guards, SetAside, guarded_entries, set_aside
-from tui.tools.sandbox.removal import remove_folder
-from tui.tools.sandbox.strength import Strength
 
 CHILD = Path(__file__).with_name("child.py")
 _KERNEL_FOLDERS = (("dev",), ("proc",), ("sys",))
@@ -69,11 +70,11 @@ class Kernel:
 def this_kernel() -> Kernel:
     """Detect the features. Blocks for some milliseconds if bubblewrap is installed."""
     if sys.platform == "darwin":
-        return Kernel(seatbelt=seatbelt.PROGRAM.exists())
+        return Kernel(seatbelt=wrappers.SEATBELT_PROGRAM.exists())
     if sys.platform != "linux":
         return Kernel()
     filters = seccomp.works_here()
-    return Kernel(landlock=landlock.kernel_abi(), seccomp=filters, bubblewrap=bubblewrap.working_program())
+    return Kernel(landlock=landlock.kernel_abi(), seccomp=filters, bubblewrap=wrappers.bubblewrap_program())
 
 
 @dataclass(slots=True)
@@ -161,18 +162,18 @@ class Sandbox:
         writable = self.folder if strength is Strength.WRITES_FOLDER else None
         hidden = self._hidden()
         if kernel.seatbelt:
-            patterns = [seatbelt.everything_below(path) for path in before.identities]
-            above = sorted(bubblewrap.above(before.identities, self.folder))
-            profile = seatbelt.profile(
+            patterns = [wrappers.everything_below(path) for path in before.identities]
+            above = sorted(wrappers.folders_between(before.identities, self.folder))
+            profile = wrappers.seatbelt_profile(
                 temporary=temporary, writable=writable, guarded=patterns, above=above, hidden=hidden
             )
-            return Confined(strength, (str(seatbelt.PROGRAM), "-p", profile, *argv), {})
+            return Confined(strength, (str(wrappers.SEATBELT_PROGRAM), "-p", profile, *argv), {})
         spec = temporary / "sandbox.json"
         child = (sys.executable, "-I", "-S", str(CHILD), str(spec), *argv)
         if kernel.bubblewrap is not None:
             text = _specification_text(_inside_bubblewrap())
             spec.write_text(text, encoding="utf-8")
-            prefix = bubblewrap.arguments(
+            prefix = wrappers.bubblewrap_arguments(
                 kernel.bubblewrap, temporary=temporary, writable=writable, carved=before.paths, hidden=hidden
             )
             return Confined(strength, (*prefix, *child), {}, spec, text)
@@ -237,3 +238,28 @@ def _by_landlock(abi: int, rules: landlock.Rules, strength: Strength) -> dict[st
     program = seccomp.program_of(filter_beside_landlock(abi, strength))
     of_files = int(landlock.OF_FILES)
     return {"seccomp": program.hex(), "landlock": {**wanted, "of_files": of_files, "rules": rules}}
+
+
+def remove_folder(folder: Path) -> None:
+    """Remove a folder whose processes have ended. What cannot be removed stays; nothing is raised.
+
+    ``shutil.rmtree`` recurses, so a thousand nested folders end it, and it keeps folders without permissions. Here a
+    nested folder is moved to the top before it is emptied.
+    """
+    waiting = [folder]
+    while waiting:
+        place = waiting.pop()
+        with contextlib.suppress(OSError), os.scandir(place) as listed:
+            for entry in list(listed):
+                with contextlib.suppress(OSError):
+                    if not entry.is_dir(follow_symlinks=False):
+                        Path(entry.path).unlink()
+                        continue
+                    # A folder without permissions can neither be listed nor moved.
+                    Path(entry.path).chmod(0o700)
+                    waiting.append(Path(entry.path).rename(folder / secrets.token_hex(16)))
+        if place != folder:
+            with contextlib.suppress(OSError):
+                place.rmdir()
+    with contextlib.suppress(OSError):
+        folder.rmdir()

@@ -11,16 +11,12 @@ from functools import lru_cache
 from pathlib import Path
 
 from tui.tools.builtin.fetch_url import FetchUrl, ProxyFor, no_proxy
-from tui.tools.builtin.grep import Grep, find_ripgrep
-from tui.tools.builtin.list_dir import Glob, ListDir
-from tui.tools.builtin.read_file import ReadFile
-from tui.tools.builtin.seen_files import SeenFiles
+from tui.tools.builtin.file_tools import EditFile, ReadFile, SeenFiles, WriteFile
+from tui.tools.builtin.search_tools import Glob, Grep, ListDir, find_ripgrep
 from tui.tools.builtin.shell import Shell, child_environment
 from tui.tools.builtin.workspace import Workspace
-from tui.tools.builtin.write_file import EditFile, WriteFile
 from tui.tools.git_folders import named_by_git
-from tui.tools.mcp.config import read_servers
-from tui.tools.mcp.servers import open_servers
+from tui.tools.mcp.servers import open_servers, read_servers
 from tui.tools.permissions.guarded_paths import folded, guarded_paths
 from tui.tools.permissions.permissions import Policy, open_permissions
 from tui.tools.sandbox.guarded_entries import Guards

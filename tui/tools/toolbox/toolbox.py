@@ -15,8 +15,7 @@ from tui.domain.errors import PonderError, ToolError, UsageError
 from tui.domain.listing import ServerInfo, ToolInfo
 from tui.domain.request import ToolSchema
 from tui.tools.permissions.permissions import Permissions
-from tui.tools.permissions.rules import Access, RequestedAccess
-from tui.tools.sandbox.strength import Strength
+from tui.tools.permissions.rules import Access, RequestedAccess, Strength
 from tui.tools.tool import Intent, Outcome, Prepared, Run, Tool, text_outcome
 
 BUILT_IN = "built in"
