@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from tui.context.estimate import text_tokens
-from tui.context.select import has_open_loop
+from tui.context.select import has_failed, has_open_loop
 from tui.domain.blocks import TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.compression import CompressionPreview, CompressionView
 from tui.domain.counting import count
@@ -141,7 +141,7 @@ def _own_words(turns: Sequence[Turn], family: str) -> tuple[str, ...]:
 def _users_newest_first(turns: Sequence[Turn]) -> Iterator[Message]:
     for turn in reversed(turns):
         for message in reversed(turn.messages):
-            if message.role is Role.USER:
+            if message.role is Role.USER and not has_failed(turn):
                 yield message
 
 

@@ -361,7 +361,7 @@ def _join_neighbours(drafts: Sequence[SelectionDraft], send_rules: SendRules) ->
     """Mark each message that is sent as one with the message before it.
 
     Chat templates of open models raise an error unless user and assistant alternate. Two prompts in a row are common:
-    a turn that failed has no answer, and a summary of compressed turns is a message of the user.
+    a turn that was stopped may have no answer, and a summary of compressed turns is a message of the user.
     """
     for before, draft in pairwise(drafts):
         if before.role is not draft.role:

@@ -1,7 +1,7 @@
 """Selects what is sent of a conversation, with a reason for every stored block.
 
-Encoder, meter and inspector all use this selection. Stored messages do not change. The stages in order: compressed
-and superseded parts, strip policy and echo rule, provider state (``thinking_back``), the input types the model
+Encoder, meter and inspector all use this selection. Stored messages do not change. The stages in order: compressed,
+failed and superseded parts, strip policy and echo rule, provider state (``thinking_back``), the input types the model
 accepts, and the wire's rules for a history (``legality``).
 """
 
@@ -50,6 +50,12 @@ def has_open_loop(turn: Turn) -> bool:
 
 def _has_answer(turn: Turn) -> bool:
     return any(message.role is Role.ASSISTANT and not message.superseded for message in turn.messages)
+
+
+def has_failed(turn: Turn) -> bool:
+    """Return whether the turn failed without an answer, so that its prompt is not part of the history."""
+    failed = any(message.role is Role.USER and message.interrupted for message in turn.messages)
+    return failed and not turn.open and not _has_answer(turn)
 
 
 def select(  # noqa: PLR0913 - independent facts about the next request, keyword-only but the first
@@ -119,6 +125,9 @@ class _Selection:
                         SelectionDraft(Role.USER, [DraftItem(TextBlock(text=scrubbed(self.view.as_message())))])
                     )
                     summary_sent = True
+                continue
+            if has_failed(turn):
+                self._not_sent(turn.messages, Reason.FAILED)
                 continue
             drafts.extend(self._turn(turn, positions[turn.id]))
         return drafts

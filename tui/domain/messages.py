@@ -62,7 +62,7 @@ class Message:
     answered_by: str | None = None
     """The model that answered according to the provider, if it differs from the requested one."""
     interrupted: str | None = None
-    """Why the message is incomplete ("cancelled", "stream cut" …); None if it is complete."""
+    """Why an answer is incomplete ("cancelled", "stream cut" …) or why a prompt got none; None otherwise."""
     superseded: bool = False
     """This attempt was retried. It is stored and shown folded, but never sent."""
     seconds: float | None = None

@@ -303,7 +303,7 @@ class Runner:
     ) -> None:
         if running.turn is not None:
             reason = "cancelled" if cancelled else failure.message if failure else "ended"
-            turn = await running.turn.settle(reason)
+            turn = await running.turn.settle(reason, is_failure=failure is not None)
             self._conversation.turns = (*self._conversation.turns, turn)
             over = TurnFailed(turn, failure) if failure else TurnFinished(turn, cancelled=cancelled)
             if cancelled:

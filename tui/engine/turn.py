@@ -338,8 +338,11 @@ class TurnLoop:
             turn.round += 1
             turn.attempts = 0
 
-    async def settle(self, reason: str) -> Turn:
-        """End the turn in its current state: keep the partial answer and make the history valid."""
+    async def settle(self, reason: str, *, is_failure: bool = False) -> Turn:
+        """End the turn in its current state: keep the partial answer and make the history valid.
+
+        The prompt of a turn that failed without an answer is marked, so that later requests do not contain it.
+        """
         turn = self.turn
         turn.live = False
         partial = self._step.partial(reason) if self._step is not None else None
@@ -356,6 +359,10 @@ class TurnLoop:
         if results:
             message_id = self._tools.message_id if self._tools is not None else turn.ports.new_id()
             turn.messages.append(Message(id=message_id, role=Role.TOOL, blocks=results))
+        if is_failure and not any(
+            message.role is Role.ASSISTANT and not message.superseded for message in turn.messages
+        ):
+            turn.messages[0] = replace(turn.messages[0], interrupted=reason)
         unpublished = turn.messages[turn.published_count :] if self._announced else turn.messages[1:]
         if restored and partial is not None and partial not in unpublished:
             unpublished = [partial, *unpublished]

@@ -55,6 +55,16 @@ def sections_of(turns: Sequence[Turn], showing: Showing) -> Iterator[Section]:
             section = section_of(message, results, showing)
             if section is not None:
                 yield section
+            if message.role is Role.USER and message.interrupted:
+                yield failure_of(message)
+
+
+def failure_of(message: Message) -> Section:
+    """The line below a prompt whose request failed without an answer."""
+    section = Section(f"failed:{message.id}", Speaker.NOTICE)
+    section.add(Caption(Run(f"✗ {one_line(message.interrupted or '', LONGEST_TOLD)}", "error")))
+    section.add(Caption(Run("↳ This prompt is not sent with later ones.", "muted")))
+    return section
 
 
 def results_in(messages: Sequence[Message]) -> dict[str, ToolResultBlock]:
