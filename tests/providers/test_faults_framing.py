@@ -149,6 +149,15 @@ async def test_F09_the_done_marker_may_be_missing_doubled_or_followed(client: Cl
     assert (outcome.error, outcome.text, outcome.complete) == (None, "x", True)
 
 
+async def test_F09_a_call_after_the_end_is_not_run(client: Client) -> None:
+    call = {"index": 0, "id": "a", "function": {"name": "list_dir", "arguments": "{}"}}
+    script = chat(delta(content="x"), delta("stop"), delta(tool_calls=[call]))
+    async with FaultServer([script], "openai-chat") as server:
+        outcome = await client.ask(server, "openai-chat")
+    assert (outcome.error, outcome.text, outcome.complete) == (None, "x", True)
+    assert [block.kind for block in outcome.blocks.blocks()] == ["text"]
+
+
 async def test_F09_after_the_end_an_open_line_is_not_waited_for(client: Client) -> None:
     script = [*chat(delta(content="x"), delta("stop"), done=""), {"hold": 1}]
     async with FaultServer([script], "openai-chat") as server:

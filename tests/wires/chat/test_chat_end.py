@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.wires.chat.script import DONE, assembled, chunk, events_of, frame
 from tui.catalog.facts import Quirks
-from tui.domain.blocks import TextBlock
+from tui.domain.blocks import TextBlock, ThinkingBlock
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.stream import Finish, ResponseFinished, Stop
 from tui.wires.openai_chat import WIRE
@@ -52,6 +52,37 @@ def test_a_finish_reason_in_our_words(raw, finish):
 def test_an_empty_finish_reason_ends_nothing():
     frames = [chunk({"content": "a"}, ""), chunk({"content": "b"}, ""), chunk({}, "stop"), DONE]
     assert assembled(events_of(frames)).blocks() == (TextBlock(text="ab"),)
+
+
+LATE_CALL = {"tool_calls": [{"index": 0, "id": "a", "function": {"name": "f", "arguments": "{}"}}]}
+
+
+@pytest.mark.parametrize("late", [{"content": " and more"}, LATE_CALL])
+def test_content_after_the_finish_reason_is_ignored_and_logged(late, caplog):
+    events = events_of([HELLO, chunk({}, "stop"), chunk(late), chunk(late), DONE])
+    assert assembled(events).blocks() == (TextBlock(text="Hello"),)
+    assert events[-1] == ResponseFinished(Stop(Finish.STOP, "stop"))
+    assert "ignored content after the finish reason stop, in chunks: 2" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "late", [[chunk(LATE_CALL, "tool_calls")], [chunk(LATE_CALL), chunk({}, "tool_calls")]], ids=["with", "before"]
+)
+def test_calls_after_the_finish_reason_are_used_with_another_finish_reason(late, caplog):
+    events = events_of([HELLO, chunk({}, "stop"), *late, DONE])
+    assert [block.kind for block in assembled(events).blocks()] == ["text", "tool_call"]
+    assert events[-1] == ResponseFinished(Stop(Finish.TOOL_USE, "tool_calls"))
+    assert not caplog.text
+
+
+def test_a_signature_may_come_after_the_finish_reason():
+    detail = {"type": "reasoning.encrypted", "data": "gAAA", "index": 0}
+    thought = chunk({"reasoning": "Hm."})
+    events = events_of([thought, HELLO, chunk({}, "stop"), chunk({"reasoning_details": [detail]}), DONE])
+    block = assembled(events).blocks()[0]
+    assert isinstance(block, ThinkingBlock)
+    assert block.provider_state is not None
+    assert "gAAA" in (block.provider_state.raw or "")
 
 
 def test_a_stop_after_calls_means_the_calls():

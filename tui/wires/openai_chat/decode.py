@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -24,6 +25,9 @@ from tui.wires.json_text import MAX_DEPTH, Json, NotJSON, child, children, dolla
 from tui.wires.openai_chat.message import ChatMessage
 from tui.wires.wire import Frame
 
+LOG = logging.getLogger(__name__)
+CONTENT = ("content", "tool_calls", "function_call", "refusal", "images")
+"""Delta fields that a finish reason should follow. Others, such as signatures, may come after it."""
 FINISHES = {
     "stop": Finish.STOP,
     "eos": Finish.STOP,
@@ -155,6 +159,10 @@ class ChatDecoder:
         self._message = ChatMessage(quirks)
         self._running = False
         """True from the first chunk to the end."""
+        self._unfinished = False
+        """True from the first chunk to the first finish reason."""
+        self._late: list[Json] = []
+        """Content that came after a finish reason: used if another finish reason follows, else ignored."""
         self._finish_raw: str | None = None
         self._detail: str | None = None
         self._ended = False
@@ -177,7 +185,7 @@ class ChatDecoder:
             choice = choices[0]
             delta = choice["delta"]
             usual = (
-                self._running
+                self._unfinished
                 and len(choices) == 1
                 and "usage" not in choice
                 and not (choice.get("finish_reason") or choice.get("index"))
@@ -246,6 +254,7 @@ class ChatDecoder:
         events: list[StreamEvent] = []
         if not self._running and (chunk.get("model") or chunk.get("choices")):
             self._running = True
+            self._unfinished = self._finish_raw is None
             events.append(ResponseStarted(text(chunk, "model") or None, text(chunk, "id") or None))
         if failure is not None and usage is not None:
             # OpenRouter sends the usage in the chunk with the error; the error is raised with the next frame.
@@ -279,7 +288,10 @@ class ChatDecoder:
     def _on_choice(self, choice: Json, events: list[StreamEvent]) -> None:
         delta, message = choice.get("delta"), choice.get("message")
         if isinstance(delta, dict) and not (self._whole and isinstance(message, dict)):
-            self._message.take(delta, events)
+            if self._finish_raw is not None and any(map(delta.get, CONTENT)):
+                self._late.append(delta)
+            else:
+                self._message.take(delta, events)
         elif isinstance(message, dict) and not self._message.begun:
             # Some streams repeat the whole message at the end; it is used only if no delta came before.
             self._message.take(message, events, whole=True)
@@ -287,10 +299,13 @@ class ChatDecoder:
             raise failure
         reason = choice.get("finish_reason")
         if isinstance(reason, str) and reason:
+            for late in self._late:
+                self._message.take(late, events)
+            self._late.clear()
             self._on_finish_reason(reason, choice)
 
     def _on_finish_reason(self, reason: str, choice: Json) -> None:
-        self.complete = True
+        self.complete, self._unfinished = True, False
         self._failure = self._failure or failed_finish(reason, choice)
         self._bad_frame = None
         if self._finish_raw is None or reason in ("tool_calls", "function_call"):
@@ -299,7 +314,9 @@ class ChatDecoder:
 
     def _end(self) -> Sequence[StreamEvent]:
         """Return the events held until the end: text, the provider state, the calls and the stop."""
-        self._ended, self._running = True, False
+        self._ended, self._running, self._unfinished = True, False, False
+        if self._late:
+            LOG.warning("ignored content after the finish reason %s, in chunks: %d", self._finish_raw, len(self._late))
         events: list[StreamEvent] = []
         message = self._message
         message.end_blocks(events)
