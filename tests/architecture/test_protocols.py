@@ -13,7 +13,6 @@ ALONE = {
     "tui.engine.ports.Clock": "tests replace the time",
     "tui.tools.tool.Run": "the tools may not import the engine",
     "tui.tools.tool.Job": "tools run without the toolbox in its tests",
-    "tui.ui.services.Shell": "the rooms of the screen are below the application that implements it",
 }
 """Protocols with one implementation, and why they are needed all the same."""
 

@@ -54,7 +54,7 @@ def test_the_title_is_marked_once_and_given_back() -> None:
 async def test_the_terminal_says_whether_it_is_looked_at(blurred: bool) -> None:
     async with on_stage(size=(80, 24)) as (app, services, pilot):
         written: list[str] = []
-        app.shell.attention._write = written.append
+        app.ui_services.notifications._write = written.append
         if blurred:
             app.post_message(events.AppBlur())
         await pilot.pause()

@@ -34,7 +34,7 @@ def rows(app: PonderApp) -> list[str]:
 
 
 def colours(app: PonderApp, section: Section) -> set[object]:
-    strips = [section.strip(number, app.shell.theme_styles(), cursor=None) for number in range(3)]
+    strips = [section.strip(number, app.ui_services.theme_styles(), cursor=None) for number in range(3)]
     return {segment.style.color for strip in strips for segment in strip if segment.text.strip() and segment.style}
 
 
@@ -87,14 +87,14 @@ async def test_finding_copying_and_branching_reach_folded_turns() -> None:
         await until(pilot, lambda: app.screen is app.chat)
         app.chat.transcript.focus()
         await pilot.pause()
-        assert app.shell.context().screen.chosen_turn() == "t1"
+        assert app.ui_services.context().screen.chosen_turn() == "t1"
         copied: list[str] = []
         app.copying.put = lambda text: copied.append(text) or ""  # type: ignore[method-assign,func-returns-value]
         for what in (Copy.ANSWER, Copy.ALL):
             app.copying.copy(what)
         assert copied[0].startswith("The Drake equation")
         assert "The Drake equation" in copied[1]
-        await app.shell.run_line("/branch")
+        await app.ui_services.run_line("/branch")
         assert services.chat.asked[-1] == ("flip", ("t1", 1))
         assert f"▾ {HEAD}" in top(app)
 

@@ -71,7 +71,7 @@ async def _mention(app: PonderApp, services: FakeServices, pilot: Pilot[int]) ->
 
 
 async def _edit(app: PonderApp, services: FakeServices, pilot: Pilot[int]) -> str:
-    await app.shell.run_id("chat.edit")
+    await app.ui_services.run_id("chat.edit")
     await until(pilot, lambda: bool(app.chat.composer.text))
     return screen_text(app)
 
@@ -84,7 +84,7 @@ async def _recall(app: PonderApp, services: FakeServices, pilot: Pilot[int]) -> 
 
 
 async def _find(app: PonderApp, services: FakeServices, pilot: Pilot[int]) -> str:
-    await app.shell.run_line("/find bold")
+    await app.ui_services.run_line("/find bold")
     await pilot.pause()
     seen = screen_text(app)
     await pilot.press("enter", "enter")
@@ -93,7 +93,7 @@ async def _find(app: PonderApp, services: FakeServices, pilot: Pilot[int]) -> st
 
 async def _compare(app: PonderApp, services: FakeServices, pilot: Pilot[int]) -> str:
     services.library.stored["s2"] = (hostile_call(ALL),)
-    await app.shell.run_line("/replay openai/gpt-6-sol/high")
+    await app.ui_services.run_line("/replay openai/gpt-6-sol/high")
     await until(pilot, lambda: "cost" in screen_text(app))
     await pilot.pause()
     return screen_text(app)
@@ -105,7 +105,7 @@ async def _library(app: PonderApp, services: FakeServices, pilot: Pilot[int]) ->
 
     services.library.preview = preview  # type: ignore[method-assign]
     services.library.rows = [replace(row, title=ALL, model=ALL) for row in services.library.rows]
-    await app.shell.run_line("/sessions")
+    await app.ui_services.run_line("/sessions")
     await pilot.pause()
     seen = [screen_text(app)]
     await type_in(pilot, "b")
@@ -134,7 +134,7 @@ async def _pages(app: PonderApp, services: FakeServices, pilot: Pilot[int]) -> s
         f"/no{ALL}",
         f"/theme {ALL}",
     ):
-        await app.shell.run_line(line)
+        await app.ui_services.run_line(line)
         await pilot.pause()
         seen.append(screen_text(app))
         await pilot.press("escape")

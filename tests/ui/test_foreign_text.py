@@ -49,9 +49,9 @@ async def test_in_every_kind_of_line_of_the_conversation() -> None:
             TurnFailed(Turn(id="live", messages=()), ProviderError(ErrorKind.OTHER, ALL, advice=ALL)),
         )
         await until(pilot, lambda: "waiting" in screen_text(app) or "NOT SAVED" in screen_text(app))
-        app.shell.say(ALL, Severity.ERROR, ALL)
-        await app.shell.run_id("thinking.view")
-        await app.shell.run_id("thinking.view")
+        app.ui_services.say(ALL, Severity.ERROR, ALL)
+        await app.ui_services.run_id("thinking.view")
+        await app.ui_services.run_id("thinking.view")
         seen = screen_text(app)
         for key in ("ctrl+home", "pagedown", "pagedown", "pagedown", "pagedown"):
             await pilot.press(key)
@@ -78,11 +78,11 @@ async def test_in_every_sheet_and_in_the_sidebar() -> None:
         )
         seen = ""
         for line in ("/sessions", "/tools", "/settings", "/help", "/mcp", "/profile show x", "/key openai"):
-            await app.shell.run_line(line)
+            await app.ui_services.run_line(line)
             await pilot.pause()
             seen += screen_text(app)
             await pilot.press("escape")
-        await app.shell.run_line("/context")
+        await app.ui_services.run_line("/context")
         for key in "1234":
             await pilot.press(key)
             seen += screen_text(app)
@@ -105,7 +105,7 @@ async def test_in_what_is_pasted_and_in_the_popup() -> None:
         app.chat.composer.post_message(Paste(ALL))
         await until(pilot, lambda: bool(app.chat.composer.text))
         assert obeyed(screen_text(app)) == []
-        await app.shell.run_line("/sessions")
+        await app.ui_services.run_line("/sessions")
         await pilot.pause()
         app.focused.post_message(Paste(ALL))  # type: ignore[union-attr]  # the search field
         await pilot.pause()

@@ -31,7 +31,7 @@ async def test_parts_say_what_goes_what_stays_and_why() -> None:
 
 async def test_the_request_folds_and_its_keys_are_masked() -> None:
     async with on_stage(*scenes.CONVERSATION, size=(120, 50)) as (app, _, pilot):
-        await app.shell.run_line("/context")
+        await app.ui_services.run_line("/context")
         await until(pilot, lambda: "Turn 2" in screen_text(app))
         await pilot.press("2")
         await until(pilot, lambda: '"max_tokens": 32000' in screen_text(app))
@@ -43,7 +43,7 @@ async def test_the_request_folds_and_its_keys_are_masked() -> None:
 
 async def test_a_click_on_a_tab_turns_the_page() -> None:
     async with on_stage(*scenes.CONVERSATION, size=(120, 50)) as (app, _, pilot):
-        await app.shell.run_line("/context")
+        await app.ui_services.run_line("/context")
         await until(pilot, lambda: "Turn 2" in screen_text(app))
         row, line = next((row, line) for row, line in enumerate(screen_text(app).splitlines()) if "2 Request" in line)
         await pilot.click(offset=(line.index("2 Request") + 3, row))
@@ -60,7 +60,7 @@ async def test_the_last_exchange_and_the_difference_are_pages_of_their_own(
             events=("message_start", "message_stop"),
             seconds=4.2,
         )
-        await app.shell.run_line("/context")
+        await app.ui_services.run_line("/context")
         await until(pilot, lambda: "Turn 2" in screen_text(app))
         await pilot.press("3")
         await until(pilot, lambda: "took 4.2 s" in screen_text(app) and "message_stop" in screen_text(app))

@@ -76,7 +76,7 @@ async def test_a_key_that_was_set_is_seen_on_the_first_screen_and_in_the_sidebar
             for row in services.keys.rows
         )
         services.models.rows = tuple(replace(row, available=True, reason="") for row in services.models.rows)
-        await app.shell.run_line("/key openai")
+        await app.ui_services.run_line("/key openai")
         await type_in(pilot, "sk-secret")
         await pilot.press("enter")
         await until(pilot, lambda: app.screen is app.chat and "no key" not in screen_text(app))

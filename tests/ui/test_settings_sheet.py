@@ -10,7 +10,7 @@ from tui.ui.app import PonderApp
 
 async def test_a_setting_is_found_changed_in_place_and_taken_back() -> None:
     async with on_stage(size=(120, 30)) as (app, services, pilot):
-        await app.shell.run_line("/settings")
+        await app.ui_services.run_line("/settings")
         await type_in(pilot, "strip")
         await until(pilot, lambda: "The finished turns that are sent without their thinking" in screen_text(app))
         await pilot.press("enter", "tab", "enter")
@@ -22,7 +22,7 @@ async def test_a_setting_is_found_changed_in_place_and_taken_back() -> None:
 
 async def test_settings_are_changed_with_arrows_and_space_and_saved_or_not() -> None:
     async with on_stage(size=(120, 40)) as (app, services, pilot):
-        await app.shell.run_line("/settings ")
+        await app.ui_services.run_line("/settings ")
         await until(pilot, lambda: "Appearance" in screen_text(app) or "Thinking" in screen_text(app))
         await type_in(pilot, "when an answer ends")
         await until(pilot, lambda: f"1 of {len(keys())}" in screen_text(app))
@@ -39,7 +39,7 @@ async def test_settings_are_changed_with_arrows_and_space_and_saved_or_not() -> 
 
 async def test_booleans_switch_with_space_where_a_group_has_a_human_title() -> None:
     async with on_stage(size=(120, 40)) as (app, services, pilot):
-        await app.shell.run_line("/settings")
+        await app.ui_services.run_line("/settings")
         await until(pilot, lambda: "  Thinking" in screen_text(app))
         await pilot.press("down", "down", "space")
         await until(pilot, lambda: services.settings.layers().value("reasoning.enabled") is False)
@@ -54,7 +54,7 @@ def line_with(app: PonderApp, words: str) -> str:
 
 async def test_a_wrong_value_is_told_and_the_field_stays() -> None:
     async with on_stage(size=(120, 30)) as (app, _services, pilot):
-        await app.shell.run_line("/set context.compressAt")
+        await app.ui_services.run_line("/set context.compressAt")
         await pilot.pause()
         await pilot.press("enter", "ctrl+a", "ctrl+k")
         await type_in(pilot, "7")
@@ -67,7 +67,7 @@ async def test_a_wrong_value_is_told_and_the_field_stays() -> None:
 
 async def test_quick_presses_are_all_counted() -> None:
     async with on_stage(size=(120, 40)) as (app, services, pilot):
-        await app.shell.run_line("/settings")
+        await app.ui_services.run_line("/settings")
         await type_in(pilot, "stripFrom")
         await until(pilot, lambda: f"1 of {len(keys())}" in screen_text(app))
         await pilot.press("tab", *["right"] * 5)

@@ -30,7 +30,7 @@ LINES = (
 async def test_every_sheet_closes_with_escape_and_gives_the_focus_back_to_the_composer() -> None:
     async with on_stage(*scenes.CONVERSATION, size=(80, 24)) as (app, _, pilot):
         for line in LINES:
-            await app.shell.run_line(line)
+            await app.ui_services.run_line(line)
             await until(pilot, lambda: app.screen is not app.chat)
             await pilot.press("escape")
             await until(pilot, lambda: app.screen is app.chat)
@@ -77,7 +77,7 @@ async def test_help_begins_with_what_has_the_focus_and_is_searched_by_typing() -
 
 async def test_a_key_is_masked_used_and_kept_only_if_wished() -> None:
     async with on_stage(size=(80, 24)) as (app, services, pilot):
-        await app.shell.run_line("/key openai")
+        await app.ui_services.run_line("/key openai")
         await until(pilot, lambda: "OPENAI_API_KEY" in screen_text(app))
         assert "[x] keep it" in screen_text(app)
         await type_in(pilot, "sk-secret")
@@ -91,7 +91,7 @@ async def test_a_key_is_masked_used_and_kept_only_if_wished() -> None:
 
 async def test_a_tool_is_switched_off_and_on() -> None:
     async with on_stage(size=(80, 24)) as (app, _services, pilot):
-        await app.shell.run_line("/tools")
+        await app.ui_services.run_line("/tools")
         await until(pilot, lambda: "[x] shell" in screen_text(app))
         assert "[ ] search" in screen_text(app)
         await pilot.press("down", "space")
@@ -102,13 +102,13 @@ async def test_a_tool_is_switched_off_and_on() -> None:
 
 async def test_themes_are_tried_on_while_moving_and_put_back_on_escape() -> None:
     async with on_stage(*scenes.CONVERSATION, size=(100, 30)) as (app, _, pilot):
-        await app.shell.run_line("/theme")
+        await app.ui_services.run_line("/theme")
         await until(pilot, lambda: "Contrast at least" in screen_text(app))
         await pilot.press("down")
         await until(pilot, lambda: app.theme == "ember")
         await pilot.press("escape")
         await until(pilot, lambda: app.theme == "dusk")
-        await app.shell.run_line("/theme")
+        await app.ui_services.run_line("/theme")
         await pilot.pause()
         await pilot.press("up", "enter")
         await until(pilot, lambda: app.screen is app.chat and app.theme == "dawn")
@@ -135,13 +135,13 @@ async def test_words_are_found_in_folded_thinking_which_opens_and_stepped_throug
 
 async def test_nothing_found_is_said() -> None:
     async with on_stage(*scenes.CONVERSATION, size=(100, 30)) as (app, _, pilot):
-        await app.shell.run_line("/find xyzzy")
+        await app.ui_services.run_line("/find xyzzy")
         await until(pilot, lambda: "nothing found" in screen_text(app))
 
 
 async def test_two_answers_stand_side_by_side_with_their_figures() -> None:
     async with on_stage(*scenes.CONVERSATION, size=(150, 40)) as (app, _services, pilot):
-        await app.shell.run_line("/replay openai/gpt-6-sol/high")
+        await app.ui_services.run_line("/replay openai/gpt-6-sol/high")
         await until(pilot, lambda: "About ten." in screen_text(app))
         said = screen_text(app)
         assert "With L = 10,000 the product" in said
@@ -155,7 +155,7 @@ async def test_two_answers_stand_side_by_side_with_their_figures() -> None:
 
 async def test_without_room_the_answers_stand_below_each_other() -> None:
     async with on_stage(*scenes.CONVERSATION, size=(80, 40)) as (app, _, pilot):
-        await app.shell.run_line("/replay openai/gpt-6-sol/high")
+        await app.ui_services.run_line("/replay openai/gpt-6-sol/high")
         await until(pilot, lambda: "About ten." in screen_text(app))
         lines = screen_text(app).splitlines()
         ten = next(place for place, line in enumerate(lines) if "About ten." in line)
@@ -262,7 +262,7 @@ async def test_a_question_that_waits_when_a_session_is_opened_is_asked() -> None
 
 async def test_a_page_of_markdown_scrolls(tmp_path: Path) -> None:
     async with on_stage(size=(80, 24)) as (app, _, pilot):
-        await app.shell.run_line("/profile show kimi")
+        await app.ui_services.run_line("/profile show kimi")
         await until(pilot, lambda: 'model = "moonshot/kimi-k2"' in screen_text(app))
         assert "Profile kimi" in screen_text(app)
 
@@ -346,5 +346,5 @@ async def test_a_question_fits_a_terminal_that_becomes_smaller_and_larger_while_
 async def test_read_row_by_row_nothing_stands_beside_conversation_and_sheets() -> None:
     async with on_stage(*scenes.CONVERSATION, size=(120, 30), values={"ui.plain": True}) as (app, _, pilot):
         assert not app.chat.sidebar.display
-        await app.shell.run_line("/help")
+        await app.ui_services.run_line("/help")
         await until(pilot, lambda: [sheet.outer_size for sheet in app.screen.query(".sheet")] == [app.size])

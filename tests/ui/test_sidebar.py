@@ -82,7 +82,7 @@ async def test_only_levels_the_model_takes_stand_there_with_what_is_sent() -> No
 
 async def test_a_number_is_a_budget() -> None:
     async with on_stage(*scenes.CONVERSATION, size=(120, 40)) as (app, services, pilot):
-        await app.shell.run_line("/thinking")
+        await app.ui_services.run_line("/thinking")
         await type_in(pilot, "16k")
         assert "budget 16k" in screen_text(app)
         await pilot.press("enter")
@@ -92,7 +92,7 @@ async def test_a_number_is_a_budget() -> None:
 
 async def test_the_bar_is_seen_only_while_one_is_at_the_levels() -> None:
     async with on_stage(*scenes.CONVERSATION, size=(120, 40)) as (app, _, pilot):
-        await app.shell.run_line("/thinking")
+        await app.ui_services.run_line("/thinking")
         await until(pilot, lambda: "16k: a budget" in screen_text(app))
         await pilot.press("left")
         await until(pilot, lambda: "effort medium" in screen_text(app))
@@ -102,7 +102,7 @@ async def test_the_bar_is_seen_only_while_one_is_at_the_levels() -> None:
 
 async def test_what_is_half_typed_is_forgotten_on_escape_and_a_second_escape_leaves() -> None:
     async with on_stage(*scenes.CONVERSATION, size=(120, 40)) as (app, services, pilot):
-        await app.shell.run_line("/thinking")
+        await app.ui_services.run_line("/thinking")
         await pilot.press("9", "escape")
         assert "budget 9" not in screen_text(app)
         await pilot.press("escape")

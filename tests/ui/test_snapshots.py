@@ -42,7 +42,7 @@ async def test_the_sheets(size: tuple[int, int]) -> None:
     async with on_stage(*scenes.CONVERSATION, size=size) as (app, _, pilot):
         for sheet, (line, words) in SHEETS.items():
             if line:
-                await app.shell.run_line(line)
+                await app.ui_services.run_line(line)
             else:
                 await pilot.press("ctrl+p")
             await until(pilot, lambda words=words: words in screen_text(app))  # type: ignore[misc]  # bound now
@@ -54,6 +54,6 @@ async def test_the_sheets(size: tuple[int, int]) -> None:
 
 async def test_without_box_drawing_sheets_have_no_frames() -> None:
     async with on_stage(*scenes.CONVERSATION, size=(80, 24), values={"ui.plain": True}) as (app, _, pilot):
-        await app.shell.run_line("/settings")
+        await app.ui_services.run_line("/settings")
         await until(pilot, lambda: "The model to start with" in screen_text(app))
         assert not set(screen_text(app)) & set("╭╮╰╯┏┓")

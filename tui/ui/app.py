@@ -25,12 +25,12 @@ from tui.ui.dialogs.sheet import Sheet
 from tui.ui.global_keys import GlobalKeys, own_driver
 from tui.ui.input.editing import Editing, FindSteps
 from tui.ui.links import Links
+from tui.ui.services import UiServices
 from tui.ui.terminal.clipboard import Clipboard
 from tui.ui.terminal.cluster_rows import with_whole_rows
 from tui.ui.terminal.textual_private import HookedApp, add_bindings, drop_notifications, running_pump, set_bindings
 from tui.ui.theme.current_theme import CurrentTheme
 from tui.ui.transcript.transcript import Transcript
-from tui.ui.ui_services import AppShell
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -113,7 +113,7 @@ class PonderApp(HookedApp[int]):
         self.services = services
         self.registry = registry
         self.keymap: Mapping[str, tuple[str, ...]] = keymap.keys
-        self.shell = AppShell(self, self.keymap)
+        self.ui_services = UiServices(self, self.keymap)
         self.copying = Clipboard(self)
         self.editing = Editing(self)
         self.finding = FindSteps(self)
@@ -131,7 +131,7 @@ class PonderApp(HookedApp[int]):
                 *self.global_keys.bindings(),
             ],
         )
-        self.chat = ChatScreen(services, self.shell)
+        self.chat = ChatScreen(services, self.ui_services)
         add_bindings(self.chat.composer, bindings_for(registry, self.keymap, CommandScope.COMPOSER))
         add_bindings(
             self.chat.transcript,
@@ -149,14 +149,14 @@ class PonderApp(HookedApp[int]):
     def on_mount(self) -> None:
         """Start the handling of global keys and signals."""
         self.global_keys.begin(self.shutdown, self.stdio_redirect)
-        self.watch(self, "app_focus", lambda here: self.shell.attention.looks(here=here), init=False)
+        self.watch(self, "app_focus", lambda here: self.ui_services.notifications.looks(here=here), init=False)
         self.theming.watch(self)
 
     # Actions bound to keys
 
     async def action_command(self, command: str) -> None:
         """Run the command with this id."""
-        await self.shell.run_id(command)
+        await self.ui_services.run_id(command)
 
     async def action_escape(self) -> None:
         """Go back one step."""
@@ -210,7 +210,7 @@ class PonderApp(HookedApp[int]):
         if name not in ("auto", *self.theming.names()):
             raise UsageError(f"There is no theme `{name}`.")
         self.theming.choose(self, name)
-        self.chat.transcript.recolour(self.shell.theme_styles())
+        self.chat.transcript.recolour(self.ui_services.theme_styles())
 
     @on(Transcript.LinkClicked)
     def _link_clicked(self, event: Transcript.LinkClicked) -> None:

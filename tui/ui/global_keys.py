@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from textual import constants
 from textual.binding import Binding
 
-from tui.ui.live_settings import keep_still
+from tui.ui.services import keep_still
 from tui.ui.terminal.gc_schedule import GcSchedule
 from tui.ui.terminal.textual_private import driver_of
 
@@ -125,7 +125,7 @@ class GlobalKeys:
             now = time.monotonic()
             twice, self._escaped_at = now - self._escaped_at < AGAIN_S / 2, now
             if twice and view.turns:
-                await app.shell.run_id("chat.edit")
+                await app.ui_services.run_id("chat.edit")
 
     async def interrupt(self) -> None:
         """Copy the selection; else stop; else clear the draft, which can be recalled; a second press quits."""

@@ -1,74 +1,287 @@
-"""What screens use of the application."""
+"""Services that screens use: run commands, send prompts, attach files, react to settings."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Protocol
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING
 
-from tui.commands.context import CommandContext
+from textual import constants
+
+from tui.commands.context import CommandContext, Screen, Step, View
 from tui.commands.registry import Registry
 from tui.domain.blocks import Block
-from tui.domain.events import AppEvent, Severity
+from tui.domain.counting import noun
+from tui.domain.errors import ConfigError, ErrorKind, PonderError, ProviderError, UnknownModel, UsageError
+from tui.domain.events import AppEvent, ApprovalAsked, CompressionFinished, SettingsChanged, Severity, TurnFailed
+from tui.domain.messages import Role
+from tui.settings.schema import nearest
+from tui.ui.format_numbers import tokens
+from tui.ui.terminal.notifications import Notifications
+from tui.ui.terminal.textual_private import write_to_terminal
 from tui.ui.theme.theme_styles import ThemeStyles
+from tui.ui.transcript.blocks import Fold
 from tui.ui.transcript.build import Showing
 
+if TYPE_CHECKING:
+    from tui.ui.app import PonderApp
 
-class Shell(Protocol):
-    """The application's services for screens."""
+
+class UiServices:
+    """What screens use of the application."""
+
+    def __init__(self, app: PonderApp, keymap: Mapping[str, tuple[str, ...]]) -> None:
+        self._app = app
+        self._fold = Fold(str(app.services.settings.layers().value("ui.thinking")))
+        self._context = CommandContext(services=app.services, screen=command_screen(app), registry=app.registry)
+        self.keymap = keymap
+        self.notifications = Notifications(self._to_terminal)
 
     @property
-    def registry(self) -> Registry: ...
-
-    @property
-    def keymap(self) -> Mapping[str, tuple[str, ...]]:
-        """Keys in force, by command."""
-        ...
+    def registry(self) -> Registry:
+        return self._app.registry
 
     def theme_styles(self) -> ThemeStyles:
         """The theme's styles for line-drawn widgets."""
-        ...
+        return self._app.theming.theme_styles(self._app)
 
     def showing(self) -> Showing:
         """How thinking is shown."""
-        ...
+        shown = bool(self._app.services.settings.layers().value("reasoning.includeInResponse"))
+        return Showing(thinking=shown, fold=self._fold)
+
+    def step_thinking_view(self) -> Fold:
+        """Switch all thinking to the next of folded, peek and full."""
+        self._fold = self._fold.next
+        self._app.chat.conversation.show(self.showing())
+        return self._fold
 
     def context(self) -> CommandContext:
         """The context that commands run with."""
-        ...
+        return self._context
 
     async def run_line(self, line: str) -> bool:
         """Run a slash command and show its errors. False if the line was not a valid command."""
-        ...
+        try:
+            await self.registry.run_line(self._context, line)
+        except PonderError as error:
+            self.say(error.message, Severity.ERROR, error.advice)
+            return not isinstance(error, UsageError | UnknownModel | ConfigError)
+        return True
 
     async def run_id(self, command: str) -> None:
         """Run the command with this id."""
-        ...
+        await self.guarded(self.registry.by_id(command).run(self._context, ""))
+
+    async def guarded(self, work: Awaitable[None]) -> None:
+        """Await the work and show its errors."""
+        try:
+            await work
+        except PonderError as error:
+            self.say(error.message, Severity.ERROR, error.advice)
 
     @property
     def edited_turn(self) -> str | None:
         """The turn whose prompt is in the composer and which the next prompt replaces."""
-        ...
+        return self._app.chat.edit_mode.replaced
 
     def edit_again(self, turn_id: str | None) -> None:
         """Resume an edit that could not be sent."""
-        ...
+        self._app.chat.edit_mode.begin(turn_id)
 
     async def submit(self, blocks: tuple[Block, ...], replaced: str | None) -> None:
         """Send a prompt; it replaces the turn ``replaced``, if given."""
-        ...
+        await self._app.editing.submit(blocks, replaced)
 
     async def take_back(self) -> None:
-        """Put the last queued prompt back into the composer."""
-        ...
+        """Put the last queued prompt into the composer."""
+        await self._app.editing.take_back()
 
     def attach(self, path: str) -> None:
-        """Attach a file to the draft."""
-        ...
+        """Attach a file or image as a chip in the composer."""
+
+        async def read_and_insert() -> None:
+            block = await asyncio.to_thread(self._app.services.drafts.read_attachment, path)
+            composer = self._app.chat.composer
+            composer.insert(composer.chips.attach(path.rpartition("/")[2], block) + " ")
+            composer.focus()
+
+        self._app.run_worker(self.guarded(read_and_insert()))
 
     def say(self, text: str, severity: Severity = Severity.INFO, advice: str = "") -> None:
         """Show a toast."""
-        ...
+        self._app.say(text, severity, advice)
+
+    def _to_terminal(self, sequence: str) -> None:
+        write_to_terminal(self._app, sequence)
 
     def heard(self, event: AppEvent) -> None:
-        """Handle an event that concerns more than the chat screen (an approval, a theme setting)."""
-        ...
+        """Handle an event that concerns more than the chat screen."""
+        self._call_back(event)
+        match event:
+            case ApprovalAsked():
+                self._app.call_later(self._app.show_view, View.APPROVAL, event.call_id)
+            case SettingsChanged(values):
+                if "ui.thinking" in values:
+                    self._fold = Fold(str(values["ui.thinking"]))
+                if "ui.thinking" in values or "reasoning.includeInResponse" in values:
+                    self._app.chat.conversation.show(self.showing())
+                follow_settings(self._app, values)
+            case CompressionFinished(before, after, error="", summary=summary) if summary:
+                self.say(
+                    f"Compressed {tokens(before)} → {tokens(after)} {noun(after, 'token')}.",
+                    advice="/uncompress takes it back.",
+                )
+            case TurnFailed(turn, error):
+                self._app.editing.restore(turn)
+                if isinstance(error, ProviderError) and error.kind is ErrorKind.NO_KEY:
+                    self._ask_for_key()
+            case _:
+                pass
+
+    def _call_back(self, event: AppEvent) -> None:
+        view = self._app.chat.view()
+        wish = str(self._app.services.settings.layers().value("ui.bell"))
+        title = view.title if view is not None else ""
+        self.notifications.heard(event, wish, title, waiting=view is not None and bool(view.queue))
+
+    def _ask_for_key(self) -> None:
+        view = self._app.chat.view()
+        if view is not None and self._app.screen is self._app.chat:
+            self._app.call_later(self._app.show_view, View.KEY, view.spec.provider)
+
+
+def command_screen(app: PonderApp) -> Screen:
+    """The functions for commands. The parts of the application are looked up when a command runs: some exist later."""
+    parts = ScreenParts(app)
+
+    def move_cursor(step: int) -> None:
+        app.chat.transcript.focus()
+        app.chat.transcript.move_cursor(step)
+
+    return Screen(
+        toast=app.say,
+        open=app.show_view,
+        theme_names=app.theming.names,
+        use_theme=parts.use_theme,
+        toggle_sidebar=parts.toggle_sidebar,
+        step_thinking_view=lambda: app.ui_services.step_thinking_view().value,
+        copy=lambda what: app.copying.copy(what),
+        draft=parts.draft,
+        put_draft=parts.put_draft,
+        attach=lambda path: app.ui_services.attach(path),
+        edit_in_editor=lambda: app.editing.in_editor(),
+        chosen_turn=parts.chosen_turn,
+        edit_turn=parts.edit_turn,
+        scroll=parts.scroll,
+        move_cursor=move_cursor,
+        shift_code=lambda columns: app.chat.transcript.shift_code(columns),
+        session_changed=lambda: app.chat.open(),
+        quit=lambda: app.exit(return_code=0),
+    )
+
+
+class ScreenParts:
+    """The operations that concern several parts of the application."""
+
+    def __init__(self, app: PonderApp) -> None:
+        self._app = app
+
+    def use_theme(self, name: str) -> None:
+        """Switch to a theme, or list the valid names."""
+        if name != "auto" and name not in self._app.theming.names():
+            near = nearest(name, list(self._app.theming.names()))
+            raise UsageError(f"There is no theme `{name}`.", advice=f"Did you mean {', '.join(near)}?" if near else "")
+        self._app.choose_theme(name)
+
+    def toggle_sidebar(self) -> str:
+        """Toggle the sidebar; returns the new setting, ``auto`` if that gives the same result at this width."""
+        chat = self._app.chat
+        shown = not chat.sidebar.display
+        chat.sidebar_wish = "auto"
+        chat.place_sidebar(chat.size.width)
+        if chat.sidebar.display != shown:
+            chat.sidebar_wish = "shown" if shown else "hidden"
+            chat.place_sidebar(chat.size.width)
+        return chat.sidebar_wish
+
+    def draft(self) -> str:
+        """The draft, with pasted text written out."""
+        composer = self._app.chat.composer
+        return composer.chips.written_out(composer.text)
+
+    def put_draft(self, text: str) -> None:
+        """Replace the draft."""
+        self._app.chat.composer.put(text)
+        self._app.chat.composer.focus()
+
+    def chosen_turn(self) -> str | None:
+        """The turn under the cursor, else the last finished one."""
+        view = self._app.chat.view()
+        if view is None or not view.turns:
+            return None
+        cursor = self._app.chat.transcript.cursor
+        if cursor is not None and self._app.chat.transcript.has_focus:
+            for turn in view.turns:
+                if any(message.id == cursor[0].key for message in turn.messages):
+                    return turn.id
+        return view.turns[-1].id
+
+    def edit_turn(self, turn_id: str) -> None:
+        """Put the turn's prompt into the composer; the next send replaces the turn."""
+        view = self._app.chat.view()
+        turn = next((turn for turn in view.turns if turn.id == turn_id), None) if view is not None else None
+        if turn is None:
+            raise UsageError("That turn is gone.")
+        prompt = next((message for message in turn.messages if message.role is Role.USER), None)
+        self._app.editing.begin(turn_id, prompt.blocks if prompt is not None else ())
+
+    def scroll(self, step: Step) -> None:
+        transcript = self._app.chat.transcript
+        half = max(1, transcript.size.height // 2)
+        moves: dict[str, Callable[[], None]] = {
+            "page_up": lambda: transcript.scroll_page_up(animate=False),
+            "page_down": lambda: transcript.scroll_page_down(animate=False),
+            "half_up": lambda: transcript.scroll_relative(y=-half, animate=False),
+            "half_down": lambda: transcript.scroll_relative(y=half, animate=False),
+            "up": lambda: transcript.scroll_up(animate=False),
+            "down": lambda: transcript.scroll_down(animate=False),
+            "home": lambda: transcript.scroll_home(animate=False),
+            "end": transcript.follow,
+        }
+        moves[step]()
+
+
+def follow_settings(app: PonderApp, values: Mapping[str, object]) -> None:
+    """Apply the settings that are not read at each use."""
+    if "favourites" in values:
+        app.chat.sidebar.refresh_models()
+    if "ui.theme" in values:
+        _apply_theme(app, str(values["ui.theme"]))
+    if "ui.plain" in values or "ui.motion" in values:
+        keep_still(app)
+    if "ui.plain" in values:
+        app.chat.set_plain()
+        app.chat.transcript.recolour(app.ui_services.theme_styles())
+        app.chat.sidebar.redraw()
+    if "ui.sidebar" in values:
+        app.chat.sidebar_wish = str(values["ui.sidebar"])
+    if "ui.sidebar" in values or "ui.plain" in values:
+        app.chat.place_sidebar(app.chat.size.width)
+
+
+def keep_still(app: PonderApp) -> None:
+    """Stop all animation if a setting or a screen reader requires it."""
+    layers = app.services.settings.layers()
+    still = bool(layers.value("ui.plain")) or not layers.value("ui.motion")
+    app.animation_level = "none" if still else constants.TEXTUAL_ANIMATIONS
+    app.chat.composer.cursor_blink = not still
+    app.chat.status.still = still
+
+
+def _apply_theme(app: PonderApp, name: str) -> None:
+    """Switch to the theme named in a setting, if it exists."""
+    try:
+        app.ui_services.context().screen.use_theme(name)
+    except PonderError as error:
+        app.say(error.message, Severity.ERROR, error.advice)

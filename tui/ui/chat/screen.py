@@ -23,10 +23,9 @@ from tui.domain.printable import one_line
 from tui.engine.state import Phase, SessionState, SessionView, same_paid
 from tui.ui.chat.status_line import FollowLine, KeyLine, StatusLine, TitleBar, status_after, status_of, title_of
 from tui.ui.input.composer import Composer, PromptHistory
-from tui.ui.input.edit_mode import EditMode
-from tui.ui.input.input_area import InputArea, SessionDraft, is_begun
+from tui.ui.input.input_area import EditMode, InputArea, SessionDraft, is_begun
 from tui.ui.panels.panels import Sidebar
-from tui.ui.services import Shell
+from tui.ui.services import UiServices
 from tui.ui.transcript.transcript import Transcript
 from tui.ui.transcript.transcript_view import TranscriptView
 
@@ -122,26 +121,26 @@ DISCOVER_AFTER_S = 0.4
 class ChatScreen(Screen[None]):
     """The main screen."""
 
-    def __init__(self, services: AppServices, shell: Shell) -> None:
+    def __init__(self, services: AppServices, ui_services: UiServices) -> None:
         super().__init__()
         self._services = services
-        self._shell = shell
+        self._ui_services = ui_services
         layers = services.settings.layers()
         self.set_plain()
         self.sidebar_wish = str(layers.value("ui.sidebar"))
-        self.transcript = Transcript(shell.theme_styles(), id="transcript")
+        self.transcript = Transcript(ui_services.theme_styles(), id="transcript")
         self.composer = Composer(PromptHistory(services.drafts.prompt_history()), id="composer")
         self.status = StatusLine(still=bool(layers.value("ui.plain")) or not layers.value("ui.motion"), id="status")
         self.sidebar = Sidebar(services)
-        self.conversation = TranscriptView(self.transcript, time.monotonic, self._shell.showing())
+        self.conversation = TranscriptView(self.transcript, time.monotonic, self._ui_services.showing())
         self._title_bar = TitleBar()
         self.transcript.draft = self.composer
         self._below = FollowLine(self.transcript, self.composer)
-        self._keys = KeyLine(shell.registry, shell.keymap)
+        self._keys = KeyLine(ui_services.registry, ui_services.keymap)
         self._empty = EmptyState(services.keys.availability(), services.problems(), "")
-        self._draft = SessionDraft(self.composer, services.drafts, shell, self.view)
-        self._input_area = InputArea(services, shell, self.composer, self._draft, self.status)
-        self.edit_mode = EditMode(self.composer, self.transcript, self._input_area.show_rule)
+        self._draft = SessionDraft(self.composer, services.drafts, ui_services, self.view)
+        self._input_area = InputArea(services, ui_services, self.composer, self._draft, self.status)
+        self.edit_mode = EditMode(self.composer, self.transcript, self._input_area)
         self._state: SessionState | None = None
         self._paid: SessionView | None = None
         """The view from which the cost in the status line was computed."""
@@ -206,7 +205,7 @@ class ChatScreen(Screen[None]):
     def _show(self, view: SessionView) -> None:
         self._state = SessionState(view, keep_text=False)
         self._paid = view
-        self.conversation.load(view, self._shell.showing())
+        self.conversation.load(view, self._ui_services.showing())
         self._below.display = not self.transcript.column.following
         self.status.show(status_of(view, time.monotonic(), full=not self.sidebar.display), time.monotonic())
         self.sidebar.show(view)
@@ -215,14 +214,14 @@ class ChatScreen(Screen[None]):
         self.edit_mode.show(view)
         self._show_empty(view)
         for asked in view.approvals:
-            self._shell.heard(asked)
+            self._ui_services.heard(asked)
 
     def _take(self, stamped: Stamped) -> None:
         if self._state is None:
             return
         self._state.apply(stamped.event)
         self.conversation.take(stamped)
-        self._shell.heard(stamped.event)
+        self._ui_services.heard(stamped.event)
 
     def _drawn(self, batch: Sequence[AppEvent]) -> None:
         if self._state is None:

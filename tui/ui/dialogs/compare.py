@@ -112,7 +112,7 @@ class Compare(Sheet[None]):
 
     def inside(self) -> Sequence[Widget]:
         """Statistics above two transcripts."""
-        theme_styles = self.ponder.shell.theme_styles()
+        theme_styles = self.ponder.ui_services.theme_styles()
         self._table = Static("", markup=False, classes="table")
         self._sides = (Transcript(theme_styles), Transcript(theme_styles))
         left = Vertical(self._sides[0], classes="column -left")

@@ -136,7 +136,7 @@ def _sessions(app: PonderApp, query: str) -> None:
         app.chat.composer.focus()
 
     async def guarded(chosen: str | None) -> None:
-        await app.shell.guarded(opened(chosen))
+        await app.ui_services.guarded(opened(chosen))
 
     app.push_screen(sheet, guarded)
 
@@ -167,7 +167,7 @@ def _palette(app: PonderApp) -> None:
             app.chat.composer.put(f"/{row.slash} ")
             app.chat.composer.focus()
         else:
-            await app.shell.run_id(command)
+            await app.ui_services.run_id(command)
 
     app.push_screen(Palette(), chosen)
 
@@ -192,7 +192,7 @@ def _themes(app: PonderApp) -> None:
     def chosen(name: str | None) -> None:
         if name is not None:
             app.choose_theme(name)
-            app.run_worker(app.shell.guarded(save(name)))
+            app.run_worker(app.ui_services.guarded(save(name)))
 
     app.push_screen(ThemePicker(), chosen)
 

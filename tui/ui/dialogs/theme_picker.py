@@ -102,7 +102,7 @@ class ThemePicker(Sheet[str]):
         name = self._list.key_at(event.option_index)
         if name != self.app.theme:
             self.ponder.theming.apply(self.app, name)
-            self.ponder.chat.transcript.recolour(self.ponder.shell.theme_styles())
+            self.ponder.chat.transcript.recolour(self.ponder.ui_services.theme_styles())
         self._explain(name)
 
     @on(OptionList.OptionSelected)
@@ -112,5 +112,5 @@ class ThemePicker(Sheet[str]):
     def action_leave(self) -> None:
         """Restore the old theme."""
         self.ponder.theming.apply(self.app, self._before)
-        self.ponder.chat.transcript.recolour(self.ponder.shell.theme_styles())
+        self.ponder.chat.transcript.recolour(self.ponder.ui_services.theme_styles())
         self.dismiss(None)

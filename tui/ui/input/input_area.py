@@ -24,10 +24,11 @@ from tui.domain.counting import count
 from tui.domain.errors import PonderError
 from tui.domain.events import Severity
 from tui.domain.usage import MeterReading
-from tui.engine.state import SessionView
+from tui.engine.state import Phase, SessionView
 from tui.ui.chat.status_line import StatusLine
 from tui.ui.input.composer import Composer
-from tui.ui.services import Shell
+from tui.ui.services import UiServices
+from tui.ui.transcript.transcript import Transcript
 
 if TYPE_CHECKING:
     from tui.app.services import AppServices, DraftService
@@ -43,11 +44,15 @@ class SessionDraft:
     """Stores the composer's content for the session on the screen."""
 
     def __init__(
-        self, composer: Composer, service: DraftService, shell: Shell, current_view: Callable[[], SessionView | None]
+        self,
+        composer: Composer,
+        service: DraftService,
+        ui_services: UiServices,
+        current_view: Callable[[], SessionView | None],
     ) -> None:
         self._composer = composer
         self._service = service
-        self._shell = shell
+        self._ui_services = ui_services
         self._current_view = current_view
         """The session drawn last."""
         self._session = ""
@@ -73,7 +78,7 @@ class SessionDraft:
         if kept or not carried:
             self._composer.put(self._composer.chips.recalled(kept))
         if kept:
-            self._shell.say("Your draft in this session is back.")
+            self._ui_services.say("Your draft in this session is back.")
 
     def leave(self) -> None:
         """Store the draft when the session is left or the program ends."""
@@ -126,11 +131,16 @@ class InputArea(Vertical):
         reading: MeterReading
 
     def __init__(
-        self, services: AppServices, shell: Shell, composer: Composer, draft: SessionDraft, status: StatusLine
+        self,
+        services: AppServices,
+        ui_services: UiServices,
+        composer: Composer,
+        draft: SessionDraft,
+        status: StatusLine,
     ) -> None:
-        super().__init__(id="dock")
+        super().__init__(id="input-area")
         self._services = services
-        self._shell = shell
+        self._ui_services = ui_services
         self._composer = composer
         self._draft = draft
         self._rule: Sequence[str] = ()
@@ -154,22 +164,22 @@ class InputArea(Vertical):
         if is_command(text.strip()):
             composer.take()
             self._draft.keep()  # a command that ends the program is not the draft of the next start
-            if not await self._shell.run_line(text.strip()) and not composer.text:
+            if not await self._ui_services.run_line(text.strip()) and not composer.text:
                 composer.put(text)  # for the user to correct
             return
         blocks = composer.chips.blocks(text)
         if not blocks:
             return
-        edited = self._shell.edited_turn  # emptying the composer ends the edit
+        edited = self._ui_services.edited_turn  # emptying the composer ends the edit
         composer.take()
         self._draft.keep()
         try:
-            await self._shell.submit(blocks, edited)
+            await self._ui_services.submit(blocks, edited)
             composer.chips.clear()
         except PonderError as error:
             composer.put(text)
-            self._shell.edit_again(edited)
-            self._shell.say(error.message, Severity.ERROR, error.advice)
+            self._ui_services.edit_again(edited)
+            self._ui_services.say(error.message, Severity.ERROR, error.advice)
 
     @on(Composer.Typed)
     def _typed(self, event: Composer.Typed) -> None:
@@ -177,7 +187,7 @@ class InputArea(Vertical):
         row, column = self._composer.cursor_location
         mention = mention_at(text, column, row)
         if text.startswith("/") and "\n" not in text:
-            found = partial(complete, self._shell.registry, self._shell.context(), text)
+            found = partial(complete, self._ui_services.registry, self._ui_services.context(), text)
             if self._reads_files(text):
                 self._offer_from_thread(text, found)
             else:
@@ -196,7 +206,7 @@ class InputArea(Vertical):
     def show_rule(self, parts: Sequence[str], *, editing: bool) -> None:
         """Show parts on the line above the composer; in the warning colour while an earlier prompt is edited."""
         self._rule = parts
-        self.set_class(bool(parts), "-said")
+        self.set_class(bool(parts), "-titled")
         self.set_class(editing, "-editing")
         self._draw_rule()
 
@@ -226,7 +236,7 @@ class InputArea(Vertical):
         self._composer.popup_open = bool(rows)
 
     def _reads_files(self, text: str) -> bool:
-        command = self._shell.registry.by_slash(text[1:].partition(" ")[0])
+        command = self._ui_services.registry.by_slash(text[1:].partition(" ")[0])
         return command is not None and command.argument is not None and command.argument.reads_files
 
     @work(exclusive=True, group="offer")
@@ -241,7 +251,9 @@ class InputArea(Vertical):
 
     @on(Composer.Trimmed)
     def _trimmed(self, event: Composer.Trimmed) -> None:
-        self._shell.say(f"The paste had {count(event.kept, 'character')}; the first million is kept.", Severity.WARNING)
+        self._ui_services.say(
+            f"The paste had {count(event.kept, 'character')}; the first million is kept.", Severity.WARNING
+        )
 
     @work(exclusive=True, group="weigh")
     async def _weigh(self) -> None:
@@ -254,11 +266,11 @@ class InputArea(Vertical):
     async def _pressed(self, event: Composer.Pressed) -> None:
         match event.key:
             case "help":
-                await self._shell.run_id("program.help")
+                await self._ui_services.run_id("program.help")
             case "end":
-                await self._shell.run_id("view.follow")
+                await self._ui_services.run_id("view.follow")
             case "take_back":
-                await self._shell.take_back()
+                await self._ui_services.take_back()
             case "resume":
                 await self._services.chat.resume_queue()
             case "up" | "down" if self._popup is not None:
@@ -286,7 +298,7 @@ class InputArea(Vertical):
             self._composer.put(f"{text}@{path}")
         else:
             self._composer.put(text)
-            self._shell.attach(path)
+            self._ui_services.attach(path)
 
     async def _accept_or_send(self) -> None:
         chosen = self._chosen()
@@ -300,4 +312,78 @@ class InputArea(Vertical):
 
     def _is_complete(self, text: str) -> bool:
         word, blank, rest = text.removeprefix("/").partition(" ")
-        return self._shell.registry.by_slash(word) is not None and not (blank and not rest)
+        return self._ui_services.registry.by_slash(word) is not None and not (blank and not rest)
+
+
+class EditMode:
+    """Edit mode ends whenever the composer becomes empty."""
+
+    def __init__(self, composer: Composer, transcript: Transcript, input_area: InputArea) -> None:
+        self._composer = composer
+        self._transcript = transcript
+        self._input_area = input_area
+        self._view: SessionView | None = None
+        self.turn: str | None = None
+        """The turn that the next prompt replaces."""
+        self._failed: str | None = None
+        composer.on_draft = self._drafted
+
+    def begin(self, turn_id: str | None) -> None:
+        """Let the next prompt replace this turn."""
+        self.turn = turn_id
+        self._refresh()
+
+    @property
+    def replaced(self) -> str | None:
+        """The edited turn, or the last one if it failed and the draft has grown out of its prompt."""
+        turns = self._view.turns if self._view is not None else ()
+        return self._failed if self.turn is None and turns and turns[-1].id == self._failed else self.turn
+
+    def restored(self, turn_id: str) -> None:
+        """The draft is now the prompt of a failed turn."""
+        self._failed = turn_id
+
+    def _drafted(self) -> None:
+        if self._composer.document.end == (0, 0):
+            self.turn = self._failed = None
+        self._refresh()
+
+    def show(self, view: SessionView) -> None:
+        """Update after the session changed or another one was opened."""
+        self._view = view
+        self._composer.queued = len(view.queue)
+        if all(turn.id != self.turn for turn in view.turns):
+            self.turn = None
+        self._refresh()
+
+    def _refresh(self) -> None:
+        if self._view is None:
+            return
+        turns = self._view.turns
+        place = next((place for place, turn in enumerate(turns) if turn.id == self.turn), None)
+        if place is None:
+            self._input_area.show_rule(queue_text(self._view, drafting=bool(self._composer.text)), editing=False)
+            self._transcript.dim_from(None)
+        else:
+            messages = turns[place].messages
+            self._input_area.show_rule(edit_text(place, len(turns)), editing=True)
+            self._transcript.dim_from(messages[0].id if messages else None)
+
+
+def edit_text(place: int, turns: int) -> tuple[str, ...]:
+    """The effect of sending an edited prompt; ``place`` counts from 0."""
+    later = turns - place - 1
+    moves = f"{count(later, 'later turn')} {'moves' if later == 1 else 'move'}" if later else "its answer moves"
+    return f"editing turn {place + 1} of {turns}", f"{moves} to a branch", "esc cancels"
+
+
+def queue_text(view: SessionView, *, drafting: bool) -> tuple[str, ...]:
+    """The number of queued prompts, and the keys that send them or take them back."""
+    if not view.queue:
+        return ()
+    queued = f"{len(view.queue):,} queued"
+    if view.queue_held and view.phase is Phase.IDLE:
+        if drafting:
+            return f"stopped · {queued}", "enter sends only the draft", "esc adds them to it"
+        return f"stopped · {queued}", "enter sends", "esc back to the draft"
+    return (queued,) if drafting else (queued, f"↑ takes {'it' if len(view.queue) == 1 else 'the last one'} back")

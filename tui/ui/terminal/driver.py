@@ -228,9 +228,9 @@ class TerminalDriver(LinuxDriver):
     def stop_application_mode(self) -> None:
         """Reset what Textual leaves set: the pointer's shape, mouse reports in pixels, and a marked title."""
         self._is_up = False
-        shell = getattr(self._app, "shell", None)
-        if shell is not None:
-            shell.attention.over()
+        ui_services = getattr(self._app, "ui_services", None)
+        if ui_services is not None:
+            ui_services.notifications.over()
         if self._counts_clusters:
             self._counts_clusters = False
             self.write(CLUSTERS_OFF)
