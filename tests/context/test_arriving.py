@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from tests.context.living import living
-from tests.fakes.backend import HANG, Pause
+from tests.fakes.backend import HANG, Pause, Script
 from tests.fakes.clock import virtually
 from tui.context import estimate
 from tui.context.estimate import PART, TextCounter, passing_text_tokens, text_features
@@ -91,7 +91,7 @@ def test_the_meter_of_half_an_answer_is_that_of_the_stored_half(kind: str) -> No
 
 
 def test_what_is_previewed_while_an_answer_arrives_holds_all_of_it() -> None:
-    script = [
+    script: Script = [
         ResponseStarted("claude-opus-5", "r"),
         BlockStarted(0, "text"),
         *(TextDelta(0, text) for text in prose(100)),

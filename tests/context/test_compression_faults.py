@@ -13,6 +13,7 @@ from tests.context import aims
 from tests.context.living import OVERFLOW, TIGHT, LongReader, living, said, stored
 from tests.fakes.backend import calls
 from tests.fakes.clock import virtually
+from tests.narrow import text_of
 from tests.validators import anthropic
 from tui.catalog.catalog import effective_quirks, packaged_catalog
 from tui.context.compress import SYSTEM
@@ -74,7 +75,7 @@ def test_c02_in_a_tool_loop_results_are_kept_and_the_newest_oversized_one_is_cut
         old, new = results(again)
         assert (old, "characters left out" in new) == (results(refused)[0], True)
         stored_results = [b for m in heard[-1].turn.messages for b in m.blocks if isinstance(b, ToolResultBlock)]
-        assert len(stored_results[1].content[0].text) > 20_000, "the original is kept"
+        assert len(text_of(stored_results[1].content[0])) > 20_000, "the original is kept"
 
     one, two = calls(("c1", "read", "{}")), calls(("c2", "read", "{}"))
     for script in (one, two):
@@ -85,7 +86,7 @@ def test_c02_in_a_tool_loop_results_are_kept_and_the_newest_oversized_one_is_cut
 
 def results(request):
     blocks = [block for message in request.outgoing.messages for block in message.blocks]
-    return [block.content[0].text for block in blocks if isinstance(block, ToolResultBlock)]
+    return [text_of(block.content[0]) for block in blocks if isinstance(block, ToolResultBlock)]
 
 
 def test_c03_a_window_filled_by_the_system_prompt_is_compressed_twice_at_most_and_told():

@@ -92,7 +92,7 @@ def test_call_ids_that_come_again_are_told_apart():
         block.call_id
         for message in OLLAMA.select(*history).messages
         for block in message.blocks
-        if block.kind != "text"
+        if isinstance(block, ToolCallBlock | ToolResultBlock)
     ]
     assert ids == ["call_0", "call_0", "call_0_2", "call_0_2", "call_0_3", "call_0_3"]
 
@@ -205,7 +205,9 @@ def test_without_tools_the_wires_that_do_not_mind_keep_calls():
 )
 def test_arguments_go_back_as_they_came_unless_no_server_could_read_them(stored, sent_back):
     history = turn("t1", user("u1", "go"), answer(GPT, "a1", call("c1", arguments=stored)), is_open=True)
-    assert GPT.select(history).messages[1].blocks[0].arguments == sent_back
+    (sent,) = GPT.select(history).messages[1].blocks
+    assert isinstance(sent, ToolCallBlock)
+    assert sent.arguments == sent_back
 
 
 def test_what_no_server_can_read_becomes_the_replacement_character():

@@ -21,6 +21,7 @@ from tests.context.aims import (
     turn,
     user,
 )
+from tests.narrow import state_of
 from tui.context.thinking_back import Repair
 from tui.domain.blocks import ImageBlock, OpaqueBlock, ProviderState, ThinkingBlock
 from tui.domain.compression import CompressionView
@@ -198,11 +199,9 @@ def test_dropping_a_reasoning_item_drops_the_ids_of_what_followed_it():
         call("c1", provider_state=ProviderState(id="fc_1")),
     )
     history = turn("t1", user("u1", "hi"), signed, results("r1", result("c1"))), turn("t2", user("u2", "more"))
-    assert [block.provider_state.id for block in GPT.select(*history).messages[1].blocks] == ["rs_1", "msg_1", "fc_1"]
-    assert [block.provider_state.id for block in GPT.select(*history, rules=STRIP_ALL).messages[1].blocks] == [
-        None,
-        None,
-    ]
+    whole, stripped = GPT.select(*history), GPT.select(*history, rules=STRIP_ALL)
+    assert [state_of(block).id for block in whole.messages[1].blocks] == ["rs_1", "msg_1", "fc_1"]
+    assert [state_of(block).id for block in stripped.messages[1].blocks] == [None, None]
 
 
 def test_an_item_that_followed_a_dropped_reasoning_item_goes_with_it():

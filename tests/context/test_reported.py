@@ -8,6 +8,7 @@ import pytest
 
 from tests.app.stage import house
 from tests.context.aims import CLAUDE, GPT, answer, call, thought, turn, user
+from tests.narrow import expect_some
 from tui.context.meter import read, tally
 from tui.domain.blocks import ProviderState, ThinkingBlock
 from tui.domain.thinking import ThinkingForm
@@ -63,6 +64,8 @@ async def test_the_screen_says_so_after_a_turn(tmp_path):
     async with house(tmp_path) as h:
         await h.say("Why is the sky blue?")
         view = h.view()
-        usage = view.turns[-1].messages[-1].usage
+        usage = expect_some(view.turns[-1].messages[-1].usage)
+        sent, received = expect_some(usage.input), expect_some(usage.output)
+        assert view.meter is not None
         assert view.meter.certainty is Certainty.REPORTED
-        assert usage.input < view.meter.effective <= usage.input + usage.output
+        assert sent < view.meter.effective <= sent + received

@@ -7,7 +7,7 @@ import itertools
 import random
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from tests.fakes.backend import FakeBackend, Script
 from tests.fakes.clock import FakeClock
@@ -24,21 +24,14 @@ from tui.engine.settings import EngineSettings
 
 
 @dataclass
-class Stage:
-    """Hands out the parts; ``heard`` drains what the session said since the last time, meters left out."""
+class Follower:
+    """A session and who listens to it; ``heard`` drains what was said since the last time, meters left out."""
 
     session: Session
-    backend: FakeBackend
-    journal: MemoryJournal
-    toolbox: FakeToolbox
-    planner: FakePlanner
-    clock: FakeClock
     subscription: Subscription[Stamped]
-    _pending: list[AppEvent] = field(default_factory=list)
 
     def heard(self) -> list[AppEvent]:
-        events = [*self._pending, *(stamped.event for stamped in self.subscription.drain())]
-        self._pending = []
+        events = [stamped.event for stamped in self.subscription.drain()]
         return [event for event in events if not isinstance(event, MeterChanged)]
 
     async def say(self, text: str) -> list[AppEvent]:
@@ -53,6 +46,17 @@ class Stage:
             heard += self.heard()
             await asyncio.sleep(0.001)
         return heard
+
+
+@dataclass
+class Stage(Follower):
+    """Hands out the fakes too."""
+
+    backend: FakeBackend
+    journal: MemoryJournal
+    toolbox: FakeToolbox
+    planner: FakePlanner
+    clock: FakeClock
 
 
 @asynccontextmanager
@@ -88,7 +92,7 @@ async def stage(
         tasks.create_task(session.run())
         await asyncio.sleep(0)
         _, subscription = session.attach()
-        yield Stage(session, backend, journal, toolbox, planner, clock, subscription)
+        yield Stage(session, subscription, backend, journal, toolbox, planner, clock)
         await session.close()
 
 

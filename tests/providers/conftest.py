@@ -14,11 +14,12 @@ import pytest
 
 from tests.faultserver.server import FaultServer
 from tests.key_canary import CANARY
-from tui.catalog.facts import AuthStyle, ModelFacts, ProviderFacts, ThinkingControls
+from tests.narrow import text_of
+from tui.catalog.facts import AuthStyle, ModelFacts, ProviderFacts, Target, ThinkingControls
 from tui.domain.assemble import Assembler
 from tui.domain.blocks import TextBlock
 from tui.domain.errors import ProviderError
-from tui.domain.messages import Role, WireName
+from tui.domain.messages import Origin, Role, WireName
 from tui.domain.request import ChatRequest, Outgoing, OutgoingMessage
 from tui.domain.stream import StreamEvent
 from tui.domain.thinking import PlanState, ThinkingLevel, ThinkingPlan
@@ -33,12 +34,6 @@ BRISK = Limits(
     after_end_s=0.2,
 )  # fmt: skip
 """Short enough to be waited for; long enough that a busy machine's pauses are not taken for a server's."""
-
-
-@dataclass(frozen=True)
-class Where:
-    provider: ProviderFacts
-    facts: ModelFacts
 
 
 @dataclass
@@ -56,7 +51,7 @@ class Outcome:
         return assembler
 
     def words(self, kind: str) -> str:
-        return "".join(block.text for block in self.blocks.blocks() if block.kind == kind)
+        return "".join(text_of(block) for block in self.blocks.blocks() if block.kind == kind)
 
     @property
     def text(self) -> str:
@@ -83,14 +78,19 @@ def request(text: str = "Hello?", **changes: Any) -> ChatRequest:
     return replace(asked, **changes)
 
 
-def where(wire: str, base_url: str, **changes: Any) -> Where:
+def where(wire: str, base_url: str, **changes: Any) -> Target:
     name = WireName({"gemini-array": "gemini", "chat-openrouter": "openai-chat"}.get(wire, wire))
     auth = {"anthropic": AuthStyle.X_API_KEY, "gemini": AuthStyle.X_GOOG_API_KEY}.get(name.value, AuthStyle.BEARER)
     provider = ProviderFacts(
         id="tested", title="Tested", wire=name, base_url=base_url, auth=auth, key_env=("TESTED_API_KEY",)
     )
     facts = ModelFacts(provider="tested", id="asked-model", wire=name, spelling="nothing", controls=ThinkingControls())
-    return Where(replace(provider, **changes), facts)
+    return target(replace(provider, **changes), facts)
+
+
+def target(provider: ProviderFacts, facts: ModelFacts) -> Target:
+    origin = Origin(provider=provider.id, wire=facts.wire, host="127.0.0.1", model=facts.id)
+    return Target(provider=provider, facts=facts, origin=origin)
 
 
 class Client:
@@ -117,7 +117,7 @@ class Client:
         backend: ProviderBackend | None = None,
         limits: Limits = BRISK,
         at_most_s: float = 15.0,
-        **changes: object,
+        **changes: Any,
     ) -> Outcome:
         """One request; no fault may take much longer than its limit, on a busy machine either."""
         url = server if isinstance(server, str) else server.url

@@ -9,14 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.faultserver.player import Step
 from tests.faultserver.server import FaultServer
 from tests.key_canary import CANARY
-from tests.providers.conftest import Client, Where, request, where
+from tests.providers.conftest import Client, request, target, where
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.providers.backend import open_backend
 from tui.providers.http.address import checked, joined, proxy_for
 
-FULL = [{"say": "text", "text": "fine"}, {"end": 1}]
+FULL: list[Step] = [{"say": "text", "text": "fine"}, {"end": 1}]
 
 
 @pytest.mark.parametrize(
@@ -118,7 +119,7 @@ async def test_a_model_on_another_wire_goes_to_that_wires_base(client: Client) -
         place = where("anthropic", "http://127.0.0.1:9")
         provider = replace(place.provider, bases={"anthropic": f"{server.url}/anthropic"})
         backend = client.backend()
-        events = [event async for batch in backend.stream(Where(provider, place.facts), request()) for event in batch]
+        events = [event async for batch in backend.stream(target(provider, place.facts), request()) for event in batch]
         assert server.seen[0].path == "/anthropic/v1/messages"
     assert events
 
@@ -184,7 +185,7 @@ async def test_the_demo_needs_no_key_and_no_network(client: Client) -> None:
 
     catalog = packaged_catalog()
     backend = open_backend(client.keys, environ={}, demo_speed=0.0)
-    place = Where(catalog.provider("demo"), catalog.find("demo", "fast"))
+    place = target(catalog.provider("demo"), catalog.find("demo", "fast"))
     events = [event async for batch in backend.stream(place, request(model="fast")) for event in batch]
     await backend.aclose()
     assert len(events) > 20

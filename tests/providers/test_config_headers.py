@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.faultserver.server import FaultServer
-from tests.providers.conftest import CANARY, Client
+from tests.key_canary import CANARY
+from tests.providers.conftest import Client
 from tui.catalog.catalog import packaged_catalog
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.providers.http.request import with_version

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.providers.conftest import Outcome, Where, plan
+from tests.providers.conftest import Outcome, plan, target
 from tests.validators import anthropic, chat, gemini, responses
 from tui.catalog.catalog import packaged_catalog
 from tui.domain.blocks import TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
@@ -66,7 +66,7 @@ class Demo:
         )  # fmt: skip
         outcome = Outcome()
         try:
-            async for batch in self.backend.stream(Where(CATALOG.provider("demo"), facts), asked):
+            async for batch in self.backend.stream(target(CATALOG.provider("demo"), facts), asked):
                 outcome.events.extend(batch)
         except ProviderError as error:
             outcome.error = error

@@ -10,13 +10,15 @@ import itertools
 import random
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from tests.fakes.journal import MemoryJournal
 from tests.fakes.planner import FakeCompressor
-from tests.fakes.stage import Stage
+from tests.fakes.stage import Follower
 from tests.fakes.toolbox import FakeToolbox
+from tests.faultserver.player import Step
 from tests.faultserver.server import FaultServer
 from tests.providers.conftest import BRISK, Client
 from tests.providers.test_faults_engine import HastyClock, answer
@@ -31,20 +33,20 @@ from tui.engine.ports import Ports
 from tui.engine.session import Opening, Session
 from tui.engine.settings import EngineSettings
 
-VALIDATORS: dict[str, Callable[[dict[str, object]], list[str]]] = {
+VALIDATORS: dict[str, Callable[[dict[str, Any]], list[str]]] = {
     "anthropic": lambda body: anthropic.problems(body),
     "openai-responses": lambda body: responses.problems(body),
     "openai-chat": lambda body: chat.problems(body, dialect="deepseek"),
     "gemini": lambda body: gemini.problems(body, strict_thinking=False),
     "ollama": lambda body: ollama.problems(body),
 }
-THINK = {"say": "thinking", "text": "let me see what this needs"}
-CALL = [THINK, {"say": "text", "text": "Looking."}, {"call": "echo", "args": {"say": "hi"}}, {"end": 1}]
-CUT = [THINK, {"say": "text", "text": "never finished"}, {"rst": 1}]
-HELD = [THINK, {"say": "text", "text": "started and "}, {"hold": 1}]
+THINK: Step = {"say": "thinking", "text": "let me see what this needs"}
+CALL: list[Step] = [THINK, {"say": "text", "text": "Looking."}, {"call": "echo", "args": {"say": "hi"}}, {"end": 1}]
+CUT: list[Step] = [THINK, {"say": "text", "text": "never finished"}, {"rst": 1}]
+HELD: list[Step] = [THINK, {"say": "text", "text": "started and "}, {"hold": 1}]
 
 
-def full(words: str) -> list[dict[str, object]]:
+def full(words: str) -> list[Step]:
     return [THINK, {"say": "text", "text": words}, {"end": 1}]
 
 
@@ -52,12 +54,21 @@ def full(words: str) -> list[dict[str, object]]:
 async def test_a_long_conversation_with_faults_stays_legal(client: Client, wire: str) -> None:
     complaints: list[str] = []
 
-    def validate(body: dict[str, object]) -> str | None:
+    def validate(body: dict[str, Any]) -> str | None:
         complaints.extend(VALIDATORS[wire](body))
         return complaints[-1] if complaints else None
 
     overloaded = refusal(wire, 529, "overloaded_error", "Overloaded")
-    scripts = [CALL, full("it says hi"), CUT, overloaded, full("second answer"), HELD, CALL, full("the end")]
+    scripts: list[list[Step]] = [
+        CALL,
+        full("it says hi"),
+        CUT,
+        overloaded,
+        full("second answer"),
+        HELD,
+        CALL,
+        full("the end"),
+    ]
     async with FaultServer(scripts, wire, validate=validate, own_ids=True) as server:
         own = {"wire": wire, "base_url": server.url, "key_env": ["TESTED_API_KEY"]}
         catalog = packaged_catalog().with_overrides({"providers": {"stranger": own}})
@@ -72,7 +83,7 @@ async def test_a_long_conversation_with_faults_stays_legal(client: Client, wire:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(session.run())
             await asyncio.sleep(0)
-            stage = Stage(session, *[None] * 5, session.attach()[1])  # type: ignore[arg-type, list-item]
+            stage = Follower(session, session.attach()[1])
             answers = [answer(await stage.say("Please echo hi.")), answer(await stage.say("And now?"))]
             await session.submit((TextBlock(text="This one is stopped."),))
             async with asyncio.timeout(20):

@@ -7,7 +7,7 @@ import asyncio
 import itertools
 import random
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
@@ -15,22 +15,23 @@ import pytest
 
 from tests.fakes.journal import MemoryJournal
 from tests.fakes.planner import FakeCompressor, FakePlanner
-from tests.fakes.stage import Stage, last_turn, spoken
+from tests.fakes.stage import Follower, last_turn, spoken
 from tests.fakes.toolbox import FakeToolbox
+from tests.faultserver.player import Step
 from tests.faultserver.server import FaultServer
 from tests.providers.conftest import BRISK, WIRES, Client, where
 from tests.providers.test_faults_refusals import refusal
 from tui.catalog.facts import Target
 from tui.domain.blocks import TextBlock
-from tui.domain.events import AttemptReset, RetryScheduled, Streamed, TurnFailed, TurnFinished
-from tui.domain.messages import Origin, Role
+from tui.domain.events import AppEvent, AttemptReset, RetryScheduled, Streamed, TurnFailed, TurnFinished
+from tui.domain.messages import Role
 from tui.domain.stream import TextDelta
 from tui.domain.thinking import ModelSpec
 from tui.engine.ports import Ports
 from tui.engine.session import Opening, Session
 from tui.engine.settings import EngineSettings
 
-FULL = [{"say": "thinking", "text": "so"}, {"say": "text", "text": "one two three four five"}, {"end": 1}]
+FULL: list[Step] = [{"say": "thinking", "text": "so"}, {"say": "text", "text": "one two three four five"}, {"end": 1}]
 PART = {"say": "text", "text": "one two three"}
 wires = pytest.mark.parametrize("wire", WIRES)
 
@@ -60,20 +61,18 @@ class Here(FakePlanner):
     url: str = ""
 
     def target(self, spec: ModelSpec) -> Target:
-        place = where(self.wire, self.url)
-        origin = Origin(provider="tested", wire=place.facts.wire, host="127.0.0.1", model="asked-model")
-        return Target(provider=place.provider, facts=place.facts, origin=origin)
+        return where(self.wire, self.url)
 
 
 @asynccontextmanager
-async def live(client: Client, server: FaultServer, *, interactive: bool = True) -> AsyncIterator[Stage]:
+async def live(client: Client, server: FaultServer, *, interactive: bool = True) -> AsyncIterator[Follower]:
     """A running session at the fault server."""
     ids = itertools.count(1)
-    planner, clock, journal = Here(wire=server.wire, url=server.url), HastyClock(), MemoryJournal()
-    toolbox = FakeToolbox()
+    planner = Here(wire=server.wire, url=server.url)
     backend = client.backend(replace(BRISK, idle_s=1.0))
     ports = Ports(
-        backend=backend, journal=journal, planner=planner, compressor=FakeCompressor(), clock=clock, toolbox=toolbox,
+        backend=backend, journal=MemoryJournal(), planner=planner, compressor=FakeCompressor(), clock=HastyClock(),
+        toolbox=FakeToolbox(),
         new_id=lambda: f"id{next(ids)}", draw=random.Random(1).random, interactive=interactive,
     )  # fmt: skip
     spec = ModelSpec(provider="tested", model="asked-model")
@@ -81,12 +80,11 @@ async def live(client: Client, server: FaultServer, *, interactive: bool = True)
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(session.run())
         await asyncio.sleep(0)
-        _, subscription = session.attach()
-        yield Stage(session, backend, journal, toolbox, planner, clock, subscription)  # type: ignore[arg-type]
+        yield Follower(session, session.attach()[1])
         await session.close()
 
 
-def answer(events: list[object]) -> str:
+def answer(events: Sequence[AppEvent]) -> str:
     """The words of the answer that stands at the end."""
     said = [m for m in last_turn(events).messages if m.role is Role.ASSISTANT and not m.superseded]
     return "".join(spoken(message) for message in said)
@@ -123,7 +121,7 @@ async def test_P11_no_step_ever_sends_more_than_six_requests(client: Client, wir
 
 @wires
 async def test_P01_a_hint_is_waited_for_as_a_countdown_then_it_works(client: Client, wire: str) -> None:
-    scripts = [refusal(wire, 429, "rate_limit_error", "Slow down.", **{"retry-after": "2"}), FULL]
+    scripts: list[list[Step]] = [refusal(wire, 429, "rate_limit_error", "Slow down.", **{"retry-after": "2"}), FULL]
     async with FaultServer(scripts, wire) as server, live(client, server) as stage:
         events = await stage.say("Hello?")
     waits = [event.wait_s for event in events if isinstance(event, RetryScheduled)]
@@ -132,7 +130,9 @@ async def test_P01_a_hint_is_waited_for_as_a_countdown_then_it_works(client: Cli
 
 @wires
 async def test_P02_five_hours_are_told_at_once(client: Client, wire: str) -> None:
-    scripts = [refusal(wire, 429, "rate_limit_error", "Usage limit reached.", **{"retry-after": "18000"})]
+    scripts: list[list[Step]] = [
+        refusal(wire, 429, "rate_limit_error", "Usage limit reached.", **{"retry-after": "18000"})
+    ]
     async with FaultServer(scripts, wire) as server, live(client, server) as stage:
         began = time.monotonic()
         events = await stage.say("Hello?")
@@ -155,7 +155,7 @@ async def test_P08_a_named_parameter_is_left_out_and_sent_once_more(client: Clie
         "message": "Unsupported parameter: 'reasoning_effort'.", "type": "invalid_request_error",
         "param": "reasoning_effort", "code": "unsupported_parameter",
     }  # fmt: skip
-    scripts = [[{"status": 400, "json": {"error": error}}], FULL]
+    scripts: list[list[Step]] = [[{"status": 400, "json": {"error": error}}], FULL]
     async with FaultServer(scripts, "openai-chat") as server, live(client, server) as stage:
         events = await stage.say("Hello?")
         assert ["reasoning_effort" in seen.json for seen in server.seen] == [True, False]
@@ -164,7 +164,7 @@ async def test_P08_a_named_parameter_is_left_out_and_sent_once_more(client: Clie
 
 @wires
 async def test_W16_an_empty_answer_is_asked_for_once_more(client: Client, wire: str) -> None:
-    scripts = [[{"end": 1}] if wire != "gemini-array" else FULL, FULL]
+    scripts: list[list[Step]] = [[{"end": 1}] if wire != "gemini-array" else FULL, FULL]
     async with FaultServer(scripts, wire) as server, live(client, server) as stage:
         events = await stage.say("Hello?")
     assert answer(events) == "one two three four five"
@@ -181,7 +181,7 @@ async def test_W17_a_malformed_call_is_asked_for_once_more(client: Client) -> No
 @wires
 async def test_cancel_at_random_points_returns_at_once_and_the_next_prompt_works(client: Client, wire: str) -> None:
     dice, late = random.Random(5), []
-    slow = [{"say": "text", "text": "one "}, {"sleep": 0.002}, {"say": "text", "text": "two "}, {"hold": 1}]
+    slow: list[Step] = [{"say": "text", "text": "one "}, {"sleep": 0.002}, {"say": "text", "text": "two "}, {"hold": 1}]
     async with FaultServer([slow], wire) as server, live(client, server) as stage:
         for _ in range(72):  # 500 over all wires
             await stage.session.submit((TextBlock(text="go"),))

@@ -10,28 +10,29 @@ import time
 
 import pytest
 
+from tests.faultserver.player import Step
 from tests.faultserver.renderers import BILL, SPEAKERS
 from tests.faultserver.server import FaultServer
 from tests.providers.conftest import BRISK, WIRES, Client
 from tui.domain.errors import ErrorKind
-from tui.providers.demo.responses import Call, Say, Think
+from tui.providers.demo.responses import Call, Piece, Say, Think
 
 TEXT = "Grüße, 日本語 and 👩‍🔬"
-FULL = [{"say": "thinking", "text": "hm, ünsure 🤔"}, {"say": "text", "text": TEXT}, {"end": 1}]
+FULL: list[Step] = [{"say": "thinking", "text": "hm, ünsure 🤔"}, {"say": "text", "text": TEXT}, {"end": 1}]
 wires = pytest.mark.parametrize("wire", WIRES)
 
 
 def stream(wire: str) -> bytes:
     """A whole stream as bytes."""
     speaker = SPEAKERS[wire][0]("m", "stem")
-    pieces = [Think("hm, ünsure 🤔"), Say(TEXT), Call("read_file", '{"path":"ä"}')]
+    pieces: list[Piece] = [Think("hm, ünsure 🤔"), Say(TEXT), Call("read_file", '{"path":"ä"}')]
     frames = [*speaker.begin(BILL)]
     for piece in pieces:
         frames += speaker.piece(piece)
     return b"".join([*frames, *speaker.end(BILL, calls=True)])
 
 
-def chat(*events: object, done: str = "data: [DONE]\n\n") -> list[dict[str, object]]:
+def chat(*events: object, done: str = "data: [DONE]\n\n") -> list[Step]:
     """A chat stream of raw events."""
     return [{"raw": "".join(f"data: {json.dumps(event)}\n\n" for event in events) + done}]
 
@@ -80,7 +81,7 @@ async def test_F03_a_leading_byte_order_mark_loses_nothing(client: Client, wire:
 
 async def test_F04_invalid_utf8_becomes_the_replacement_character(client: Client) -> None:
     bad = json.dumps(delta(content="a?b")).encode().replace(b"?", b"\xff\xfe")
-    script = [{"raw": b"data: " + bad + b"\n\n"}, *chat(delta("stop"))]
+    script: list[Step] = [{"raw": b"data: " + bad + b"\n\n"}, *chat(delta("stop"))]
     async with FaultServer([script], "openai-chat") as server:
         outcome = await client.ask(server, "openai-chat")
     assert outcome.error is None
@@ -159,7 +160,7 @@ async def test_F09_a_call_after_the_end_is_not_run(client: Client) -> None:
 
 
 async def test_F09_after_the_end_an_open_line_is_not_waited_for(client: Client) -> None:
-    script = [*chat(delta(content="x"), delta("stop"), done=""), {"hold": 1}]
+    script: list[Step] = [*chat(delta(content="x"), delta("stop"), done=""), {"hold": 1}]
     async with FaultServer([script], "openai-chat") as server:
         outcome = await client.ask(server, "openai-chat", at_most_s=BRISK.total_s - 2)
     assert (outcome.error, outcome.text, outcome.complete) == (None, "x", True)

@@ -7,6 +7,7 @@ import json
 
 import pytest
 
+from tests.faultserver.player import Step
 from tests.faultserver.server import FaultServer
 from tests.providers.conftest import WIRES, Client
 from tests.providers.test_faults_framing import chat, delta
@@ -15,10 +16,10 @@ from tui.domain.errors import ErrorKind
 from tui.domain.stream import Finish
 
 wires = pytest.mark.parametrize("wire", WIRES)
-SAY = {"say": "text", "text": "partial words"}
+SAY: Step = {"say": "text", "text": "partial words"}
 
 
-def gemini(*parts: object, **candidate: object) -> list[dict[str, object]]:
+def gemini(*parts: object, **candidate: object) -> list[Step]:
     """One Gemini chunk."""
     content = {"role": "model", "parts": list(parts)}
     whole = {"candidates": [{"content": content, "index": 0, **candidate}], "modelVersion": "m"}
@@ -28,7 +29,7 @@ def gemini(*parts: object, **candidate: object) -> list[dict[str, object]]:
 @wires
 @pytest.mark.parametrize("before", [0, 1])
 async def test_W01_an_error_inside_a_good_stream_is_an_error(client: Client, wire: str, before: int) -> None:
-    script = [*[SAY] * before, {"error": 1}]
+    script: list[Step] = [*[SAY] * before, {"error": 1}]
     if wire == "gemini-array":
         error = {"error": {"code": 503, "message": "The model is overloaded.", "status": "UNAVAILABLE"}}
         script = [*[SAY] * before, {"raw": ("," if before else "[") + json.dumps(error) + "]"}]
@@ -287,7 +288,7 @@ async def test_W19_the_model_that_answered_is_told(client: Client, wire: str) ->
 
 async def test_W20_a_loop_of_text_streams_without_slowing_down(client: Client) -> None:
     line = json.dumps(delta(content="and again and again and again and again and again "))
-    script = [{"raw": f"data: {line}\n\n" * 5000}, *chat(delta("stop"))]
+    script: list[Step] = [{"raw": f"data: {line}\n\n" * 5000}, *chat(delta("stop"))]
     async with FaultServer([script], "openai-chat") as server:
         outcome = await client.ask(server, "openai-chat")
     assert (outcome.error, len(outcome.text)) == (None, 250_000)

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import pytest
 
+from tests.faultserver.player import Step
 from tests.faultserver.server import FaultServer
 from tests.key_canary import CANARY
 from tests.providers.conftest import BRISK, WIRES, Client
 from tui.domain.errors import ErrorKind
 
-FULL = [{"say": "text", "text": "fine"}, {"end": 1}]
+FULL: list[Step] = [{"say": "text", "text": "fine"}, {"end": 1}]
 wires = pytest.mark.parametrize("wire", WIRES)
 
 
@@ -27,7 +28,7 @@ def said(wire: str, status: int, kind: str, message: str) -> dict[str, object]:
             return {"error": {"message": message, "type": kind, "param": None, "code": kind}}
 
 
-def refusal(wire: str, status: int, kind: str, message: str, **headers: str) -> list[dict[str, object]]:
+def refusal(wire: str, status: int, kind: str, message: str, **headers: str) -> list[Step]:
     return [{"status": status, "json": said(wire, status, kind, message), "h": headers}]
 
 
@@ -172,7 +173,7 @@ async def test_P09_a_huge_binary_screaming_body_is_short_and_harmless(client: Cl
 
 
 async def test_P09_an_error_body_that_never_ends_is_not_waited_for(client: Client) -> None:
-    script = [{"status": 503, "ct": "application/json"}, {"raw": '{"error":{"message":"half'}, {"hold": 1}]
+    script: list[Step] = [{"status": 503, "ct": "application/json"}, {"raw": '{"error":{"message":"half'}, {"hold": 1}]
     async with FaultServer([script]) as server:
         outcome = await client.ask(server, at_most_s=BRISK.total_s - 2)
     assert outcome.error is not None

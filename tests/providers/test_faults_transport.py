@@ -15,14 +15,15 @@ from pathlib import Path
 import pytest
 
 from tests.faultserver.egress import Canary, ForwardProxy, own_ca
+from tests.faultserver.player import Step
 from tests.faultserver.server import FaultServer
 from tests.key_canary import CANARY
 from tests.providers.conftest import BRISK, WIRES, Client, request, where
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.providers.http.deadlines import RESUMED, Deadlines
 
-SAY = {"say": "text", "text": "one two three four five"}
-FULL = [{"say": "thinking", "text": "hm, let me see"}, SAY, {"end": 1}]
+SAY: Step = {"say": "text", "text": "one two three four five"}
+FULL: list[Step] = [{"say": "thinking", "text": "hm, let me see"}, SAY, {"end": 1}]
 wires = pytest.mark.parametrize("wire", WIRES)
 BUSY_S = 25.0
 """What a busy machine may add to anything; a wait that should not be is longer."""
@@ -86,7 +87,7 @@ async def test_T05_a_reset_says_how_far_it_came(client: Client, wire: str) -> No
     ],
     ids=["short_cl", "cut_chunk", "bad_chunk", "garbage"],
 )
-async def test_T06_broken_framing_is_a_broken_connection(client: Client, script: list[dict[str, object]]) -> None:
+async def test_T06_broken_framing_is_a_broken_connection(client: Client, script: list[Step]) -> None:
     async with FaultServer([script]) as server:
         outcome = await client.ask(server)
     assert outcome.error is not None
@@ -116,7 +117,7 @@ async def test_T07_corrupt_gzip_is_retryable(client: Client) -> None:
 
 
 async def test_T08_a_bomb_is_stopped_at_the_cap_without_eating_memory(client: Client) -> None:
-    script = [{"status": 200, "packing": "ok"}, {"raw": ": begin\n\n"}, {"bomb": 200}]
+    script: list[Step] = [{"status": 200, "packing": "ok"}, {"raw": ": begin\n\n"}, {"bomb": 200}]
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     async with FaultServer([script]) as server:
         outcome = await client.ask(server, limits=replace(BRISK, stream_bytes=8_000_000), at_most_s=10)

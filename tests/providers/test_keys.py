@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 import types
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from urllib.parse import quote
@@ -57,7 +58,7 @@ class Holder:
         lambda secret: repr({secret: [secret]}),
     ],
 )
-def test_a_secret_shows_its_last_four_characters_however_it_is_shown(show: object) -> None:
+def test_a_secret_shows_its_last_four_characters_however_it_is_shown(show: Callable[[Secret], str]) -> None:
     shown = show(Secret(KEY))
     assert "***abcd" in shown
     assert "canary" not in shown

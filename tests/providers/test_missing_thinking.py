@@ -9,7 +9,7 @@ import pytest
 from tests.providers.more_strangers import Kimilike, Reticent
 from tests.providers.strangers import Json, serving
 from tests.providers.test_strangers import configured, heard
-from tui.domain.errors import ErrorKind
+from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.events import AppEvent, Notice, TurnFailed, TurnFinished
 
 PROMPTS = ("Look into the folder.", "Thank you.", "Look into the folder again.")
@@ -50,6 +50,7 @@ def test_settings_that_leave_required_thinking_out_are_named_with_what_to_set(tm
         told = heard(configured(tmp_path, row), "deepseek/deepseek-v4-pro/high", ("Hello.", "Thank you."))
     failed = ends(told)[-1]
     assert isinstance(failed, TurnFailed)
+    assert isinstance(failed.error, ProviderError)
     assert failed.error.kind is ErrorKind.THINKING_MISSING
     assert "reasoning.includeInContext auto" in failed.error.advice
     assert "without" not in failed.error.advice

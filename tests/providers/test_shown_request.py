@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.app.stage import config, house
+from tests.narrow import expect_type
 from tui.cli.main import main
 from tui.providers.redacted_request import shown_url
 from tui.providers.redaction import config_secrets, holds_secret
@@ -44,8 +45,9 @@ async def test_the_inspector_and_its_curl_show_no_secret_of_the_configuration(tm
     async with house(tmp_path, model=HERE) as h:
         shown = await h.services.chat.wire_preview("My key is none of your business")
     assert leaks(json.dumps(shown) + as_curl(shown)) == []
-    assert shown["headers"]["x-team"] == "blue"
-    assert shown["body"]["route"] == {"secretToken": "***", "order": "price"}
+    headers, body = expect_type(dict, shown["headers"]), expect_type(dict, shown["body"])
+    assert headers["x-team"] == "blue"
+    assert body["route"] == {"secretToken": "***", "order": "price"}
     assert "api-version=2" in as_curl(shown)
 
 
