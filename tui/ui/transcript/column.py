@@ -14,20 +14,34 @@ from tui.ui.transcript.section import Presence, Section
 
 KEPT = 120
 """Sections that keep their layout; beyond this the farthest drop it until they are visible again."""
+EVERYTHING = 1 << 60
+"""More lines than any column has."""
+MOST_TURNS = 8
+"""Most repetitions of a layout that moves the window, which shows other lines, which need layout."""
 
 
-class SectionStack:
-    """Sections, found by line or by key."""
+class Column:
+    """All sections of a conversation, and the lines from ``top`` that are on the screen."""
 
     def __init__(self) -> None:
         self.sections: list[Section] = []
         self.width = 0
         self._places: dict[str, int] = {}
+        """Indexes of the sections by key."""
         self._heights = HeightIndex()
         self._measured: set[int] = set()
+        """Indexes of sections that are laid out; the heights of the others are guesses."""
         self._dirty: set[int] = set()
+        """Indexes of sections that changed since the last ``settle``."""
         self._corrected = 0
+        """Sum of the errors of guesses that were found: lines that were not added by new content."""
         self._different = 0
+        """The first line that may differ from the last frame."""
+        self.top = 0
+        self.following = True
+        self.height = 0
+        self.shifted = 0
+        """Lines by which the window moved because of wrong guesses above it; callers that keep line numbers add it."""
 
     @property
     def total(self) -> int:
@@ -38,12 +52,6 @@ class SectionStack:
     def arrived(self) -> int:
         """The number of lines without corrections of guesses: it changes only with content."""
         return self.total - self._corrected
-
-    def _arrange(self, sections: Iterable[Section]) -> None:
-        """Replace or reorder the sections; all heights are guessed again."""
-        self.sections = list(sections)
-        self._places = {section.key: place for place, section in enumerate(self.sections)}
-        self._guess_anew()
 
     def append(self, section: Section) -> None:
         """Add a section at the end."""
@@ -91,50 +99,6 @@ class SectionStack:
         place, inside = self._heights.find(line)
         section = self.sections[place]
         return place, min(inside, section.height(self.width) - 1)
-
-    def _guess_anew(self) -> None:
-        self._measured.clear()
-        self._dirty.clear()
-        self._heights.reset(section.estimate(self.width) if self.width else 1 for section in self.sections)
-
-    def _measure(self, place: int) -> int:
-        """Lay out a section; returns the error of the guess."""
-        self._measured.add(place)
-        return self._heights.set_height(place, self.sections[place].height(self.width))
-
-    def _correct(self, place: int) -> None:
-        """Update the height after a section has laid out more of itself."""
-        change = self._heights.set_height(place, self.sections[place].height(self.width))
-        if change:
-            self._corrected += change
-            self._different = min(self._different, self._heights.start_of(place))
-
-    def _let_rest(self, line: int) -> None:
-        """Let sections far from a line drop their layout."""
-        near, _ = self._heights.find(line)
-        far = sorted(self._measured, key=lambda place: -abs(place - near))[: KEPT // 4]
-        for place in far:
-            self.sections[place].rest()
-            # The index keeps the exact height; after a new layout it is only a guess until the lines are reached.
-            self._measured.discard(place)
-
-
-EVERYTHING = 1 << 60
-"""More lines than any column has."""
-MOST_TURNS = 8
-"""Most repetitions of a layout that moves the window, which shows other lines, which need layout."""
-
-
-class Column(SectionStack):
-    """All sections of a conversation, and the lines from ``top`` that are on the screen."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.top = 0
-        self.following = True
-        self.height = 0
-        self.shifted = 0
-        """Lines by which the window moved because of wrong guesses above it; callers that keep line numbers add it."""
 
     @property
     def last_top(self) -> int:
@@ -225,6 +189,40 @@ class Column(SectionStack):
             self._correct(number)
         self._shift(self._heights.start_of(kept) + self.sections[kept].line_at(reads) - self.top)
         return self._heights.start_of(end) + self.sections[end].line_at(ends)
+
+    # Laying out
+
+    def _arrange(self, sections: Iterable[Section]) -> None:
+        """Replace or reorder the sections; all heights are guessed again."""
+        self.sections = list(sections)
+        self._places = {section.key: place for place, section in enumerate(self.sections)}
+        self._guess_anew()
+
+    def _guess_anew(self) -> None:
+        self._measured.clear()
+        self._dirty.clear()
+        self._heights.reset(section.estimate(self.width) if self.width else 1 for section in self.sections)
+
+    def _measure(self, place: int) -> int:
+        """Lay out a section; returns the error of the guess."""
+        self._measured.add(place)
+        return self._heights.set_height(place, self.sections[place].height(self.width))
+
+    def _correct(self, place: int) -> None:
+        """Update the height after a section has laid out more of itself."""
+        change = self._heights.set_height(place, self.sections[place].height(self.width))
+        if change:
+            self._corrected += change
+            self._different = min(self._different, self._heights.start_of(place))
+
+    def _let_rest(self, line: int) -> None:
+        """Let sections far from a line drop their layout."""
+        near, _ = self._heights.find(line)
+        far = sorted(self._measured, key=lambda place: -abs(place - near))[: KEPT // 4]
+        for place in far:
+            self.sections[place].rest()
+            # The index keeps the exact height; after a new layout it is only a guess until the lines are reached.
+            self._measured.discard(place)
 
     def _absorb(self) -> None:
         for place in sorted(self._dirty):

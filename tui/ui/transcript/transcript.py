@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from rich.segment import Segment
@@ -62,73 +62,90 @@ def with_marks(strip: Strip, wanted: SearchTerms, theme_styles: ThemeStyles) -> 
     )
 
 
-class ColumnPainter(ScrollView):
-    """Paints the rows of a column's window."""
+class RowPainter:
+    """Makes the rows of a column's window, and keeps those that can be shown again.
 
-    def __init__(self, theme_styles: ThemeStyles, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002
-        super().__init__(id=id, classes=classes)
-        self.column = Column()
+    Two caches with different keys: sections keep a strip per line of their own, whatever is above them, and
+    ``_painted`` keeps what became of it at a line of the whole column. As long as both return the same objects,
+    Textual neither renders nor sends a row again: scrolling and streaming depend on this.
+    """
+
+    def __init__(self, column: Column, theme_styles: ThemeStyles) -> None:
+        self._column = column
         self._theme_styles = theme_styles
-        self._cursor: tuple[int, int] | None = None
         self._painted: dict[int, tuple[Strip | None, int, Strip]] = {}
-        self._dim_from: str | None = None
-        self._wanted = SearchTerms()
         self._drawn: dict[Section, None] = {}
+        """Sections with styled lines, the latest drawn last."""
         self._latest: Section | None = None
+        self.dimmed_from: str | None = None
+        """The key of the first dimmed section."""
+        self.marked = SearchTerms()
+        """The terms that are highlighted."""
 
     def recolour(self, theme_styles: ThemeStyles) -> None:
         """Apply another theme."""
         self._theme_styles = theme_styles
-        for section in self.column.sections:
+        for section in self._column.sections:
             section.forget_strips()
-        self.refresh()
 
-    def mark(self, wanted: SearchTerms) -> None:
-        """Mark every visible occurrence; empty terms mark nothing."""
-        if wanted != self._wanted:
-            self._wanted = wanted
-            self.refresh()
+    def forget_rows(self) -> None:
+        """Drop the rows of the screen after sections were inserted or removed."""
+        self._painted.clear()
 
-    def dim_from(self, key: str | None) -> None:
-        """Dim the section with this key and all below it; None dims nothing."""
-        if key != self._dim_from:
-            self._dim_from = key
-            self.refresh()
+    def is_painted(self, y: int, cursor: tuple[int, int] | None) -> bool:
+        """Whether a row is on the screen as its section draws it now.
 
-    def _refresh_rows(self, first: int) -> None:
-        """Repaint rows that differ: of a growing answer only the last two or three."""
-        rows = range(first, self.size.height)
-        # Identity is enough, and much cheaper than comparing text: sections return the same strip while a row is
-        # unchanged.
-        changed = [y for y in rows if self._source(y) is not self._painted.get(self.column.top + y, NEVER)[0]]
-        if changed:
-            self.refresh(Region(0, changed[0], self.size.width, changed[-1] - changed[0] + 1))
+        Identity is enough, and much cheaper than comparing text: a section returns the same strip while a line is
+        unchanged.
+        """
+        return self._source(y, cursor) is self._painted.get(self._column.top + y, NEVER)[0]
 
-    def _move_selection(self) -> None:
-        """Move the selection along when wrong guesses above it change its line numbers."""
-        by, self.column.shifted = Offset(0, self.column.shifted), 0
-        if not by.y:
-            return
-        chosen = self.text_selection
-        if chosen is not None:
-            start, end = (place + by if place is not None else None for place in chosen)
-            self.screen.selections = {**self.screen.selections, self: Selection(start, end)}
-        # A drag in progress keeps its start in Textual's private state, which must move too.
-        move_drag(self, by)
+    def row(
+        self,
+        y: int,
+        width: int,
+        cursor: tuple[int, int] | None,
+        selection: Selection | None,
+        selection_style: Callable[[], Style],
+    ) -> Strip:
+        """A row of the window; ``cursor`` is its section and block, None if it is not shown."""
+        absolute = self._column.top + y
+        strip = self._source(y, cursor)
+        if strip is None:
+            self._painted.pop(absolute, None)
+            return self._theme_styles.strip([], "", width)
+        if self.marked:
+            strip = with_marks(strip, self.marked, self._theme_styles)
+        # Rows with a selection or marks are not kept: they change with every mouse move or key.
+        if selection is not None:
+            strip = with_selection(strip, selection, absolute, selection_style())
+            return finished(strip, absolute, width, self._theme_styles)
+        if self.marked:
+            return finished(strip, absolute, width, self._theme_styles)
+        kept = self._painted.get(absolute)
+        # Returning the same strip again keeps the caches that Textual attaches to it.
+        if kept is None or kept[0] is not strip or kept[1] != width:
+            if len(self._painted) > MOST_PAINTED:
+                self._painted.clear()
+            kept = self._painted[absolute] = (strip, width, finished(strip, absolute, width, self._theme_styles))
+        return kept[2]
 
-    def _source(self, y: int) -> Strip | None:
+    def _source(self, y: int, cursor: tuple[int, int] | None) -> Strip | None:
         """A row as its section draws it, the same object while unchanged; None below the end."""
-        found = self.column.find(self.column.top + y)
+        found = self._column.find(self._column.top + y)
         if found is None:
             return None
         place, inside = found
-        cursor = self._cursor[1] if self._cursor is not None and self._cursor[0] == place and self.has_focus else None
-        dim_from = self.column.place_of(self._dim_from) if self._dim_from is not None else None
-        dim = dim_from is not None and place >= dim_from
-        section = self.column.sections[place]
+        dim_from = self._column.place_of(self.dimmed_from) if self.dimmed_from is not None else None
+        section = self._column.sections[place]
         if section is not self._latest:
             self._note_drawn(section)
-        return section.strip(inside, self._theme_styles, cursor=cursor, dim=dim)
+        return section.strip(
+            inside,
+            self._theme_styles,
+            cursor=cursor[1] if cursor is not None and cursor[0] == place else None,
+            dim=dim_from is not None and place >= dim_from,
+        )
 
     def _note_drawn(self, section: Section) -> None:
         """Let only recently drawn sections keep styled lines; a long conversation would keep megabytes of them."""
@@ -141,68 +158,6 @@ class ColumnPainter(ScrollView):
             kept -= len(longest_ago.strips)
             del self._drawn[longest_ago]
             longest_ago.forget_strips()
-
-    def render_lines(self, crop: Region) -> list[Strip]:
-        """Rows of the screen, the same strips while unchanged, so that Textual's caches on them stay useful.
-
-        The transcript has no border, tint or opacity; if a style sheet adds them, Textual's own method draws
-        the rows.
-        """
-        styles = self.styles
-        if self.opacity != 1.0 or styles.tint.a or any(styles.gutter) or crop.column_span != (0, self.size.width):
-            return super().render_lines(crop)
-        filters, background = self.get_line_filters(), self.background_colors[1]
-        strips = [self.render_line(y) for y in crop.line_range]
-        for each in filters:
-            strips = [strip.apply_filter(each, background) for strip in strips]
-        return strips
-
-    def render_line(self, y: int) -> Strip:
-        width = self.size.width
-        absolute = self.column.top + y
-        strip = self._source(y)
-        if strip is None:
-            self._painted.pop(absolute, None)
-            return self._theme_styles.strip([], "", width)
-        if self._wanted:
-            strip = with_marks(strip, self._wanted, self._theme_styles)
-        # Rows with a selection or marks are not kept: they change with every mouse move or key.
-        if self.text_selection is not None:
-            style: Style = self.screen.get_component_rich_style("screen--selection")
-            marked = with_selection(strip, self.text_selection, absolute, style)
-            return finished(marked, absolute, width, self._theme_styles)
-        if self._wanted:
-            return finished(strip, absolute, width, self._theme_styles)
-        kept = self._painted.get(absolute)
-        # Returning the same strip again keeps the caches that Textual attaches to it.
-        if kept is None or kept[0] is not strip or kept[1] != width:
-            if len(self._painted) > MOST_PAINTED:
-                self._painted.clear()
-            kept = self._painted[absolute] = (strip, width, finished(strip, absolute, width, self._theme_styles))
-        return kept[2]
-
-    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        """The text between two positions, without margins."""
-        first = selection.start.y if selection.start is not None else 0
-        last = min(selection.end.y if selection.end is not None else self.column.total - 1, self.column.total - 1)
-        # A selection may span lines that were never visible; guessed lines would copy the wrong text.
-        last = self.column.reach(first, last)
-        rows: list[str] = []
-        for absolute in range(first, last + 1):
-            found = self.column.find(absolute)
-            line = self.column.sections[found[0]].line(found[1])[0] if found is not None else []
-            row, before = plain(line), wrapped_after(line)
-            start = max(0, selection.start.x - MARGIN) if selection.start and absolute == first else 0
-            end = max(0, selection.end.x - MARGIN) if selection.end and absolute == last else len(row)
-            # The row continues the line above: join them, so that copied text has the original line breaks.
-            if before and rows:
-                rows[-1] += row[before : max(before, end)]
-            else:
-                rows.append(row[max(before, start) : end])
-        return "\n".join(row.rstrip() for row in rows), "\n"
-
-    def selection_updated(self, selection: Selection | None) -> None:
-        self.refresh()
 
 
 def stops_in(section: Section) -> int:
@@ -217,7 +172,7 @@ def shifted(column: int | None, by: int) -> int | None:
     return max(0, column + by) if by else None
 
 
-class Transcript(ColumnPainter, can_focus=True):
+class Transcript(ScrollView, can_focus=True):
     """Sections below each other. Callers report changes to ``column`` and call ``settle`` once per frame."""
 
     @dataclass
@@ -241,7 +196,10 @@ class Transcript(ColumnPainter, can_focus=True):
         href: str
 
     def __init__(self, theme_styles: ThemeStyles, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002
-        super().__init__(theme_styles, id=id, classes=classes)
+        super().__init__(id=id, classes=classes)
+        self.column = Column()
+        self._rows = RowPainter(self.column, theme_styles)
+        self._cursor: tuple[int, int] | None = None
         self._moving = False
         self._left_at = 0
         self.draft: Widget | None = None
@@ -268,7 +226,7 @@ class Transcript(ColumnPainter, can_focus=True):
         key = cursor[0].key if cursor is not None else ""
         place = next((place for place, section in enumerate(self.column.sections) if section.key == key), None)
         self._cursor = (place, cursor[1]) if place is not None and cursor is not None else None
-        self._painted.clear()
+        self._rows.forget_rows()
         self.settle()
         if not self.column.following:
             # Sections that were shown or hidden are not new content.
@@ -344,6 +302,99 @@ class Transcript(ColumnPainter, can_focus=True):
     def on_resize(self, event: events.Resize) -> None:
         self.settle()
         self.refresh()
+
+    # Painting
+
+    def recolour(self, theme_styles: ThemeStyles) -> None:
+        """Apply another theme."""
+        self._rows.recolour(theme_styles)
+        self.refresh()
+
+    def mark(self, wanted: SearchTerms) -> None:
+        """Mark every visible occurrence; empty terms mark nothing."""
+        if wanted != self._rows.marked:
+            self._rows.marked = wanted
+            self.refresh()
+
+    def dim_from(self, key: str | None) -> None:
+        """Dim the section with this key and all below it; None dims nothing."""
+        if key != self._rows.dimmed_from:
+            self._rows.dimmed_from = key
+            self.refresh()
+
+    def _refresh_rows(self, first: int) -> None:
+        """Repaint rows that differ: of a growing answer only the last two or three."""
+        cursor = self._shown_cursor()
+        changed = [y for y in range(first, self.size.height) if not self._rows.is_painted(y, cursor)]
+        if changed:
+            self.refresh(Region(0, changed[0], self.size.width, changed[-1] - changed[0] + 1))
+
+    def _shown_cursor(self) -> tuple[int, int] | None:
+        """The cursor is drawn only while the transcript has the focus."""
+        return self._cursor if self.has_focus else None
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Rows of the screen, the same strips while unchanged, so that Textual's caches on them stay useful.
+
+        The transcript has no border, tint or opacity; if a style sheet adds them, Textual's own method draws
+        the rows.
+        """
+        styles = self.styles
+        if self.opacity != 1.0 or styles.tint.a or any(styles.gutter) or crop.column_span != (0, self.size.width):
+            return super().render_lines(crop)
+        filters, background = self.get_line_filters(), self.background_colors[1]
+        strips = [self.render_line(y) for y in crop.line_range]
+        for each in filters:
+            strips = [strip.apply_filter(each, background) for strip in strips]
+        return strips
+
+    def render_line(self, y: int) -> Strip:
+        return self._rows.row(
+            y,
+            self.size.width,
+            self._shown_cursor(),
+            self.text_selection,
+            lambda: self.screen.get_component_rich_style("screen--selection"),
+        )
+
+    # Selecting with the mouse
+
+    def _move_selection(self) -> None:
+        """Move the selection along when wrong guesses above it change its line numbers."""
+        by, self.column.shifted = Offset(0, self.column.shifted), 0
+        if not by.y:
+            return
+        chosen = self.text_selection
+        if chosen is not None:
+            start, end = (place + by if place is not None else None for place in chosen)
+            self.screen.selections = {**self.screen.selections, self: Selection(start, end)}
+        # A drag in progress keeps its start in Textual's private state, which must move too.
+        move_drag(self, by)
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        """The text between two positions, without margins."""
+        first = selection.start.y if selection.start is not None else 0
+        last = min(selection.end.y if selection.end is not None else self.column.total - 1, self.column.total - 1)
+        # A selection may span lines that were never visible; guessed lines would copy the wrong text.
+        last = self.column.reach(first, last)
+        rows: list[str] = []
+        for absolute in range(first, last + 1):
+            found = self.column.find(absolute)
+            line = self.column.sections[found[0]].line(found[1])[0] if found is not None else []
+            row, before = plain(line), wrapped_after(line)
+            start = max(0, selection.start.x - MARGIN) if selection.start and absolute == first else 0
+            end = max(0, selection.end.x - MARGIN) if selection.end and absolute == last else len(row)
+            # The row continues the line above: join them, so that copied text has the original line breaks.
+            if before and rows:
+                rows[-1] += row[before : max(before, end)]
+            else:
+                rows.append(row[max(before, start) : end])
+        return "\n".join(row.rstrip() for row in rows), "\n"
+
+    def selection_updated(self, selection: Selection | None) -> None:
+        self.refresh()
+
+    # Cursor and mouse
 
     @property
     def cursor(self) -> tuple[Section, int] | None:
