@@ -38,7 +38,8 @@ from tui.domain.blocks import TextBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.events import RetryScheduled, Streamed, TurnFailed, TurnFinished
 from tui.domain.request import ToolSchema
 from tui.domain.stream import TextDelta
-from tui.engine.ports import NoTools, ToolRun
+from tui.domain.tool_run import ToolRun
+from tui.engine.ports import NoTools
 
 MIX = (("plain", 70), ("tool", 20), ("cancel", 5), ("cut", 2), ("http500", 2), ("refused", 1))
 WARM = 1_000

@@ -19,7 +19,8 @@ from tests.validators import anthropic, chat, gemini, responses
 from tui.domain.blocks import TextBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.events import Notice, TurnFinished
 from tui.domain.request import ToolSchema
-from tui.engine.ports import NoTools, ToolRun
+from tui.domain.tool_run import ToolRun
+from tui.engine.ports import NoTools
 
 KEYS = (
     "MOONSHOT_API_KEY",

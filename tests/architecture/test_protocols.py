@@ -11,8 +11,6 @@ ROOT = Path(__file__).resolve().parents[2]
 
 ALONE = {
     "tui.engine.ports.Clock": "tests replace the time",
-    "tui.tools.tool.Run": "the tools may not import the engine",
-    "tui.tools.tool.Job": "tools run without the toolbox in its tests",
 }
 """Protocols with one implementation, and why they are needed all the same."""
 

@@ -32,10 +32,11 @@ from tui.domain.events import (
 from tui.domain.messages import Role, Turn
 from tui.domain.request import ToolSchema
 from tui.domain.stream import TextDelta
+from tui.domain.tool_run import ToolRun
 from tui.domain.usage import Certainty
 from tui.engine.compressor import Compressor
 from tui.engine.planner import Planner, TokenMeter
-from tui.engine.ports import Ports, ToolRun
+from tui.engine.ports import Ports
 from tui.engine.session import Opening, Session
 from tui.engine.settings import EngineSettings
 from tui.providers.backend import open_backend

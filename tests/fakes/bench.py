@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tui.domain.blocks import ImageBlock, TextBlock, ToolCallBlock, ToolResultBlock
+from tui.domain.tool_run import ToolRun
 from tui.tools.permissions.permissions import Policy
 from tui.tools.sandbox.sandbox import Kernel, this_kernel
-from tui.tools.toolbox.build import ToolEnvironment, build_toolbox
-from tui.tools.toolbox.toolbox import Toolbox
+from tui.tools.toolbox import Toolbox, ToolEnvironment, build_toolbox
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,7 @@ class ScriptedUser:
 
     answers: list[str] = field(default_factory=list)
     asked: list[Asked] = field(default_factory=list)
+    progress: list[str] = field(default_factory=list)
 
     async def ask(
         self, call: ToolCallBlock, summary: str, detail: str, patterns: tuple[str, ...], note: str = ""
@@ -40,19 +41,10 @@ class ScriptedUser:
         return self.answers.pop(0) if self.answers else "no"
 
     def settle(self, call: ToolCallBlock) -> None:
-        """This user answers at once, so nothing ever stands open."""
+        """This user answers at once: no question is ever open."""
 
-
-@dataclass
-class FakeRun:
-    """The surroundings of a call."""
-
-    approver: ScriptedUser
-    tainted: bool = False
-    said: list[str] = field(default_factory=list)
-
-    def progress(self, text: str) -> None:
-        self.said.append(text)
+    def run(self, *, tainted: bool = False) -> ToolRun:
+        return ToolRun(ask=self.ask, settle=self.settle, progress=self.progress.append, tainted=tainted)
 
 
 @dataclass
@@ -70,7 +62,7 @@ class Bench:
         self.user.answers = list(answers)
         self.user.asked = []
         block = ToolCallBlock(call_id=f"c{next(self.ids)}", name=tool, arguments=json.dumps(arguments))
-        return await self.toolbox.run(block, FakeRun(self.user, tainted))
+        return await self.toolbox.run(block, self.user.run(tainted=tainted))
 
     def write(self, name: str, text: str | bytes) -> Path:
         path = self.folder / name

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from tui.domain.blocks import TextBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.request import ToolSchema
+from tui.domain.tool_run import ToolRun
 from tui.engine.approvals import is_yes
-from tui.engine.ports import ToolRun
 
 NAMES = ("echo", "add", "slow", "raises", "asks", "stubborn")
 
@@ -44,7 +44,7 @@ class FakeToolbox:
                 raise asyncio.CancelledError
             case "raises":
                 raise KeyError("no such thing")
-            case "asks" if not is_yes(await run.approver.ask(call, "May I?", "the whole command", ("always",))):
+            case "asks" if not is_yes(await run.ask(call, "May I?", "the whole command", ("always",), "")):
                 return result(call, "Denied by the user.", failed=True)
             case "add":
                 return result(call, str(sum(int(str(value)) for value in args.values())))

@@ -35,7 +35,7 @@ from tui.domain.blocks import TextBlock, ThinkingBlock, ToolCallBlock, ToolResul
 from tui.domain.events import AppEvent, TurnFailed, TurnFinished
 from tui.domain.messages import Role, Turn
 from tui.domain.request import ToolSchema
-from tui.engine.ports import ToolRun
+from tui.domain.tool_run import ToolRun
 
 PROMPTS = ("Hello.", "Look into the folder.", "Thank you.")
 

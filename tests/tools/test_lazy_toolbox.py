@@ -5,15 +5,15 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from tests.fakes.bench import Bench, FakeRun, words
+from tests.fakes.bench import Bench, words
 from tui.context.estimate import tool_tokens
 from tui.domain.blocks import ToolCallBlock
-from tui.tools.toolbox.lazy import DEFINITIONS, LazyToolbox, definitions
-from tui.tools.toolbox.toolbox import Toolbox
+from tui.tools.lazy_toolbox import DEFINITIONS, LazyToolbox, definitions
+from tui.tools.toolbox import Toolbox
 
 
 def test_the_packaged_definitions_are_those_of_the_tools() -> None:
-    # After a change to a tool's words or arguments: python -m tui.tools.toolbox.lazy
+    # After a change to a tool's words or arguments: python -m tui.tools.lazy_toolbox
     assert DEFINITIONS.read_text(encoding="utf-8") == definitions()
 
 
@@ -35,7 +35,7 @@ async def test_it_is_put_together_once_by_the_first_call(bench: Bench) -> None:
     await late.close()
     assert built == []
     call = ToolCallBlock(call_id="c1", name="read_file", arguments='{"path": "a.txt"}')
-    assert [words(await late.run(call, FakeRun(bench.user))) for _ in range(2)] == ["1\thello"] * 2
+    assert [words(await late.run(call, bench.user.run())) for _ in range(2)] == ["1\thello"] * 2
     assert built == [bench.toolbox]
 
 
@@ -49,8 +49,8 @@ def test_a_tool_switched_off_is_not_offered(bench: Bench) -> None:
 
 def test_offering_loads_neither_pydantic_nor_any_tool() -> None:
     probe = (
-        "import sys; from tui.tools.toolbox.lazy import built_in_schemas; built_in_schemas()\n"
+        "import sys; from tui.tools.lazy_toolbox import built_in_schemas; built_in_schemas()\n"
         "print(*sorted(name for name in sys.modules if name == 'pydantic' or name.startswith('tui.tools.')))"
     )
     done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["tui.tools.toolbox", "tui.tools.toolbox.lazy"]
+    assert done.stdout.split() == ["tui.tools.lazy_toolbox"]

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.bench import Bench, FakeRun, open_bench, outcome, pictures, words
+from tests.fakes.bench import Bench, open_bench, outcome, pictures, words
 from tui.domain.blocks import DENIED, ToolCallBlock
 from tui.domain.listing import ServerInfo
 from tui.tools.mcp.servers import ENDED, SENT_TOO_MUCH
@@ -72,9 +72,9 @@ async def test_tools_of_a_server_are_offered_asked_about_and_called(tmp_path: Pa
 async def test_a_call_tells_its_progress_can_be_cancelled_and_allowed_for_always(tmp_path: Path) -> None:
     async with _opened(tmp_path, fake=_stdio()) as bench:
         bench.user.answers = ["once"]
-        run = FakeRun(bench.user)
+        run = bench.user.run()
         await bench.toolbox.run(ToolCallBlock(call_id="c", name="mcp_fake__slowly", arguments="{}"), run)
-        assert run.said == ["half way"]
+        assert bench.user.progress == ["half way"]
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.2):
                 await bench.call("mcp_fake__waits", "once")
@@ -98,7 +98,7 @@ async def test_a_server_that_died_is_said_and_started_again_by_the_next_use(tmp_
 
 async def test_a_server_that_was_killed_says_so_and_comes_back(tmp_path: Path) -> None:
     async with _opened(tmp_path, fake=_stdio()) as bench:
-        (server,) = bench.toolbox.foreign.servers  # type: ignore[attr-defined]  # the real ones
+        (server,) = bench.toolbox.mcp.servers
         for pid in server._tree._members():
             os.kill(pid, signal.SIGKILL)
         while server._tree.alive():
@@ -130,7 +130,7 @@ async def test_an_error_with_the_number_of_a_closed_connection_is_only_an_error(
 
 async def test_a_server_that_changed_and_says_not_how_is_asked_again(tmp_path: Path) -> None:
     async with _opened(tmp_path, fake={"command": sys.executable, "args": [PLAIN, "changes"]}) as bench:
-        (server,) = bench.toolbox.foreign.servers  # type: ignore[attr-defined]  # the real ones
+        (server,) = bench.toolbox.mcp.servers
         async with asyncio.timeout(20):
             while not server._stale:
                 await asyncio.sleep(0.01)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import tui
 from tui.tools.builtin.shell import Shell
-from tui.tools.toolbox.build import ToolEnvironment, build_toolbox
+from tui.tools.toolbox import ToolEnvironment, build_toolbox
 
 
 def test_the_program_itself_is_guarded_in_its_own_folder(tmp_path: Path) -> None:

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.bench import Bench, FakeRun, open_bench, outcome
+from tests.fakes.bench import Bench, open_bench, outcome
 from tests.tools.sandboxes import needs_sandbox
 from tui.context.estimate import tool_tokens
 from tui.domain.blocks import DENIED, ToolCallBlock
 from tui.domain.errors import ConfigError
+from tui.domain.tool_run import ToolRun
 from tui.tools.permissions.permissions import NOBODY, Policy
 
 EDIT = {"path": "a.txt", "old_text": "one", "new_text": "two"}
@@ -142,6 +143,9 @@ class _Slow:
     def settle(self, call: ToolCallBlock) -> None:
         self.open[call.call_id].set_result("once")
 
+    def run(self) -> ToolRun:
+        return ToolRun(ask=self.ask, settle=self.settle, progress=lambda _: None, tainted=False)
+
 
 @pytest.mark.parametrize("answer", ["session", "write({ws}/**)"])
 async def test_an_answer_that_is_a_rule_settles_the_other_questions_that_it_speaks_for(
@@ -152,7 +156,7 @@ async def test_an_answer_that_is_a_rule_settles_the_other_questions_that_it_spea
 
     async def write(path: str) -> bool:
         call = ToolCallBlock(call_id=path, name="write_file", arguments=json.dumps({"path": path, "content": "x"}))
-        return not (await bench.toolbox.run(call, FakeRun(user))).failed  # type: ignore[arg-type]  # a user of its own
+        return not (await bench.toolbox.run(call, user.run())).failed
 
     async with asyncio.TaskGroup() as tasks:
         running = [tasks.create_task(write(path)) for path in places]

@@ -6,9 +6,10 @@ import asyncio
 import json
 from pathlib import Path
 
-from tests.fakes.bench import FakeRun, open_bench, outcome
+from tests.fakes.bench import open_bench, outcome
 from tests.tools.sandboxes import HERE, every_sandbox, needs_sandbox
 from tui.domain.blocks import ToolCallBlock
+from tui.domain.tool_run import ToolRun
 from tui.tools.permissions.permissions import Policy
 from tui.tools.sandbox.sandbox import Kernel
 
@@ -91,17 +92,17 @@ async def test_a_question_settled_by_a_rule_runs_at_the_strength_of_that_rule(tm
     bench.write("a.txt", "one\n")
     waiting: dict[str, asyncio.Future[str]] = {}
 
-    class User:
-        async def ask(self, call: ToolCallBlock, *_: object) -> str:
-            waiting[call.call_id] = asyncio.get_running_loop().create_future()
-            return await waiting[call.call_id]
+    async def ask(call: ToolCallBlock, *_: object) -> str:
+        waiting[call.call_id] = asyncio.get_running_loop().create_future()
+        return await waiting[call.call_id]
 
-        def settle(self, call: ToolCallBlock) -> None:
-            waiting[call.call_id].set_result("once")
+    def settle(call: ToolCallBlock) -> None:
+        waiting[call.call_id].set_result("once")
 
     async def run(name: str, command: str) -> bool:
         block = ToolCallBlock(call_id=name, name="shell", arguments=json.dumps({"command": command}))
-        return not (await bench.toolbox.run(block, FakeRun(User()))).failed  # type: ignore[arg-type]  # a user of its own
+        tool_run = ToolRun(ask=ask, settle=settle, progress=lambda _: None, tainted=False)
+        return not (await bench.toolbox.run(block, tool_run)).failed
 
     async with asyncio.TaskGroup() as tasks:
         reading = tasks.create_task(run("reading", "sort a.txt"))

@@ -204,25 +204,23 @@ async def test_a_command_that_asks_for_input_fails_at_once(bench: Bench, command
 
 
 async def test_a_command_tells_its_progress(bench: Bench) -> None:
-    from tests.fakes.bench import FakeRun
     from tui.domain.blocks import ToolCallBlock
 
     bench.user.answers = ["once"]
-    run = FakeRun(bench.user)
+    run = bench.user.run()
     call = ToolCallBlock(call_id="c", name="shell", arguments='{"command": "echo one; sleep 0.4; echo two"}')
     assert words(await bench.toolbox.run(call, run)) == "one\ntwo"
-    assert run.said == ["one", "two"]
+    assert bench.user.progress == ["one", "two"]
 
 
 async def test_many_at_once_do_not_end_each_other(bench: Bench) -> None:
-    from tests.fakes.bench import FakeRun
     from tui.domain.blocks import ToolCallBlock
 
     async def one(number: int) -> str:
         bench.user.answers.append("once")
         command = f'{{"command": "sleep 0.{number}; echo {number}"}}'
         return words(
-            await bench.toolbox.run(ToolCallBlock(call_id="c", name="shell", arguments=command), FakeRun(bench.user))
+            await bench.toolbox.run(ToolCallBlock(call_id="c", name="shell", arguments=command), bench.user.run())
         )
 
     assert await asyncio.gather(*map(one, range(8))) == [str(number) for number in range(8)]

@@ -29,8 +29,8 @@ from tui.settings.user_files import may_exist
 
 if TYPE_CHECKING:
     from tui.settings.remembered import RememberedSettings
-    from tui.tools.toolbox.lazy import LazyToolbox
-    from tui.tools.toolbox.toolbox import Toolbox
+    from tui.tools.lazy_toolbox import LazyToolbox
+    from tui.tools.toolbox import Toolbox
 
 
 class SystemClock:

@@ -26,13 +26,13 @@ from tui.settings.layers import Layer, Layers
 from tui.settings.paths import Paths, find_paths
 from tui.settings.schema import parse
 from tui.settings.user_files import may_exist
-from tui.tools.toolbox.lazy import LazyToolbox
+from tui.tools.lazy_toolbox import LazyToolbox
 
 if TYPE_CHECKING:
     from tui.catalog.catalog import Catalog
     from tui.providers.backend import ProviderBackend
     from tui.providers.redaction import Redactor
-    from tui.tools.toolbox.toolbox import Toolbox
+    from tui.tools.toolbox import Toolbox
 
 
 def build_program(environment: Mapping[str, str], options: LaunchOptions) -> Program:
@@ -154,7 +154,7 @@ def open_tools(
 
     def build() -> Toolbox:
         from tui.tools.permissions.permissions import Policy
-        from tui.tools.toolbox.build import ToolEnvironment, build_toolbox
+        from tui.tools.toolbox import ToolEnvironment, build_toolbox
 
         return build_toolbox(
             ToolEnvironment(

@@ -69,7 +69,7 @@ class RunningCall:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Approver:
+class CallApproval:
     """Asks for approval of one call; the time limit of the call is paused meanwhile."""
 
     turn_id: str

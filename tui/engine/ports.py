@@ -16,7 +16,7 @@ from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import Growth, Message, Turn
 from tui.domain.request import ChatRequest, ToolSchema
 from tui.domain.stream import StreamEvent
-from tui.engine.approvals import Approver
+from tui.domain.tool_run import ToolRun
 from tui.engine.compressor import Compressor
 from tui.engine.planner import Planner
 from tui.engine.refused_parameters import RefusedParameters
@@ -95,17 +95,6 @@ class Journal(Protocol):
     async def still_open(self, session: str) -> None:
         """Heartbeat: the session is still open here, so no other window may take it."""
         ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolRun:
-    """What a toolbox needs to run one call."""
-
-    turn_id: str
-    approver: Approver
-    progress: Callable[[str], None]
-    tainted: bool
-    """Untrusted content entered this conversation: network access and writes always ask."""
 
 
 class Toolbox(Protocol):

@@ -12,9 +12,9 @@ from tui.domain.counting import count
 from tui.domain.events import ToolFinished, ToolProgressed, ToolStarted
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import Message, Role
-from tui.engine.approvals import Approver, RunningCall, is_yes
+from tui.domain.tool_run import ToolRun
+from tui.engine.approvals import CallApproval, RunningCall, is_yes
 from tui.engine.open_turn import OpenTurn
-from tui.engine.ports import ToolRun
 
 LOG = logging.getLogger(__name__)
 CUT = "The arguments were truncated by the output limit. Not executed."
@@ -156,17 +156,18 @@ class ToolRound:
         limit_s = turn.settings.call_timeout_s or None
         try:
             async with asyncio.timeout(limit_s) as limit:
-                run = ToolRun(
+                approval = CallApproval(
                     turn_id=turn.id,
-                    approver=Approver(
-                        turn_id=turn.id,
-                        approvals=turn.approvals,
-                        running=running,
-                        now=turn.ports.clock.monotonic,
-                        limit=limit,
-                        limit_s=limit_s,
-                        store=self._keep,
-                    ),
+                    approvals=turn.approvals,
+                    running=running,
+                    now=turn.ports.clock.monotonic,
+                    limit=limit,
+                    limit_s=limit_s,
+                    store=self._keep,
+                )
+                run = ToolRun(
+                    ask=approval.ask,
+                    settle=approval.settle,
                     progress=lambda text: turn.publish(ToolProgressed(turn.id, call.call_id, turn.ports.conceal(text))),
                     tainted=self.tainted,
                 )

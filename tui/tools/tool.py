@@ -1,4 +1,4 @@
-"""The interface of tools, and Protocols for what a tool needs while it runs; the engine's classes implement them."""
+"""The interface of tools, and a running call."""
 
 from __future__ import annotations
 
@@ -11,85 +11,37 @@ from pydantic import BaseModel
 
 from tui.domain.blocks import ImageBlock, TextBlock, ToolCallBlock
 from tui.domain.printable import printable
+from tui.domain.tool_run import ToolRun
+from tui.tools.permissions.permissions import Intent, Permissions
 from tui.tools.permissions.rules import Access, RequestedAccess, Strength
 
 
-class Approver(Protocol):
-    """Asks the user for permission."""
+@dataclass(slots=True)
+class Job:
+    """A running call: asks for more permission and reports progress."""
 
-    async def ask(
-        self, call: ToolCallBlock, summary: str, detail: str, patterns: tuple[str, ...], note: str = ""
-    ) -> str:
-        """Returns ``once``, ``session``, one of ``patterns``, or ``no`` (optionally ``no: reason``).
-
-        ``detail`` is written by the model, ``note`` by ponder.
-        """
-        ...
-
-    def settle(self, call: ToolCallBlock) -> None:
-        """Withdraw the question of a call that has become allowed in the meantime."""
-        ...
-
-
-class Run(Protocol):
-    """The context of one call."""
-
-    @property
-    def approver(self) -> Approver:
-        """Asks the user."""
-        ...
-
-    @property
-    def progress(self) -> Callable[[str], None]:
-        """Receives progress messages."""
-        ...
-
-    @property
-    def tainted(self) -> bool:
-        """Whether untrusted content has entered this conversation."""
-        ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Intent:
-    """What a call is about to do, for the rules and the user."""
-
-    requested: RequestedAccess
-    summary: str
-    detail: str = ""
-    """The full action, written by the model."""
-    note: str = ""
-    """Facts added by ponder, one per line."""
-    patterns: tuple[str, ...] = ()
-    """Rules to offer as permanent, narrowest first."""
-    session: str = ""
-    """The rule for the answer `session`; the narrowest pattern if empty."""
-
-
-class Job(Protocol):
-    """Lets a running tool ask for more permission and report progress."""
-
-    @property
-    def strength(self) -> Strength:
-        """What a command may do: the lowest strength granted by any permission of this call."""
-        ...
-
-    @property
-    def rule(self) -> str:
-        """The rule that granted this strength; empty if the user was asked."""
-        ...
+    call: ToolCallBlock
+    run: ToolRun
+    permissions: Permissions
+    redact: Callable[[str], str]
+    strength: Strength = Strength.FULL
+    """What a command may do: the lowest strength granted by any permission of this call."""
+    rule: str = ""
+    """The rule that granted this strength; empty if the user was asked."""
 
     def progress(self, text: str) -> None:
         """Report progress."""
-        ...
+        self.run.progress(self.redact(text))
 
     def withholds(self, requested: RequestedAccess, agreed: RequestedAccess) -> bool:
         """Whether a rule keeps a search in the folder ``agreed`` from showing this file."""
-        ...
+        return self.permissions.withholds(requested, agreed)
 
     async def permit(self, intent: Intent) -> None:
         """Ask the rules, then the user. Raises ToolError if the call is not allowed."""
-        ...
+        grant = await self.permissions.permit(self.call, intent, self.run)
+        if grant.strength.rank < self.strength.rank:
+            self.strength, self.rule = grant.strength, grant.rule
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,9 +29,9 @@ from tui.domain.printable import printable
 from tui.tools.builtin.file_tools import MAX_IMAGE
 from tui.tools.builtin.html_text import readable
 from tui.tools.builtin.network_addresses import LOCAL_NAMES, Reach, reach_of
-from tui.tools.permissions.permissions import offered
+from tui.tools.permissions.permissions import Intent, offered
 from tui.tools.permissions.rules import Access, GuardedKind, RequestedAccess
-from tui.tools.tool import Intent, Job, Outcome, Prepared
+from tui.tools.tool import Job, Outcome, Prepared
 
 if TYPE_CHECKING:
     import httpx

@@ -15,11 +15,12 @@ from tui.domain.counting import count
 from tui.domain.errors import ToolError
 from tui.tools.builtin.processes import Command, Ended, run_to_end
 from tui.tools.builtin.workspace import Workspace
+from tui.tools.permissions.permissions import Intent
 from tui.tools.permissions.rules import Access, RequestedAccess, Strength
 from tui.tools.permissions.shell_words import prefix_to_offer, works_while_writing
 from tui.tools.sandbox.sandbox import Confined, Sandbox, looks_refused
 from tui.tools.sandbox.wrappers import SYSTEM_FOLDERS
-from tui.tools.tool import Intent, Job, Outcome, Prepared, on_a_line, text_outcome
+from tui.tools.tool import Job, Outcome, Prepared, on_a_line, text_outcome
 
 DEFAULT_SECONDS = 120
 MAX_SECONDS = 600

@@ -19,9 +19,9 @@ from tui.domain.errors import ToolError
 from tui.domain.printable import printable
 from tui.tools.git_folders import is_of_repository
 from tui.tools.permissions.guarded_paths import GuardedPaths, spellings
-from tui.tools.permissions.permissions import offered
+from tui.tools.permissions.permissions import Intent, offered
 from tui.tools.permissions.rules import Access, GuardedKind, RequestedAccess
-from tui.tools.tool import Intent, Job, on_a_line
+from tui.tools.tool import Job, on_a_line
 
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _NO_BLOCK = getattr(os, "O_NONBLOCK", 0)

@@ -32,9 +32,9 @@ from tui.tools.builtin.fetch_url import ProxyFor, no_proxy
 from tui.tools.builtin.network_addresses import Reach, reach_of
 from tui.tools.builtin.processes import MARK, OutputEnds, ProcessTree, proc_is_there
 from tui.tools.mcp.results import ForeignTool, joined, outcome_of, tools_of
-from tui.tools.permissions.permissions import offered
+from tui.tools.permissions.permissions import Intent, offered
 from tui.tools.permissions.rules import Access, RequestedAccess
-from tui.tools.tool import Intent, Job, Outcome, Prepared
+from tui.tools.tool import Job, Outcome, Prepared
 
 if TYPE_CHECKING:
     from mcp.client._transport import Transport
@@ -312,7 +312,7 @@ class Server:
 
 @dataclass(slots=True)
 class McpServers:
-    """Implements ``ForeignTools`` for the configured servers."""
+    """The configured servers; there may be none."""
 
     servers: Sequence[Server]
 

@@ -19,12 +19,28 @@ import tomli_w
 
 from tui.domain.blocks import DENIED, ToolCallBlock
 from tui.domain.errors import ConfigError, ToolError
+from tui.domain.tool_run import ToolRun
 from tui.settings.user_files import parse_user_toml, read_user_text, write_atomically
 from tui.tools.permissions.path_patterns import literal_length
 from tui.tools.permissions.rules import Access, RequestedAccess, Rule, RuleBook, Ruling, Strength, Verdict, read_rule
-from tui.tools.tool import Intent, Run
 
 NOBODY = "Denied: this needs approval and nobody can be asked in this run. Not executed."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Intent:
+    """What a call is about to do, for the rules and the user."""
+
+    requested: RequestedAccess
+    summary: str
+    detail: str = ""
+    """The full action, written by the model."""
+    note: str = ""
+    """Facts added by ponder, one per line."""
+    patterns: tuple[str, ...] = ()
+    """Rules to offer as permanent, narrowest first."""
+    session: str = ""
+    """The rule for the answer `session`; the narrowest pattern if empty."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,12 +70,12 @@ class Permissions:
     file: Path
     policy: Policy
     problems: list[ConfigError] = field(default_factory=list)
-    _asking: list[tuple[ToolCallBlock, Intent, Run]] = field(default_factory=list)
+    _asking: list[tuple[ToolCallBlock, Intent, ToolRun]] = field(default_factory=list)
     """Open questions of calls that run concurrently."""
     _settled: set[str] = field(default_factory=set)
     """Calls that were allowed by a rule from the answer to another question."""
 
-    async def permit(self, call: ToolCallBlock, intent: Intent, run: Run) -> Grant:
+    async def permit(self, call: ToolCallBlock, intent: Intent, run: ToolRun) -> Grant:
         """Wait until the call is allowed. Raises ToolError with a message for the model if it is not."""
         ruling = await self._decide(intent, run)
         if ruling.verdict is Verdict.ALLOW:
@@ -73,7 +89,7 @@ class Permissions:
         question = (call, intent, run)
         self._asking.append(question)
         try:
-            answer = await run.approver.ask(call, intent.summary, intent.detail, patterns, note)
+            answer = await run.ask(call, intent.summary, intent.detail, patterns, note)
         finally:
             self._asking.remove(question)
         if call.call_id in self._settled:
@@ -84,7 +100,7 @@ class Permissions:
             return Grant(strength=ruling.strength, rule=str(ruling.rule))
         return await self._apply_answer(answer, intent, patterns)
 
-    async def _decide(self, intent: Intent, run: Run) -> Ruling:
+    async def _decide(self, intent: Intent, run: ToolRun) -> Ruling:
         if intent.requested.access is Access.SHELL:
             # The first query of the kernel may start a process.
             await asyncio.to_thread(self.book.held)
@@ -141,7 +157,7 @@ class Permissions:
         for call, intent, run in tuple(self._asking):
             if self.book.decide(intent.requested, tainted=run.tainted).verdict is Verdict.ALLOW:
                 self._settled.add(call.call_id)
-                run.approver.settle(call)
+                run.settle(call)
 
     def report_unknown_tools(self, tools: Iterable[str]) -> None:
         """Report rules about unknown tools. If one of them denies, nothing is allowed without a question."""

@@ -2,7 +2,7 @@
 
 Building it loads pydantic and every tool, which takes as long as half a start, and most conversations end without a
 tool call. Requests need only the definitions, which are stored in ``definitions.json``.
-``python -m tui.tools.toolbox.lazy`` regenerates that file from the tools.
+``python -m tui.tools.lazy_toolbox`` regenerates that file from the tools.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from tui.domain.blocks import ToolCallBlock, ToolResultBlock
     from tui.domain.errors import PonderError
     from tui.domain.listing import ServerInfo, ToolInfo
-    from tui.tools.tool import Run
-    from tui.tools.toolbox.toolbox import Toolbox
+    from tui.domain.tool_run import ToolRun
+    from tui.tools.toolbox import Toolbox
 
 DEFINITIONS = Path(__file__).parent / "definitions.json"
 
@@ -54,7 +54,7 @@ class LazyToolbox:
         """Definitions to offer."""
         return built_in_schemas() if self._built is None else self._built.schemas()
 
-    async def run(self, call: ToolCallBlock, run: Run) -> ToolResultBlock:
+    async def run(self, call: ToolCallBlock, run: ToolRun) -> ToolResultBlock:
         """Run one call to its end."""
         return await self.toolbox.run(call, run)
 
@@ -81,8 +81,7 @@ class LazyToolbox:
 
 def definitions() -> str:
     """The required content of ``definitions.json``."""
-    from tui.tools.toolbox.build import ToolEnvironment, build_toolbox
-    from tui.tools.toolbox.toolbox import schema_of
+    from tui.tools.toolbox import ToolEnvironment, build_toolbox, schema_of
 
     here = Path()
     context = ToolEnvironment(folder=here, home=here, environment={}, permissions_file=here / "permissions.toml")

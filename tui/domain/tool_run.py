@@ -1,0 +1,26 @@
+"""What a toolbox needs to run one tool call."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from tui.domain.blocks import ToolCallBlock
+from tui.domain.fast_dataclass import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolRun:
+    """The connection of one call to the user."""
+
+    ask: Callable[[ToolCallBlock, str, str, tuple[str, ...], str], Awaitable[str]]
+    """Asks the user for permission: ``ask(call, summary, detail, patterns, note)``.
+
+    Returns ``once``, ``session``, one of ``patterns``, or ``no`` (optionally ``no: reason``). ``detail`` is written by
+    the model, ``note`` by ponder.
+    """
+    settle: Callable[[ToolCallBlock], None]
+    """Withdraws the question about a call that has become allowed in the meantime."""
+    progress: Callable[[str], None]
+    """Receives progress messages."""
+    tainted: bool
+    """Untrusted content entered this conversation: network access and writes always ask."""

@@ -1,0 +1,271 @@
+"""The toolbox: all tools, which of them are offered, and running a call."""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, lru_cache
+from pathlib import Path
+
+from pydantic import BaseModel, ValidationError
+
+from tui.domain.blocks import ImageBlock, TextBlock, ToolCallBlock, ToolResultBlock
+from tui.domain.errors import PonderError, ToolError, UsageError
+from tui.domain.listing import ServerInfo, ToolInfo
+from tui.domain.request import ToolSchema
+from tui.domain.tool_run import ToolRun
+from tui.tools.builtin.fetch_url import FetchUrl, ProxyFor, no_proxy
+from tui.tools.builtin.file_tools import EditFile, ReadFile, SeenFiles, WriteFile
+from tui.tools.builtin.search_tools import Glob, Grep, ListDir, find_ripgrep
+from tui.tools.builtin.shell import Shell, child_environment
+from tui.tools.builtin.workspace import Workspace
+from tui.tools.git_folders import named_by_git
+from tui.tools.mcp.servers import McpServers, open_servers, read_servers
+from tui.tools.permissions.guarded_paths import folded, guarded_paths
+from tui.tools.permissions.permissions import Permissions, Policy, open_permissions
+from tui.tools.permissions.rules import Access
+from tui.tools.sandbox.guarded_entries import Guards
+from tui.tools.sandbox.sandbox import Kernel, Sandbox, this_kernel
+from tui.tools.tool import Job, Outcome, Prepared, Tool, text_outcome
+
+BUILT_IN = "built in"
+
+
+@dataclass(slots=True)
+class Toolbox:
+    """Implements the engine's ``Toolbox``."""
+
+    tools: Mapping[str, Tool]
+    permissions: Permissions
+    mcp: McpServers
+    redact: Callable[[str], str]
+    """Removes known secrets from what the model gets."""
+    disabled: set[str] = field(default_factory=set)
+
+    @property
+    def problems(self) -> Sequence[PonderError]:
+        """Errors in the user's rules."""
+        return self.permissions.problems
+
+    def schemas(self) -> tuple[ToolSchema, ...]:
+        """Definitions to offer, always in the same order, so that prompt caches stay valid."""
+        return tuple(schema for _, schema in self._all() if schema.name not in self.disabled)
+
+    async def run(self, call: ToolCallBlock, run: ToolRun) -> ToolResultBlock:
+        """Run one call to its end. Failures become results marked failed; only cancellation raises."""
+        try:
+            if call.name in self.disabled:
+                raise ToolError(f"The tool `{call.name}` is switched off.")
+            prepared = await self._prepared(call)
+            job = Job(call, run, self.permissions, self.redact)
+            for intent in prepared.intents:
+                await job.permit(intent)
+            outcome = await prepared.perform(job)
+        except ToolError as error:
+            outcome = text_outcome(error.message, failed=True)
+        return self._result(call, outcome)
+
+    def rows(self, weigh: Callable[[ToolSchema], int]) -> Sequence[ToolInfo]:
+        """All tools, for lists; ``weigh`` counts the tokens of a definition for the current model."""
+        return [
+            ToolInfo(
+                name=schema.name,
+                source=source,
+                enabled=schema.name not in self.disabled,
+                policy=self.permissions.standing(schema.name, self._access(schema.name)),
+                tokens=weigh(schema),
+                description=schema.description,
+            )
+            for source, schema in self._all()
+        ]
+
+    def servers(self) -> Sequence[ServerInfo]:
+        """MCP servers, for lists."""
+        return [replace(row, state=self.redact(row.state), detail=self.redact(row.detail)) for row in self.mcp.rows()]
+
+    def enable(self, name: str, *, enabled: bool) -> None:
+        """Offer a tool to models, or not, while the program runs. A server's name means all its tools."""
+        names = {schema.name for source, schema in self._all() if name in (schema.name, source)}
+        if not names:
+            raise UsageError(f"There is no tool `{name}`.")
+        self.disabled = self.disabled - names if enabled else self.disabled | names
+
+    async def ready(self) -> None:
+        """Start the MCP servers; returns within their start limits, whether they started or not."""
+        await self.mcp.ready()
+
+    async def close(self) -> None:
+        """Stop the MCP servers."""
+        await self.mcp.close()
+
+    def _all(self) -> list[tuple[str, ToolSchema]]:
+        own = [(BUILT_IN, schema_of(tool)) for tool in self.tools.values()]
+        return own + list(self.mcp.schemas().values())
+
+    def _access(self, name: str) -> Access:
+        return self.tools[name].access if name in self.tools else Access.MCP
+
+    async def _prepared(self, call: ToolCallBlock) -> Prepared:
+        arguments = _parsed(call.arguments)
+        tool = self.tools.get(call.name)
+        if tool is None:
+            return await self.mcp.prepare(call.name, arguments)
+        return await tool.prepare(_checked(tool, arguments))
+
+    def _result(self, call: ToolCallBlock, outcome: Outcome) -> ToolResultBlock:
+        content: list[TextBlock | ImageBlock] = [
+            TextBlock(text=self.redact(block.text)) if isinstance(block, TextBlock) else block
+            for block in outcome.content
+        ]
+        return ToolResultBlock(call_id=call.call_id, name=call.name, content=tuple(content), failed=outcome.failed)
+
+
+def schema_of(tool: Tool) -> ToolSchema:
+    """The definition of a built-in tool, derived from the model of its arguments."""
+    return ToolSchema(name=tool.name, description=tool.description, parameters=parameters_of(tool.arguments))
+
+
+@cache
+def parameters_of(arguments: type[BaseModel]) -> Mapping[str, object]:
+    """JSON Schema of the arguments, without fields that only cost tokens."""
+    schema = arguments.model_json_schema()
+    return {key: _untitled(value) for key, value in schema.items() if key not in ("title", "description")}
+
+
+def _untitled(value: object) -> object:
+    if not isinstance(value, dict):
+        return value
+    # A property may itself be called `title`: only a title that is a string is removed.
+    return {key: _untitled(inner) for key, inner in value.items() if not (key == "title" and isinstance(inner, str))}
+
+
+def _parsed(text: str) -> Mapping[str, object]:
+    """The engine checked that it is an object."""
+    arguments: object = json.loads(text or "{}")
+    if not isinstance(arguments, dict):
+        raise ToolError("The arguments must be a JSON object. Not executed.")
+    return arguments
+
+
+def _checked(tool: Tool, arguments: Mapping[str, object]) -> BaseModel:
+    try:
+        return tool.arguments.model_validate(arguments)
+    except ValidationError as error:
+        fields = tool.arguments.model_fields
+        taken = ", ".join(name if field.is_required() else f"{name} (optional)" for name, field in fields.items())
+        wrong = "; ".join(
+            f"`{'.'.join(map(str, problem['loc']))[:80]}`: {problem['msg']}"
+            for problem in error.errors(include_url=False, include_input=False)[:5]
+        )
+        raise ToolError(f"Wrong arguments: {wrong}. `{tool.name}` takes: {taken}. Not executed.") from None
+
+
+def _as_it_is(text: str) -> str:
+    return text
+
+
+def _no_limit() -> float | None:
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolEnvironment:
+    """What the tools need from the program."""
+
+    folder: Path
+    """The working folder."""
+    home: Path
+    environment: Mapping[str, str]
+    permissions_file: Path
+    protected: tuple[Path, ...] = ()
+    """The program's own folders: writing to them always needs permission."""
+    permissions: Mapping[str, object] = field(default_factory=dict)
+    """``[permissions]`` of config.toml: rules, and ``environment`` with more variables for commands."""
+    mcp: Mapping[str, object] = field(default_factory=dict)
+    """``[mcp]`` of config.toml."""
+    policy: Policy = field(default_factory=Policy)
+    call_limit_s: Callable[[], float | None] = _no_limit
+    """The engine's time limit for a call in seconds (``tools.timeout``)."""
+    redact: Callable[[str], str] = _as_it_is
+    proxy_for: ProxyFor = no_proxy
+    """Returns the proxy for the URL of a page."""
+    outputs: Path | None = None
+    """Folder for command outputs that are too long for the model; None keeps only their ends."""
+    kernel: Callable[[], Kernel] = this_kernel
+    """Detects the sandbox features of this machine."""
+
+
+def build_toolbox(context: ToolEnvironment) -> Toolbox:
+    """Build the toolbox. Raises ConfigError for an invalid ``--allow``."""
+    folder, home = context.folder.resolve(), context.home.resolve()
+    guarded = guarded_paths(home, context.environment, named_by_git(folder, home))
+    workspace = Workspace(folder, home, guarded, tuple(path.resolve() for path in context.protected))
+    sandbox = Sandbox(
+        folder=folder,
+        guards=Guards(_guarded_in(workspace, context.environment), _begins(workspace)),
+        hidden=lambda: (*guarded.secret.existing(), *workspace.protected),
+        too_wide=folder == Path(folder.anchor) or folder in home.parents,
+        kernel=context.kernel,
+    )
+    rules = dict(context.permissions)
+    environment = child_environment(context.environment, _names(rules.pop("environment", ())))
+    seen = SeenFiles()
+    tools: tuple[Tool, ...] = (
+        ReadFile(workspace, seen),
+        ListDir(workspace),
+        Glob(workspace),
+        Grep(workspace, environment, find_ripgrep(environment)),
+        WriteFile(workspace, seen),
+        EditFile(workspace, seen),
+        Shell(workspace, environment, context.call_limit_s, sandbox, context.outputs, context.redact),
+        FetchUrl(proxy_for=context.proxy_for),
+    )
+    permissions = open_permissions(
+        folder, context.permissions_file, rules, home=home, policy=context.policy, held=sandbox.strengths
+    )
+    servers, problems = read_servers(context.mcp, context.environment)
+    permissions.problems += problems
+    permissions.report_unknown_tools(tool.name for tool in tools)
+    return Toolbox(
+        tools={tool.name: tool for tool in tools},
+        permissions=permissions,
+        mcp=open_servers(servers, folder, context.proxy_for),
+        redact=context.redact,
+    )
+
+
+def _guarded_in(workspace: Workspace, environment: Mapping[str, str]) -> Callable[[Path], bool]:
+    """The paths in the working folder that a sandboxed command must not change."""
+    searched = environment.get("PATH", "").split(":")
+    # ponder runs these without the sandbox: programs found by name, and ponder itself if it is installed here.
+    programs = {folder.resolve() for name in searched if name and (folder := workspace.root / name).exists()}
+    programs |= {Path(sys.prefix).resolve(), Path(__file__).resolve().parents[1]}
+    programs.discard(workspace.root)
+    startup = workspace.guarded.startup
+    # The full list is checked only for names with which a pattern can end: a folder scan is 30 times faster.
+    endings = {pattern.rstrip("/").rpartition("/")[2] for pattern in startup.patterns} | {p.name for p in startup.named}
+    may_end = re.compile("|".join(fnmatch.translate(folded(Path(name))) for name in endings))
+
+    @lru_cache(maxsize=65_536)
+    def may_fit(name: str) -> bool:
+        return may_end.match(folded(Path(name))) is not None
+
+    def guarded(path: Path) -> bool:
+        return (may_fit(path.name) and startup.fits(path)) or workspace.is_ours(path) or path in programs
+
+    return guarded
+
+
+def _begins(workspace: Workspace) -> Callable[[str], bool]:
+    """Folder names with which a pattern continues: `.cargo` of `.cargo/config*`."""
+    above = {name for pattern in workspace.guarded.startup.patterns for name in pattern.rstrip("/").split("/")[:-1]}
+    fits = re.compile("|".join(fnmatch.translate(folded(Path(name))) for name in above if name not in ("", "~")))
+    return lambda name: fits.match(folded(Path(name))) is not None
+
+
+def _names(listed: object) -> frozenset[str]:
+    return frozenset(name for name in listed if isinstance(name, str)) if isinstance(listed, list) else frozenset()

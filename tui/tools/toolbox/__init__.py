@@ -1,1 +1,0 @@
-"""All tools of a session behind one interface."""
