@@ -107,7 +107,8 @@ async def test_what_a_tool_reads_has_them_masked_before_anything_was_asked_of_a_
     configured = tuple(word for word in SECRETS if word not in ("own-provider-key", "keyring-key-of-openai"))
     async with house(home, environment=ENVIRONMENT, tools=True) as h:
         call = ToolCallBlock(call_id="1", name="read_file", arguments='{"path": "notes.txt"}')
-        result = await h.program.toolbox.run(call, ScriptedUser().run())
+        user = ScriptedUser()
+        result = await h.program.toolbox.run(call, user.run())
         servers = h.program.toolbox.servers()
     text = "\n".join(block.text for block in result.content if isinstance(block, TextBlock))
     assert [word for word in configured if word in text] == []
