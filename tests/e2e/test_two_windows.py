@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -128,3 +129,31 @@ def test_theme_and_sidebar_are_as_they_were_left(tmp_path: Path) -> None:
             quit_by_command(again)
     saved = (tmp_path / "ponder" / "state" / "state.toml").read_text()
     assert saved.endswith('[ui]\ntheme = "dawn"\nsidebar = "hidden"\n')
+
+
+def deleted_forever(home: Path, session: str) -> subprocess.CompletedProcess[str]:
+    words = [*PONDER, "sessions", "delete", "--forever", session]
+    return subprocess.run(words, env=environment(home), capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_a_session_with_a_running_turn_is_not_deleted_forever(tmp_path: Path) -> None:
+    with Loopback() as model:
+        model.configure(tmp_path)
+        running = subprocess.Popen([*PONDER, "-p", "Which one?"], env=environment(tmp_path), stdout=subprocess.PIPE)
+        with running:
+            assert model.asked.acquire(timeout=60)
+            refused = deleted_forever(tmp_path, "Which one?")
+            model.say("This one.")
+            model.finish()
+            assert running.communicate(timeout=60)[0] == b"This one.\n"
+        assert refused.returncode == 2
+        assert "is open in another window, so it was not deleted. Close it there first." in refused.stderr
+        assert titles(tmp_path) == ["Which one?"]
+        assert deleted_forever(tmp_path, "Which one?").returncode == 0
+        assert titles(tmp_path) == []
+
+
+def titles(home: Path) -> list[str]:
+    words = [*PONDER, "sessions", "list", "--json"]
+    done = subprocess.run(words, env=environment(home), capture_output=True, text=True, timeout=60, check=True)
+    return [json.loads(row)["title"] for row in done.stdout.splitlines()]

@@ -22,13 +22,14 @@ from tui.store.sessions import title_from
 
 @pytest.fixture
 def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Two sessions in the user's own place; the folder for files."""
+    """Two closed sessions in the user's own place; the folder for files."""
     monkeypatch.setenv("PONDER_HOME", str(tmp_path / "home"))
     stage = Stage(Database(find_paths(os.environ).database))
 
     async def fill() -> None:
         await stage.keep("01SKY", a_turn(1, "Why is the sky blue?", "Rayleigh \x1b[31m scattering", cost=0.5))
         await stage.keep("01TOOLS", rich_turn(), a_turn(2))
+        await stage.conversations.leave_all()
 
     asyncio.run(fill())
     stage.database.close()

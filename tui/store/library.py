@@ -17,7 +17,7 @@ from tui.domain.listing import SessionInfo
 from tui.domain.messages import Turn
 from tui.domain.printable import one_line
 from tui.settings.user_files import write_atomically
-from tui.store import archive, branches, export, sessions
+from tui.store import archive, branches, export, leases, sessions
 from tui.store.archive import foreign_conversations
 from tui.store.database import Database, StoreContext
 from tui.store.export import Parts
@@ -117,8 +117,18 @@ class StoredLibrary:
         await self._set(session, "deleted", None)
 
     async def purge(self, session: str) -> None:
-        """Delete a session permanently."""
-        await self._change(session, lambda connection, number: sessions.purge(connection, [number]))
+        """Delete a session permanently. Raises UsageError if another process has it open and would store it again."""
+
+        def purge(connection: sqlite3.Connection, number: int) -> None:
+            held = leases.held_by_other(connection, number, self._context.holder, self._context.now())
+            if held is not None:
+                where = "in another window" if held.here else f"on {held.host}"
+                raise UsageError(
+                    f"That session is open {where}, so it was not deleted.", advice="Close it there first."
+                )
+            sessions.purge(connection, [number])
+
+        await self._change(session, purge)
 
     async def purge_put_away(self, before: float) -> int:
         """Permanently delete sessions that were deleted before a time; returns their number."""
