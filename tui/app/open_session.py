@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import contextlib
-from collections.abc import Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
@@ -14,10 +14,10 @@ from tui.app.ids import new_id
 from tui.app.program import Program
 from tui.app.session_storage import Storage, Stored
 from tui.catalog.facts import ModelFacts, Target
-from tui.catalog.model_spec import parse_spec, require_asked
+from tui.catalog.model_spec import parse_spec, require_asked, split_asked
 from tui.catalog.plan import unsaid_level
 from tui.context.estimate import forget_texts
-from tui.domain.errors import PonderError, ProviderError, StoreError
+from tui.domain.errors import PonderError, ProviderError, StoreError, UnknownModel
 from tui.domain.events import Notice, Severity, TitleChanged
 from tui.domain.thinking import ModelSpec, ThinkingPlan
 from tui.engine.session import Opening, Session
@@ -281,6 +281,25 @@ def first_spec(program: Program, ready: list[ModelSpec]) -> ModelSpec:
     """The first model: the named one, else the one used last, else an available one, else the demo."""
     spec, asked = _first_model(program, ready), program.options.asked
     return spec if asked is None else replace(spec, asked=require_asked(asked))
+
+
+def first_listed_spec(
+    program: Program, ready: list[ModelSpec], merge_cached_lists: Callable[..., None], *, always: bool
+) -> ModelSpec:
+    """Return ``first_spec``, reading the cached lists if the model is unknown and its name ends like a level.
+
+    The end may belong to the name: only the list tells. ``always`` reads the list of every unknown model's provider.
+    """
+    try:
+        spec = first_spec(program, ready)
+    except UnknownModel:
+        merge_cached_lists()
+        return first_spec(program, ready)
+    ends_like_level = split_asked(named_model(program))[1] is not None
+    if (always or ends_like_level) and not program.catalog.find(spec.provider, spec.model).known:
+        merge_cached_lists(spec.provider)
+        return first_spec(program, ready)
+    return spec
 
 
 def named_model(program: Program) -> str:

@@ -150,7 +150,7 @@ class ProviderAvailability:
         return found
 
     def merge_cached_lists(self, *providers: str) -> None:
-        """Add cached model lists to the catalogue. Reads files: never called before the screen is shown."""
+        """Add cached model lists to the catalogue. Reads files: before the screen is shown only if it must be."""
         from tui.providers.models.lists import ListCache, merge_cached_lists
 
         self._program.planner.catalog = merge_cached_lists(

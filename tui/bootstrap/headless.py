@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from tui.app.launch_options import LaunchOptions
-from tui.app.open_session import DEMO, OpenSession, first_spec, named_model
+from tui.app.open_session import DEMO, OpenSession, first_listed_spec, named_model
 from tui.app.program import Program
 from tui.app.provider_availability import ProviderAvailability
 from tui.app.session_storage import InMemorySessions, Storage, Stored, open_storage
@@ -77,10 +77,7 @@ def _spec(program: Program, availability: ProviderAvailability) -> ModelSpec:
         if not availability.ready():
             availability.merge_cached_lists()
             asyncio.run(availability.look_for_servers())
-    spec = first_spec(program, availability.ready())
-    if not program.catalog.find(spec.provider, spec.model).known:
-        availability.merge_cached_lists(spec.provider)  # read only for a model missing from the catalogue
-    return spec
+    return first_listed_spec(program, availability.ready(), availability.merge_cached_lists, always=True)
 
 
 def _why_demo(availability: ProviderAvailability) -> str:

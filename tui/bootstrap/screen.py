@@ -77,7 +77,7 @@ def _run(
     *,
     latest: bool,
 ) -> tuple[int, Exception | None]:
-    from tui.app.open_session import DEMO, OpenSession, first_spec, named_model
+    from tui.app.open_session import DEMO, OpenSession, first_listed_spec, named_model
     from tui.app.provider_availability import ProviderAvailability
     from tui.app.services import AppServices
     from tui.app.session_storage import open_storage
@@ -94,7 +94,7 @@ def _run(
     try:
         shutdown.check()
         stored = asyncio.run(_stored(program, storage, resume, latest=latest))
-        spec = first_spec(program, availability.ready())
+        spec = first_listed_spec(program, availability.ready(), availability.merge_cached_lists, always=False)
         current.chosen_by_default = spec == DEMO and not named_model(program)
         current.start(spec, stored)
         shutdown.check()
