@@ -28,7 +28,7 @@ _NEEDLES = tuple(
 )
 _MAY_HOLD_KEYS = frozenset({"credentials.toml"})
 _NAMES = ("_API_KEY", "_TOKEN", "_SECRET")
-_STARTERS = tuple(path.replace("/", os.sep) for path in ("/tui/tools/", "/tui/ui/terminal/", "/tui/ui/links.py"))
+_STARTERS = tuple(path.replace("/", os.sep) for path in ("/tui/tools/", "/tui/ui/terminal/"))
 """Code whose children get no key. An editor gets the whole environment: it is the user's own program."""
 LARGEST = 64 * 1024 * 1024
 

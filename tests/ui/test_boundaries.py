@@ -6,7 +6,7 @@ from tests.ui import scenes
 from tests.ui.stage import on_stage, screen_text, until
 from tui.commands.context import View
 from tui.domain.events import SettingsChanged
-from tui.ui.dialogs.text_page import TextPage
+from tui.ui.dialogs.help import TextPage
 from tui.ui.markdown.document import lay_markdown
 from tui.ui.markdown.runs import LONG_ROW, Line, Run, plain, wrap
 from tui.ui.transcript.blocks import Renderable

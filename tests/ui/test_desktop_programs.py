@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.key_canary import CANARY
-from tui.ui.links import open_in_browser
 from tui.ui.terminal.clipboard import put_on_clipboard
-from tui.ui.terminal.desktop_environment import desktop_environment
+from tui.ui.terminal.desktop_programs import desktop_environment, open_in_browser
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from tests.ui.stage import on_stage, screen_text, until
-from tui.ui.links import Links, has_browser, safe_address
+from tui.ui.terminal.desktop_programs import Links, has_browser, safe_address
 
 
 @pytest.mark.parametrize(

@@ -24,10 +24,10 @@ from tui.ui.dialogs.open_view import open_view
 from tui.ui.dialogs.sheet import Sheet
 from tui.ui.global_keys import GlobalKeys, own_driver
 from tui.ui.input.editing import Editing, FindSteps
-from tui.ui.links import Links
 from tui.ui.services import UiServices
 from tui.ui.terminal.clipboard import Clipboard
 from tui.ui.terminal.cluster_rows import with_whole_rows
+from tui.ui.terminal.desktop_programs import Links
 from tui.ui.terminal.textual_private import HookedApp, add_bindings, drop_notifications, running_pump, set_bindings
 from tui.ui.theme.current_theme import CurrentTheme
 from tui.ui.transcript.transcript import Transcript

@@ -1,4 +1,4 @@
-"""Help, made from the command table and the keys in force: keys of the focused widget, other keys, commands."""
+"""Sheets of text: help, made from the command table and the keys in force, and the long output of a command."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tui.ui.dialogs.sheet import Keys, Sheet
 from tui.ui.fuzzy import best
 from tui.ui.input.field import Field
 from tui.ui.markdown.runs import Line, Look, Run, wrap
-from tui.ui.panels.page import Lines, Page
+from tui.ui.panels.page import Lines, Page, markdown_lines
 
 PLACES = {
     CommandScope.COMPOSER: "In the composer",
@@ -162,3 +162,24 @@ class Help(Sheet[None]):
             "pagedown": self._page.scroll_page_down,
         }
         moves[event.key](animate=False)
+
+
+class TextPage(Sheet[None]):
+    """Shows the long output of a command."""
+
+    SHAPE: ClassVar[str] = "-page"
+    KEYS: ClassVar[Keys] = (("up down", "scroll"), ("space", "page"))
+
+    def __init__(self, title: str, text: str) -> None:
+        super().__init__()
+        self._title = title
+        self._text = text
+
+    def inside(self) -> Sequence[Widget]:
+        self._page = Page(self.ponder.theming.sheet_styles(self.ponder))
+        return (self._page,)
+
+    def on_mount(self) -> None:
+        self.retitle(self._title)
+        self._page.show(markdown_lines(self._text))
+        self._page.focus()

@@ -64,7 +64,7 @@ def _page(app: PonderApp, view: View, argument: str) -> None:
 
             app.push_screen(Compare(app.services.library, argument))
         case View.TEXT:
-            from tui.ui.dialogs.text_page import TextPage
+            from tui.ui.dialogs.help import TextPage
 
             title, _, text = argument.partition("\n")
             app.push_screen(TextPage(title, text))
@@ -157,7 +157,7 @@ def _show_hit(app: PonderApp, row: SessionInfo | None) -> None:
 
 
 def _palette(app: PonderApp) -> None:
-    from tui.ui.dialogs.palette import Palette
+    from tui.ui.dialogs.filter_sheet import Palette
 
     async def chosen(command: str | None) -> None:
         if command is None:
@@ -173,7 +173,7 @@ def _palette(app: PonderApp) -> None:
 
 
 def _history(app: PonderApp) -> None:
-    from tui.ui.dialogs.palette import HistorySearch
+    from tui.ui.dialogs.filter_sheet import HistorySearch
 
     def chosen(prompt: str | None) -> None:
         if prompt is not None:

@@ -17,7 +17,7 @@ from tui.domain.events import Severity
 from tui.domain.lazy_regex import lazy_regex
 from tui.domain.messages import Message, Role
 from tui.domain.printable import printable
-from tui.ui.terminal.desktop_environment import desktop_environment
+from tui.ui.terminal.desktop_programs import desktop_environment
 from tui.ui.terminal.textual_private import write_to_terminal
 
 if TYPE_CHECKING:

@@ -15,18 +15,120 @@ from tui.domain.blocks import (
     ToolCallBlock,
     ToolResultBlock,
 )
+from tui.domain.compression import CompressionView
 from tui.domain.cost import cost_of
+from tui.domain.counting import count, noun
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import CRASHED, Message, Role, Turn
 from tui.domain.printable import one_line
 from tui.domain.stream import Finish
 from tui.ui.format_numbers import duration, tokens
-from tui.ui.markdown.runs import Look, Run
+from tui.ui.graphemes import line_within
+from tui.ui.markdown.runs import Line, Look, Run, width_of
 from tui.ui.transcript.blocks import Answer, Caption, Fold, Prompt, Renderable, Thinking
 from tui.ui.transcript.plain_fallback import PlainText
-from tui.ui.transcript.section import Section, Speaker
-from tui.ui.transcript.summary import Folded
+from tui.ui.transcript.section import Presence, Section, Speaker
 from tui.ui.transcript.tool_call import ToolCall, ToolState
+
+SUMMARY = "summary:"
+"""The key prefix of a summary's section; there is at most one."""
+
+
+class Folded(Renderable):
+    """One line that unfolds to text."""
+
+    foldable = True
+
+    def __init__(self, head: str, text: str) -> None:
+        self._head = head
+        self._text = text
+        self._open = False
+        self._lines: list[Line] = []
+        self._laid: tuple[int, bool] = (0, False)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether more than the one line is shown."""
+        return self._open
+
+    def height(self, width: int) -> int:
+        if self._laid != (width, self._open):
+            self._laid = (width, self._open)
+            self._lines = [self._first(width)]
+            if self._open:
+                from tui.ui.markdown.document import lay_markdown  # not loaded for the first screen
+
+                self._lines.extend([Run("┊ ", "muted"), *line] for line in lay_markdown(self._text, max(1, width - 2)))
+        return len(self._lines)
+
+    def _first(self, width: int) -> Line:
+        head = one_line(f"{'▾' if self._open else '▸'} {self._head}", width)
+        room = width - width_of(head) - 3
+        if self._open or room < 12:
+            return [Run(head, "muted", Look.BOLD)]
+        return [Run(head, "muted", Look.BOLD), Run("   " + line_within(self._text.strip()[:400], room), "muted")]
+
+    def line(self, number: int) -> Line:
+        return self._lines[number]
+
+    def estimate(self, width: int) -> int:
+        """One line: it is closed until the user opens it."""
+        return 1
+
+    def text(self) -> str:
+        """The text behind the line."""
+        return self._text
+
+    def fold(self) -> None:
+        """Open or close."""
+        self._open = not self._open
+
+
+class Summary(Folded):
+    """Text sent instead of the turns of these sections, which are hidden, or dimmed below it when it is open."""
+
+    def __init__(self, view: CompressionView, behind: Sequence[Section], changed: Callable[[Section], None]) -> None:
+        super().__init__(_summary_head(view), view.summary)
+        self._behind = behind
+        self._changed = changed
+        self._put()
+
+    def fold(self) -> None:
+        """Open or close, and show or hide the turns."""
+        super().fold()
+        self._put()
+
+    def _put(self) -> None:
+        for section in self._behind:
+            section.put(Presence.DIMMED if self.is_open else Presence.HIDDEN)
+            self._changed(section)
+
+
+def _summary_head(view: CompressionView) -> str:
+    turns = count(len(view.compressed_turns), "turn")
+    if view.before is None or view.after is None:
+        return f"Folded {turns} into a summary"
+    return f"Folded {turns} into a summary · {tokens(view.before)} → {tokens(view.after)} {noun(view.after, 'token')}"
+
+
+def folded_into(
+    view: CompressionView | None, keys: frozenset[str], sections: Sequence[Section], changed: Callable[[Section], None]
+) -> list[Section]:
+    """All sections, with those from the first to the last of these keys behind a summary; without one, show all."""
+    shown = [section for section in sections if section.key != SUMMARY]
+    for section in shown:
+        if section.presence is not Presence.SHOWN:
+            section.put(Presence.SHOWN)
+            changed(section)
+    places = [place for place, section in enumerate(shown) if section.key in keys]
+    if view is None or not places:
+        return shown
+    # Sections between them, such as a notice, belong to them.
+    behind = shown[places[0] : places[-1] + 1]
+    standing = Section(SUMMARY, Speaker.NOTICE)
+    standing.add(Summary(view, behind, changed))
+    return [*shown[: places[0]], standing, *shown[places[0] :]]
+
 
 LOG = logging.getLogger(__name__)
 
@@ -50,7 +152,7 @@ def sections_of(turns: Sequence[Turn], showing: Showing) -> Iterator[Section]:
     for turn in turns:
         results = results_in(turn.messages)
         if not turn.open:
-            results = {**_never_came(turn.messages), **results}
+            results = {**_missing_results(turn.messages), **results}
         for message in turn.messages:
             section = section_of(message, results, showing)
             if section is not None:
@@ -78,7 +180,7 @@ def results_in(messages: Sequence[Message]) -> dict[str, ToolResultBlock]:
     }
 
 
-def _never_came(messages: Sequence[Message]) -> dict[str, ToolResultBlock]:
+def _missing_results(messages: Sequence[Message]) -> dict[str, ToolResultBlock]:
     """Substitute results for calls whose results are missing because the program ended."""
     return {
         block.call_id: ToolResultBlock(
@@ -94,20 +196,20 @@ def section_of(message: Message, results: Results, showing: Showing) -> Section 
     """The section of a message; tool results are shown with their calls and have no section."""
     if message.role is Role.TOOL:
         return None
-    guess = sum(_length(block) for block in message.blocks)
+    guess = sum(_length_of(block) for block in message.blocks)
     if message.role is Role.USER:
-        return Section(message.id, Speaker.USER, lambda: _or_as_it_came(message, lambda: [spoken(message)]), guess)
+        return Section(message.id, Speaker.USER, lambda: _built_or_plain(message, lambda: [spoken(message)]), guess)
     if message.superseded:
-        return Section(message.id, Speaker.MODEL, lambda: _or_as_it_came(message, lambda: [void(message)]), 0)
+        return Section(message.id, Speaker.MODEL, lambda: _built_or_plain(message, lambda: [void(message)]), 0)
     return Section(
         message.id,
         Speaker.MODEL,
-        lambda: _or_as_it_came(message, lambda: answer_blocks(message, results, showing)),
+        lambda: _built_or_plain(message, lambda: answer_blocks(message, results, showing)),
         guess,
     )
 
 
-def _or_as_it_came(message: Message, build: Callable[[], list[Renderable]]) -> list[Renderable]:
+def _built_or_plain(message: Message, build: Callable[[], list[Renderable]]) -> list[Renderable]:
     try:
         return build()
     except Exception:  # boundary of a message: an error in it must not end the program
@@ -117,10 +219,10 @@ def _or_as_it_came(message: Message, build: Callable[[], list[Renderable]]) -> l
 
 def message_text(message: Message) -> str:
     """All text of a message, in order."""
-    return "\n\n".join(filter(None, map(_words, message.blocks)))
+    return "\n\n".join(filter(None, map(_text_of, message.blocks)))
 
 
-def _words(block: Block) -> str:
+def _text_of(block: Block) -> str:
     match block:
         case TextBlock(text=text) | ThinkingBlock(text=text):
             return text
@@ -138,7 +240,7 @@ def void(message: Message) -> Renderable:
     return Folded(f"An attempt that counts no more: {why}", message_text(message))
 
 
-def _length(block: Block) -> int:
+def _length_of(block: Block) -> int:
     return len(block.text) if isinstance(block, TextBlock) else 0
 
 

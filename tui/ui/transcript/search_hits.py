@@ -12,9 +12,9 @@ from tui.domain.search_terms import SearchTerms
 from tui.engine.state import SessionView
 from tui.ui.markdown.found import Found, is_in_markdown
 from tui.ui.transcript.blocks import Fold, Renderable, Thinking
+from tui.ui.transcript.build import SUMMARY, Folded
 from tui.ui.transcript.column import Column
 from tui.ui.transcript.section import MARGIN, Presence, Section, text_width
-from tui.ui.transcript.summary import SUMMARY, Folded
 from tui.ui.transcript.tool_call import ToolCall
 from tui.ui.transcript.transcript import Transcript
 

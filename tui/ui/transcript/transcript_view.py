@@ -35,11 +35,19 @@ from tui.domain.stream import StreamEvent
 from tui.engine.state import SessionView
 from tui.ui.markdown.runs import Look, Run
 from tui.ui.transcript.blocks import Caption
-from tui.ui.transcript.build import Showing, fill_result, heading, message_text, section_of, sections_of, spoken
+from tui.ui.transcript.build import (
+    Showing,
+    fill_result,
+    folded_into,
+    heading,
+    message_text,
+    section_of,
+    sections_of,
+    spoken,
+)
 from tui.ui.transcript.live_answer import Clock, LiveAnswer
 from tui.ui.transcript.plain_fallback import PlainFallback, PlainText
 from tui.ui.transcript.section import Section, Speaker, block_text
-from tui.ui.transcript.summary import folded_into
 from tui.ui.transcript.tool_call import ToolCall, ToolState
 from tui.ui.transcript.transcript import Transcript
 

@@ -1,4 +1,7 @@
-"""Links in model output: shown in full, opened only by a second click, and only http and https."""
+"""Starts programs of the desktop: browsers and clipboard tools, without the keys in our environment.
+
+Links in model output are shown in full, opened only by a second click, and only http and https.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +15,31 @@ from urllib.parse import urlsplit
 
 from tui.domain.errors import UsageError
 from tui.domain.printable import one_line
-from tui.ui.terminal.desktop_environment import desktop_environment
 
 if TYPE_CHECKING:
     from tui.ui.app import PonderApp
+
+
+_PASSED_ON = frozenset(
+    (
+        "BROWSER", "COLORTERM", "DISPLAY", "HOME", "LANG", "LANGUAGE", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR",
+        "TMUX", "TMUX_TMPDIR", "TZ", "USER", "WAYLAND_DISPLAY", "WAYLAND_SOCKET", "XAUTHORITY",
+        "DBUS_SESSION_BUS_ADDRESS", "DESKTOP_SESSION", "DESKTOP_STARTUP_ID",
+        "APPDATA", "COMSPEC", "LOCALAPPDATA", "PATHEXT", "PROGRAMDATA", "PROGRAMFILES", "PROGRAMFILES(X86)",
+        "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "TMP", "USERPROFILE", "WINDIR", "WSL_DISTRO_NAME", "WSL_INTEROP",
+    )
+)  # fmt: skip
+_PREFIXES = ("LC_", "XDG_", "GTK_", "QT_", "GNOME_", "KDE_", "MOZ_", "__CF")
+
+
+def desktop_environment(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """The variables that a clipboard tool or a browser gets: what it needs, and no keys."""
+    return {
+        name: value
+        for name, value in environment.items()
+        if name.upper() in _PASSED_ON or name.upper().startswith(_PREFIXES)
+    }
+
 
 AGAIN_S = 6.0
 """Time allowed for the second click."""
