@@ -271,6 +271,12 @@ def test_folding_costs_a_bound_model_the_thinking_of_kept_turns_too():
     assert reasons(outgoing) == [Reason.COMPRESSED, Reason.BINDING]
 
 
+def test_thinking_of_turns_after_a_compression_stays_valid():
+    view = CompressionView(summary="They counted.", compressed_turns=frozenset({"t1"}), finished=frozenset({"t1"}))
+    outgoing = CLAUDE.with_facts(bound=True).select(*three_turns(CLAUDE), compression=view)
+    assert reasons(outgoing) == [Reason.COMPRESSED, Reason.SENT]
+
+
 def test_a_loop_begun_elsewhere_is_told_in_words_where_a_budget_wants_thinking_first():
     outgoing = CLAUDE_BUDGET.select(open_loop(GPT))
     assert sent(outgoing) == [

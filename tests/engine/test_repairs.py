@@ -97,7 +97,8 @@ def test_refused_seals_are_left_out_once() -> None:
 def test_thinking_without_an_answer_is_asked_about_once_and_then_told() -> None:
     only_thought: Script = [ResponseStarted("m", "r"), *thought("Hm"), *finish()]
     s, heard = _play([only_thought, answer("ok")])
-    assert [request.system for request in s.backend.requests] == ["", NUDGE]
+    first, second = (request.outgoing.messages for request in s.backend.requests)
+    assert [message.blocks for message in second[len(first) :]] == [(TextBlock(text=NUDGE),)]
     assert [message.superseded for message in last_turn(heard).messages] == [False, True, False]
     s, heard = _play([only_thought, only_thought])
     assert _notices(heard) == ["The model thought but gave no answer."] * 2

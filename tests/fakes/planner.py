@@ -67,8 +67,10 @@ class FakePlanner(Planner):
             for message in turn.messages
             if not message.superseded
         )
+        if ask.repairs.nudge:
+            messages += (OutgoingMessage(role=Role.USER, blocks=(TextBlock(text=ask.repairs.nudge),)),)
         fields = {} if "reasoning_effort" in ask.repairs.without else {"reasoning_effort": "low"}
-        system = f"{ask.settings.system} {ask.repairs.nudge}".strip()
+        system = ask.settings.system
         return ChatRequest(
             model=ask.target.facts.id,
             outgoing=Outgoing(messages=messages),

@@ -12,7 +12,13 @@ from tui.domain.compression import CompressionView, SummaryRun
 from tui.domain.errors import UsageError
 from tui.domain.usage import Usage
 
-FIRST = CompressionView(summary="First.", compressed_turns=frozenset({"t1"}), before=900, after=300)
+FIRST = CompressionView(
+    summary="First.",
+    compressed_turns=frozenset({"t1"}),
+    finished=frozenset({"t1", "t2"}),
+    before=900,
+    after=300,
+)
 CUT = CompressionView(
     summary="First.", compressed_turns=frozenset({"t1"}), shortened={("a2", "c"): "…"}, previous=FIRST
 )

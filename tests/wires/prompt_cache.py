@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from dataclasses import dataclass, field
 from typing import Any
+
+import orjson
 
 from tui.domain.messages import WireName
 
@@ -92,7 +93,7 @@ class CachingServer:
 
 def _block(role: str, item: dict[str, Any]) -> _Block:
     bare = {key: value for key, value in item.items() if key != "cache_control"}
-    text = json.dumps([role, bare], sort_keys=True)
+    text = orjson.dumps([role, bare], option=orjson.OPT_SORT_KEYS).decode()
     ttl = item.get("cache_control", {}).get("ttl")
     return _Block(text, len(text) // 4 + 1, ttl, item.get("type") not in UNMARKABLE)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from tui.context.selection_draft import DraftItem, SelectionDraft, VerdictLog
 from tui.context.thinking_back import Repair, SendRules, same_origin
@@ -148,27 +148,41 @@ def _flat_result(result: ToolResultBlock, key: int | None) -> list[DraftItem]:
     return items
 
 
-def flatten_unled_loop(drafts: Sequence[SelectionDraft], verdict_log: VerdictLog) -> list[SelectionDraft]:
-    """Convert a final tool loop that does not start with thinking to plain text: the server would refuse it."""
-    start = loop_start(drafts)
-    loop = drafts[start:]
-    first = next((draft for draft in loop if draft.role is Role.ASSISTANT), None)
-    callers = [draft for draft in loop if draft.calls()]
-    unled = any(draft.lost_thinking and not draft.items[0].is_thinking for draft in callers)
-    if callers and first is not None and (unled or not first.items[0].is_thinking):
-        verdict_log.warn(_FLATTENED_LOOP)
-        flatten(loop, verdict_log)
+def flatten_unled_loops(
+    drafts: Sequence[SelectionDraft], send_rules: SendRules, verdict_log: VerdictLog
+) -> list[SelectionDraft]:
+    """Convert a final tool loop that does not start with thinking to plain text: the server would refuse it.
+
+    A loop that was sent as text stays text, because the next request must begin as this one did to read the cache.
+    That are the loops whose next answer was asked for with the present model and level.
+    """
+    loops = _loops(drafts)
+    for position, loop in enumerate(loops):
+        final = position + 1 == len(loops)
+        if (final or _answered_as_now(loops[position + 1][0], send_rules)) and _is_unled(loop, send_rules):
+            verdict_log.warn(_FLATTENED_LOOP)
+            flatten(loop, verdict_log)
     return list(drafts)
 
 
-def loop_start(drafts: Sequence[SelectionDraft]) -> int:
-    """Return the index of the last run of calls and results. User messages after the last result do not end it."""
-    position = len(drafts)
-    while position and drafts[position - 1].role is Role.USER:
-        position -= 1
-    while position and drafts[position - 1].role is not Role.USER:
-        position -= 1
-    return position
+def _is_unled(loop: Sequence[SelectionDraft], send_rules: SendRules) -> bool:
+    callers = [draft for draft in loop if draft.calls()]
+    if not callers or _never_thinks(callers, send_rules):
+        return False
+    first = next(draft for draft in loop if draft.role is Role.ASSISTANT)
+    lost = any(draft.lost_thinking and not draft.items[0].is_thinking for draft in callers)
+    return lost or not first.items[0].is_thinking
+
+
+def _answered_as_now(draft: SelectionDraft, send_rules: SendRules) -> bool:
+    made = draft.origin
+    return made is not None and same_origin(made, send_rules.target) and made.level == send_rules.plan.level
+
+
+def _loops(drafts: Sequence[SelectionDraft]) -> list[list[SelectionDraft]]:
+    """Return the runs of answers and results between the user's messages."""
+    runs = groupby(drafts, lambda draft: draft.role is Role.USER)
+    return [list(run) for of_user, run in runs if not of_user]
 
 
 CONTINUES = "(conversation continues)"
@@ -190,8 +204,10 @@ def make_legal(
     uniquely_named(answered)
     if send_rules.wire.flatten_without_tools and not send_rules.has_tools:
         answered = flatten(answered, verdict_log)
-    elif _wants_thinking_first(send_rules) and not _never_thinks(answered, send_rules):
-        answered = flatten_unled_loop(answered, verdict_log)
+    elif _wants_thinking_first(send_rules):
+        answered = flatten_unled_loops(answered, send_rules, verdict_log)
+    if send_rules.nudge:
+        answered.append(_filler(Role.USER, send_rules.nudge))
     return _with_ends(answered, send_rules)
 
 
@@ -336,11 +352,11 @@ def _with_ends(drafts: Sequence[SelectionDraft], send_rules: SendRules) -> list[
     for draft in drafts:
         if send_rules.quirks.assistant_after_tool and draft.role is Role.USER and ended and ended[-1].role is Role.TOOL:
             ended.append(_filler(Role.ASSISTANT, NOTED))
+        # The same message as at the end of the request that brought this answer.
+        if send_rules.wire.pauses and draft.role is Role.ASSISTANT and ended and not _may_end(ended, send_rules):
+            ended.append(_filler(Role.USER, GO_ON))
         ended.append(draft)
-    may_end = send_rules.wire.prefill or (
-        send_rules.wire.pauses and _paused(ended[-1]) and _may_go_on(ended, send_rules)
-    )
-    if ended[-1].role is Role.ASSISTANT and not may_end:
+    if not _may_end(ended, send_rules):
         ended.append(_filler(Role.USER, GO_ON))
     _mark_running_loop(ended)
     if send_rules.quirks.merge_same_role:
@@ -396,9 +412,8 @@ def _wants_thinking_first(send_rules: SendRules) -> bool:
     return send_rules.wire.budget_leads_calls and isinstance(send_rules.plan.sent, int) and send_rules.plan.thinks
 
 
-def _never_thinks(drafts: Sequence[SelectionDraft], send_rules: SendRules) -> bool:
+def _never_thinks(callers: Sequence[SelectionDraft], send_rules: SendRules) -> bool:
     """Whether a compatible server called tools without thinking although it was enabled. It then requires none back."""
-    callers = [draft for draft in drafts[loop_start(drafts) :] if draft.calls()]
     return (
         send_rules.quirks.empty_signatures
         and Repair.DROP_THINKING not in send_rules.repair
@@ -409,6 +424,13 @@ def _never_thinks(drafts: Sequence[SelectionDraft], send_rules: SendRules) -> bo
             for draft in callers
         )
     )
+
+
+def _may_end(drafts: Sequence[SelectionDraft], send_rules: SendRules) -> bool:
+    """Whether a request may end with this message."""
+    if drafts[-1].role is not Role.ASSISTANT or send_rules.wire.prefill:
+        return True
+    return send_rules.wire.pauses and _paused(drafts[-1]) and _may_go_on(drafts, send_rules)
 
 
 def _may_go_on(drafts: Sequence[SelectionDraft], send_rules: SendRules) -> bool:

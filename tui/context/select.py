@@ -69,6 +69,7 @@ def select(  # noqa: PLR0913 - independent facts about the next request, keyword
     has_tools: bool,
     compression: CompressionView | None = None,
     repair: frozenset[Repair] | None = None,
+    nudge: str = "",
 ) -> Outgoing:
     """Return the messages to send, and why each block is sent or not. Runs in linear time."""
     view = compression or CompressionView()
@@ -80,8 +81,9 @@ def select(  # noqa: PLR0913 - independent facts about the next request, keyword
         plan=plan,
         wire=RULES[target.wire],
         has_tools=has_tools and facts.tools,
-        history_changed=bool(view.compressed_turns or view.shortened),
+        changed_for=view.changed_for,
         repair=repair or frozenset(),
+        nudge=nudge,
     )
     verdict_log = VerdictLog()
     drafts = _Selection(send_rules, verdict_log, view).drafts(turns)
@@ -151,7 +153,7 @@ class _Selection:
             if message.superseded:
                 self._not_sent((message,), Reason.SUPERSEDED)
             else:
-                drafts.append(self._message(message, position, turn_used_tools=used_tools))
+                drafts.append(self._message(message, position, turn_id=turn.id, turn_used_tools=used_tools))
         return drafts
 
     def _not_sent(self, messages: Sequence[Message], reason: Reason) -> None:
@@ -159,7 +161,9 @@ class _Selection:
             for index in range(len(message.blocks)):
                 self.verdict_log.note(message, index, reason, sent=False)
 
-    def _message(self, message: Message, position: TurnPosition, *, turn_used_tools: bool) -> SelectionDraft:
+    def _message(
+        self, message: Message, position: TurnPosition, *, turn_id: str, turn_used_tools: bool
+    ) -> SelectionDraft:
         draft = SelectionDraft(message.role, [], source=message, in_open_loop=position is TurnPosition.OPEN_LOOP)
         judge = ThinkingJudge(self.send_rules, self.verdict_log)
         at_home = (
@@ -168,7 +172,7 @@ class _Selection:
         for index, stored in enumerate(message.blocks):
             block: Block | None
             if isinstance(stored, ThinkingBlock):
-                block, reason = judge.judge(stored, message, position, turn_used_tools=turn_used_tools)
+                block, reason = judge.judge(stored, message, position, turn_id=turn_id, turn_used_tools=turn_used_tools)
                 draft.lost_thinking = draft.lost_thinking or not isinstance(block, ThinkingBlock)
             else:
                 bare = self.send_rules.wire.ids_need_thinking and draft.lost_thinking

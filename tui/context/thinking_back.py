@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from enum import Enum, StrEnum, auto
 
@@ -55,6 +56,10 @@ class TurnPosition(Enum):
     OLDER = auto()
 
 
+def _nothing_changed(turn_id: str) -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SendRules:
     """The target of a history and the rules for sending it."""
@@ -66,9 +71,11 @@ class SendRules:
     plan: ThinkingPlan
     wire: WireRules
     has_tools: bool
-    history_changed: bool = False
-    """Earlier messages have changed: turns are compressed, or a tool result is shortened."""
+    changed_for: Callable[[str], bool] = _nothing_changed
+    """Whether messages before the end of a turn changed after it: turns are compressed, or tool results shortened."""
     repair: frozenset[Repair] = frozenset()
+    nudge: str = ""
+    """A sentence to send after the history."""
 
 
 def same_origin(origin: Origin | None, target: Origin) -> bool:
@@ -89,10 +96,10 @@ class ThinkingJudge:
     verdict_log: VerdictLog
 
     def judge(
-        self, block: ThinkingBlock, message: Message, position: TurnPosition, *, turn_used_tools: bool
+        self, block: ThinkingBlock, message: Message, position: TurnPosition, *, turn_id: str, turn_used_tools: bool
     ) -> tuple[ThinkingBlock | TextBlock | None, Reason]:
         """Return the block to send, or None, and the reason."""
-        reason = self._never() or self._policy(position, turn_used_tools=turn_used_tools)
+        reason = self._never() or self._policy(position, turn_id, turn_used_tools=turn_used_tools)
         if reason is not None:
             return None, reason
         if block.partial:
@@ -124,13 +131,13 @@ class ThinkingJudge:
         rules = self.send_rules.rules
         return rules.include_in_context is IncludeInContext.FALSE or rules.strip is StripPolicy.ALL
 
-    def _policy(self, position: TurnPosition, *, turn_used_tools: bool) -> Reason | None:
+    def _policy(self, position: TurnPosition, turn_id: str, *, turn_used_tools: bool) -> Reason | None:
         """Apply the strip policy, which affects finished turns only. An open loop keeps required thinking."""
         send_rules = self.send_rules
         if position is TurnPosition.OPEN_LOOP:
             needless = send_rules.rules.include_in_context is IncludeInContext.FALSE and not self._required()
             return Reason.POLICY if needless else None
-        if send_rules.facts.bound and send_rules.history_changed:
+        if send_rules.facts.bound and send_rules.changed_for(turn_id):
             return Reason.BINDING
         reason = self._stripped(position)
         if reason is not None and turn_used_tools and send_rules.quirks.tools_keep_thinking:

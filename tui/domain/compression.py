@@ -25,6 +25,9 @@ class CompressionView:
     """The user's latest messages in the compressed turns, unchanged."""
     shortened: Mapping[tuple[str, str], str] = field(default_factory=dict)
     """(message id, call id) of a stored tool result → the shorter text that is sent instead."""
+    finished: frozenset[str] | None = None
+    """Ids of the turns that were finished when this view was made; None if not recorded. Thinking that is only valid
+    with an unchanged history is no longer valid in them."""
     before: int | None = None
     """Effective tokens when the summary was made; None if not recorded."""
     after: int | None = None
@@ -38,6 +41,11 @@ class CompressionView:
         while view is not None and not view.compressed_turns <= turns:
             view = view.previous
         return view
+
+    def changed_for(self, turn_id: str) -> bool:
+        """Return whether messages before the end of this turn changed after it was finished."""
+        changed = bool(self.compressed_turns or self.shortened)
+        return changed and (self.finished is None or turn_id in self.finished)
 
     def as_message(self) -> str:
         """Return the message that is sent in place of the compressed turns."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from tui.catalog.facts import Target
@@ -9,7 +10,7 @@ from tui.context import compress
 from tui.domain.blocks import TextBlock
 from tui.domain.compression import CompressionPreview, CompressionView
 from tui.domain.fast_dataclass import dataclass
-from tui.domain.messages import Message
+from tui.domain.messages import Message, Turn
 from tui.domain.request import ChatRequest
 from tui.engine.planner import Ask, Planner
 
@@ -74,19 +75,21 @@ class Compressor:
     def apply(self, ask: Ask, pending: PendingCompression, answer: Message) -> CompressionView:
         """The view with the summary; raises CompressionError if the summary is unusable."""
         summary = "".join(block.text for block in answer.blocks if isinstance(block, TextBlock))
-        return compress.apply(_notes(pending).made, summary, answer.stop, family=ask.target.facts.tokenizer)
+        view = compress.apply(_notes(pending).made, summary, answer.stop, family=ask.target.facts.tokenizer)
+        return replace(view, finished=_finished(ask.turns))
 
     def cut_results(self, ask: Ask, *, newest_first: bool) -> CompressionView | None:
         """The view with large tool results cut; None if no result is large."""
         reading = self._planner.meter(ask)
         over = reading.effective - reading.trigger if reading.trigger is not None else 0
-        return compress.shorten_results(
+        view = compress.shorten_results(
             ask.turns,
             ask.view,
             need=max(over, reading.effective // 4),
             newest_first=newest_first,
             family=ask.target.facts.tokenizer,
         )
+        return None if view is None else replace(view, finished=_finished(ask.turns))
 
     def _plan(self, ask: Ask) -> compress.CompressionPlan | None:
         return compress.plan(
@@ -118,6 +121,10 @@ class Compressor:
             extra_body=notes.writer.provider.extra_body,
         )
         return PendingCompression(request=request, turns=len(notes.made.turns), before=notes.made.before, plan=notes)
+
+
+def _finished(turns: Sequence[Turn]) -> frozenset[str]:
+    return frozenset(turn.id for turn in turns if not turn.open)
 
 
 def _notes(pending: PendingCompression) -> _Notes:

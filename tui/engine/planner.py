@@ -39,7 +39,8 @@ class Repairs:
     max_output: int | None = None
     """The largest output limit that the server accepts for this request."""
     nudge: str = ""
-    """A sentence added to the system prompt after an empty answer."""
+    """A sentence sent after the last message when an answer was empty. In the system prompt it would make the
+    provider's prompt cache useless."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -284,12 +285,13 @@ class Planner:
             has_tools=bool(tools),
             compression=ask.view,
             repair=_repairs(ask.repairs),
+            nudge=ask.repairs.nudge,
         )
         request = ChatRequest(
             model=target.facts.id,
             outgoing=outgoing,
             plan=made,
-            system="\n\n".join(part for part in (settings.system, ask.repairs.nudge) if part),
+            system=settings.system,
             tools=tools,
             max_output=made.max_output,
             temperature=settings.temperature,

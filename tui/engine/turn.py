@@ -242,7 +242,7 @@ class Step:
             case Repair.SHORTER_OUTPUT:
                 return self._shorten_output(failure, failed)
             case Repair.NUDGE if not self._turn.target.facts.bound:
-                # Thinking that is signed together with the system prompt would be invalid with a changed one.
+                # Thinking that is signed together with all that came before would be invalid in the next request.
                 self._repairs = replace(self._repairs, nudge=NUDGE)
             case Repair.NUDGE | Repair.ASK_AGAIN:
                 pass

@@ -43,6 +43,7 @@ def _one_object(view: CompressionView) -> dict[str, object]:
         "folded": sorted(view.compressed_turns),
         "verbatim": list(view.verbatim),
         "shortened": [[message, call, text] for (message, call), text in view.shortened.items()],
+        **({} if view.finished is None else {"finished": sorted(view.finished)}),
         "before": view.before,
         "after": view.after,
     }
@@ -69,6 +70,7 @@ def _one_from(found: Mapping[str, object]) -> CompressionView:
         compressed_turns=frozenset(_texts(found, "folded")),
         verbatim=tuple(_texts(found, "verbatim")),
         shortened=shortened,
+        finished=frozenset(_texts(found, "finished")) if "finished" in found else None,
         before=whole_or_none(found, "before"),
         after=whole_or_none(found, "after"),
     )

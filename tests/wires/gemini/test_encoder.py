@@ -125,11 +125,11 @@ def test_a_prompt_after_results_stands_apart_from_them():
         (True, (), STAND_IN, STAND_IN),
         (False, (), STAND_IN, STAND_IN),
         (True, (said(Role.USER, HELLO),), STAND_IN, STAND_IN),
-        (False, (said(Role.USER, HELLO),), STAND_IN, None),
+        (False, (said(Role.USER, HELLO),), STAND_IN, STAND_IN),
         (True, (), "", None),
     ],
 )
-def test_an_unsigned_first_call_gets_a_stand_in_in_the_open_loop(open_loop, later, literal, signature):
+def test_an_unsigned_first_call_gets_a_stand_in_and_keeps_it(open_loop, later, literal, signature):
     sent = body(
         said(Role.USER, HELLO),
         said(Role.ASSISTANT, call("read", signature="c2ln")),

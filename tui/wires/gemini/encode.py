@@ -99,14 +99,11 @@ class _Calls:
 def _contents(outgoing: Sequence[OutgoingMessage], quirks: Quirks) -> list[dict[str, object]]:
     contents: list[_Content] = []
     calls = _Calls()
-    runs = _runs(outgoing)
-    last_user_run = max((number for number, run in enumerate(runs) if run[0].role is Role.USER), default=-1)
-    for number, run in enumerate(runs):
+    for run in _runs(outgoing):
         if run[0].role is Role.ASSISTANT:
             calls = _Calls()
             content = _Content("model", [part for message in run for part in _model_parts(message, calls)])
-            if run[-1].in_open_loop or number > last_user_run:
-                _add_missing_signature(content.parts, quirks.skip_signature)
+            _add_missing_signature(content.parts, quirks.skip_signature)
         else:
             content = _user_content(run, calls, quirks)
         if content.parts:
@@ -216,7 +213,7 @@ def _image(block: ImageBlock) -> Part:
 def _add_missing_signature(parts: list[Part], literal: str) -> None:
     """Add the literal for a missing signature to the first call: the API requires one in the current tool loop.
 
-    For the API that loop is everything after the user's last message, which may differ from a turn here.
+    Calls of earlier loops keep the literal, so that the next request begins as this one did and reads the cache.
     """
     call = next((part for part in parts if "functionCall" in part), None)
     if call is not None and literal and "thoughtSignature" not in call:

@@ -62,7 +62,7 @@ def _ask_for_caching(body: dict[str, object], request: ChatRequest, quirks: Quir
     ttl = request.cache_ttl or "off"
     if quirks.prompt_cache == "options":
         body["prompt_cache_options"] = cache_options(ttl)
-    if ttl == "off" or quirks.prompt_cache not in ("top_level", "parts") or "cache_control" in request.without:
+    if not _is_marked(request, quirks):
         return
     messages = cast("list[dict[str, object]]", body["messages"])
 
@@ -76,6 +76,11 @@ def _ask_for_caching(body: dict[str, object], request: ChatRequest, quirks: Quir
     else:
         body["cache_control"] = cache_control(ttl)
         mark_long_steps(steps(messages, _blocks), mark)
+
+
+def _is_marked(request: ChatRequest, quirks: Quirks) -> bool:
+    wanted = request.cache_ttl not in (None, "off") and "cache_control" not in request.without
+    return wanted and quirks.prompt_cache in ("top_level", "parts")
 
 
 def _mark_last_part(message: dict[str, object], ttl: str) -> None:
@@ -105,13 +110,24 @@ def _messages(request: ChatRequest, quirks: Quirks) -> list[dict[str, object]]:
     messages: list[dict[str, object]] = []
     if request.system:
         messages.append({"role": quirks.system_role, "content": request.system})
+    marked = _is_marked(request, quirks)
     for message in request.outgoing.messages:
         spelled = _spelled(message, quirks)
+        if marked:
+            spelled = [_in_parts(each) for each in spelled]
         if message.joined:
             merge_same_role(messages, spelled)
         else:
             messages += spelled
     return messages
+
+
+def _in_parts(message: Message) -> Message:
+    """Return the message in the form that takes a mark, so that it is the same with and without one."""
+    content = message["content"]
+    if message["role"] == "assistant" or not isinstance(content, str) or not content:
+        return message
+    return {**message, "content": [{"type": "text", "text": content}]}
 
 
 def _spelled(message: OutgoingMessage, quirks: Quirks) -> list[dict[str, object]]:
