@@ -37,10 +37,11 @@ async def test_a_full_disk_is_told_and_what_was_there_stays(stage: Stage) -> Non
 async def test_the_caller_never_looks_at_the_file_even_if_the_write_is_done_at_once(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    caller, looked, submit = threading.current_thread(), set(), ThreadPoolExecutor.submit
+    caller, submit = threading.current_thread(), ThreadPoolExecutor.submit
+    looked: set[threading.Thread] = set()
 
-    def submit_and_wait(self: ThreadPoolExecutor, *args: object) -> Future[object]:
-        future = submit(self, *args)
+    def submit_and_wait(self: ThreadPoolExecutor, work: Callable[..., object], *args: object) -> Future[object]:
+        future = submit(self, work, *args)
         if threading.current_thread() is caller:
             future.exception(timeout=10)
         return future
@@ -128,14 +129,23 @@ def disk_that_can_be_frozen(folder: Path) -> Iterator[Callable[[], None]]:
     """For root a mounted disk that becomes read-only, for others a folder that loses its permissions."""
     folder.mkdir()
     if os.geteuid() != 0:
-        yield lambda: [path.chmod(0o500) for path in (folder, folder / "data", *(folder / "data").iterdir())] and None
+
+        def forbid() -> None:
+            for path in (folder, folder / "data", *(folder / "data").iterdir()):
+                path.chmod(0o500)
+
+        yield forbid
         (folder / "data").chmod(0o700)
         folder.chmod(0o700)
         return
     if subprocess.run(["mount", "-t", "tmpfs", "tmpfs", str(folder)], check=False).returncode:
         pytest.skip("nothing may be mounted here: a read-only file system is not tried")
+
+    def remount() -> None:
+        subprocess.run(["mount", "-o", "remount,ro", str(folder)], check=True)
+
     try:
-        yield lambda: subprocess.run(["mount", "-o", "remount,ro", str(folder)], check=True) and None
+        yield remount
     finally:
         subprocess.run(["umount", str(folder)], check=True)
 

@@ -27,7 +27,7 @@ def block_of(kind: str, text: str) -> Block:
     return thought(text, None) if kind == "thinking" else TextBlock(text=text)
 
 
-@settings(max_examples=settings.default.max_examples // 5)
+@settings(max_examples=settings().max_examples // 5)
 @given(
     st.lists(st.tuples(st.sampled_from(["text", "thinking", "tool_call"]), TEXTS), min_size=1, max_size=3),
     st.lists(st.floats(0, 1), max_size=3),

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -58,7 +59,7 @@ class Home:
 
 
 @asynccontextmanager
-async def at_home(folder: Path, session: str | None = None, **options: object) -> AsyncIterator[Home]:
+async def at_home(folder: Path, session: str | None = None, **options: Any) -> AsyncIterator[Home]:
     """The program as ``ponder`` starts it, or as ``ponder -r SESSION`` does."""
     options = {"model": FAST, **options}
     program = build_program({"PONDER_HOME": str(folder)}, LaunchOptions(folder=folder, demo_speed=0.0, **options))

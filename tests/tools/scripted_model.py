@@ -87,7 +87,10 @@ def _result(block: dict[str, object]) -> str | None:
     if block.get("type") != "tool_result":
         return None
     content = block["content"]
-    return content if isinstance(content, str) else "".join(part["text"] for part in content)
+    if isinstance(content, str):
+        return content
+    assert isinstance(content, list)
+    return "".join(part["text"] for part in content)
 
 
 def _chat(step: Step, number: int) -> list[dict[str, object]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -48,6 +48,12 @@ def _unread(response: httpx.Response) -> httpx.Response:
         return response
     headers = {name: value for name, value in response.headers.items() if name != "content-length"}
     return httpx.Response(response.status_code, headers=headers, content=_pieces(response.content))
+
+
+def _fetch_url(web: Web) -> FetchUrl:
+    tool = web.bench.toolbox.tools["fetch_url"]
+    assert isinstance(tool, FetchUrl)
+    return tool
 
 
 @pytest.fixture
@@ -167,7 +173,7 @@ async def test_a_resolver_that_changes_its_mind_changes_nothing(web: Web) -> Non
     async def rebinding(_: str, __: int) -> list[str]:
         return next(answers)
 
-    tool = FetchUrl(rebinding, web.bench.toolbox.tools["fetch_url"].transport)
+    tool = FetchUrl(rebinding, _fetch_url(web).transport)
     web.bench.toolbox.tools = {**web.bench.toolbox.tools, "fetch_url": tool}
     await web.bench.call("fetch_url", "once", url="http://example.org/")
     assert [request.url.host for request in web.requests] == ["93.184.216.34"]
@@ -238,7 +244,7 @@ async def test_a_machine_nearby_that_changes_its_address_on_the_way_is_asked_abo
         return next(answers)
 
     web.serve(_redirecting({"router.lan/a": "/b"}))
-    tool = replace(web.bench.toolbox.tools["fetch_url"], resolver=rebinding)
+    tool = replace(_fetch_url(web), resolver=rebinding)
     web.bench.toolbox.tools = {**web.bench.toolbox.tools, "fetch_url": tool}
     result = await web.bench.call("fetch_url", "once", url="http://router.lan/a")
     assert (result.failed, len(web.bench.user.asked), len(web.requests)) == (True, 2, 1)
@@ -279,7 +285,7 @@ async def test_a_page_is_cut_at_5_mb_after_inflating(web: Web) -> None:
     assert "(the page is longer than 5,242,880 bytes and was cut)" in text
 
 
-async def _pieces(data: bytes) -> object:
+async def _pieces(data: bytes) -> AsyncIterator[bytes]:
     for at in range(0, len(data), 65_536):
         yield data[at : at + 65_536]
 
@@ -287,7 +293,7 @@ async def _pieces(data: bytes) -> object:
 async def test_a_server_that_never_ends_is_given_up(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tui.tools.builtin.fetch_url.MAX_SECONDS", 0.1)
 
-    async def endless() -> object:
+    async def endless() -> AsyncIterator[bytes]:
         while True:
             await asyncio.sleep(0.01)
             yield b"x"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -88,7 +89,7 @@ async def test_an_edit_shows_its_diff_and_changes_exactly_that(bench: Bench) -> 
     ],
 )
 async def test_an_edit_that_is_not_exact_is_refused_before_anybody_is_asked(
-    bench: Bench, arguments: dict[str, object], answer: str
+    bench: Bench, arguments: dict[str, Any], answer: str
 ) -> None:
     bench.write("f", "a b a")
     assert outcome(await bench.call("edit_file", "once", path="f", **arguments)) == (False, answer)
@@ -119,10 +120,11 @@ async def test_a_file_that_changed_since_it_was_read_is_refused_with_what_change
     path = bench.write("a.txt", "one\ntwo\n")
     await bench.call("read_file", path="a.txt")
     path.write_text("one\ntwo\nthree\n")
-    for tool, arguments in (
+    changes: tuple[tuple[str, dict[str, Any]], ...] = (
         ("edit_file", {"old_text": "one", "new_text": "1"}),
         ("write_file", {"content": "mine"}),
-    ):
+    )
+    for tool, arguments in changes:
         good, text = outcome(await bench.call(tool, "once", path="a.txt", **arguments))
         assert (good, bench.user.asked) == (False, [])
         assert text.startswith("`a.txt` changed since you read it: read it again before you change it.\n")
@@ -161,7 +163,7 @@ async def test_what_changed_while_the_user_looked_is_not_overwritten(bench: Benc
     if existed:
         bench.write("a.txt", "one")
         await bench.call("read_file", path="a.txt")
-    bench.user.ask = _Meddler(path, "somebody else's").ask  # type: ignore[method-assign]
+    bench.user.ask = _Meddler(path, "somebody else's").ask  # type: ignore[method-assign, assignment]
     result = await bench.call("write_file", path="a.txt", content="mine")
     assert outcome(result) == (
         False,

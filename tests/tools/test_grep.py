@@ -11,17 +11,20 @@ from dataclasses import replace
 import pytest
 
 from tests.fakes.bench import Bench, outcome, words
+from tui.tools.builtin.search_tools import Grep
 
 RIPGREP = shutil.which("rg")
 
 
 @pytest.fixture(params=["worker", pytest.param("rg", marks=pytest.mark.skipif(not RIPGREP, reason="no ripgrep"))])
 def searching(request: pytest.FixtureRequest, bench: Bench) -> Bench:
+    return _with_ripgrep(bench, RIPGREP if request.param == "rg" else None)
+
+
+def _with_ripgrep(bench: Bench, path: str | None) -> Bench:
     grep = bench.toolbox.tools["grep"]
-    bench.toolbox.tools = {
-        **bench.toolbox.tools,
-        "grep": replace(grep, ripgrep=RIPGREP if request.param == "rg" else None),
-    }
+    assert isinstance(grep, Grep)
+    bench.toolbox.tools = {**bench.toolbox.tools, "grep": replace(grep, ripgrep=path)}
     return bench
 
 
@@ -69,7 +72,7 @@ async def test_a_pattern_beginning_with_a_dash_is_a_pattern(searching: Bench) ->
 
 async def test_a_pattern_that_takes_for_ever_is_ended(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tui.tools.builtin.search_tools.MAX_SECONDS", 1.0)
-    bench.toolbox.tools = {**bench.toolbox.tools, "grep": replace(bench.toolbox.tools["grep"], ripgrep=None)}
+    _with_ripgrep(bench, None)
     bench.write("a.txt", "a" * 60 + "!\n")
     began, cpu = time.monotonic(), time.process_time()
     good, text = outcome(await bench.call("grep", pattern="(a+)+$"))
@@ -83,7 +86,7 @@ async def test_a_pattern_that_takes_for_ever_is_ended(bench: Bench, monkeypatch:
 
 
 async def test_a_cancelled_search_is_dead_at_once(bench: Bench) -> None:
-    bench.toolbox.tools = {**bench.toolbox.tools, "grep": replace(bench.toolbox.tools["grep"], ripgrep=None)}
+    _with_ripgrep(bench, None)
     bench.write("a.txt", "a" * 60 + "!\n")
     children = f"/proc/{os.getpid()}/task/{os.getpid()}/children"
     running = asyncio.ensure_future(bench.call("grep", pattern="(a+)+$"))

@@ -8,7 +8,9 @@ import shutil
 import socket
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -48,7 +50,7 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 async def _used(
-    around: Path, server: dict[str, object], *calls: tuple[str, dict[str, object]]
+    around: Path, server: Mapping[str, object], *calls: tuple[str, Mapping[str, Any]]
 ) -> list[tuple[bool, str]]:
     """What a server's tools say; it must come up and go down."""
     bench: Bench = open_bench(around, mcp={"servers": {"s": {"start_timeout": 60, **server}}})

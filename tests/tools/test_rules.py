@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -278,7 +279,7 @@ def test_taint_and_caution_never_widen(book: RuleBook, requested: RequestedAcces
 
 
 @given(st.lists(rules, max_size=5), st.sampled_from(WISHES), st.randoms(use_true_random=False))
-def test_the_order_of_the_rules_does_not_matter(some: list[Rule], requested: RequestedAccess, random: object) -> None:
+def test_the_order_of_the_rules_does_not_matter(some: list[Rule], requested: RequestedAccess, random: Random) -> None:
     shuffled = some[:]
     random.shuffle(shuffled)
     verdicts = {RuleBook(FOLDER, tuple(order)).decide(requested).verdict for order in (some, shuffled)}
@@ -289,6 +290,7 @@ def test_the_order_of_the_rules_does_not_matter(some: list[Rule], requested: Req
 def test_full_is_only_for_exactly_the_command_that_was_named(book: RuleBook, requested: RequestedAccess) -> None:
     ruling = book.decide(requested)
     if requested.access is Access.SHELL and ruling.verdict is ALLOW:
+        assert ruling.rule is not None
         assert ruling.strength in book.held() or ruling.rule == Rule(
             ALLOW, ruling.rule.subject, ruling.rule.pattern, Strength.FULL
         )

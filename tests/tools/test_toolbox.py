@@ -10,11 +10,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import BaseModel
 
-from tests.fakes.backend import FakeBackend, answer, calls
+from tests.fakes.backend import FakeBackend, Script, answer, calls
 from tests.fakes.bench import Bench, open_bench, outcome, words
 from tests.fakes.clock import FakeClock
 from tests.fakes.journal import MemoryJournal
@@ -27,6 +28,7 @@ from tui.domain.listing import ToolInfo
 from tui.engine.ports import Ports, Toolbox
 from tui.engine.session import Opening, Session
 from tui.engine.settings import EngineSettings
+from tui.tools.builtin.search_tools import ListDir
 
 NAMES = ["read_file", "list_dir", "glob", "grep", "write_file", "edit_file", "shell", "fetch_url"]
 
@@ -76,7 +78,7 @@ async def test_a_tool_that_is_switched_off_is_neither_offered_nor_run(bench: Ben
     ],
 )
 async def test_wrong_arguments_are_answered_with_the_right_ones(
-    bench: Bench, arguments: dict[str, object], complaint: str
+    bench: Bench, arguments: dict[str, Any], complaint: str
 ) -> None:
     assert outcome(await bench.call("read_file", **arguments)) == (
         False,
@@ -122,7 +124,7 @@ async def _errand(bench: Bench, *, interactive: bool) -> tuple[list[str], list[T
     bench.write("check.py", "from calc import double\nassert double(2) == 4, double(2)\nprint('passed')\n")
     run = json.dumps({"command": f"{sys.executable} -B check.py"})
     edit = {"path": "calc.py", "old_text": "return x + x + 1", "new_text": "return x + x"}
-    scripts = [
+    scripts: list[Script] = [
         calls(("a", "grep", '{"pattern": "def double"}'), ("b", "glob", '{"pattern": "*.py"}')),
         calls(("c", "read_file", '{"path": "calc.py"}'), ("d", "shell", run)),
         calls(("e", "edit_file", json.dumps(edit))),
@@ -184,7 +186,9 @@ class _Nothing(BaseModel):
 
 
 async def test_a_tool_with_a_fault_of_its_own_raises_and_the_engine_answers_for_it(bench: Bench) -> None:
-    broken = replace(bench.toolbox.tools["list_dir"], arguments=_Nothing)
+    listing = bench.toolbox.tools["list_dir"]
+    assert isinstance(listing, ListDir)
+    broken = replace(listing, arguments=_Nothing)
     bench.toolbox.tools = {**bench.toolbox.tools, "list_dir": broken}
     with pytest.raises(TypeError):
         await bench.toolbox.run(ToolCallBlock(call_id="c", name="list_dir", arguments="{}"), None)  # type: ignore[arg-type]

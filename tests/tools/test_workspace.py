@@ -6,6 +6,7 @@ import os
 import socket
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -58,11 +59,12 @@ async def test_no_path_leads_out_without_being_asked_about(bench: Bench, outside
     read = await bench.call("read_file", path=path)
     assert (outcome(read), [sheet.summary[:5] for sheet in bench.user.asked]) == ((False, DENIED), ["Read "])
     assert bench.user.asked[0].summary.endswith("outside the working folder")
-    for tool, arguments in (
+    searches: tuple[tuple[str, dict[str, Any]], ...] = (
         ("grep", {"pattern": "plan"}),
         ("list_dir", {}),
         ("glob", {"pattern": "*"}),
-    ):
+    )
+    for tool, arguments in searches:
         result = await bench.call(tool, path=path, **arguments)
         assert (outcome(result), len(bench.user.asked)) == ((False, DENIED), 1)
     guesses = [await bench.call("edit_file", "once", path=path, old_text=one, new_text="") for one in ("plan", "x")]
@@ -183,8 +185,7 @@ async def test_a_swapper_never_gets_a_word_out_or_in(bench: Bench, tmp_path: Pat
         for _ in range(200):
             # Inside everything is allowed, outside the answer is no: whatever gets through was mistaken for inside.
             assert "secret" not in words(await bench.call("read_file", path="d/f.txt"))
-            change = {"old_text": "e", "new_text": "e."}
-            edited += not (await bench.call("edit_file", path="d/f.txt", **change)).failed
+            edited += not (await bench.call("edit_file", path="d/f.txt", old_text="e", new_text="e.")).failed
     finally:
         over.set()
         swapper.join()
