@@ -189,6 +189,15 @@ def test_what_the_standard_one_is_for_is_refused() -> None:
         class Longer(Word):
             more: int = 0
 
+    with pytest.raises(TypeError, match="__post_init__"):
+
+        @dataclass(slots=True)
+        class Prepared:
+            name: str = ""
+
+            def __post_init__(self) -> None:
+                self.name = "prepared"
+
     with pytest.raises(ValueError, match="use default_factory"):
 
         @dataclass(slots=True)

@@ -32,6 +32,13 @@ def _results(messages: tuple[Message, ...]) -> list[tuple[str, str, bool]]:
     ]
 
 
+def test_each_round_is_a_message_of_its_own() -> None:
+    s, heard = _play([calls(("a", "echo", "{}")), calls(("b", "echo", "{}")), answer("There.")])
+    messages = last_turn(heard).messages
+    assert len({message.id for message in messages} - {""}) == 6
+    assert [s.journal.messages[message.id] for message in messages] == list(messages)
+
+
 def _play(scripts: list[object], settings: EngineSettings = TOOLS) -> tuple[Stage, list[object]]:
     async def play() -> tuple[Stage, list[object]]:
         async with stage(scripts, settings=settings) as s:

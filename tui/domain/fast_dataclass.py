@@ -3,8 +3,8 @@
 The standard decorator compiles six methods per frozen class and builds a description of every field, about 0.25 ms per
 class; a start creates about 150 classes. Here the methods are closures over the field names and as fast to call. The
 constructor is compiled, and the field descriptions are built, only when they pay: most classes loaded at start-up are
-used rarely or never in a run. Only the options ``frozen``, ``slots`` and ``kw_only`` are supported, and inherited
-fields are not.
+used rarely or never in a run. Only the options ``frozen``, ``slots`` and ``kw_only`` are supported; inherited
+fields and ``__post_init__`` are not.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ _ABSENT = dataclasses.MISSING
 def _make_class(cls: type[T], *, frozen: bool, slots: bool, kw_only: bool) -> type[T]:
     if hasattr(cls, "__dataclass_fields__"):
         raise TypeError(f"{cls.__name__} would inherit fields: that takes the standard dataclass")
+    if hasattr(cls, "__post_init__"):
+        raise TypeError(f"{cls.__name__} has a __post_init__: that takes the standard dataclass")
     fields = _fields_of(cls, kw_only=kw_only)
     names = tuple(fields)
     late: list[_Constructor | _Description] = [

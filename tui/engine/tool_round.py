@@ -51,14 +51,11 @@ class ToolRound:
     turn: OpenTurn
     calls: tuple[ToolCallBlock, ...]
     history: CallHistory
+    message_id: str
+    """Id of the message with the results."""
     tainted: bool = False
     done: dict[int, ToolResultBlock] = field(default_factory=dict)
     begun: dict[int, RunningCall] = field(default_factory=dict)
-    message_id: str = ""
-    """Id of the message with the results."""
-
-    def __post_init__(self) -> None:
-        self.message_id = self.turn.ports.new_id()
 
     async def run(self, *, cut: bool) -> tuple[ToolResultBlock, ...]:
         """Run the calls and return all results. ``cut``: the answer hit the output limit, so nothing in it may run."""

@@ -399,7 +399,9 @@ class TurnLoop:
 
     def _tool_round(self, message: Message) -> ToolRound | None:
         calls = _whole_calls(message)
-        return ToolRound(self.turn, calls, self._calls, tainted=self._tainted()) if calls else None
+        if not calls:
+            return None
+        return ToolRound(self.turn, calls, self._calls, self.turn.ports.new_id(), tainted=self._tainted())
 
     async def _continues(self, message: Message) -> bool:
         stop = message.stop or Stop(Finish.OTHER)
