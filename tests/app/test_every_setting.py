@@ -76,7 +76,7 @@ class Ran:
                 async for batch in subscription.batches(0):
                     heard += [stamped.event for stamped in batch]
                     for event in heard:
-                        if isinstance(event, ApprovalAsked):
+                        if isinstance(event, ApprovalAsked) and ApprovalAsked not in until_one:
                             await chat.answer_approval(event.call_id, "yes")
                     if any(isinstance(event, last) for event in heard):
                         break
@@ -179,6 +179,14 @@ async def call_timed_out(ran: Ran) -> object:
     heard = await ran.events("Wait.", ToolFinished)
     results = [event.result for event in heard if isinstance(event, ToolFinished)]
     return [result.failed for result in results][:1]
+
+
+async def request_stopped(ran: Ran) -> object:
+    """Whether a question about a spending limit comes before the request."""
+    requests = len(ran.server.seen)
+    heard = await ran.events("Why?", ApprovalAsked)
+    asked = [event.tool for event in heard if isinstance(event, ApprovalAsked)]
+    return asked, len(ran.server.seen) > requests
 
 
 async def rung(ran: Ran) -> object:
@@ -300,6 +308,9 @@ PROBES: dict[str, Probe] = {
     "context.reserve": Probe("9k", panel, first=("ask",)),
     "context.compressionModel": Probe("openai/gpt-5.5", preview, stored=talked(6, "word " * 400)),
     "cache.ttl": Probe("5m", sent("cache_control", "ttl")),
+    "budget.turn": Probe("0.000001", request_stopped),
+    "budget.session": Probe("0.000001", request_stopped),
+    "budget.day": Probe("0.000001", request_stopped),
     "tools.enabled": Probe("false", sent("tools"), tools=True),
     "tools.maxParallel": Probe("1", order_of_calls, script=LOOK_TWICE, tools=True, config=ALLOWED),
     "tools.maxCalls": Probe("1", calls_made, script=LOOK, tools=True, config=ALLOWED),

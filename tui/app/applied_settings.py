@@ -46,6 +46,9 @@ def engine_settings(layers: Layers, catalog: Catalog, *, interactive: bool = Tru
         parallel_calls=tools.maxParallel,
         calls_per_turn=tools.maxCalls,
         call_timeout_s=tools.timeout,
+        budget_turn=settings.budget.turn,
+        budget_session=settings.budget.session,
+        budget_day=settings.budget.day,
     )
 
 

@@ -36,4 +36,6 @@ class LaunchOptions:
     """The working folder of tools and attachments."""
     headless: bool = False
     """Without a screen: no question can be asked."""
+    max_cost: float | None = None
+    """Dollars that may be spent until the program ends."""
     demo_speed: float = 1.0

@@ -29,7 +29,7 @@ T = TypeVar("T")
 DEMO = ModelSpec(provider="demo", model="demo")
 """The model used when none is named and no provider is available."""
 CLOSE_WITHIN_S = 2.0
-SESSION_SECTIONS = ("reasoning", "generation", "context", "tools")
+SESSION_SECTIONS = ("reasoning", "generation", "context", "budget", "tools")
 """Sections stored with a session. Values set in other sections (display, network) last until the program ends."""
 
 
@@ -100,7 +100,8 @@ class OpenSession:
             notices=self._new_notices(stored.notice if stored is not None else "", lost),
         )
         journal = self.storage.journal(self.session_id, str(self.spec))
-        self._session = Session(self.program.ports(journal, interactive=self._interactive), opening)
+        ports = self.program.ports(journal, self.storage.ledger, interactive=self._interactive)
+        self._session = Session(ports, opening)
         for notice in self._new_notices():  # reported by the storage meanwhile
             self._session.announce(notice)
         if self._interactive:

@@ -15,6 +15,7 @@ from tui.app.user_state import CalibrationFile, UserState
 from tui.catalog.catalog import Catalog
 from tui.domain.errors import PonderError
 from tui.domain.fast_dataclass import dataclass
+from tui.engine.budget import Ledger
 from tui.engine.compressor import Compressor
 from tui.engine.planner import Planner
 from tui.engine.ports import Journal, Ports
@@ -100,7 +101,7 @@ class Program:
         self.engine.stop()
         self.calibration.save()
 
-    def ports(self, journal: Journal, *, interactive: bool) -> Ports:
+    def ports(self, journal: Journal, open_ledger: Callable[[], Ledger], *, interactive: bool) -> Ports:
         """The ports of a session."""
         return Ports(
             backend=self.backend,
@@ -114,6 +115,8 @@ class Program:
             interactive=interactive,
             conceal=self.keys.redactor.clean_content,
             refused_parameters=self._read_refused_parameters(),
+            open_ledger=open_ledger,
+            max_cost=self.options.max_cost,
         )
 
     def _read_refused_parameters(self) -> RefusedParameters:

@@ -14,6 +14,7 @@ from tui.domain.errors import StoreError, UsageError
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import Growth, Message, Turn
 from tui.domain.thinking import ModelSpec
+from tui.engine.budget import InMemoryLedger, Ledger
 from tui.engine.ports import Journal
 from tui.settings.paths import NO_HOME
 
@@ -58,6 +59,10 @@ class Storage(Protocol):
 
     def journal(self, session: str, model: str) -> Journal:
         """The journal an open session writes to."""
+        ...
+
+    def ledger(self) -> Ledger:
+        """What requests cost, for spending limits."""
         ...
 
     async def load(self, session: str) -> Stored:
@@ -131,9 +136,13 @@ class InMemorySessions:
     def __init__(self) -> None:
         self._sessions: dict[str, _InMemorySession] = {}
         self.notices: tuple[str, ...] = ()
+        self._ledger = InMemoryLedger()
 
     def listen(self, on_notice: Callable[[str], None], on_title: Callable[[str, str], None]) -> None:
         """Has no effect: there are no events."""
+
+    def ledger(self) -> Ledger:
+        return self._ledger
 
     def journal(self, session: str, model: str) -> Journal:
         return self._sessions.setdefault(session, _InMemorySession())

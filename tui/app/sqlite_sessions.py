@@ -12,6 +12,7 @@ from tui.app.ids import new_id
 from tui.app.session_storage import Stored
 from tui.domain.errors import StoreError, UsageError
 from tui.domain.thinking import ModelSpec
+from tui.engine.budget import Ledger
 from tui.engine.ports import Journal
 from tui.store.database import Database, StoreContext
 from tui.store.journal import StoredJournal
@@ -90,6 +91,11 @@ class SqliteSessions:
     @property
     def notices(self) -> tuple[str, ...]:
         return self._database.notices
+
+    def ledger(self) -> Ledger:
+        from tui.store.spending import StoredLedger  # only if there is a spending limit
+
+        return StoredLedger(self._database, self._context.holder, self._context.now)
 
     def journal(self, session: str, model: str) -> Journal:
         return self._journal

@@ -9,6 +9,7 @@ import contextlib
 import errno
 import gc
 import importlib
+import math
 import os
 import re
 import sys
@@ -216,6 +217,7 @@ WITH_A_PROMPT = {
     "--attach": "attach",
 }
 """Options that only apply to headless runs."""
+MOST_DOLLARS = 1_000_000
 OBJECTS_BETWEEN_COLLECTIONS = 50_000
 """Allocation threshold of the garbage collector. Start-up creates many objects that stay; with Python's default of 700,
 collections take a twentieth of the time to the first byte.
@@ -224,7 +226,9 @@ collections take a twentieth of the time to the first byte.
 
 def nothing_said() -> argparse.Namespace:
     """The parser's result for an empty command line, without running it: that takes a fiftieth of a start."""
-    absent = dict.fromkeys(("command", "prompt", "model", "thinking_budget", "profile", "resume", "session"))
+    absent = dict.fromkeys(
+        ("command", "prompt", "model", "thinking_budget", "profile", "resume", "session", "max_cost")
+    )
     off = dict.fromkeys(("go_on", "no_tools", "show_thinking", "json", "jsonl"), False)
     given = SimpleNamespace(**absent, **off, assignments=[], allow=[], attach=[])
     return cast("argparse.Namespace", given)
@@ -258,10 +262,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--allow", action="append", default=[], metavar="PATTERN", help="with -p: tools that may run without asking"
     )
     parser.add_argument("--attach", action="append", default=[], metavar="PATH", help="with -p: a file or image")
+    parser.add_argument(
+        "--max-cost",
+        type=_dollars,
+        metavar="DOLLARS",
+        help="what may be spent until ponder ends; a request that may cost more asks, or with -p ends with code 4",
+    )
     parser.add_argument("--show-thinking", action="store_true", help="with -p: print thinking on stderr")
     forms = parser.add_mutually_exclusive_group()
     forms.add_argument("--json", action="store_true", help="with -p: one JSON object at the end")
     forms.add_argument("--jsonl", action="store_true", help="with -p: one JSON line for every event")
+
+
+def _dollars(text: str) -> float:
+    from argparse import ArgumentTypeError
+
+    try:
+        dollars = float(text.removeprefix("$"))
+    except ValueError:
+        dollars = math.nan
+    if not 0 <= dollars <= MOST_DOLLARS:
+        raise ArgumentTypeError(f"{text!r} is not an amount of dollars")
+    return dollars
 
 
 def run(args: argparse.Namespace) -> int:
@@ -284,6 +306,7 @@ def run(args: argparse.Namespace) -> int:
             no_tools=args.no_tools,
             headless=args.prompt is not None,
             allow=tuple(args.allow),
+            max_cost=args.max_cost,
         )
         if args.prompt is not None:
             from tui.bootstrap.headless import run_prompt

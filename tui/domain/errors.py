@@ -10,6 +10,7 @@ PonderError
 │  └─ StoreReadOnly       no permission, read-only file system, newer schema
 ├─ CompressionError     a summary cannot be used; the history is unchanged
 ├─ ToolError            a tool failed; the message is sent to the model
+├─ BudgetReached        a request was not sent because of a spending limit
 └─ UsageError           the command line or a slash command is invalid
 
 Each has ``message`` (what happened) and ``advice`` (what to do). Neither contains an API key.
@@ -168,6 +169,30 @@ class CompressionError(PonderError):
 
 class ToolError(PonderError):
     """A tool failed. The message is sent to the model."""
+
+
+class BudgetReached(PonderError):
+    """A request was not sent: it may exceed a spending limit, and the user did not allow it."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        advice: str = "",
+        scope: str | None = None,
+        limit: float | None = None,
+        spent: float | None = None,
+        may_cost: float | None = None,
+    ) -> None:
+        super().__init__(message, advice=advice)
+        self.scope = scope
+        """run, turn, session or day."""
+        self.limit = limit
+        """Dollars."""
+        self.spent = spent
+        """Dollars, including what running requests may cost at most; None if unknown."""
+        self.may_cost = may_cost
+        """The most the request may cost, in dollars; None if unknown."""
 
 
 class UsageError(PonderError):

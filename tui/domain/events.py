@@ -109,6 +109,8 @@ class ApprovalAsked:
     """Rules that "always" could save, narrowest first; empty if the decision cannot be saved."""
     note: str = ""
     """Facts about the call, one per line: the folder, the address, why no rule allowed it."""
+    answers: tuple[tuple[str, str], ...] = ()
+    """(answer, text of its row) if the question is not about a tool call; otherwise the usual answers apply."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,14 +40,28 @@ class PendingApprovals:
             return NOBODY_TO_ASK
         if call.call_id in self._open:
             return f"no: another call with the id `{call.call_id}` waits already"
+        return await self._ask(ApprovalAsked(turn_id, call.call_id, call.name, summary, detail, patterns, note))
+
+    async def ask_about_request(self, asked: ApprovalAsked) -> str:
+        """The answer to a question that is not about a tool call; always ``no`` without a user."""
+        if not self._interactive:
+            return NOBODY_TO_ASK
+        try:
+            return await self._ask(asked)
+        except asyncio.CancelledError:
+            # The end of a turn withdraws its questions, but a compression can run without a turn.
+            self._publish(ApprovalSettled(asked.turn_id, asked.call_id, allowed=False))
+            raise
+
+    async def _ask(self, asked: ApprovalAsked) -> str:
         waiting: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        self._open[call.call_id] = waiting
-        self._publish(ApprovalAsked(turn_id, call.call_id, call.name, summary, detail, patterns, note))
+        self._open[asked.call_id] = waiting
+        self._publish(asked)
         try:
             answer = await waiting
         finally:
-            del self._open[call.call_id]
-        self._publish(ApprovalSettled(turn_id, call.call_id, allowed=is_yes(answer)))
+            del self._open[asked.call_id]
+        self._publish(ApprovalSettled(asked.turn_id, asked.call_id, allowed=is_yes(answer)))
         return answer
 
 

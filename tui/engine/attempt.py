@@ -77,6 +77,9 @@ LONGEST_CHAIN = 20
 
 _NOT_SHOWN = (ResponseStarted, UsageReported, ProviderRemark, ResponseFinished)
 
+_NOT_SENT = (ErrorKind.NO_KEY, ErrorKind.CONNECT, ErrorKind.TLS, ErrorKind.REDIRECT)
+"""Failures of requests that no model has read."""
+
 _CHANNELS = (".gguf", ":latest", ":free", ":nitro", ":floor", ":exacto")
 """Suffixes that routers and local servers append to a name of the same model."""
 
@@ -116,6 +119,8 @@ class AttemptOutput:
     """Waits until the followers have taken most of what was published."""
     price: Callable[[Target, Usage], float | None] = _unpriced
     """The cost of the reported tokens."""
+    permit: Callable[[], Awaitable[None]] = _at_once
+    """Called before each continuation of the answer; raises BudgetReached if it may not be sent."""
 
 
 class Attempt:
@@ -154,7 +159,9 @@ class Attempt:
         self._started = clock.monotonic()
         self._thought = ThinkingTimer(self._started)
         self._detector = RepetitionDetector()
-        self._timer = RequestTimer(clock, limit_s, lambda seconds: output.publish(Stalled(attempt_id.turn_id, seconds)))
+        self._permit = output.permit
+        self._limit_s = limit_s
+        self._timer = RequestTimer(clock, limit_s, self._stalled)
         self._continuation = Continuation()
 
     async def run(self, backend: Backend, on_event: Callable[[], None]) -> ProviderError | None:
@@ -162,15 +169,45 @@ class Attempt:
 
         ``on_event`` is also called while nothing arrives, so that the end of a burst is saved.
         """
-        failure: ProviderError | None = None
-        try:
-            async with asyncio.TaskGroup() as tasks:
-                timing = tasks.create_task(self._timer.run(on_event))
-                await self._read_all(backend, on_event)
-                timing.cancel()
-        except* ProviderError as failures:
-            failure = _first(failures)
-        return failure or self._flaw()
+        request = self._request
+        for number in range(LONGEST_CHAIN):
+            if number:
+                await self._permit()
+            failure = await self._send(backend, request, on_event)
+            if failure is not None or self.stop is None or self.stop.finish is not Finish.CONTINUATION:
+                return failure or self._flaw()
+            self._continuation.next(self._assembler)
+            request = replace(request, continuation=self.stop.detail)
+        return ProviderError(
+            ErrorKind.OTHER, f"The answer was continued {LONGEST_CHAIN} times without an end.", retryable=False
+        )
+
+    @property
+    def received_tokens(self) -> int:
+        """An estimate of the tokens that arrived so far."""
+        return sum(counter.tokens() for counter in self._counters.values())
+
+    def spent(self, failure: ProviderError | None, cost_with: Callable[[int], float | None]) -> float | None:
+        """What the ended attempt cost in dollars: as reported, otherwise an estimate; None if unknown.
+
+        ``cost_with`` returns the most the request may cost with so many output tokens.
+        """
+        message = self.message()
+        if message.cost is not None and self.stop is not None:
+            return message.cost
+        refused = failure is not None and (failure.status is not None or failure.kind in _NOT_SENT)
+        if refused and not self.shown and message.usage is None:
+            return 0.0
+        estimate = cost_with(self.received_tokens)
+        return message.cost if estimate is None else max(estimate, message.cost or 0.0)
+
+    def worst_if_continued(self, worst_cost: Callable[..., float | None]) -> float | None:
+        """The most the answer may cost with one more request, which also contains what has arrived."""
+        received = self.received_tokens
+        last, whole, empty = worst_cost(), worst_cost(received), worst_cost(0)
+        if last is None or whole is None or empty is None:
+            return None
+        return max(whole, self.message().cost or 0.0) + last + (whole - empty)
 
     def arriving(self, interrupted: str) -> tuple[Message, Arriving]:
         """An excerpt of the answer so far, and the tokens it stands for. Counts only new text."""
@@ -192,6 +229,9 @@ class Attempt:
             blocks.append(block)
         message = self._message(tuple(blocks), interrupted=interrupted)
         return message, Arriving(message_id=message.id, text=text, calls=calls)
+
+    def _stalled(self, seconds: float) -> None:
+        self._publish(Stalled(self.id.turn_id, seconds))
 
     async def store(self, journal: Journal, interrupted: str, session: str) -> None:
         """Store what the journal does not have yet. The cost does not grow with the answer."""
@@ -240,17 +280,17 @@ class Attempt:
             cost=self._price(self._target, usage) if usage is not None else None,
         )
 
-    async def _read_all(self, backend: Backend, on_event: Callable[[], None]) -> None:
-        request = self._request
-        for _ in range(LONGEST_CHAIN):
-            await self._read(backend, request, on_event)
-            if self.stop is None or self.stop.finish is not Finish.CONTINUATION:
-                return
-            self._continuation.next(self._assembler)
-            request = replace(request, continuation=self.stop.detail)
-        raise ProviderError(
-            ErrorKind.OTHER, f"The answer was continued {LONGEST_CHAIN} times without an end.", retryable=False
-        )
+    async def _send(self, backend: Backend, request: ChatRequest, on_event: Callable[[], None]) -> ProviderError | None:
+        failure: ProviderError | None = None
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                self._timer = RequestTimer(self._clock, self._limit_s, self._stalled)
+                timing = tasks.create_task(self._timer.run(on_event))
+                await self._read(backend, request, on_event)
+                timing.cancel()
+        except* ProviderError as failures:
+            failure = _first(failures)
+        return failure
 
     async def _read(self, backend: Backend, request: ChatRequest, on_event: Callable[[], None]) -> None:
         self.stop = None

@@ -24,6 +24,7 @@ from tui.domain.events import (
 from tui.domain.messages import Message
 from tui.domain.usage import MeterReading
 from tui.engine.attempt import Attempt, AttemptId, AttemptOutput
+from tui.engine.budget import Budget
 from tui.engine.compressor import PendingCompression
 from tui.engine.open_turn import ConversationState
 from tui.engine.planner import Ask
@@ -64,8 +65,11 @@ class _SummaryRequests:
 class Compaction:
     """The compressions of one conversation."""
 
-    def __init__(self, ports: Ports, saver: Saver, conversation: ConversationState, publish: Publish) -> None:
+    def __init__(
+        self, ports: Ports, saver: Saver, conversation: ConversationState, publish: Publish, budget: Budget
+    ) -> None:
         self._ports = ports
+        self._budget = budget
         self._publish = publish
         self._saver = saver
         self._conversation = conversation
@@ -114,7 +118,7 @@ class Compaction:
                 publish(CompressionFinished(before, before, error=_nothing_to_compress(ask.settings.keep_turns)))
                 return False
             publish(CompressionStarted(pending.turns, pending.before))
-            pending, answer = await self._summary(writer, pending, requests)
+            pending, answer = await self._summary(ask, writer, pending, requests)
             view = self._ports.compressor.apply(ask, pending, answer)
         except asyncio.CancelledError:
             self._failed(before, "Cancelled.", requests, publish)
@@ -173,11 +177,13 @@ class Compaction:
         return self._ports.planner.meter(replace(ask, view=view))
 
     async def _summary(
-        self, writer: Target, pending: PendingCompression, requests: _SummaryRequests
+        self, ask: Ask, writer: Target, pending: PendingCompression, requests: _SummaryRequests
     ) -> tuple[PendingCompression, Message]:
         spent = Spent()
         while True:
             attempt_id = AttemptId(turn_id="", round=0, attempt=spent.requests, message_id=self._ports.new_id())
+            cost = partial(self._ports.planner.worst_cost, replace(ask, target=writer), pending.request)
+            await self._budget.permit(attempt_id.message_id, requests.turn, writer, ask.settings, cost)
             attempt = Attempt(
                 attempt_id,
                 writer,
@@ -187,7 +193,11 @@ class Compaction:
                 limit_s=SUMMARY_LIMIT_S,
             )
             requests.now = partial(self._run_of, attempt, writer, requests.turn)
-            failure = await attempt.run(self._ports.backend, _nothing)
+            failure = None
+            try:
+                failure = await attempt.run(self._ports.backend, _nothing)
+            finally:
+                self._budget.settle(attempt_id.message_id, partial(attempt.spent, failure, cost))
             requests.ended(failure)
             if failure is None:
                 return pending, attempt.message()

@@ -15,6 +15,7 @@ from tui.domain.messages import Message, Role, Turn
 from tui.domain.request import ToolSchema
 from tui.domain.thinking import ModelSpec, ThinkingPlan
 from tui.engine.approvals import PendingApprovals
+from tui.engine.budget import Budget
 from tui.engine.planner import Ask, Repairs
 from tui.engine.ports import Ports
 from tui.engine.refused_parameters import ANSWERS_WITHOUT_THINKING, THINKING, Endpoint, RefusedParameters
@@ -110,6 +111,7 @@ class OpenTurn:
     settings: EngineSettings
     retry_wait: RetryWait
     approvals: PendingApprovals
+    budget: Budget
     stored: Callable[[], None]
     """Record that the start of the turn is in the journal."""
     messages: list[Message] = field(default_factory=list)
@@ -173,6 +175,10 @@ class OpenTurn:
         if self.live:
             self.publish(MessageCompleted(turn_id, self.round, message))
             self.published_count += 1
+
+    async def permit(self, request_id: str, worst_cost: Callable[[], float | None]) -> None:
+        """Return when a request of this turn may be sent; raises BudgetReached."""
+        await self.budget.permit(request_id, self.id, self.target, self.settings, worst_cost)
 
     def replace(self, message: Message) -> bool:
         """Replace the message with the same id; False if there is none."""

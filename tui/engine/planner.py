@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
 from collections.abc import Callable
@@ -89,6 +90,12 @@ BELIEVED_KNOWN = (0.75, 1.33)
 """The same for a model whose token counting was calibrated."""
 
 
+MARGIN = 1.1
+"""The largest error of estimates for a model whose reported counts are known, as a factor."""
+MARGIN_UNKNOWN = 1.3
+"""The same for a model that has not reported a count yet."""
+
+
 class TokenMeter:
     """Counts a request once, however often the draft beside it changes."""
 
@@ -114,6 +121,12 @@ class TokenMeter:
             calibration=self.calibration,
             anchor=self._anchors.get((ask.session, counted.key)),
         )
+
+    def margin(self, ask: Ask) -> float:
+        """The factor by which a request may be larger than its estimate."""
+        facts = ask.target.facts
+        known = self.calibration.of(calibration_key(facts.provider, facts.id))
+        return MARGIN if known.openings or known.openings_with_tools or known.steps else MARGIN_UNKNOWN
 
     def learn(self, ask: Ask, request: ChatRequest, usage: Usage) -> None:
         """Record the reported usage of a request; implausible values are ignored."""
@@ -161,6 +174,8 @@ class TokenMeter:
         return made
 
 
+ASSUMED_OUTPUT = 131_072
+"""Output tokens of a model whose output limit and context window are unknown, for the most a request may cost."""
 KEPT_REQUESTS = 3
 """Cached requests: the one for the draft, the running one and the one being compressed."""
 
@@ -249,6 +264,31 @@ class Planner:
         price = price_of(target.facts)
         details = cost_details(usage, price, datetime.fromtimestamp(self._now(), UTC)) if price is not None else None
         return None if details is None else details.dollars
+
+    def worst_cost(self, ask: Ask, request: ChatRequest, output: int | None = None) -> float | None:
+        """The most this request may cost now, in dollars; None if the price is unknown.
+
+        Its input is the estimate with a margin, none of it read from a cache. Its output is the output limit, or
+        ``output`` tokens if that many arrived.
+        """
+        if ask.target.provider.local:
+            return 0.0
+        from tui.catalog.prices import price_of  # the table is only read if there is a limit
+
+        facts = ask.target.facts
+        price = price_of(facts)
+        rates = {} if price is None else price.at(datetime.fromtimestamp(self._now(), UTC))
+        if "input" not in rates or "output" not in rates:
+            return None
+        reading = self._token_meter.reading(replace(ask, draft="", arriving=None), request)
+        sent = math.ceil(reading.effective * self._token_meter.margin(ask))
+        if output is None:
+            limit = request.max_output or request.plan.max_output or facts.max_output
+            output = _smaller(limit, facts.context_window) or ASSUMED_OUTPUT
+        written = "cache_write_1h" if request.cache_ttl == "1h" else "cache_write"
+        dearest = max(rates[kind].at(sent) for kind in ("input", "cache_write", written) if kind in rates)
+        generated = max(rates[kind].at(sent) for kind in ("output", "thinking") if kind in rates)
+        return (sent * dearest + output * generated) / 1_000_000
 
     def quiet_plan(self, target: Target) -> ThinkingPlan:
         """The least thinking a model supports, for summaries and titles."""

@@ -17,6 +17,7 @@ from tui.domain.messages import Growth, Message, Turn
 from tui.domain.request import ChatRequest, ToolSchema
 from tui.domain.stream import StreamEvent
 from tui.domain.tool_run import ToolRun
+from tui.engine.budget import InMemoryLedger, Ledger
 from tui.engine.compressor import Compressor
 from tui.engine.planner import Planner
 from tui.engine.refused_parameters import RefusedParameters
@@ -139,3 +140,7 @@ class Ports:
     """Removes keys from tool output before the model, the screen or the store sees it."""
     refused_parameters: RefusedParameters = field(default_factory=RefusedParameters)
     """Parameters that servers refused."""
+    open_ledger: Callable[[], Ledger] = InMemoryLedger
+    """Returns the record of what requests cost, for spending limits."""
+    max_cost: float | None = None
+    """Dollars that this start of the program may spend."""

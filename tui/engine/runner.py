@@ -15,6 +15,7 @@ from tui.domain.events import AppEvent, MeterChanged, Notice, QueueChanged, Seve
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import Message, Role
 from tui.engine.approvals import PendingApprovals
+from tui.engine.budget import Budget
 from tui.engine.compaction import Compaction
 from tui.engine.open_turn import ConversationState, OpenTurn
 from tui.engine.planner import Ask
@@ -171,7 +172,10 @@ class Runner:
     ) -> None:
         self.retry_wait = RetryWait(ports.clock)
         self.approvals = PendingApprovals(publish, interactive=ports.interactive)
-        self.compaction = Compaction(ports, saver, conversation, publish)
+        self.budget = Budget(
+            conversation.session, ports.open_ledger, self.approvals.ask_about_request, run_limit=ports.max_cost
+        )
+        self.compaction = Compaction(ports, saver, conversation, publish, self.budget)
         self._ports = ports
         self._conversation = conversation
         self._saver = saver
@@ -270,6 +274,7 @@ class Runner:
             settings=conversation.settings,
             retry_wait=self.retry_wait,
             approvals=self.approvals,
+            budget=self.budget,
             stored=self._queue.started,
             messages=[Message(id=ports.new_id(), role=Role.USER, blocks=blocks)],
         )

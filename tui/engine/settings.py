@@ -52,5 +52,9 @@ class EngineSettings:
     """Seconds a call may run, not counting the time for approval; 0 is without limit."""
 
     # limits
+    budget_turn: float | None = None
+    """Dollars one turn may cost; None is no limit."""
+    budget_session: float | None = None
+    budget_day: float | None = None
     attempt_limit_s: float = 3600.0
     """Seconds after which a single request is aborted."""

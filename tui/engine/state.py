@@ -240,7 +240,7 @@ class SessionState:
                 view = replace(view, approvals=_as_called((*view.approvals, event), view.tools_running))
             case ApprovalSettled(_, call_id):
                 view = replace(view, approvals=tuple(a for a in view.approvals if a.call_id != call_id))
-        self._view = replace(view, phase=Phase.ASKING if view.approvals else Phase.TOOLS)
+        self._view = replace(view, phase=_phase_with(view))
 
     def _rest(self, event: AppEvent) -> None:
         view = self._view
@@ -281,6 +281,15 @@ def _with_message(messages: tuple[Message, ...], message: Message) -> tuple[Mess
     if any(other.id == message.id for other in messages):
         return tuple(message if other.id == message.id else other for other in messages)
     return (*messages, message)
+
+
+def _phase_with(view: SessionView) -> Phase:
+    """The phase after an event about tool calls and questions."""
+    if view.approvals:
+        return Phase.ASKING
+    if view.phase is not Phase.ASKING or view.tools_running:
+        return Phase.TOOLS
+    return Phase.IDLE if view.open_turn is None else Phase.SENDING
 
 
 def _phase_of(event: StreamEvent) -> Phase | None:

@@ -76,8 +76,8 @@ class Step:
         while True:
             ask = self._turn.ask(self._repairs)
             request = self._turn.ports.planner.request(ask)
-            attempt = self._begin(request)
-            failure = await attempt.run(self._turn.ports.backend, self._on_event)
+            attempt = await self._begin(ask, request)
+            failure = await self._run(attempt, ask, request)
             if failure is None:
                 return self._accept(attempt, ask)
             decision = decide(
@@ -113,25 +113,46 @@ class Step:
         elif _length(last) < _length(self._broken):
             await self._void(attempt, failure)
 
-    def _begin(self, request: ChatRequest) -> Attempt:
-        turn = self._turn
+    async def _run(self, attempt: Attempt, ask: Ask, request: ChatRequest) -> ProviderError | None:
+        failure: ProviderError | None = None
+        try:
+            failure = await attempt.run(self._turn.ports.backend, self._on_event)
+        finally:
+            cost = partial(self._turn.ports.planner.worst_cost, ask, request)
+            self._turn.budget.settle(attempt.id.message_id, partial(attempt.spent, failure, cost))
+        return failure
+
+    async def _begin(self, ask: Ask, request: ChatRequest) -> Attempt:
+        turn, planner = self._turn, self._turn.ports.planner
+        message_id = turn.ports.new_id()
+        worst_cost = partial(planner.worst_cost, ask, request)
+        await turn.permit(message_id, worst_cost)
+
+        async def permit_continuation() -> None:
+            await turn.permit(message_id, partial(attempt.worst_if_continued, worst_cost))
+
         turn.attempts += 1
         self._spent = replace(self._spent, requests=self._spent.requests + 1)
         turn.publish(RequestStarted(turn.id, turn.round, turn.attempts, turn.spec, request.plan))
         for remark in (*request.plan.warnings, *request.outgoing.warnings):
             turn.remark(remark)
-        self._attempt = Attempt(
-            AttemptId(turn_id=turn.id, round=turn.round, attempt=turn.attempts, message_id=turn.ports.new_id()),
+        attempt = self._attempt = Attempt(
+            AttemptId(turn_id=turn.id, round=turn.round, attempt=turn.attempts, message_id=message_id),
             turn.target,
             request,
             clock=self._clock,
             output=AttemptOutput(
-                turn.publish, turn.conversation.remarks, turn.ports.planner.stamp, turn.pace, turn.ports.planner.cost
+                turn.publish,
+                turn.conversation.remarks,
+                planner.stamp,
+                turn.pace,
+                planner.cost,
+                permit_continuation,
             ),
             limit_s=turn.settings.attempt_limit_s,
         )
-        self._turn.answer = partial(self._attempt.message, interrupted=CRASHED)
-        return self._attempt
+        self._turn.answer = partial(attempt.message, interrupted=CRASHED)
+        return attempt
 
     def _remember(self) -> None:
         """Record the parameters that the server only accepted without."""

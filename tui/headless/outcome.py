@@ -10,7 +10,15 @@ from tui.domain.assemble import whole_text
 from tui.domain.blocks import TextBlock, ThinkingBlock
 from tui.domain.compression import SummaryRun
 from tui.domain.cost import cost_of, paid_in
-from tui.domain.errors import ConfigError, ErrorKind, PonderError, ProviderError, UnknownModel, UsageError
+from tui.domain.errors import (
+    BudgetReached,
+    ConfigError,
+    ErrorKind,
+    PonderError,
+    ProviderError,
+    UnknownModel,
+    UsageError,
+)
 from tui.domain.events import TurnFailed, TurnFinished
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import Message, Role, Turn
@@ -26,7 +34,7 @@ class Exit(IntEnum):
     USAGE = 2
     NO_KEY = 3
     NO_WHOLE_ANSWER = 4
-    """Refused, filtered, cut or empty."""
+    """Refused, filtered, cut, empty, or not sent because of a spending limit."""
     CANCELLED = 130
 
 
@@ -62,6 +70,8 @@ def exit_of(error: PonderError) -> Exit:
             return Exit.USAGE
         case ProviderError(kind=ErrorKind.NO_KEY):
             return Exit.NO_KEY
+        case BudgetReached():
+            return Exit.NO_WHOLE_ANSWER
         case ProviderError(kind=ErrorKind.CONTENT_FILTER | ErrorKind.EMPTY):
             return Exit.NO_WHOLE_ANSWER
         case _:
@@ -123,6 +133,9 @@ def error_object(error: PonderError) -> dict[str, object]:
     if isinstance(error, ProviderError):
         described |= {"kind": error.kind.value, "status": error.status, "retryable": error.retryable}
         described |= {"retry_after_s": error.retry_after_s, "request_id": error.request_id}
+    if isinstance(error, BudgetReached):
+        described |= {"kind": "budget", "scope": error.scope, "limit": error.limit}
+        described |= {"spent": error.spent, "may_cost": error.may_cost}
     return described
 
 

@@ -43,6 +43,7 @@ class Between:
 
 
 Tokens = Annotated[int, Between(0, 100_000_000)]
+Dollars = Annotated[float, Between(0, 1_000_000)]
 Seconds = Annotated[float, Between(0, 86_400)]
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 
@@ -122,6 +123,18 @@ class Cache(Section):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Budget(Section):
+    """Spending limits in dollars. A request that may exceed one is sent only if you allow it; -p ends with code 4."""
+
+    turn: Dollars | None = None
+    """What one turn may cost, including its tool rounds and retries; no limit if not set."""
+    session: Dollars | None = None
+    """What one session may cost, including what it cost before it was resumed; no limit if not set."""
+    day: Dollars | None = None
+    """What all sessions and windows may cost since midnight; no limit if not set."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Tools(Section):
     """Tool use and its limits."""
 
@@ -181,6 +194,7 @@ class Settings(Section):
     generation: Generation = Generation()
     context: Context = Context()
     cache: Cache = Cache()
+    budget: Budget = Budget()
     tools: Tools = Tools()
     ui: Ui = Ui()
     network: Network = Network()
@@ -265,7 +279,7 @@ def _settings_adapter() -> TypeAdapter[Settings]:
     return TypeAdapter(Settings)
 
 
-def _section(group: str) -> type[Reasoning | Generation | Context | Cache | Tools | Ui | Network | Settings]:
+def _section(group: str) -> type[Reasoning | Generation | Context | Cache | Budget | Tools | Ui | Network | Settings]:
     return type(getattr(Settings(), group)) if group else Settings
 
 

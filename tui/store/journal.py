@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 
 from tui.domain.blocks import Block
 from tui.domain.compression import CompressionView, SummaryRun
-from tui.domain.messages import Growth, Message, Turn
+from tui.domain.cost import Paid
+from tui.domain.messages import Growth, Message, Role, Turn
 from tui.store.branches import add_turn, find_turn, head_of, path_to, replace_path, set_head
 from tui.store.database import Database
 from tui.store.leases import Held, Holder, acquire
@@ -65,9 +66,14 @@ class StoredJournal:
 
     async def message_added(self, session: str, turn_id: str, message: Message) -> None:
         """Store a complete message."""
-        await self._database.run(
-            lambda connection: write_message(connection, self._position(connection, session, turn_id), message)
-        )
+
+        def write(connection: sqlite3.Connection) -> None:
+            position = self._position(connection, session, turn_id)
+            write_message(connection, position, message)
+            if message.role is Role.ASSISTANT:
+                self._record(connection, session, turn_id, message, position.now)
+
+        await self._database.run(write)
 
     async def turn_finished(self, session: str, turn: Turn) -> None:
         """Store the final state of a finished turn."""
@@ -113,8 +119,14 @@ class StoredJournal:
         def write(connection: sqlite3.Connection) -> None:
             now = self._now()
             add_run(connection, self._ensured(connection, session, now), run, now)
+            self._record(connection, session, run.turn, run, now)
 
         await self._database.run(write)
+
+    def _record(self, connection: sqlite3.Connection, session: str, turn: str, paid: Paid, now: float) -> None:
+        from tui.store.spending import record  # loaded with the first answer, when nobody waits
+
+        record(connection, session, turn, paid, self._holder.id, now)
 
     async def queued(self, session: str, prompts: Sequence[Sequence[Block]]) -> None:
         """Store the prompts that wait for the running turn to end."""

@@ -29,6 +29,8 @@ SUMMARIES_SINCE = 2
 """Schema version that introduced summary requests."""
 QUEUE_SINCE = 3
 """Schema version that introduced queued prompts."""
+SPENDING_SINCE = 4
+"""Schema version that introduced the ledger of all requests."""
 
 
 @cache

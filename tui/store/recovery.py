@@ -55,6 +55,13 @@ _TABLES: Mapping[str, tuple[str, Mapping[str, str]]] = {
         "seq",
         {"id": "text", "session": "int", "turn": "int?", "meta": "text", "cost": "real?", "created": "real"},
     ),
+    "spending": (
+        "seq",
+        {
+            "id": "text", "session": "text", "turn": "text", "model": "text", "run": "text", "reserved": "real?",
+            "cost": "real?", "final": "int", "usage": "text?", "created": "real",
+        },
+    ),
 }  # fmt: skip
 """Tables, each after those it refers to, with their row number and their columns in schema order."""
 _TYPES: Mapping[str, tuple[type, ...]] = {

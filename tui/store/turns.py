@@ -225,6 +225,8 @@ def _mark_interrupted(connection: sqlite3.Connection, turn: int) -> None:
     # Tool results record for each call how far it got.
     connection.execute("UPDATE message SET open = 0 WHERE turn = ? AND open AND role = 'tool'", (turn,))
     rows = connection.execute("SELECT seq, meta FROM message WHERE turn = ? AND open", (turn,)).fetchall()
+    from tui.store.spending import record_crashed  # only after a crash
+
     for seq, meta in rows:
         try:
             found = loads(meta)
@@ -234,6 +236,7 @@ def _mark_interrupted(connection: sqlite3.Connection, turn: int) -> None:
         known = found if isinstance(found, dict) else {}
         known.setdefault("interrupted", CRASHED)
         connection.execute("UPDATE message SET open = 0, meta = ? WHERE seq = ?", (dumps(known), seq))
+        record_crashed(connection, seq)
 
 
 def read_turns(connection: sqlite3.Connection, turns: Sequence[int]) -> tuple[Turn, ...]:

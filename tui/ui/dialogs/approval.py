@@ -432,6 +432,8 @@ class Approval(Sheet[None]):
 def _answers(asked: ApprovalAsked) -> list[Row]:
     """The possible answers, numbered for alt+1 and so on."""
     answers = [("once", "Yes, once"), ("session", "Yes, for this session")]
+    if asked.answers:
+        return [Row(key, Content(f" {number}  {words}")) for number, (key, words) in enumerate(asked.answers, 1)]
     for pattern in asked.patterns:
         words = _rule_text(pattern, asked)
         if len(words) <= LONGEST_RULE:
