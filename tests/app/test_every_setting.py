@@ -133,9 +133,18 @@ def sees(words: str) -> Observe:
 
 async def panel(ran: Ran) -> object:
     """The meter in the sidebar."""
+
+    def shown() -> str:
+        return ran.screen.text().partition("CONTEXT")[2].partition("SESSION")[0]
+
+    def certainty() -> str:
+        meter = ran.screen.house.view().meter
+        return "" if meter is None else meter.certainty.value
+
+    await until(ran.screen.pilot, lambda: certainty() in shown())
     await ran.screen.pilot.pause()
     await ran.screen.pilot.pause()
-    return ran.screen.text().partition("CONTEXT")[2].partition("SESSION")[0]
+    return shown()
 
 
 async def thinking_sent(ran: Ran) -> object:

@@ -104,7 +104,8 @@ def record(connection: sqlite3.Connection, session: str, turn: str, paid: Paid, 
     connection.execute(
         "INSERT INTO spending (id, session, turn, model, run, cost, final, usage, created)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE"
-        " SET cost = excluded.cost, final = excluded.final, usage = excluded.usage WHERE NOT final",
+        " SET cost = excluded.cost, final = excluded.final, usage = excluded.usage WHERE NOT spending.final"
+        " AND (spending.cost, spending.usage, spending.final) IS NOT (excluded.cost, excluded.usage, excluded.final)",
         (
             paid.id,
             session,
