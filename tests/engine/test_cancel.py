@@ -8,12 +8,15 @@ import time
 
 import pytest
 
-from tests.fakes.backend import HANG, Pause, answer, call, calls, finish, thought, words
+from tests.fakes.backend import HANG, Pause, Script, answer, call, calls, finish, thought, words
 from tests.fakes.clock import virtually
+from tests.fakes.journal import MemoryJournal
 from tests.fakes.stage import last_turn, spoken, stage
+from tests.narrow import text_of
 from tui.domain.blocks import TextBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.events import (
+    AppEvent,
     ApprovalAsked,
     MessageCompleted,
     QueueChanged,
@@ -29,8 +32,8 @@ from tui.engine.settings import EngineSettings
 from tui.engine.tool_round import INTERRUPTED, NOT_STARTED
 
 
-def _scripts() -> list[object]:
-    both = [
+def _scripts() -> list[Script]:
+    both: Script = [
         ResponseStarted("m", "r"),
         *thought("Let me see"),
         *words("First", 1),
@@ -117,7 +120,7 @@ def test_calls_that_ran_may_have_run_and_calls_that_did_not_say_so() -> None:
             return last_turn(s.heard())
 
     results = virtually(play()).messages[-1].blocks
-    texts = [block.content[0].text for block in results if isinstance(block, ToolResultBlock)]
+    texts = [text_of(block.content[0]) for block in results if isinstance(block, ToolResultBlock)]
     assert texts == ["x", INTERRUPTED, NOT_STARTED]
 
 
@@ -135,7 +138,7 @@ def test_a_call_whose_question_stood_open_did_not_run_and_its_end_is_told() -> N
     turn, ends = virtually(play())
     (result,) = turn.messages[-1].blocks
     assert isinstance(result, ToolResultBlock)
-    assert [part.text for part in result.content] == [NOT_STARTED]
+    assert [text_of(part) for part in result.content] == [NOT_STARTED]
     assert [end.result for end in ends] == [result]
 
 
@@ -250,14 +253,15 @@ def test_what_was_said_is_published_before_the_turn_is_stored_as_ended() -> None
     """The store indexes the turn then: a follower that still held the pieces of a long answer would double it."""
 
     async def check() -> None:
-        async with stage([[ResponseStarted("m", "r"), *words("Half an answer")[:2], HANG]]) as s:
-            ended, heard = s.journal.turn_finished, []
+        heard: list[AppEvent] = []
 
-            async def turn_finished(session: str, turn: Turn) -> None:
+        class Listening(MemoryJournal):
+            async def turn_finished(self, session: str, turn: Turn) -> None:
                 heard.extend(s.heard())
-                await ended(session, turn)
+                await super().turn_finished(session, turn)
 
-            s.journal.turn_finished = turn_finished
+        half: Script = [ResponseStarted("m", "r"), *words("Half an answer")[:2], HANG]
+        async with stage([half], journal=Listening()) as s:
             await s.session.submit((TextBlock(text="go"),))
             await asyncio.sleep(1)
             await s.session.cancel()

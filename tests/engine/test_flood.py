@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Literal
 
 import pytest
 
-from tests.fakes.backend import HANG, Batch, Pause, finish
+from tests.fakes.backend import HANG, Batch, Pause, Script, finish
 from tests.fakes.clock import virtually
+from tests.fakes.journal import MemoryJournal
 from tests.fakes.stage import Stage, last_turn, spoken, stage
 from tui.bus import Subscription
 from tui.domain.blocks import Block, TextBlock, ThinkingBlock, ToolCallBlock
@@ -22,14 +24,19 @@ from tui.engine.session import MOST_WAITING, STUCK_AFTER_S
 from tui.engine.state import SessionState
 from tui.ui.chat.screen import FRAME_S, MOST_A_FRAME
 
-DELTAS = {"text": TextDelta, "thinking": ThinkingDelta, "tool_call": ArgsDelta}
+Kind = Literal["text", "thinking", "tool_call"]
+DELTAS: dict[Kind, Callable[[int, str], StreamEvent]] = {
+    "text": TextDelta,
+    "thinking": ThinkingDelta,
+    "tool_call": ArgsDelta,
+}
 
 
-def flood(characters: int, *, kind: str = "text", piece: int = 500, batch: int = 100) -> list[object]:
+def flood(characters: int, *, kind: Kind = "text", piece: int = 500, batch: int = 100) -> Script:
     """An answer in batches of many deltas, with no pause between them."""
     delta = DELTAS[kind]
     pieces = [delta(0, f"{number:08} ".ljust(piece, "x")) for number in range(characters // piece)]
-    batches: list[object] = [Batch(tuple(pieces[start : start + batch])) for start in range(0, len(pieces), batch)]
+    batches = [Batch(tuple(pieces[start : start + batch])) for start in range(0, len(pieces), batch)]
     opened = BlockStarted(0, kind, "echo", "c1") if kind == "tool_call" else BlockStarted(0, kind)
     return [ResponseStarted("m", "r"), opened, *batches, BlockFinished(0)]
 
@@ -99,7 +106,7 @@ def test_a_follower_that_takes_nothing_holds_nobody_up_for_long() -> None:
 
 
 @pytest.mark.parametrize("kind", ["text", "thinking", "tool_call"])
-def test_stopping_a_flood_is_at_once_and_keeps_what_came(kind: str) -> None:
+def test_stopping_a_flood_is_at_once_and_keeps_what_came(kind: Kind) -> None:
     async def check(s: Stage) -> tuple[float, float, int]:
         await s.session.submit((TextBlock(text="go"),))
         taken = s.heard()
@@ -166,32 +173,31 @@ def test_deltas_that_come_together_are_kept_and_published_together() -> None:
 
 @pytest.mark.parametrize("fault", ["none", "not written", "forgotten"])
 @pytest.mark.parametrize("kind", ["text", "thinking", "tool_call"])
-def test_each_second_only_what_is_new_is_stored(kind: str, fault: str) -> None:
+def test_each_second_only_what_is_new_is_stored(kind: Kind, fault: str) -> None:
     """Ten seconds of an answer: what is written does not grow with what came before."""
     second = 20_000
     delta = DELTAS[kind]
     opened = BlockStarted(0, kind, "echo", "c1") if kind == "tool_call" else BlockStarted(0, kind)
-    script: list[object] = [ResponseStarted("m", "r"), opened]
+    script: list[StreamEvent | Batch | Pause] = [ResponseStarted("m", "r"), opened]
     for number in range(10):
         script += [Batch((delta(0, f"{number}".ljust(second - 1, "x") + "\ud83d"),)), Pause(1.1), delta(0, "\ude00")]
 
     async def check() -> None:
         sizes: list[int] = []
-        async with stage([[*script, HANG]]) as s:
-            kept = s.journal.grown
 
+        class Counting(MemoryJournal):
             async def grown(
-                session: str, turn_id: str, message: Message, growths: Sequence[Growth], *, whole: bool
+                self, session: str, turn_id: str, message: Message, grown: Sequence[Growth], *, whole: bool
             ) -> bool:
-                sizes.append(sum(len(words_of(growth.block)) for growth in growths))
+                sizes.append(sum(len(words_of(growth.block)) for growth in grown))
                 if len(sizes) == 4 and fault == "not written":
                     raise StoreError("full")
                 if len(sizes) == 4 and fault == "forgotten":
-                    s.journal.messages.clear()
+                    self.messages.clear()
                     return False
-                return await kept(session, turn_id, message, growths, whole=whole)
+                return await super().grown(session, turn_id, message, grown, whole=whole)
 
-            s.journal.grown = grown  # type: ignore[method-assign]  # a journal that counts
+        async with stage([[*script, HANG]], journal=Counting()) as s:
             await s.session.submit((TextBlock(text="go"),))
             await asyncio.sleep(30)
             (block,) = next(m for m in s.journal.messages.values() if m.interrupted == CRASHED).blocks

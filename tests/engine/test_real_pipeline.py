@@ -15,6 +15,7 @@ import pytest
 from tests.fakes.journal import MemoryJournal
 from tests.fakes.stage import last_turn, spoken
 from tests.fakes.toolbox import result
+from tests.narrow import expect_some
 from tui.bus import Subscription
 from tui.catalog.catalog import packaged_catalog
 from tui.catalog.model_spec import parse_spec
@@ -132,7 +133,7 @@ async def test_a_conversation_with_thinking_and_tools_on_every_wire(model: str, 
     for message in (*first.messages, *second.messages, *third.messages):
         if message.role is Role.ASSISTANT:
             assert message.interrupted is None
-            assert message.usage.total is not None
+            assert expect_some(message.usage).total is not None
     assert any(isinstance(block, ThinkingBlock) for block in first.messages[-1].blocks)
 
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.fakes.backend import Script, answer, calls, finish, thought, words
 from tests.fakes.clock import virtually
 from tests.fakes.planner import FakePlanner
 from tests.fakes.stage import Stage, last_turn, spoken, stage
+from tests.narrow import expect_some, text_of
 from tui.domain.blocks import ProviderState, TextBlock
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.events import (
+    AppEvent,
     AttemptReset,
     CompressionFinished,
     CompressionStarted,
@@ -26,15 +30,15 @@ from tui.engine.settings import EngineSettings
 from tui.engine.turn import NUDGE
 
 
-def _play(scripts: list[Script], **how: object) -> tuple[Stage, list[object]]:
-    async def play() -> tuple[Stage, list[object]]:
-        async with stage(scripts, **how) as s:  # type: ignore[arg-type]
-            return s, list(await s.say("go"))
+def _play(scripts: list[Script], **how: Any) -> tuple[Stage, list[AppEvent]]:
+    async def play() -> tuple[Stage, list[AppEvent]]:
+        async with stage(scripts, **how) as s:
+            return s, await s.say("go")
 
     return virtually(play())
 
 
-def _notices(heard: list[object]) -> list[str]:
+def _notices(heard: list[AppEvent]) -> list[str]:
     return [event.text for event in heard if isinstance(event, Notice)]
 
 
@@ -128,7 +132,7 @@ def test_an_overflow_compresses_once_and_asks_once_more() -> None:
     ]
     assert s.backend.requests[-1].system.startswith("short|")
     assert len(s.backend.requests[-1].outgoing.messages) == 1
-    assert s.journal.view.compressed_turns == {"t0", "t1", "t2"}
+    assert expect_some(s.journal.view).compressed_turns == {"t0", "t1", "t2"}
     s, heard = _play([[OVERFLOW], answer("short"), [OVERFLOW]], turns=_turns(3))
     assert isinstance(heard[-1], TurnFailed)
     assert "tokens of an unknown number" in heard[-1].error.advice
@@ -148,7 +152,7 @@ def test_a_heavy_history_is_folded_before_it_is_sent() -> None:
 
 def test_a_summariser_that_overflows_is_given_less() -> None:
     s, _ = _play([[OVERFLOW], answer("sum"), answer("ok")], turns=_turns(5, 40), planner=FakePlanner(limit=300))
-    assert s.journal.view.compressed_turns == {"t1", "t2", "t3", "t4"}
+    assert expect_some(s.journal.view).compressed_turns == {"t1", "t2", "t3", "t4"}
 
 
 @pytest.mark.parametrize("summary", [[ProviderError(ErrorKind.AUTH, "no key")], answer("useless")])
@@ -174,8 +178,8 @@ def test_compression_that_does_not_help_happens_twice_and_is_then_told_once() ->
 
 def test_no_third_failure_in_a_minute_is_tried_again() -> None:
     async def play() -> None:
-        no = [ProviderError(ErrorKind.AUTH, "no key")]
-        scripts = [no, answer("1"), no, answer("2"), no, answer("3"), answer("4")]
+        no: Script = [ProviderError(ErrorKind.AUTH, "no key")]
+        scripts: list[Script] = [no, answer("1"), no, answer("2"), no, answer("3"), answer("4")]
         async with stage(scripts, turns=_turns(5, 40), planner=FakePlanner(limit=300)) as s:
             heard = [event for _ in range(4) for event in await s.say("go")]
             assert len([event for event in heard if isinstance(event, CompressionStarted)]) == 3
@@ -193,7 +197,7 @@ def test_compression_asked_for_in_a_turn_waits_for_its_end_and_can_be_undone() -
             kinds = [type(event) for event in heard]
             assert kinds.index(TurnFinished) < kinds.index(CompressionStarted)
             asked = s.backend.requests[-1].outgoing.messages[0].blocks[0]
-            assert (asked.text, s.journal.view.summary) == ("Summarise. keep names", "sum")
+            assert (text_of(asked), expect_some(s.journal.view).summary) == ("Summarise. keep names", "sum")
             assert await s.session.uncompress()
             assert not await s.session.uncompress()
             assert s.journal.view is None
@@ -216,9 +220,9 @@ def test_the_hops_of_a_long_answer_are_one_answer() -> None:
     ]
     s, heard = _play([first, second])
     reply = last_turn(heard).messages[-1]
-    assert [block.text for block in reply.blocks] == ["Long", "One, two, three", "More."]
+    assert [text_of(block) for block in reply.blocks] == ["Long", "One, two, three", "More."]
     assert [request.continuation for request in s.backend.requests] == [None, "token"]
-    assert (reply.usage.input, reply.usage.output, reply.usage.thinking, reply.usage.total) == (10, 12, 2, 22)
+    assert reply.usage == Usage(input=10, output=12, thinking=2, total=22)
     streamed = [event.event for event in heard if isinstance(event, Streamed)]
     assert [type(event) for event in streamed].count(ResponseFinished) == 1
     assert len([event for event in heard if isinstance(event, AttemptReset)]) == 0
@@ -263,6 +267,7 @@ def test_a_second_tool_round_has_a_budget_of_its_own() -> None:
 
 def test_a_model_the_provider_does_not_know_gets_the_nearest_names() -> None:
     _, heard = _play([[ProviderError(ErrorKind.NOT_FOUND, "no such model", status=404)]])
+    assert isinstance(heard[-1], TurnFailed)
     assert heard[-1].error.advice == "Models with such names: fake/n, fake/o."
 
 

@@ -10,15 +10,17 @@ import time
 
 import pytest
 
-from tests.fakes.backend import HANG, FakeBackend, Pause, answer, call, finish, thought, words
+from tests.fakes.backend import HANG, FakeBackend, Pause, Script, answer, call, finish, thought, words
 from tests.fakes.clock import FakeClock, virtually
 from tests.fakes.journal import MemoryJournal
 from tests.fakes.planner import SPEC, FakeCompressor, FakePlanner
 from tests.fakes.stage import last_turn, spoken, stage
 from tests.fakes.toolbox import FakeToolbox
+from tests.narrow import expect_some
 from tui.domain.blocks import TextBlock
 from tui.domain.errors import ErrorKind, ProviderError, StoreError, StoreFull, UnknownModel, UsageError
 from tui.domain.events import (
+    AppEvent,
     HistoryChanged,
     ModelChanged,
     Notice,
@@ -29,8 +31,11 @@ from tui.domain.events import (
     TurnFailed,
     TurnFinished,
 )
-from tui.domain.stream import ResponseStarted
+from tui.domain.messages import Turn
+from tui.domain.request import ChatRequest
+from tui.domain.stream import ResponseStarted, StreamEvent
 from tui.domain.thinking import ModelSpec, ThinkingLevel
+from tui.engine.planner import Ask
 from tui.engine.ports import Ports
 from tui.engine.session import Opening, Session
 from tui.engine.settings import EngineSettings
@@ -119,8 +124,8 @@ def test_a_new_level_is_told_with_its_plan_and_holds_from_the_next_turn_on() -> 
             plan = await s.session.set_model(ModelSpec(provider="fake", model="m", asked=ThinkingLevel.HIGH))
             heard = await s.until(TurnFinished)
             assert plan.asked is ThinkingLevel.HIGH
-            assert last_turn(heard).messages[-1].origin.level == "low"
-            assert last_turn(await s.say("two")).messages[-1].origin.level == "high"
+            assert expect_some(last_turn(heard).messages[-1].origin).level == "low"
+            assert expect_some(last_turn(await s.say("two")).messages[-1].origin).level == "high"
 
     virtually(play())
 
@@ -188,7 +193,7 @@ def test_a_session_whose_disk_stays_full_still_closes() -> None:
 
 def test_a_journal_with_a_fault_of_its_own_ends_the_session_loudly_and_hangs_nobody() -> None:
     class Broken(MemoryJournal):
-        async def turn_started(self, session: str, turn: object) -> None:
+        async def turn_started(self, session: str, turn: Turn) -> None:
             raise KeyError("a fault")
 
     async def play() -> None:
@@ -205,7 +210,7 @@ def test_a_journal_with_a_fault_of_its_own_ends_the_session_loudly_and_hangs_nob
 
 
 def test_a_running_stream_is_checkpointed_once_a_second() -> None:
-    stream = [ResponseStarted("m", "r"), words("x")[0]]
+    stream: list[StreamEvent | Pause] = [ResponseStarted("m", "r"), words("x")[0]]
     for _ in range(10):
         stream += [words("abcd")[1], Pause(0.4)]
 
@@ -266,7 +271,7 @@ def test_prompts_that_wait_stay_in_line_after_a_failure_until_the_user_goes_on()
 
 def test_a_fault_of_ours_ends_the_turn_and_not_the_session() -> None:
     class Broken(FakePlanner):
-        def request(self, ask):
+        def request(self, ask: Ask) -> ChatRequest:
             if len(ask.turns) == 1 and ask.turns[0].open:
                 raise KeyError("x")
             return super().request(ask)
@@ -274,6 +279,7 @@ def test_a_fault_of_ours_ends_the_turn_and_not_the_session() -> None:
     async def play() -> None:
         async with stage([answer("2")], planner=Broken()) as s:
             heard = await s.say("one")
+            assert isinstance(heard[-1], TurnFailed)
             assert heard[-1].error.message == "An internal error ended the turn (KeyError)."
             assert isinstance((await s.say("two"))[-1], TurnFinished)
 
@@ -320,7 +326,7 @@ def test_whoever_attaches_in_the_middle_ends_where_the_session_is(seed: int) -> 
     virtually(play())
 
 
-def _real_session(scripts: list[object], journal: MemoryJournal | None = None) -> Session:
+def _real_session(scripts: list[Script], journal: MemoryJournal | None = None) -> Session:
     ids = itertools.count()
     ports = Ports(
         backend=FakeBackend(scripts),
@@ -342,8 +348,8 @@ def test_a_session_lives_on_the_engines_thread_and_is_followed_from_this_one() -
     _, subscription = session.attach()
     life = engine.call(session.run())
 
-    async def follow() -> list[object]:
-        seen: list[object] = []
+    async def follow() -> list[AppEvent]:
+        seen: list[AppEvent] = []
         async for batch in subscription.batches(0.01):
             seen += [stamped.event for stamped in batch]
             if isinstance(seen[-1], TurnFinished):

@@ -9,11 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.fakes.backend import USAGE, answer, call, calls, finish, words
+from tests.fakes.backend import USAGE, Script, answer, call, calls, finish, words
 from tests.fakes.clock import virtually
 from tests.fakes.stage import Stage, last_turn, stage
 from tui.domain.blocks import TextBlock, ToolResultBlock
-from tui.domain.events import ApprovalAsked, ApprovalSettled, Notice, ToolFinished, ToolStarted, TurnFinished
+from tui.domain.events import (
+    AppEvent,
+    ApprovalAsked,
+    ApprovalSettled,
+    Notice,
+    Severity,
+    ToolFinished,
+    ToolStarted,
+    TurnFinished,
+)
 from tui.domain.messages import Message, Role
 from tui.domain.stream import Finish, ResponseStarted, ToolArgsDelta
 from tui.engine.settings import EngineSettings
@@ -39,10 +48,10 @@ def test_each_round_is_a_message_of_its_own() -> None:
     assert [s.journal.messages[message.id] for message in messages] == list(messages)
 
 
-def _play(scripts: list[object], settings: EngineSettings = TOOLS) -> tuple[Stage, list[object]]:
-    async def play() -> tuple[Stage, list[object]]:
+def _play(scripts: list[Script], settings: EngineSettings = TOOLS) -> tuple[Stage, list[AppEvent]]:
+    async def play() -> tuple[Stage, list[AppEvent]]:
         async with stage(scripts, settings=settings) as s:
-            return s, list(await s.say("go"))
+            return s, await s.say("go")
 
     return virtually(play())
 
@@ -152,7 +161,7 @@ def test_the_third_identical_call_asks_and_the_fifth_ends_the_turn() -> None:
         async with stage([calls(("a", "echo", "{}"))], settings=TOOLS, forever=True) as s:
             await s.session.submit((TextBlock(text="go"),))
             asked = 0
-            heard: list[object] = []
+            heard: list[AppEvent] = []
             while not any(isinstance(event, TurnFinished) for event in heard):
                 await asyncio.sleep(0.01)
                 new = s.heard()
@@ -162,7 +171,7 @@ def test_the_third_identical_call_asks_and_the_fifth_ends_the_turn() -> None:
                     await s.session.answer_approval("a", "once")
             assert (asked, len(s.toolbox.ran), len(s.backend.requests)) == (2, 4, 5)
             assert heard[-2] == Notice(
-                heard[-2].severity, "The model makes the same call again and again: the turn was ended."
+                Severity.WARNING, "The model makes the same call again and again: the turn was ended."
             )
 
     virtually(play())
@@ -217,10 +226,10 @@ def test_a_refused_answer_runs_no_tools() -> None:
 
 
 def test_a_key_that_a_tool_finds_is_taken_out_before_anybody_sees_it() -> None:
-    async def play() -> tuple[Stage, list[object]]:
+    async def play() -> tuple[Stage, list[AppEvent]]:
         scripts = [calls(("a", "echo", '{"say": "the key is s3cret"}')), answer("ok")]
         async with stage(scripts, settings=TOOLS, conceal=lambda text: text.replace("s3cret", "***")) as s:
-            return s, list(await s.say("go"))
+            return s, await s.say("go")
 
     _, events = virtually(play())
     assert _results(last_turn(events).messages) == [("a", "the key is ***", False)]

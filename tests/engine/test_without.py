@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -51,7 +52,7 @@ def test_a_thinking_field_goes_and_what_it_leaves_empty_too(name: str, gone: dic
         ("max_tokens", {"without": ("max_tokens",)}),
     ],
 )
-def test_everything_else_that_can_go_goes(name: str, change: dict[str, object]) -> None:
+def test_everything_else_that_can_go_goes(name: str, change: dict[str, Any]) -> None:
     assert without_parameter(REQUEST, name) == replace(REQUEST, **change)
 
 

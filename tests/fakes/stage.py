@@ -65,6 +65,7 @@ async def stage(
     *,
     settings: EngineSettings | None = None,
     planner: FakePlanner | None = None,
+    journal: MemoryJournal | None = None,
     interactive: bool = True,
     forever: bool = False,
     turns: tuple[Turn, ...] = (),
@@ -72,8 +73,8 @@ async def stage(
 ) -> AsyncIterator[Stage]:
     """A running session."""
     ids = itertools.count(1)
-    backend, journal, toolbox = FakeBackend(list(scripts), forever), MemoryJournal(), FakeToolbox()
-    planner, clock = planner or FakePlanner(), FakeClock()
+    backend, toolbox, clock = FakeBackend(list(scripts), forever), FakeToolbox(), FakeClock()
+    planner, journal = planner or FakePlanner(), journal or MemoryJournal()
     ports = Ports(
         backend=backend,
         journal=journal,
