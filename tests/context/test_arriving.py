@@ -10,7 +10,7 @@ from tests.context.living import living
 from tests.fakes.backend import HANG, Pause, Script
 from tests.fakes.clock import virtually
 from tui.context import estimate
-from tui.context.estimate import PART, TextCounter, passing_text_tokens, text_features
+from tui.context.estimate import PART, TextCounter, text_features, uncached_text_tokens
 from tui.domain.blocks import TextBlock, ThinkingBlock
 from tui.domain.events import MeterChanged, RequestStarted
 from tui.domain.stream import BlockFinished, BlockStarted, ResponseStarted, TextDelta, ThinkingDelta
@@ -32,13 +32,13 @@ def test_a_growing_text_is_counted_as_the_whole_is(step: int) -> None:
         counter.add(text[start : start + step])
         if start % 5 == 0 and step > 10:
             counter.tokens()
-    assert counter.tokens() == pytest.approx(passing_text_tokens(text, "claude"), rel=0.001)
+    assert counter.tokens() == pytest.approx(uncached_text_tokens(text, "claude"), rel=0.001)
     assert TextCounter().tokens() == 0
 
 
 def test_a_text_without_a_blank_is_counted_too() -> None:
     text = "x" * (3 * PART)
-    assert passing_text_tokens(text) == pytest.approx(3 * passing_text_tokens("x" * PART), rel=0.001)
+    assert uncached_text_tokens(text) == pytest.approx(3 * uncached_text_tokens("x" * PART), rel=0.001)
 
 
 def test_every_part_of_a_growing_text_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

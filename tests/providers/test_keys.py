@@ -26,7 +26,7 @@ from tui.catalog.catalog import packaged_catalog
 from tui.catalog.facts import AuthStyle
 from tui.cli.main import main
 from tui.domain.errors import ConfigError, ErrorKind, ProviderError
-from tui.providers.keys import KeyPlace, Keys, checked_key, host_of
+from tui.providers.keys import KeyLocation, Keys, checked_key, host_of
 from tui.providers.redaction import Redactor, Secret, masked
 
 KEY = "sk-canary-0123456789-ABCDEFGHIJ/+=abcd"
@@ -248,10 +248,10 @@ def test_the_environment_goes_before_the_keyring_and_that_before_the_file(
     found = [Keys(path, environ=environ).find(OPENAI)]
     environ.clear()
     found += [Keys(path, environ=environ).find(OPENAI), Keys(path, environ=environ, use_keyring=False).find(OPENAI)]
-    assert [(key.secret.reveal(), key.place) for key in found if key] == [
-        ("key-from-environment", KeyPlace.ENVIRONMENT),
-        ("key-from-keyring-1", KeyPlace.KEYRING),
-        ("key-from-file-1234", KeyPlace.FILE),
+    assert [(key.secret.reveal(), key.location) for key in found if key] == [
+        ("key-from-environment", KeyLocation.ENVIRONMENT),
+        ("key-from-keyring-1", KeyLocation.KEYRING),
+        ("key-from-file-1234", KeyLocation.FILE),
     ]
 
 
@@ -280,7 +280,7 @@ def test_a_key_kept_from_another_terminal_is_found_at_the_next_request(tmp_path:
 def test_the_file_is_the_owners_alone_and_refused_when_it_is_not(tmp_path: Path) -> None:
     path = tmp_path / "folder" / "c.toml"
     keys = Keys(path, environ={}, use_keyring=False)
-    assert keys.save(OPENAI, KEY) is KeyPlace.FILE
+    assert keys.save(OPENAI, KEY) is KeyLocation.FILE
     assert (path.stat().st_mode & 0o777, path.parent.stat().st_mode & 0o777) == (0o600, 0o700)
     path.chmod(0o640)
     with pytest.raises(ConfigError, match="can be read by others") as caught:
@@ -295,7 +295,7 @@ def test_a_linked_file_stays_a_link_and_its_target_is_written(tmp_path: Path) ->
     target.touch(mode=0o600)
     link.symlink_to(target)
     keys = Keys(link, environ={}, use_keyring=False)
-    assert keys.save(OPENAI, KEY) is KeyPlace.FILE
+    assert keys.save(OPENAI, KEY) is KeyLocation.FILE
     assert (link.is_symlink(), target.is_symlink(), target.stat().st_mode & 0o777) == (True, False, 0o600)
     assert KEY in target.read_text()
     assert keys.forget("openai")
@@ -313,7 +313,7 @@ def test_a_link_that_leads_nowhere_is_refused(tmp_path: Path) -> None:
 
 def test_forgetting_a_key_takes_it_from_keyring_and_file(tmp_path: Path, drawer: dict[tuple[str, str], str]) -> None:
     keys = Keys(tmp_path / "c.toml", environ={})
-    assert keys.save(OPENAI, KEY) is KeyPlace.KEYRING
+    assert keys.save(OPENAI, KEY) is KeyLocation.KEYRING
     assert (list(drawer.values()), KEY in (tmp_path / "c.toml").read_text()) == ([KEY], False)
     assert keys.forget("openai")
     assert (drawer, keys.find(OPENAI), keys.forget("openai")) == ({}, None, False)
@@ -340,7 +340,7 @@ def test_a_server_that_needs_no_key_costs_no_keyring(tmp_path: Path, drawer: dic
     keys.save(local, "saved-for-it-12345")
     found = keys.find(local)
     assert found is not None
-    assert (found.secret.reveal(), found.place) == ("saved-for-it-12345", KeyPlace.KEYRING)
+    assert (found.secret.reveal(), found.location) == ("saved-for-it-12345", KeyLocation.KEYRING)
 
 
 def test_a_keyring_that_fails_is_no_keyring(
@@ -352,10 +352,10 @@ def test_a_keyring_that_fails_is_no_keyring(
     for name in ("get_password", "set_password", "delete_password"):
         monkeypatch.setattr(sys.modules["keyring"], name, fail)
     keys = Keys(tmp_path / "c.toml", environ={})
-    assert keys.save(OPENAI, KEY) is KeyPlace.FILE
+    assert keys.save(OPENAI, KEY) is KeyLocation.FILE
     found = keys.find(OPENAI)
     assert found is not None
-    assert found.place is KeyPlace.FILE
+    assert found.location is KeyLocation.FILE
 
 
 def test_a_bad_key_in_the_environment_is_named_not_shown(tmp_path: Path) -> None:

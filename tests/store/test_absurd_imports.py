@@ -69,7 +69,7 @@ async def test_every_number_of_a_session_may_be_absurd(stage: Stage, tmp_path: P
             file = tmp_path / "import.json"
             file.write_text(with_value(text, path, value))
             try:
-                made = await stage.library.bring_in(file)
+                made = await stage.library.import_file(file)
             except UsageError:
                 refused += 1
                 continue

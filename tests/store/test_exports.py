@@ -165,7 +165,7 @@ async def test_json_brings_back_branches_summary_and_model(stage: Stage, tmp_pat
     await stage.conversations.remember("s", ModelSpec(provider="x", model="y/z"), {"reasoning.effort": "low"})
     path = tmp_path / "s.json"
     path.write_text(await stage.library.export("s", "json", "all"), encoding="ascii")
-    new = await stage.library.bring_in(path)
+    new = await stage.library.import_file(path)
     before, after = await stage.conversations.load("s"), await stage.conversations.load(new)
     assert (after.turns, after.view, after.spec, after.settings) == (before.turns, view, before.spec, before.settings)
     assert await stage.conversations.siblings(new, "t3") == ("t2", "t3")
@@ -176,7 +176,7 @@ async def test_json_of_answers_holds_no_thinking(stage: Stage, tmp_path: Path) -
     await stage.keep("s", TURN)
     path = tmp_path / "s.json"
     path.write_text(await stage.library.export("s", "json", "answers"), encoding="ascii")
-    loaded = await stage.conversations.load(await stage.library.bring_in(path))
+    loaded = await stage.conversations.load(await stage.library.import_file(path))
     kinds = [[block.kind for block in message.blocks] for turn in loaded.turns for message in turn.messages]
     assert kinds == [["text"], ["text"]]
 
@@ -187,10 +187,10 @@ HOLOGRAM = {"kind": "hologram", "depth": 3, "text": "x", "$blob": "00"}
 async def test_a_block_of_a_later_version_survives(stage: Stage, tmp_path: Path) -> None:
     path = tmp_path / "s.json"
     path.write_text(dumps(own(blocks=[HOLOGRAM, {"kind": "text", "text": "known"}])), encoding="ascii")
-    first = await stage.library.bring_in(path)
+    first = await stage.library.import_file(path)
     second = await stage.conversations.fork(first)
     path.write_text(await stage.library.export(second, "json", "all"), encoding="ascii")
-    last = await stage.library.bring_in(path)
+    last = await stage.library.import_file(path)
     ((message,),) = [turn.messages for turn in (await stage.conversations.load(last)).turns]
     unread, known = message.blocks
     assert isinstance(unread, OpaqueBlock)
@@ -242,7 +242,7 @@ async def test_a_hostile_file_is_refused_in_a_sentence(stage: Stage, tmp_path: P
     path = tmp_path / "bad.json"
     path.write_bytes(content)
     with pytest.raises(UsageError):
-        await stage.library.bring_in(path)
+        await stage.library.import_file(path)
     assert await stage.titles() == []
 
 
@@ -255,7 +255,7 @@ async def test_odd_but_legal_words_of_a_file_do_no_harm(stage: Stage, tmp_path: 
     odd["title"] = "\x1b[31m\ud83d\n"
     path = tmp_path / "odd.json"
     path.write_text(dumps(odd), encoding="ascii")
-    session = await stage.library.bring_in(path)
+    session = await stage.library.import_file(path)
     assert (await stage.conversations.load(session)).settings == {"reasoning.effort": "low"}
     assert await stage.titles() == ["[31m"]
 
@@ -278,7 +278,7 @@ async def test_an_export_of_chatgpt_is_read_along_its_last_path(stage: Stage, tm
     path = tmp_path / "conversations.json"
     for where in ({"current_node": "a"}, {}):
         path.write_text(json.dumps([{"title": "Greeting", "mapping": mapping, **where}]))
-        loaded = await stage.conversations.load(await stage.library.bring_in(path))
+        loaded = await stage.conversations.load(await stage.library.import_file(path))
         said = [[block.text for block in m.blocks] for turn in loaded.turns for m in turn.messages]  # type: ignore[union-attr]
         assert (loaded.title, len(loaded.turns), said) == ("Greeting", 1, [["Hello"], ["hm"], ["Hi!"]])
 
@@ -289,9 +289,9 @@ async def test_conversations_without_a_message_are_passed_over(stage: Stage, tmp
     path = tmp_path / "conversations.json"
     path.write_text(json.dumps(empty))
     with pytest.raises(UsageError, match="no conversation"):
-        await stage.library.bring_in(path)
+        await stage.library.import_file(path)
     path.write_text(json.dumps([*empty, said, {"name": "d", "chat_messages": []}]))
-    await stage.library.bring_in(path)
+    await stage.library.import_file(path)
     assert await stage.titles() == ["c"]
 
 
@@ -300,7 +300,7 @@ async def test_a_session_opens_whatever_number_its_level_is(stage: Stage, tmp_pa
     origin = {"provider": "p", "wire": "gemini", "host": "", "model": "m", "level": "9" * digits}
     path = tmp_path / "level.json"
     path.write_text(dumps(own(role="assistant", meta={"origin": origin})))
-    loaded = await stage.conversations.load(await stage.library.bring_in(path))
+    loaded = await stage.conversations.load(await stage.library.import_file(path))
     assert loaded.spec == ModelSpec(provider="p", model="m", asked=999_999_999 if digits == 9 else None)
 
 
@@ -312,7 +312,7 @@ async def test_an_export_of_claude_is_read_with_its_thinking(stage: Stage, tmp_p
     ]
     path = tmp_path / "conversations.json"
     path.write_text(json.dumps([{"name": "Greeting", "chat_messages": messages}]))
-    loaded = await stage.conversations.load(await stage.library.bring_in(path))
+    loaded = await stage.conversations.load(await stage.library.import_file(path))
     assert [[block.kind for m in turn.messages for block in m.blocks] for turn in loaded.turns] == [
         ["text", "thinking", "text"],
         ["text"],

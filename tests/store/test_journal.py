@@ -45,7 +45,7 @@ async def test_any_history_is_stored_and_loaded_equal(tmp_path_factory, data) ->
         exported = await stage.library.export("s", "json", "all")
         path = stage.database.path.with_name("s.json")
         path.write_text(exported, encoding="ascii")
-        brought = await stage.library.bring_in(path)
+        brought = await stage.library.import_file(path)
         assert (await stage.conversations.load(brought)).turns == loaded
     finally:
         stage.database.close()

@@ -72,7 +72,7 @@ async def test_a_deleted_session_is_out_of_sight_and_comes_back(stage: Stage) ->
     await stage.keep("s", a_turn(1, "findable"))
     await stage.library.delete("s")
     assert (await stage.titles(), await stage.titles("findable")) == ([], [])
-    assert [(row.id, row.deleted) for row in await stage.library.put_away()] == [("s", True)]
+    assert [(row.id, row.deleted) for row in await stage.library.deleted()] == [("s", True)]
     await stage.library.undelete("s")
     assert (await stage.titles(), await stage.titles("findable")) == (["findable"], ["findable"])
 
@@ -81,7 +81,7 @@ async def test_what_was_deleted_long_ago_can_be_deleted_for_good(stage: Stage) -
     await stage.keep("kept", a_turn(1))
     await stage.keep("gone", rich_turn(), a_turn(1, "findable"))
     await stage.library.delete("gone")
-    assert await stage.library.purge_put_away(stage.time.at + 60) == 1
+    assert await stage.library.purge_deleted(stage.time.at + 60) == 1
     left = await stage.database.read(
         lambda connection: [
             connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]

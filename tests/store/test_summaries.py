@@ -53,7 +53,7 @@ async def test_views_and_runs_come_back_as_they_were_also_in_forks_exports_and_i
     assert (shorter.view, shorter.summaries) == (CUT, ())
 
     (tmp_path / "s.json").write_text(await stage.library.export("s", "json", "all"))
-    brought = await stage.conversations.load(await stage.library.bring_in(tmp_path / "s.json"))
+    brought = await stage.conversations.load(await stage.library.import_file(tmp_path / "s.json"))
     assert (brought.view, brought.summaries) == (SECOND, RUNS)
     stage.database.close()
 
@@ -91,5 +91,5 @@ async def test_an_import_with_a_summary_that_is_none_is_refused(tmp_path: Path) 
     for broken in ({"view": {"summary": "x", "previous": [3]}}, {"summaries": [{"id": "r", "turn": "t1"}]}):
         path.write_text(json.dumps({**found, **broken}))
         with pytest.raises(UsageError, match="not a conversation that can be read"):
-            await stage.library.bring_in(path)
+            await stage.library.import_file(path)
     stage.database.close()

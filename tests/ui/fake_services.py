@@ -336,7 +336,7 @@ class FakeLibrary:
         self.done.append(("export", session, form, parts))
         path.write_text(f"# {session}", encoding="utf-8")
 
-    async def bring_in(self, path: Path) -> str:
+    async def import_file(self, path: Path) -> str:
         return "s9"
 
 

@@ -143,7 +143,7 @@ class ChatService:
         names = await current.storage.siblings(current.session_id, turn_id)
         if len(names) < 2:
             raise UsageError("There is no other branch here.", advice="Editing a prompt or asking again makes one.")
-        place = (names.index(turn_id) + step) % len(names)
+        position = (names.index(turn_id) + step) % len(names)
         spec, session = current.spec, current.session_id
         view = current.session.view()
         stored = Stored(
@@ -158,11 +158,11 @@ class ChatService:
         )
         await current.close()
         try:
-            active = await current.storage.activate(session, names[place])
+            active = await current.storage.activate(session, names[position])
             stored = replace(active, spec=spec, settings=stored.settings)
         finally:  # if it cannot be read, the old branch is reopened
             current.start(spec, stored)
-        return f"Branch {place + 1} of {len(names)}."
+        return f"Branch {position + 1} of {len(names)}."
 
     async def replay(self, turn_id: str, name: str) -> str:
         """The same prompt to another model, in a fork that becomes the open session; the session that was open."""

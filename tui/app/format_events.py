@@ -27,7 +27,7 @@ def format_events(events: Iterable[TimedEvent]) -> tuple[str, ...]:
         run = [event for _, event in group]
         first, event = run[0]
         if isinstance(event, DELTAS):
-            text = "".join(piece.text for _, piece in run if isinstance(piece, DELTAS))
+            text = "".join(delta.text for _, delta in run if isinstance(delta, DELTAS))
             count = f" × {len(run)}" if len(run) > 1 else ""
             lines.append(_line(first, _name(event) + count, repr(text), run[-1][0]))
         else:

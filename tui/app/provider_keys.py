@@ -38,7 +38,7 @@ async def check_key(program: Program, provider: ProviderFacts, text: str) -> Key
     trial = Keys(
         program.paths.credentials_file, environ=program.environment, redactor=program.keys.redactor, use_keyring=False
     )
-    trial.lend(provider, text)
+    trial.use_unsaved(provider, text)
     transport = transport_maker(limits=network_limits(program.layers), environ=program.environment)
     discovery = Discovery(trial, transport, ListCache(program.paths.cache), time.time)
     try:
@@ -72,15 +72,15 @@ def key_choices(program: Program, target: Target, error: ProviderError, *, on_sc
         variable = f", or put it into `{provider.key_env[0]}`" if provider.key_env else ""
         made = f" Create a key at {provider.key_url}." if provider.key_url else ""
         first = f"Set it with {how}{variable}.{made}"
-    return " ".join(filter(None, (first, _other_ways(program, target, on_screen=on_screen))))
+    return " ".join(filter(None, (first, _other_providers(program, target, on_screen=on_screen))))
 
 
-def _other_ways(program: Program, target: Target, *, on_screen: bool) -> str:
+def _other_providers(program: Program, target: Target, *, on_screen: bool) -> str:
     command = "/model" if on_screen else "-m"
-    ways = list(_elsewhere(program, target))
-    if not ways:
+    alternatives = list(_elsewhere(program, target))
+    if not alternatives:
         return f"Or choose another model: `{command}`." if on_screen else "Or choose another model: `ponder models`."
-    name, title, can_disable = ways[0]
+    name, title, can_disable = alternatives[0]
     silent = f", or with thinking off: `{command} {name}/none`" if can_disable else ""
     return f"Or ask through {title}, whose key was found: `{command} {name}`{silent}."
 

@@ -45,9 +45,9 @@ class RefusedParametersFile:
         endpoints = self.read()
         if not endpoints:
             return "no server has refused anything"
-        words = [f"{model} at {provider} ({', '.join(refused)})" for (provider, _, model), refused in endpoints.items()]
-        more = f", and {len(words) - MOST_LISTED} more" if len(words) > MOST_LISTED else ""
-        return f"left out for {', '.join(words[:MOST_LISTED])}{more}; delete {self._path} to forget it"
+        rows = [f"{model} at {provider} ({', '.join(refused)})" for (provider, _, model), refused in endpoints.items()]
+        more = f", and {len(rows) - MOST_LISTED} more" if len(rows) > MOST_LISTED else ""
+        return f"left out for {', '.join(rows[:MOST_LISTED])}{more}; delete {self._path} to forget it"
 
     def _entries(self) -> dict[Endpoint, tuple[float, Refused]]:
         try:

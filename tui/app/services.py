@@ -58,7 +58,7 @@ class KeyService:
             stored_in = await asyncio.to_thread(keys.save, facts, key)
             message = f"The key for {facts.title} is kept in the {stored_in.value}."
         else:
-            keys.lend(facts, key)
+            keys.use_unsaved(facts, key)
             message = f"The key for {facts.title} is used until the program ends."
         await asyncio.to_thread(self._availability.look_for_keys, stored=True)
         ready = [spec for spec in self._availability.ready() if spec.provider == provider]

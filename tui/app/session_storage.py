@@ -121,7 +121,7 @@ class Storage(Protocol):
         """Write to a file; ``parts`` is answers, thinking or all. Keys are redacted. Raises OSError."""
         ...
 
-    async def bring_in(self, path: Path) -> str:
+    async def import_file(self, path: Path) -> str:
         """Import a file; returns the new session's id."""
         ...
 
@@ -221,7 +221,7 @@ class InMemorySessions:
     async def export_to(self, path: Path, session: str, form: Literal["md", "json", "html"], parts: str) -> None:
         raise UsageError("Sessions are not being saved, so there is nothing to export.")
 
-    async def bring_in(self, path: Path) -> str:
+    async def import_file(self, path: Path) -> str:
         raise UsageError("Sessions are not being saved, so nothing can be imported.")
 
     async def aclose(self) -> None:

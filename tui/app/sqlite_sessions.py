@@ -78,8 +78,8 @@ class SqliteSessions:
             raise UsageError("There is nothing to export yet.")
         await self._library.export_to(path, session, form, parts)
 
-    async def bring_in(self, path: Path) -> str:
-        return await self._library.bring_in(path)
+    async def import_file(self, path: Path) -> str:
+        return await self._library.import_file(path)
 
     def open_soon(self) -> None:
         """Open the file in another thread; errors show with the first write."""

@@ -107,7 +107,7 @@ def _without_keys() -> Callable[[str], str]:
 async def _act(library: StoredLibrary, args: argparse.Namespace, conceal: Callable[[str], str]) -> None:
     match args.action:
         case "list":
-            rows = await (library.put_away(args.limit) if args.deleted else library.sessions("", args.limit))
+            rows = await (library.deleted(args.limit) if args.deleted else library.sessions("", args.limit))
             none = "No deleted sessions." if args.deleted else "No sessions yet."
             _print_rows(rows, conceal, as_json=args.json, none=none)
         case "search":
@@ -130,7 +130,7 @@ async def _import(library: StoredLibrary, files: Sequence[Path]) -> None:
     problem: PonderError | None = None
     for path in files:
         try:
-            print(printable(await library.bring_in(path)))
+            print(printable(await library.import_file(path)))
         except PonderError as found:
             if problem is not None:
                 _complain(problem)
@@ -180,7 +180,7 @@ def _pour(path: Path, text: str | Iterable[str]) -> None:
 async def _delete(library: StoredLibrary, args: argparse.Namespace) -> None:
     away = args.undo or args.forever
     for name in args.names:
-        session = await library.resolve(name, put_away=away)
+        session = await library.resolve(name, deleted=away)
         if args.undo:
             await library.undelete(session)
         elif args.forever:

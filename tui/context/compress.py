@@ -72,7 +72,7 @@ def plan(
 ) -> CompressionPlan | None:
     """Return what to compress of a conversation; None if nothing can be compressed."""
     already = earlier.compressed_turns if earlier else frozenset[str]()
-    candidates = _foldable(turns, keep_turns)
+    candidates = _compressible(turns, keep_turns)
     fresh = [turn for turn in candidates if turn.id not in already and turn.messages]
     if not fresh:
         return None
@@ -82,7 +82,7 @@ def plan(
         return None
     return CompressionPlan(
         turns=tuple(turn.id for turn in fresh),
-        verbatim=_own_words(candidates, family),
+        verbatim=_latest_prompts(candidates, family),
         earlier=earlier,
         before=reading.effective,
         compressed_tokens=size,
@@ -93,7 +93,7 @@ def preview(made: CompressionPlan, turns: Sequence[Turn], reading: MeterReading,
     """Return the expected effect of the plan. ``writer`` is the model that would write the summary."""
     compressed = [turn for turn in turns if turn.id in made.turns]
     summary = max(SHORTEST_SUMMARY, round(made.compressed_tokens * USUAL_SHARE))
-    words = sum(text_tokens(kept) for kept in made.verbatim)
+    verbatim = sum(text_tokens(kept) for kept in made.verbatim)
     return CompressionPreview(
         turns=made.turns,
         prompts=tuple(_first_line(turn) for turn in compressed),
@@ -101,39 +101,41 @@ def preview(made: CompressionPlan, turns: Sequence[Turn], reading: MeterReading,
         writer=writer,
         before=reading.effective,
         compressed_tokens=made.compressed_tokens,
-        after=min(reading.effective, max(0, reading.effective - made.compressed_tokens) + summary + words),
+        after=min(reading.effective, max(0, reading.effective - made.compressed_tokens) + summary + verbatim),
     )
 
 
 def _first_line(turn: Turn) -> str:
-    said = (block.text.strip() for message in turn.messages for block in message.blocks if isinstance(block, TextBlock))
-    words = next((text for text in said if text), "")
-    return words.splitlines()[0][:200] if words else ""
+    texts = (
+        block.text.strip() for message in turn.messages for block in message.blocks if isinstance(block, TextBlock)
+    )
+    text = next((text for text in texts if text), "")
+    return text.splitlines()[0][:200] if text else ""
 
 
-def _foldable(turns: Sequence[Turn], keep_turns: int) -> list[Turn]:
+def _compressible(turns: Sequence[Turn], keep_turns: int) -> list[Turn]:
     """Return all turns except an open or unanswered one and the last finished ones."""
     finished = list(turns)
-    if finished and (has_open_loop(finished[-1]) or _waits(finished[-1])):
+    if finished and (has_open_loop(finished[-1]) or _has_no_answer(finished[-1])):
         finished.pop()
     return finished[: max(0, len(finished) - keep_turns)]
 
 
-def _waits(turn: Turn) -> bool:
+def _has_no_answer(turn: Turn) -> bool:
     return not any(message.role is Role.ASSISTANT for message in turn.messages)
 
 
-def _own_words(turns: Sequence[Turn], family: str) -> tuple[str, ...]:
+def _latest_prompts(turns: Sequence[Turn], family: str) -> tuple[str, ...]:
     """Return the user's latest messages of the compressed turns, up to the limit."""
     kept: list[str] = []
     left = VERBATIM_TOKENS
     for message in _users_newest_first(turns):
-        words = "\n".join(block.text for block in message.blocks if isinstance(block, TextBlock) and block.text.strip())
-        cost = text_tokens(words, family)
+        text = "\n".join(block.text for block in message.blocks if isinstance(block, TextBlock) and block.text.strip())
+        cost = text_tokens(text, family)
         if cost > left:
             break
-        if words:
-            kept.append(words)
+        if text:
+            kept.append(text)
             left -= cost
     return tuple(reversed(kept))
 
@@ -146,7 +148,7 @@ def _users_newest_first(turns: Sequence[Turn]) -> Iterator[Message]:
 
 
 def _tokens(message: OutgoingMessage, family: str) -> int:
-    return sum(text_tokens(words, family) for words in _block_texts(message, RESULT_TOKENS * 1_000))
+    return sum(text_tokens(text, family) for text in _block_texts(message, RESULT_TOKENS * 1_000))
 
 
 # the request for a summary
@@ -172,11 +174,11 @@ def prompt(
         if message.source_id in compressed
     ]
     if made.earlier is not None and made.earlier.summary:
-        entries.insert(0, f"<earlier_summary>\n{_as_data(made.earlier.summary)}\n</earlier_summary>")
+        entries.insert(0, f"<earlier_summary>\n{_escaped(made.earlier.summary)}\n</earlier_summary>")
     entries = _newest_that_fit(entries, limit, family)
     wish = f"The user asks that the summary heeds this: {instruction}\n\n" if instruction else ""
-    words = f"{wish}<conversation>\n" + "\n".join(entries) + "\n</conversation>\n\nWrite the summary now."
-    return Outgoing(messages=(OutgoingMessage(role=Role.USER, blocks=(TextBlock(text=words),)),))
+    text = f"{wish}<conversation>\n" + "\n".join(entries) + "\n</conversation>\n\nWrite the summary now."
+    return Outgoing(messages=(OutgoingMessage(role=Role.USER, blocks=(TextBlock(text=text),)),))
 
 
 def _speaker(message: OutgoingMessage) -> str:
@@ -188,21 +190,21 @@ def _block_texts(message: OutgoingMessage, result_tokens: int) -> Iterator[str]:
     for block in message.blocks:
         match block:
             case TextBlock():
-                yield _as_data(block.text)
+                yield _escaped(block.text)
             case ThinkingBlock() if block.text:
-                yield f"<thinking>\n{_as_data(block.text)}\n</thinking>"
+                yield f"<thinking>\n{_escaped(block.text)}\n</thinking>"
             case ToolCallBlock():
-                yield _as_data(f"[called {block.name} with {block.arguments}]")
+                yield _escaped(f"[called {block.name} with {block.arguments}]")
             case ToolResultBlock():
-                words = "\n".join(part.text for part in block.content if isinstance(part, TextBlock))
-                yield _as_data(f"[{'failed' if block.failed else 'result'}: {shorter(words, result_tokens)}]")
+                text = "\n".join(part.text for part in block.content if isinstance(part, TextBlock))
+                yield _escaped(f"[{'failed' if block.failed else 'result'}: {shorter(text, result_tokens)}]")
             case _:
                 yield f"[{block.kind}]"
 
 
-def _as_data(words: str) -> str:
+def _escaped(text: str) -> str:
     """Escape text so that it cannot close the tags around it."""
-    return scrubbed(words).replace("</", "<\\/")
+    return scrubbed(text).replace("</", "<\\/")
 
 
 def _newest_that_fit(entries: list[str], limit: int | None, family: str) -> list[str]:
@@ -210,24 +212,22 @@ def _newest_that_fit(entries: list[str], limit: int | None, family: str) -> list
         return entries
     kept: list[str] = []
     left = limit
-    for words in reversed(entries):
-        left -= text_tokens(words, family)
+    for text in reversed(entries):
+        left -= text_tokens(text, family)
         if left < 0:
             kept.append("[older messages are left out: they did not fit]")
             break
-        kept.append(words)
+        kept.append(text)
     return kept[::-1]
 
 
-def shorter(words: str, tokens: int) -> str:
+def shorter(text: str, tokens: int) -> str:
     """Return the beginning and end of a text, about ``tokens`` long, with a note of what was removed."""
     room = tokens * 4
-    if len(words) <= room + 80:
-        return words
+    if len(text) <= room + 80:
+        return text
     head, tail = room * 2 // 3, room // 3
-    return (
-        f"{words[:head]}\n[… {count(len(words) - head - tail, 'character')} left out …]\n{words[len(words) - tail :]}"
-    )
+    return f"{text[:head]}\n[… {count(len(text) - head - tail, 'character')} left out …]\n{text[len(text) - tail :]}"
 
 
 # the use of the answer
@@ -235,14 +235,14 @@ def shorter(words: str, tokens: int) -> str:
 
 def apply(made: CompressionPlan, summary: str, stop: Stop | None, *, family: str = "") -> CompressionView:
     """Return the view with this summary. Raises CompressionError if the summary cannot be used."""
-    words = summary.strip()
-    if not words:
+    text = summary.strip()
+    if not text:
         raise CompressionError("The summary came back empty: nothing was compressed.")
     if stop is None or stop.finish is not Finish.STOP:
         why = stop.finish.value if stop else "stream cut"
         raise CompressionError(f"The summary is incomplete ({why}): nothing was compressed.")
     view = CompressionView(
-        summary=words,
+        summary=text,
         compressed_turns=frozenset(made.turns) | (made.earlier.compressed_turns if made.earlier else frozenset()),
         verbatim=made.verbatim,
         shortened=made.earlier.shortened if made.earlier else {},
@@ -274,9 +274,9 @@ def shorten_results(
     cut = dict(now.shortened)
     saved = 0
     for message, block in _results(turns, now, newest_first=newest_first):
-        words = "\n".join(part.text for part in block.content if isinstance(part, TextBlock))
-        short = shorter(words, RESULT_TOKENS)
-        gain = text_tokens(words, family) - text_tokens(short, family)
+        text = "\n".join(part.text for part in block.content if isinstance(part, TextBlock))
+        short = shorter(text, RESULT_TOKENS)
+        gain = text_tokens(text, family) - text_tokens(short, family)
         if gain > 0 and saved < need and (message.id, block.call_id) not in cut:
             cut[message.id, block.call_id] = short
             saved += gain

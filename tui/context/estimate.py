@@ -328,7 +328,7 @@ def _sum(one: list[float], other: list[float]) -> list[float]:
 @lru_cache(maxsize=32_768)
 def text_tokens(text: str, family_name: str = "") -> int:
     """Return the estimated tokens of a text. The text and the result are cached."""
-    return passing_text_tokens(text, family_name)
+    return uncached_text_tokens(text, family_name)
 
 
 def forget_texts() -> None:
@@ -336,7 +336,7 @@ def forget_texts() -> None:
     text_tokens.cache_clear()
 
 
-def passing_text_tokens(text: str, family_name: str = "") -> int:
+def uncached_text_tokens(text: str, family_name: str = "") -> int:
     """Return the estimated tokens of a text without caching it, such as text being typed."""
     if not text:
         return 0
@@ -375,6 +375,6 @@ def tools_tokens(tools: Sequence[ToolSchema], family_name: str = "") -> int:
 def tool_tokens(tool: ToolSchema, family_name: str = "") -> int:
     """Return the estimated tokens of one tool definition."""
     family = family_named(family_name)
-    words = text_tokens(tool.name, family_name) + text_tokens(tool.description, family_name)
+    name_tokens = text_tokens(tool.name, family_name) + text_tokens(tool.description, family_name)
     schema = text_tokens(dumps(dict(tool.parameters)), family_name)
-    return round(words + family.schema_scale * schema + family.per_tool)
+    return round(name_tokens + family.schema_scale * schema + family.per_tool)

@@ -141,14 +141,14 @@ def _flat(item: DraftItem, verdict_log: VerdictLog) -> list[DraftItem]:
 
 
 def _flat_result(result: ToolResultBlock, key: int | None) -> list[DraftItem]:
-    words = "\n".join(part.text for part in result.content if isinstance(part, TextBlock))
+    text = "\n".join(part.text for part in result.content if isinstance(part, TextBlock))
     state = "failed" if result.failed else "returned"
-    items = [DraftItem(TextBlock(text=f"[{result.name or 'the tool'} {state}: {words}]"), key)]
+    items = [DraftItem(TextBlock(text=f"[{result.name or 'the tool'} {state}: {text}]"), key)]
     items.extend(DraftItem(part) for part in result.content if isinstance(part, ImageBlock))
     return items
 
 
-def flatten_unled_loops(
+def flatten_loops_without_thinking(
     drafts: Sequence[SelectionDraft], send_rules: SendRules, verdict_log: VerdictLog
 ) -> list[SelectionDraft]:
     """Convert a final tool loop that does not start with thinking to plain text: the server would refuse it.
@@ -159,13 +159,13 @@ def flatten_unled_loops(
     loops = _loops(drafts)
     for position, loop in enumerate(loops):
         final = position + 1 == len(loops)
-        if (final or _answered_as_now(loops[position + 1][0], send_rules)) and _is_unled(loop, send_rules):
+        if (final or _same_target_and_level(loops[position + 1][0], send_rules)) and _lacks_thinking(loop, send_rules):
             verdict_log.warn(_FLATTENED_LOOP)
             flatten(loop, verdict_log)
     return list(drafts)
 
 
-def _is_unled(loop: Sequence[SelectionDraft], send_rules: SendRules) -> bool:
+def _lacks_thinking(loop: Sequence[SelectionDraft], send_rules: SendRules) -> bool:
     callers = [draft for draft in loop if draft.calls()]
     if not callers or _never_thinks(callers, send_rules):
         return False
@@ -174,7 +174,7 @@ def _is_unled(loop: Sequence[SelectionDraft], send_rules: SendRules) -> bool:
     return lost or not first.items[0].is_thinking
 
 
-def _answered_as_now(draft: SelectionDraft, send_rules: SendRules) -> bool:
+def _same_target_and_level(draft: SelectionDraft, send_rules: SendRules) -> bool:
     made = draft.origin
     return made is not None and same_origin(made, send_rules.target) and made.level == send_rules.plan.level
 
@@ -197,7 +197,7 @@ def make_legal(
 ) -> list[SelectionDraft]:
     """Return the history in a form the wire accepts. The order of text is unchanged."""
     for draft in drafts:
-        draft.items = list(_sound_items(draft, send_rules, verdict_log))
+        draft.items = list(_sendable_items(draft, send_rules, verdict_log))
     if send_rules.quirks.thinking_back == "content_chunks":
         _one_thinking_per_answer(drafts, verdict_log)
     answered = _paired([draft for draft in drafts if draft.items], verdict_log)
@@ -205,13 +205,13 @@ def make_legal(
     if send_rules.wire.flatten_without_tools and not send_rules.has_tools:
         answered = flatten(answered, verdict_log)
     elif _wants_thinking_first(send_rules):
-        answered = flatten_unled_loops(answered, send_rules, verdict_log)
+        answered = flatten_loops_without_thinking(answered, send_rules, verdict_log)
     if send_rules.nudge:
         answered.append(_filler(Role.USER, send_rules.nudge))
-    return _with_ends(answered, send_rules)
+    return _with_required_ends(answered, send_rules)
 
 
-def _sound_items(draft: SelectionDraft, send_rules: SendRules, verdict_log: VerdictLog) -> Iterable[DraftItem]:
+def _sendable_items(draft: SelectionDraft, send_rules: SendRules, verdict_log: VerdictLog) -> Iterable[DraftItem]:
     """Return the items of a message that can be sent; none if only thinking would remain."""
     items = _without_broken(draft, verdict_log)
     items = _without_blanks(items, send_rules, verdict_log)
@@ -267,14 +267,14 @@ def _without_broken(draft: SelectionDraft, verdict_log: VerdictLog) -> list[Draf
 def _without_blanks(items: Sequence[DraftItem], send_rules: SendRules, verdict_log: VerdictLog) -> list[DraftItem]:
     kept: list[DraftItem] = []
     for item in items:
-        if isinstance(item.block, TextBlock) and not _says_something(item.block, send_rules):
+        if isinstance(item.block, TextBlock) and not _has_content(item.block, send_rules):
             verdict_log.revise(item, Reason.EMPTY)
         else:
             kept.append(item)
     return kept
 
 
-def _says_something(block: TextBlock, send_rules: SendRules) -> bool:
+def _has_content(block: TextBlock, send_rules: SendRules) -> bool:
     if block.text:
         return send_rules.wire.blank_text or bool(block.text.strip())
     return (
@@ -343,7 +343,7 @@ def _drop_orphans(draft: SelectionDraft, verdict_log: VerdictLog) -> None:
         draft.role = Role.USER
 
 
-def _with_ends(drafts: Sequence[SelectionDraft], send_rules: SendRules) -> list[SelectionDraft]:
+def _with_required_ends(drafts: Sequence[SelectionDraft], send_rules: SendRules) -> list[SelectionDraft]:
     """Add filler messages where the wire requires a message and the history has none."""
     ended: list[SelectionDraft] = []
     starts_with_user = send_rules.wire.starts_with_user or send_rules.quirks.merge_same_role
@@ -353,10 +353,15 @@ def _with_ends(drafts: Sequence[SelectionDraft], send_rules: SendRules) -> list[
         if send_rules.quirks.assistant_after_tool and draft.role is Role.USER and ended and ended[-1].role is Role.TOOL:
             ended.append(_filler(Role.ASSISTANT, NOTED))
         # The same message as at the end of the request that brought this answer.
-        if send_rules.wire.pauses and draft.role is Role.ASSISTANT and ended and not _may_end(ended, send_rules):
+        if (
+            send_rules.wire.pauses
+            and draft.role is Role.ASSISTANT
+            and ended
+            and not _may_end_request(ended, send_rules)
+        ):
             ended.append(_filler(Role.USER, GO_ON))
         ended.append(draft)
-    if not _may_end(ended, send_rules):
+    if not _may_end_request(ended, send_rules):
         ended.append(_filler(Role.USER, GO_ON))
     _mark_running_loop(ended)
     if send_rules.quirks.merge_same_role:
@@ -426,14 +431,14 @@ def _never_thinks(callers: Sequence[SelectionDraft], send_rules: SendRules) -> b
     )
 
 
-def _may_end(drafts: Sequence[SelectionDraft], send_rules: SendRules) -> bool:
+def _may_end_request(drafts: Sequence[SelectionDraft], send_rules: SendRules) -> bool:
     """Whether a request may end with this message."""
     if drafts[-1].role is not Role.ASSISTANT or send_rules.wire.prefill:
         return True
-    return send_rules.wire.pauses and _paused(drafts[-1]) and _may_go_on(drafts, send_rules)
+    return send_rules.wire.pauses and _paused(drafts[-1]) and _may_continue_answer(drafts, send_rules)
 
 
-def _may_go_on(drafts: Sequence[SelectionDraft], send_rules: SendRules) -> bool:
+def _may_continue_answer(drafts: Sequence[SelectionDraft], send_rules: SendRules) -> bool:
     last_prompt = max((position for position, draft in enumerate(drafts) if draft.role is Role.USER), default=-1)
     return not _wants_thinking_first(send_rules) or drafts[last_prompt + 1].items[0].is_thinking
 

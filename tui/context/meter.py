@@ -19,7 +19,7 @@ from tui.context.calibration import (
     thinking_verdict,
     tools_verdict,
 )
-from tui.context.estimate import block_tokens, family_named, passing_text_tokens, text_tokens, tools_tokens
+from tui.context.estimate import block_tokens, family_named, text_tokens, tools_tokens, uncached_text_tokens
 from tui.domain.blocks import Block, ImageBlock, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import Message, Role, Turn
@@ -331,7 +331,7 @@ def reading(
     learned = calibration or Calibration()
     anchor = None if anchor is None else counted.with_answer(anchor, followed=bool(draft))
     per_message = round(family_named(counted.family).per_message)
-    drafted = passing_text_tokens(draft, counted.family) + per_message if draft else 0
+    drafted = uncached_text_tokens(draft, counted.family) + per_message if draft else 0
     plain = counted.estimate + drafted
     effective = learned.predict(counted.key, plain, anchor, tools=counted.tools)
     hidden = _hidden(effective, plain, learned.of(counted.key).base(tools=counted.tools))

@@ -12,7 +12,7 @@ from dataclasses import field, replace
 from tui.bus import DELTAS, merge_stream
 from tui.catalog.facts import Target
 from tui.catalog.name_matching import same_model
-from tui.context.estimate import TextCounter, passing_text_tokens
+from tui.context.estimate import TextCounter, uncached_text_tokens
 from tui.context.meter import Arriving
 from tui.domain.assemble import Assembler
 from tui.domain.blocks import Block, TextBlock, ThinkingBlock, ToolCallBlock
@@ -221,9 +221,9 @@ class Attempt:
                     blocks.append(replace(block, tokens=tokens))
                     continue
                 case TextBlock():
-                    text += max(0, tokens - passing_text_tokens(block.text, self._family))
+                    text += max(0, tokens - uncached_text_tokens(block.text, self._family))
                 case ToolCallBlock():
-                    calls[block.call_id] = max(0, tokens - passing_text_tokens(block.arguments, self._family))
+                    calls[block.call_id] = max(0, tokens - uncached_text_tokens(block.arguments, self._family))
                 case _:
                     pass
             blocks.append(block)

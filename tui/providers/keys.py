@@ -198,13 +198,13 @@ def _keyring_faults() -> tuple[type[Exception], ...]:
 _VARIABLE = lazy_regex(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
-class KeyPlace(StrEnum):
+class KeyLocation(StrEnum):
     """Where a key was found."""
 
     ENVIRONMENT = "environment"
     KEYRING = "keyring"
     FILE = "credentials file"
-    LENT = "memory"
+    UNSAVED = "memory"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,7 +212,7 @@ class FoundKey:
     """A key and where it was found; ``source`` can be shown."""
 
     secret: Secret
-    place: KeyPlace
+    location: KeyLocation
     source: str
 
 
@@ -319,7 +319,7 @@ class Keys:
                     raise ProviderError(
                         ErrorKind.NO_KEY, f"`{name}` does not hold a valid key. {error.message}"
                     ) from None
-                return FoundKey(secret=secret, place=KeyPlace.ENVIRONMENT, source=f"environment {name}")
+                return FoundKey(secret=secret, location=KeyLocation.ENVIRONMENT, source=f"environment {name}")
         return None
 
     def _saved(self, provider: ProviderFacts) -> FoundKey | None:
@@ -329,10 +329,10 @@ class Keys:
         if self._keyring is not None and (row is not None or not provider.key_optional):
             secret = self._keyring.get(provider.id, host)
             if secret is not None:
-                return FoundKey(secret=secret, place=KeyPlace.KEYRING, source="keyring")
+                return FoundKey(secret=secret, location=KeyLocation.KEYRING, source="keyring")
         if row is None or row.host != host or row.key is None:
             return None
-        return FoundKey(secret=checked_key(row.key.reveal()), place=KeyPlace.FILE, source=str(self._file.path))
+        return FoundKey(secret=checked_key(row.key.reveal()), location=KeyLocation.FILE, source=str(self._file.path))
 
     def _missing(self, provider: ProviderFacts) -> ProviderError:
         row = self._file.rows().get(provider.id)
@@ -348,21 +348,21 @@ class Keys:
             advice += f" Create a key at {provider.key_url}."
         return ProviderError(ErrorKind.NO_KEY, message, advice=advice)
 
-    def save(self, provider: ProviderFacts, text: str) -> KeyPlace:
+    def save(self, provider: ProviderFacts, text: str) -> KeyLocation:
         """Save a key for this provider's current host, in the keyring or, without one, in the credentials file."""
         secret, host = checked_key(text), host_of(provider.base_url)
         self.redactor.remember(secret)
         in_keyring = self._keyring is not None and self._keyring.put(provider.id, host, secret)
         self._file.put(Saved(provider=provider.id, host=host, key=None if in_keyring else secret))
         self._found.pop((provider.id, host), None)
-        return KeyPlace.KEYRING if in_keyring else KeyPlace.FILE
+        return KeyLocation.KEYRING if in_keyring else KeyLocation.FILE
 
-    def lend(self, provider: ProviderFacts, text: str) -> None:
+    def use_unsaved(self, provider: ProviderFacts, text: str) -> None:
         """Use a key until the program ends, without saving it."""
         secret = checked_key(text)
         self.redactor.remember(secret)
         cached = (provider.id, host_of(provider.base_url))
-        self._found[cached] = FoundKey(secret=secret, place=KeyPlace.LENT, source="typed in, not saved")
+        self._found[cached] = FoundKey(secret=secret, location=KeyLocation.UNSAVED, source="typed in, not saved")
 
     def forget(self, provider_id: str) -> bool:
         """Remove the saved key of a provider; returns whether there was one."""

@@ -90,7 +90,7 @@ class Frame:
     """Fields written after the turns."""
 
 
-def framed(connection: sqlite3.Connection, session: int, parts: Parts) -> Frame:
+def frame_of(connection: sqlite3.Connection, session: int, parts: Parts) -> Frame:
     """Collect the fields and turns to export: all branches for ``Parts.ALL``, else only the active path."""
     identity, title, created, updated = connection.execute(
         "SELECT id, title, created, updated FROM session WHERE seq = ?", (session,)
@@ -121,16 +121,16 @@ def framed(connection: sqlite3.Connection, session: int, parts: Parts) -> Frame:
     return Frame(head=found, turns=numbers, tail={"summaries": runs})
 
 
-def exported(frame: Frame, turns: Iterable[object], conceal: Callable[[str], str]) -> Iterator[str]:
+def export_json(frame: Frame, turns: Iterable[object], conceal: Callable[[str], str]) -> Iterator[str]:
     """Serialize a session as JSON, one turn at a time."""
 
-    def written(value: object) -> str:
+    def serialized(value: object) -> str:
         return dumps(_concealed(value, conceal))
 
-    yield f'{written(dict(frame.head))[:-1]},"turns":['
+    yield f'{serialized(dict(frame.head))[:-1]},"turns":['
     for number, turn in enumerate(turns):
-        yield f"{',' if number else ''}{written(turn)}"
-    yield f"],{written(dict(frame.tail))[1:]}"
+        yield f"{',' if number else ''}{serialized(turn)}"
+    yield f"],{serialized(dict(frame.tail))[1:]}"
 
 
 def turn_object(connection: sqlite3.Connection, turn: int, parts: Parts) -> dict[str, object]:
@@ -147,7 +147,7 @@ def turn_object(connection: sqlite3.Connection, turn: int, parts: Parts) -> dict
     messages = []
     for seq, name, role, meta_text, when in heads:
         meta = _meta(meta_text)
-        kept = [block for block in blocks[seq] if _wanted(block, parts)]
+        kept = [block for block in blocks[seq] if _is_exported(block, parts)]
         if kept or parts is Parts.ALL:
             messages.append({"id": name, "role": role, "created": when, "meta": meta, "blocks": kept})
     return {"id": identity, "parent": parent, "created": created, "messages": messages}
@@ -160,7 +160,7 @@ def _meta(text: str) -> object:
         return {}
 
 
-def _wanted(block: Json, parts: Parts) -> bool:
+def _is_exported(block: Json, parts: Parts) -> bool:
     kinds = {Parts.ANSWERS: ("text", "image"), Parts.THINKING: ("text", "image", "thinking")}
     return parts is Parts.ALL or block.get("kind") in kinds[parts]
 
@@ -177,14 +177,14 @@ def _concealed(value: object, conceal: Callable[[str], str]) -> object:
             return value
 
 
-def parsed(content: bytes, foreign: Callable[[object], tuple[Archived, ...]]) -> tuple[Archived, ...]:
-    """Parse the conversations in a file. ``foreign`` reads the exports of other programs. Raises UsageError."""
+def parse_file(content: bytes) -> tuple[Archived, ...]:
+    """Parse the conversations in a file of this or another program. Raises UsageError."""
     try:
         found = loads(content.decode("utf-8-sig"))
         if isinstance(found, dict) and found.get("format") == FORMAT:
             conversations: tuple[Archived, ...] = (_read_session(found),)
         else:
-            conversations = foreign(found)
+            conversations = foreign_conversations(found)
     except UnicodeDecodeError:
         raise UsageError("This file is not text.", advice="Import a JSON file; unpack a zip first.") from None
     except (Unreadable, RecursionError) as fault:
@@ -217,7 +217,7 @@ def _read_session(found: Json) -> Archived:
         turns=turns,
         head=head if isinstance(head, str) and head in names else (turns[-1].id if turns else None),
         spec=spec_from(spec) if isinstance(spec, dict) else None,
-        settings=_kept(settings) if isinstance(settings, dict) else {},
+        settings=_kept_settings(settings) if isinstance(settings, dict) else {},
         view=view if isinstance(view, dict) else None,
         summaries=tuple(
             summaries.run_from(_name(item), text_of(item, "turn"), item) for item in objects(found, "summaries", [])
@@ -232,7 +232,7 @@ def _date(found: Json) -> float | None:
     return float(value) if value is not None and 0 < value < sessions.LAST_DATE else None
 
 
-def _kept(settings: Json) -> dict[str, object]:
+def _kept_settings(settings: Json) -> dict[str, object]:
     return {name: value for name, value in settings.items() if name.startswith(KEPT_SETTINGS)}
 
 
@@ -319,9 +319,9 @@ def foreign_conversations(found: object) -> tuple[Archived, ...]:
 
 def _conversation(found: Json) -> Archived:
     if isinstance(found.get("mapping"), dict):
-        return _archived(_word(found, "title"), _chatgpt(found), found.get("create_time"))
+        return _archived(_string(found, "title"), _chatgpt(found), found.get("create_time"))
     if isinstance(found.get("chat_messages"), list):
-        return _archived(_word(found, "name"), _claude(found), found.get("created_at"))
+        return _archived(_string(found, "name"), _claude(found), found.get("created_at"))
     raise Unreadable("it is neither a session of ponder nor an export of ChatGPT or Claude")
 
 
@@ -354,7 +354,7 @@ def _chatgpt(found: Json) -> Iterator[ArchivedMessage]:
         message = node.get("message")
         if not isinstance(message, dict):
             continue
-        role = _word(_object(message, "author"), "role")
+        role = _string(_object(message, "author"), "role")
         blocks = tuple(_chatgpt_blocks(_object(message, "content")))
         if blocks and role in ("user", "assistant"):
             yield _message(number, role, blocks, message.get("create_time"))
@@ -369,7 +369,7 @@ def _chatgpt_blocks(content: Json) -> Iterator[Block]:
                 yield TextBlock(text=text)
         case "thoughts":
             for thought in objects(content, "thoughts"):
-                yield ThinkingBlock(text=_word(thought, "content"), form=ThinkingForm.SUMMARY)
+                yield ThinkingBlock(text=_string(thought, "content"), form=ThinkingForm.SUMMARY)
         case _:
             return
 
@@ -385,7 +385,7 @@ def _claude(found: Json) -> Iterator[ArchivedMessage]:
 def _claude_blocks(message: Json) -> Iterator[Block]:
     content = message.get("content")
     if not isinstance(content, list) or not content:
-        if text := _word(message, "text"):
+        if text := _string(message, "text"):
             yield TextBlock(text=text)
         return
     for item in content:
@@ -413,7 +413,7 @@ def _object(found: Json, name: str) -> Mapping[str, object]:
     return value if isinstance(value, dict) else {}
 
 
-def _word(found: Json, name: str) -> str:
+def _string(found: Json, name: str) -> str:
     value = found.get(name)
     return value if isinstance(value, str) else ""
 

@@ -356,22 +356,22 @@ def searchable_text(role: str, blocks: Sequence[Json]) -> tuple[str, str, str, s
     for block in blocks:
         match block.get("kind"):
             case "text":
-                (prompts if role == "user" else answers).append(_said(block, "text"))
+                (prompts if role == "user" else answers).append(_string(block, "text"))
             case "thinking":
-                thinking.append(_said(block, "text"))
+                thinking.append(_string(block, "text"))
             case "tool_call":
-                tools += [_said(block, "name"), _said(block, "arguments")[:APART_FROM]]
+                tools += [_string(block, "name"), _string(block, "arguments")[:APART_FROM]]
             case "tool_result":
                 items = block.get("content")
                 found = items if isinstance(items, list) else []
-                tools += [_said(item, "text")[:APART_FROM] for item in found if isinstance(item, dict)]
+                tools += [_string(item, "text")[:APART_FROM] for item in found if isinstance(item, dict)]
             case "image":
-                prompts.append(_said(block, "name"))
+                prompts.append(_string(block, "name"))
             case _:
                 pass
     return "\n".join(prompts), "\n".join(answers), "\n".join(thinking), "\n".join(tools)
 
 
-def _said(found: Json, name: str) -> str:
+def _string(found: Json, name: str) -> str:
     value = found.get(name)
     return value if isinstance(value, str) else ""

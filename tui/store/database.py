@@ -231,7 +231,7 @@ class Database:
                     raise
                 self._close_reader()
                 # The writer meets the same damage and repairs it; it has nothing else to do.
-                look = index_all if is_damage_of_index(fault) else _look_at_everything
+                look = index_all if is_damage_of_index(fault) else _check_from_disk
                 self._writing.submit(self._write, look).result()
                 return _transaction(self._readable(), work, "BEGIN")
         except PonderError:
@@ -294,7 +294,7 @@ def _transaction(connection: sqlite3.Connection, work: Work[Result], begin: str)
     return result
 
 
-def _look_at_everything(connection: sqlite3.Connection) -> None:
+def _check_from_disk(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA shrink_memory")  # Cached pages could hide what is now on the disk.
     check(connection)
 

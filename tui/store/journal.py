@@ -12,7 +12,7 @@ from tui.domain.messages import Growth, Message, Role, Turn
 from tui.store.branches import add_turn, find_turn, head_of, path_to, replace_path, set_head
 from tui.store.database import Database
 from tui.store.leases import Held, Holder, acquire
-from tui.store.sessions import Beginning, bring_back, ensure, find, name_untitled, title_from, touch
+from tui.store.sessions import Beginning, ensure, find, name_untitled, restore, title_from, touch
 from tui.store.turns import TurnPosition, grow_message, settle_turn, write_message
 
 
@@ -41,7 +41,7 @@ class StoredJournal:
             name_untitled(connection, number, title_from(turn))
             acquire(connection, number, self._holder, now)
             touch(connection, number, now)
-            return bring_back(connection, number)
+            return restore(connection, number)
 
         if await self._database.run(write):
             self._database.tell("This session was deleted meanwhile. What you said just now brought it back.")

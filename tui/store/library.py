@@ -18,7 +18,6 @@ from tui.domain.messages import Turn
 from tui.domain.printable import one_line
 from tui.settings.user_files import write_atomically
 from tui.store import archive, branches, export, leases, sessions
-from tui.store.archive import foreign_conversations
 from tui.store.database import Database, StoreContext
 from tui.store.export import Parts
 from tui.store.search import found_sessions, parse
@@ -65,23 +64,23 @@ class StoredLibrary:
         """Pinned sessions first, then the newest; with a query, matching sessions by relevance."""
         asked = parse(query)
         if asked.is_empty:
-            return await self._database.read(lambda connection: sessions.listed(connection, limit))
+            return await self._database.read(lambda connection: sessions.infos(connection, limit))
         return await self._database.read(lambda connection: found_sessions(connection, asked, limit))
 
-    async def put_away(self, limit: int = 200) -> Sequence[SessionInfo]:
+    async def deleted(self, limit: int = 200) -> Sequence[SessionInfo]:
         """Deleted sessions that can be restored."""
-        return await self._database.read(lambda connection: sessions.listed(connection, limit, deleted=True))
+        return await self._database.read(lambda connection: sessions.infos(connection, limit, deleted=True))
 
     async def newest(self) -> SessionInfo | None:
         """The most recently changed session, pinned or not."""
         return await self._database.read(sessions.newest)
 
-    async def resolve(self, name: str, *, put_away: bool = False) -> str:
+    async def resolve(self, name: str, *, deleted: bool = False) -> str:
         """The id of a session, given the start or end of its id, or its title. Raises UsageError.
 
-        With ``put_away`` deleted sessions are searched too.
+        ``deleted`` also searches deleted sessions.
         """
-        meant = await self._database.read(lambda connection: sessions.bearing(connection, name, put_away=put_away))
+        meant = await self._database.read(lambda connection: sessions.named(connection, name, deleted=deleted))
         if len(meant) == 1:
             return meant[0][0]
         if meant:
@@ -130,9 +129,9 @@ class StoredLibrary:
 
         await self._change(session, purge)
 
-    async def purge_put_away(self, before: float) -> int:
+    async def purge_deleted(self, before: float) -> int:
         """Permanently delete sessions that were deleted before a time; returns their number."""
-        return await self._database.run(lambda connection: sessions.purge_put_away(connection, before))
+        return await self._database.run(lambda connection: sessions.purge_deleted(connection, before))
 
     async def export(self, session: str, form: Literal["md", "json", "html"], parts: str = "answers") -> str:
         """Export a session as text; ``parts`` is answers, thinking or all. Keys are redacted."""
@@ -167,7 +166,7 @@ class StoredLibrary:
         def begin(connection: sqlite3.Connection) -> tuple[Sequence[int], export.Shown]:
             number = branches.session_number(connection, session)
             path = branches.path_to(connection, branches.head_of(connection, number))
-            title = sessions.one(connection, number).title
+            title = sessions.info_of(connection, number).title
             runs = runs_of(connection, number, path)
             return path, export.Shown(
                 title=title,
@@ -189,7 +188,7 @@ class StoredLibrary:
 
     def _archive(self, session: str, extent: Parts) -> Iterator[str]:
         def begin(connection: sqlite3.Connection) -> archive.Frame:
-            return archive.framed(connection, branches.session_number(connection, session), extent)
+            return archive.frame_of(connection, branches.session_number(connection, session), extent)
 
         frame = self._database.submit_read(begin).result()
 
@@ -197,12 +196,12 @@ class StoredLibrary:
             for number in frame.turns:
                 yield self._database.submit_read(partial(archive.turn_object, turn=number, parts=extent)).result()
 
-        yield from archive.exported(frame, turns(), self._concealed)
+        yield from archive.export_json(frame, turns(), self._concealed)
 
-    async def bring_in(self, path: Path) -> str:
+    async def import_file(self, path: Path) -> str:
         """Import a file and return the id of the (last) new session. Raises UsageError."""
         content = await asyncio.to_thread(_read_file, path)
-        conversations = await asyncio.to_thread(archive.parsed, content, foreign_conversations)
+        conversations = await asyncio.to_thread(archive.parse_file, content)
 
         def write(connection: sqlite3.Connection) -> str:
             now = self._context.now()

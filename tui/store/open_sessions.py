@@ -165,7 +165,7 @@ def _loaded(connection: sqlite3.Connection, session: str, last: int | None, held
     turns = read_turns(connection, shown)
     return Loaded(
         id=session,
-        title=sessions.one(connection, number).title,
+        title=sessions.info_of(connection, number).title,
         turns=turns,
         view=summaries.view_of(connection, number),
         summaries=summaries.runs_of(connection, number, path),

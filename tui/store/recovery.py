@@ -184,7 +184,7 @@ def _copy_by_sql(copy: Path, target: sqlite3.Connection) -> None:
             select = f"SELECT {', '.join((key, *columns))} FROM {table}"
             with suppress(sqlite3.Error, UnicodeDecodeError):
                 for row in _rows(source, select, key):
-                    _put(target, table, int(str(row[0])), list(row[1:]))
+                    _insert_if_free(target, table, int(str(row[0])), list(row[1:]))
         for (message,) in target.execute("SELECT seq FROM message ORDER BY seq").fetchall():
             _copy_contents(source, target, message)
     finally:
@@ -203,7 +203,7 @@ def _copy_by_pages(pages: Pages, target: sqlite3.Connection) -> None:
             continue
         for table, (_, columns) in _TABLES.items():
             if len(row) == len(columns) + 1 and row[0] is None and _fits(row[1:], columns):
-                _put(target, table, key, row[1:])
+                _insert_if_free(target, table, key, row[1:])
                 break
 
 
@@ -211,7 +211,7 @@ def _fits(row: Row, columns: Mapping[str, str]) -> bool:
     return all(isinstance(value, _TYPES[kind]) for value, kind in zip(row, columns.values(), strict=True))
 
 
-def _put(target: sqlite3.Connection, table: str, key: int, row: Row) -> None:
+def _insert_if_free(target: sqlite3.Connection, table: str, key: int, row: Row) -> None:
     """Insert a row unless its number is taken; values of the wrong type are replaced by empty ones."""
     if not 0 < key < (FARTHEST if table == "block" else FARTHEST >> 20):
         return
@@ -241,7 +241,7 @@ def _rows(source: sqlite3.Connection, select: str, key: str) -> Iterator[tuple[o
         try:
             row = source.execute(first, (start,)).fetchone()
         except sqlite3.Error:
-            start = _other_side(source, first, start)
+            start = _next_readable(source, first, start)
             continue
         if row is None:
             return
@@ -249,7 +249,7 @@ def _rows(source: sqlite3.Connection, select: str, key: str) -> Iterator[tuple[o
         start = int(row[0]) + 1
 
 
-def _other_side(source: sqlite3.Connection, first: str, bad: int) -> int | None:
+def _next_readable(source: sqlite3.Connection, first: str, bad: int) -> int | None:
     """The first readable row number after a damaged range, or None."""
     step = 1
     while not _is_readable(source, first, bad + step):

@@ -14,7 +14,7 @@ from tui.domain.listing import SessionInfo
 from tui.domain.search_terms import fold, term_pattern
 from tui.store.blocks import OF_MESSAGE, read_blocks, searchable_text
 from tui.store.fulltext import spaced
-from tui.store.sessions import one
+from tui.store.sessions import info_of
 
 COLUMNS = {
     "prompts": "prompts",
@@ -135,7 +135,7 @@ def found_sessions(connection: sqlite3.Connection, query: Query, limit: int) -> 
     for session in dict.fromkeys((*titled, *best)):
         if len(rows) == limit:
             break
-        row = one(connection, session)
+        row = info_of(connection, session)
         if session in best:
             row = _with_snippet(connection, row, best[session], query)
         rows.append(row)

@@ -70,7 +70,7 @@ def row_of(values: Sequence[object]) -> SessionInfo:
     )
 
 
-def listed(connection: sqlite3.Connection, limit: int, *, deleted: bool = False) -> list[SessionInfo]:
+def infos(connection: sqlite3.Connection, limit: int, *, deleted: bool = False) -> list[SessionInfo]:
     """Pinned sessions first, then the most recently changed; sessions without turns only if pinned or named."""
     rows = connection.execute(
         f"SELECT {_row(connection)} FROM session WHERE (deleted IS NOT NULL) = ? AND (turns > 0 OR titled OR pinned)"
@@ -80,7 +80,7 @@ def listed(connection: sqlite3.Connection, limit: int, *, deleted: bool = False)
     return [row_of(row) for row in rows]
 
 
-def one(connection: sqlite3.Connection, session: int) -> SessionInfo:
+def info_of(connection: sqlite3.Connection, session: int) -> SessionInfo:
     return row_of(connection.execute(f"SELECT {_row(connection)} FROM session WHERE seq = ?", (session,)).fetchone())
 
 
@@ -88,7 +88,7 @@ MOST_MEANT = 4
 """Sessions that are looked up for an ambiguous name."""
 
 
-def bearing(connection: sqlite3.Connection, name: str, *, put_away: bool = False) -> list[tuple[str, str]]:
+def named(connection: sqlite3.Connection, name: str, *, deleted: bool = False) -> list[tuple[str, str]]:
     """Sessions (id, title) that a name could mean, newest first.
 
     A name is an id, the start or end of one, or a whole title in any letter case. An exact id means one session only,
@@ -98,13 +98,13 @@ def bearing(connection: sqlite3.Connection, name: str, *, put_away: bool = False
     if not name.strip():
         return []
     here = "(deleted IS NULL OR ?)"
-    exact = connection.execute(f"SELECT id, title FROM session WHERE id = ? AND {here}", (name, put_away)).fetchall()
+    exact = connection.execute(f"SELECT id, title FROM session WHERE id = ? AND {here}", (name, deleted)).fetchall()
     # Compared by length and not by LIKE, which has wildcards and refuses long patterns.
     found = exact or connection.execute(
         "SELECT id, title FROM session WHERE (substr(id, 1, length(:name)) = :name COLLATE NOCASE"
         " OR (length(id) > length(:name) AND substr(id, -length(:name)) = :name COLLATE NOCASE)"
-        " OR title = :name COLLATE NOCASE) AND (deleted IS NULL OR :away) ORDER BY touched DESC LIMIT :most",
-        {"name": name, "away": put_away, "most": MOST_MEANT},
+        " OR title = :name COLLATE NOCASE) AND (deleted IS NULL OR :deleted) ORDER BY touched DESC LIMIT :most",
+        {"name": name, "deleted": deleted, "most": MOST_MEANT},
     )
     return [(str(id_), str(title)) for id_, title in found]
 
@@ -155,7 +155,7 @@ def remember(
     )
 
 
-def bring_back(connection: sqlite3.Connection, session: int) -> bool:
+def restore(connection: sqlite3.Connection, session: int) -> bool:
     """Restore a deleted session; False if it does not exist."""
     found = connection.execute("UPDATE session SET deleted = NULL WHERE seq = ? AND deleted IS NOT NULL", (session,))
     return found.rowcount > 0
@@ -241,7 +241,7 @@ def purge(connection: sqlite3.Connection, sessions: Sequence[int]) -> None:
     connection.execute("DELETE FROM blob WHERE hash NOT IN (SELECT hash FROM block_blob)")
 
 
-def purge_put_away(connection: sqlite3.Connection, before: float) -> int:
+def purge_deleted(connection: sqlite3.Connection, before: float) -> int:
     """Permanently delete sessions that were deleted before a time; returns their number."""
     rows = connection.execute("SELECT seq FROM session WHERE deleted < ?", (before,)).fetchall()
     purge(connection, [row[0] for row in rows])

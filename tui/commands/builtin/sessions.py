@@ -65,7 +65,7 @@ async def _export(context: CommandContext, argument: str) -> None:
 
 
 async def _import(context: CommandContext, argument: str) -> None:
-    session = await context.services.library.bring_in(Path(argument))
+    session = await context.services.library.import_file(Path(argument))
     await context.services.chat.open_session(session)
     context.screen.session_changed()
 

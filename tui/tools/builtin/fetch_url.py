@@ -83,14 +83,14 @@ class _Hop:
     proxy: str | None = None
 
     @property
-    def agreed_to(self) -> tuple[object, ...]:
+    def permission_scope(self) -> tuple[object, ...]:
         """The scope of a permission across redirects: a public host, but only one port of a local machine."""
         if self.reach is Reach.INTERNET:
             return (self.reach, self.host)
         return (self.reach, self.host, self.url.scheme, self.port, self.address)
 
     @property
-    def way(self) -> str:
+    def route(self) -> str:
         """Describes the route to the user."""
         if self.proxy is None:
             return f"at {self.address}"
@@ -159,7 +159,7 @@ class FetchUrl:
             following = await self._stop(urljoin(stop.url.geturl(), answer.location))
             if stop.url.scheme == "https" and following.url.scheme == "http":
                 raise ToolError(f"`{stop.host}` redirects to plain http: not followed.")
-            if following.agreed_to != stop.agreed_to:
+            if following.permission_scope != stop.permission_scope:
                 await job.permit(_intent(self.name, following))
             job.progress(f"redirected to {following.host}")
             stop = following
@@ -299,7 +299,7 @@ def _intent(tool: str, stop: _Hop) -> Intent:
         ),
         summary=f"Fetch from {printable(stop.url.netloc if near else stop.host, keep_newlines=False)}{where}",
         detail=f"GET {stop.url.geturl()}",
-        note=stop.way,
+        note=stop.route,
         patterns=() if near else offered(tool, (stop.host,)),
     )
 

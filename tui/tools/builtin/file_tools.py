@@ -46,7 +46,7 @@ DIFF_LINES = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class _Sight:
+class _SeenVersion:
     stamp: Stamp
     text: str | None
 
@@ -55,11 +55,11 @@ class _Sight:
 class SeenFiles:
     """The last version of each file that was read or written in this session."""
 
-    _sights: OrderedDict[Path, _Sight] = field(default_factory=OrderedDict)
+    _sights: OrderedDict[Path, _SeenVersion] = field(default_factory=OrderedDict)
 
     def note(self, real: Path, stamp: Stamp, text: str | None) -> None:
         """Record the current version; without text, only its stamp."""
-        self._sights[real] = _Sight(stamp, text if text is not None and len(text) <= TEXT_KEPT else None)
+        self._sights[real] = _SeenVersion(stamp, text if text is not None and len(text) <= TEXT_KEPT else None)
         self._sights.move_to_end(real)
         while len(self._sights) > FILES_KEPT:
             self._sights.popitem(last=False)
@@ -160,14 +160,14 @@ class ReadFile:
                 return text_outcome(f"`{path.shown}` is a binary file of {count(status.st_size, 'byte')}.", failed=True)
             stamp = Stamp.of(status)
             with os.fdopen(os.dup(handle), "rb") as file:
-                piece = _read_lines(file, offset, limit)
-        whole = offset == 1 and piece.ended and not piece.cut
-        self.seen.note(path.real, stamp, piece.raw.decode(errors="replace") if whole else None)
-        return text_outcome(_shown(piece, offset, path, status.st_size))
+                excerpt = _read_lines(file, offset, limit)
+        whole = offset == 1 and excerpt.ended and not excerpt.cut
+        self.seen.note(path.real, stamp, excerpt.raw.decode(errors="replace") if whole else None)
+        return text_outcome(_shown(excerpt, offset, path, status.st_size))
 
 
 @dataclass(frozen=True, slots=True)
-class _Piece:
+class _Excerpt:
     raw: bytes
     lines: tuple[bytes, ...]
     ended: bool
@@ -188,7 +188,7 @@ def _picture(handle: int, size: int, media_type: str, path: WorkspacePath) -> Ou
     )
 
 
-def _read_lines(file: BinaryIO, offset: int, limit: int) -> _Piece:
+def _read_lines(file: BinaryIO, offset: int, limit: int) -> _Excerpt:
     number, scanned = 1, 0
     while number < offset:
         row = file.readline(MAX_READ_BYTES)
@@ -207,15 +207,15 @@ def _read_lines(file: BinaryIO, offset: int, limit: int) -> _Piece:
         rows.pop()
     ended = not more and len(rows) <= limit
     rows = rows[:limit]
-    return _Piece(block, tuple(rows), ended, cut=any(len(row) > MAX_LINE for row in rows))
+    return _Excerpt(block, tuple(rows), ended, cut=any(len(row) > MAX_LINE for row in rows))
 
 
-def _shown(piece: _Piece, offset: int, path: WorkspacePath, size: int) -> str:
-    if not piece.lines:
+def _shown(excerpt: _Excerpt, offset: int, path: WorkspacePath, size: int) -> str:
+    if not excerpt.lines:
         return f"`{path.shown}` is empty." if size == 0 else f"`{path.shown}` ends before line {offset:,}."
-    rows = [f"{offset + at}\t{_row(row)}" for at, row in enumerate(piece.lines)]
-    if not piece.ended:
-        following = offset + len(piece.lines)
+    rows = [f"{offset + at}\t{_row(row)}" for at, row in enumerate(excerpt.lines)]
+    if not excerpt.ended:
+        following = offset + len(excerpt.lines)
         rows.append(f"(cut here; the file has {count(size, 'byte')}: go on with offset={following})")
     return "\n".join(rows)
 

@@ -97,8 +97,8 @@ class Shell:
             ended = await run_to_end(launched, job.progress)
             never_started = confined.never_started
         if never_started:
-            said_by_it = ended.output.text().strip()[-300:]
-            raise ToolError(f"The sandbox could not be set up, so the command was not run: {said_by_it}")
+            reason = ended.output.text().strip()[-300:]
+            raise ToolError(f"The sandbox could not be set up, so the command was not run: {reason}")
         made_guarded = bool(confined.set_aside.moved or confined.set_aside.left)
         if looks_refused(ended.output.text(), failed=ended.code != 0) or made_guarded:
             self._stopped.add(command)

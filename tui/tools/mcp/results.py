@@ -150,6 +150,6 @@ def _picture(part: Mapping[str, object]) -> ImageBlock | None:
     return ImageBlock(media_type=media_type, data=base64.b64encode(found).decode()) if media_type else None
 
 
-def joined(remarks: Sequence[str]) -> str:
+def remarks_line(remarks: Sequence[str]) -> str:
     """Join remarks into one line for lists."""
     return one_line("; ".join(remarks), 300)

@@ -31,7 +31,7 @@ from tui.domain.request import ToolSchema
 from tui.tools.builtin.fetch_url import ProxyFor, no_proxy
 from tui.tools.builtin.network_addresses import Reach, reach_of
 from tui.tools.builtin.processes import MARK, OutputEnds, ProcessTree, proc_is_there
-from tui.tools.mcp.results import ForeignTool, joined, outcome_of, tools_of
+from tui.tools.mcp.results import ForeignTool, outcome_of, remarks_line, tools_of
 from tui.tools.permissions.permissions import Intent, offered
 from tui.tools.permissions.rules import Access, RequestedAccess
 from tui.tools.tool import Job, Outcome, Prepared
@@ -224,7 +224,7 @@ class Server:
     def row(self) -> ServerInfo:
         state = self._state_now()
         last = self._stderr.last_line() if state not in (READY, WAITING, OFF) else ""
-        detail = joined([*self.remarks, *([f"it said: {last}"] if last else [])])
+        detail = remarks_line([*self.remarks, *([f"it said: {last}"] if last else [])])
         return ServerInfo(name=self.name, state=state, tools=len(self.tools), detail=detail)
 
     def _state_now(self) -> str:

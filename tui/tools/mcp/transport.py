@@ -82,13 +82,15 @@ async def program(
 @asynccontextmanager
 async def address(url: str, headers: Mapping[str, str], proxy: str | None) -> AsyncIterator[TransportStreams]:
     """Connect to a server over HTTP."""
-    waits = httpx2.Timeout(30.0, read=300.0)
+    timeout = httpx2.Timeout(30.0, read=300.0)
     # Uncompressed data cannot grow after it was counted.
     plain = {**headers, "accept-encoding": "identity"}
     # The client's own choice of a proxy would send requests for this machine, with their headers, to HTTP_PROXY.
-    way = httpx2.AsyncHTTPTransport(proxy=proxy)
+    transport = httpx2.AsyncHTTPTransport(proxy=proxy)
     async with (
-        httpx2.AsyncClient(headers=plain, timeout=waits, transport=way, event_hooks={"response": [_limited]}) as client,
+        httpx2.AsyncClient(
+            headers=plain, timeout=timeout, transport=transport, event_hooks={"response": [_limited]}
+        ) as client,
         streamable_http_client(url, http_client=client, max_sse_event_size=MAX_MESSAGE) as streams,
     ):
         yield streams
@@ -109,14 +111,14 @@ async def _read_all(process: asyncio.subprocess.Process, to_client: _FromServer)
                 jsonrpc_message_adapter.validate_json(line, by_name=False)
             )
         except ValueError as error:
-            message = _as_well_as_possible(line) or error
+            message = _repaired_message(line) or error
         try:
             await to_client.send(message)
         except (anyio.ClosedResourceError, anyio.BrokenResourceError):
             return True
 
 
-def _as_well_as_possible(line: bytes) -> SessionMessage | None:
+def _repaired_message(line: bytes) -> SessionMessage | None:
     """A message without its halves of characters, or an error for the call that the message answers.
 
     Without one of them, the call would wait for its time limit.
@@ -161,11 +163,11 @@ class _Counted(httpx2.AsyncByteStream):
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         count = 0
-        async for piece in self._body:
-            count += len(piece)
+        async for chunk in self._body:
+            count += len(chunk)
             if count > MAX_MESSAGE:
                 raise httpx2.StreamError(TOO_LARGE)
-            yield piece
+            yield chunk
 
     async def aclose(self) -> None:
         await self._body.aclose()

@@ -152,11 +152,11 @@ def _search(command: str, pattern: str, *, sure: bool) -> bool:
     if not wanted:
         return sure and any(_has_options(words, options) for words in _runs(command) if options)
     # `git push` is also the program `git-push`.
-    ways = [wanted, ["-".join(wanted[:2]), *wanted[2:]]] if len(wanted) > 1 else [wanted]
+    spellings = [wanted, ["-".join(wanted[:2]), *wanted[2:]]] if len(wanted) > 1 else [wanted]
     for words in _runs(command):
         for at in range(len(words)):
             after = words[at + 1 :]
-            if not any(_follow(words[at:], way) for way in ways):
+            if not any(_follow(words[at:], spelling) for spelling in spellings):
                 continue
             if _has_options(after, options) or (not sure and any(word[0] == "-" for word in after)):
                 return True

@@ -69,10 +69,10 @@ def guarded_entries(
     unreadable: set[Path] = set()
     waiting: deque[tuple[Path, Path | None]] = deque([(folder, None)])
     while waiting and most > 0:
-        place, link = waiting.popleft()
-        entries = _listed(place, opens=link is None and may_open(place))
+        folder_path, link = waiting.popleft()
+        entries = _listed(folder_path, opens=link is None and may_open(folder_path))
         if entries is None:
-            unreadable.add(place)
+            unreadable.add(folder_path)
             continue
         most -= len(entries)
         # Git treats such a folder as a repository, whatever its name, and reads the configuration in it.
@@ -90,17 +90,17 @@ def guarded_entries(
     return Entries(found, frozenset(path for path, _ in waiting), frozenset(unreadable))
 
 
-def _listed(place: Path, *, opens: bool) -> list[os.DirEntry[str]] | None:
+def _listed(folder_path: Path, *, opens: bool) -> list[os.DirEntry[str]] | None:
     try:
-        with os.scandir(place) as listed:
+        with os.scandir(folder_path) as listed:
             return list(listed)
     except PermissionError:
-        return _listed(place, opens=False) if opens and _opened_up(place) else None
+        return _listed(folder_path, opens=False) if opens and _made_accessible(folder_path) else None
     except OSError:
         return None
 
 
-def _opened_up(folder: Path) -> bool:
+def _made_accessible(folder: Path) -> bool:
     """Give the owner all rights to a folder; False if that fails."""
     try:
         folder.chmod(stat.S_IMODE(folder.stat().st_mode) | stat.S_IRWXU)
@@ -119,12 +119,12 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 def _add(found: dict[Path, tuple[int, int]], path: Path, folder: Path, link: Path | None) -> None:
     """Add the entry, and its target inside the working folder: `.git` may be a link."""
     target = _target(path)
-    ways = [path, target]
+    paths = [path, target]
     if link is not None:
         # The kernel and renaming need real paths. Targets outside cannot be written, but the link itself can.
         real = path.parent.resolve() / path.name
-        ways = [real, target] if folder in real.parents else [link]
-    for one in ways:
+        paths = [real, target] if folder in real.parents else [link]
+    for one in paths:
         with contextlib.suppress(OSError, RuntimeError):
             status = one.lstat()
             if folder in one.parents:
@@ -193,6 +193,6 @@ def _moved(path: Path, new: Path) -> Path:
     try:
         return path.rename(new)
     except PermissionError:
-        if not _opened_up(path.parent):
+        if not _made_accessible(path.parent):
             raise
         return path.rename(new)
