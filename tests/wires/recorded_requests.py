@@ -150,7 +150,7 @@ def _sealed_anthropic(body: Json) -> list[tuple[str, ...]]:
 
 
 def _sealed_responses(body: Json) -> list[tuple[str, ...]]:
-    found = []
+    found: list[tuple[str, ...]] = []
     items = body["input"] if isinstance(body["input"], list) else []
     for place, item in enumerate(items):
         if item.get("type") == "reasoning":
@@ -161,7 +161,7 @@ def _sealed_responses(body: Json) -> list[tuple[str, ...]]:
 
 
 def _sealed_chat(body: Json) -> list[tuple[str, ...]]:
-    found = []
+    found: list[tuple[str, ...]] = []
     answers = [message for message in body["messages"] if message["role"] == "assistant"]
     for number, message in enumerate(answers):
         fields = [name for name in ("reasoning_content", "reasoning", "reasoning_text") if message.get(name)]
@@ -179,7 +179,7 @@ def _detail(detail: Json) -> tuple[str, ...]:
 
 
 def _sealed_gemini(body: Json) -> list[tuple[str, ...]]:
-    found = []
+    found: list[tuple[str, ...]] = []
     answers = [content["parts"] for content in body["contents"] if content.get("role") == "model"]
     for number, parts in enumerate(answers):
         for part in parts:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from tests.wires.cuts import byte_by_byte, in_two_everywhere
@@ -66,7 +68,7 @@ def read(wire: str, chunks: list[bytes], content_type: str | None) -> list[Strea
     return [event for chunk in chunks for event in reader.feed(chunk)] + reader.finish()
 
 
-def said(events: list[StreamEvent]) -> str:
+def said(events: Sequence[StreamEvent]) -> str:
     return "".join(event.text for event in events if isinstance(event, TextDelta | ThinkingDelta))
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.corpus_cases import Case, recorded_cases
+from tests.narrow import expect_type
 from tui.catalog.facts import Quirks
 from tui.cli.devtools.wire_decode import as_recorded, decoded, report
 from tui.domain.messages import WireName
@@ -58,7 +59,12 @@ def first(*values: int | None) -> int | None:
 def chat_usage(raw: dict[str, Any]) -> dict[str, Any]:
     sent, output, total = (number(raw, key) for key in ("prompt_tokens", "completion_tokens", "total_tokens"))
     thinking = first(number(raw, "completion_tokens_details", "reasoning_tokens"), number(raw, "reasoning_tokens"))
-    if thinking and output is not None and (thinking > output or total == sent + output + thinking):
+    if (
+        thinking
+        and sent is not None
+        and output is not None
+        and (thinking > output or total == sent + output + thinking)
+    ):
         output += thinking
         total = sent + output
     return {
@@ -140,7 +146,8 @@ def our_report(case: Case) -> dict[str, Any]:
     )
     ours = report(name, recording)
     del ours["finish"]
-    return {**ours, "error": without_keys(ours["error"]["message"]) if ours["error"] else None}
+    error = ours["error"]
+    return {**ours, "error": without_keys(expect_type(dict, error)["message"]) if error else None}
 
 
 def test_the_recordings_are_there(shared_corpus):

@@ -7,6 +7,7 @@ import os
 import random
 import time
 import tracemalloc
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -29,7 +30,11 @@ TORTURE = [
     b'"\\ud800"', b'{"type":', b'"index":-1', b'"index":"a"', b'"index":1e30', b":null", b":[]", b":{}", b":7", b':"x"',
     b":true", b"\n\n", b"\r", b"data: ", b"event: error\n", b"[" * 600,
 ]  # fmt: skip
-FRAMERS = {"sse": SseFramer, "ndjson": NdjsonFramer, "json_array": JsonArrayFramer}
+FRAMERS: dict[str, Callable[[], SseFramer | NdjsonFramer | JsonArrayFramer]] = {
+    "sse": SseFramer,
+    "ndjson": NdjsonFramer,
+    "json_array": JsonArrayFramer,
+}
 
 
 def survives(wire_name: str, chunks: list[bytes], quirks: Quirks) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,15 +75,16 @@ class Goal:
 
     def problems(self, encoded: Encoded, body: dict[str, Any]) -> list[str]:
         validator = importlib.import_module(f"tests.validators.{VALIDATORS[self.facts.wire]}")
+        problems: Callable[..., list[str]] = validator.problems
         match self.facts.wire:
             case WireName.ANTHROPIC:
-                return validator.problems(body, headers=encoded.headers, strict_thinking=False) + unled_loop(body)
+                return problems(body, headers=encoded.headers, strict_thinking=False) + unled_loop(body)
             case WireName.OPENAI_CHAT:
-                return validator.problems(body, dialect=DIALECTS.get(self.provider.id, self.provider.id))
+                return problems(body, dialect=DIALECTS.get(self.provider.id, self.provider.id))
             case WireName.GEMINI:
-                return validator.problems(body, strict_thinking=self.facts.echo is EchoRule.REQUIRED_IN_TOOL_LOOP)
+                return problems(body, strict_thinking=self.facts.echo is EchoRule.REQUIRED_IN_TOOL_LOOP)
             case _:
-                return validator.problems(body)
+                return problems(body)
 
 
 def unled_loop(body: dict[str, Any]) -> list[str]:

@@ -12,7 +12,7 @@ from tui.domain.errors import ErrorKind
 from tui.wires.json_text import MAX_DEPTH, NotJSON, dumps, loads
 
 pytestmark = pytest.mark.timeout(1800 if os.environ.get("PONDER_LONG") else 180)
-REFUSED = {
+REFUSED: dict[str, str | bytes] = {
     "nothing": "",
     "half an object": '{"a":',
     "two thousand deep": "[" * 2000 + "]" * 2000,
@@ -28,7 +28,7 @@ REFUSED = {
     "single quotes": "{'a': 1}",
 }
 
-TAKEN = {
+TAKEN: dict[str, tuple[str | bytes, object]] = {
     "half a surrogate pair": ('"\\ud83d"', "\ud83d"),
     "a whole surrogate pair": ('"\\ud83e\\udde0"', "🧠"),
     "invalid utf-8": (b'{"a":"\xff"}', {"a": "\ufffd"}),

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import pytest
 
 from tests.wires.cuts import byte_by_byte, event_by_event, in_two_everywhere
 from tui.wires.framing.sse import SseFramer
 
+Said = str | tuple[str, str]
+"""Data of an event without a name, or (name, data)."""
 BOM = b"\xef\xbb\xbf"
 
-CASES = {
+CASES: dict[str, tuple[bytes, Sequence[Said]]] = {
     "lf": (b"data: a\n\ndata: b\n\n", ["a", "b"]),
     "crlf": (b"data: a\r\n\r\ndata: b\r\n\r\n", ["a", "b"]),
     "cr": (b"data: a\r\rdata: b\r\r", ["a", "b"]),
@@ -83,7 +85,7 @@ def events(chunks: list[bytes]) -> list[tuple[str, str]]:
     return [(name, data.decode("utf-8", "replace")) for name, data in frames]
 
 
-def named(expected: list[Any]) -> list[tuple[str, str]]:
+def named(expected: Sequence[Said]) -> list[tuple[str, str]]:
     return [item if isinstance(item, tuple) else ("", item) for item in expected]
 
 

@@ -36,7 +36,8 @@ REGULAR = st.lists(
 
 
 def by_the_book(body: bytes) -> list[tuple[str, bytes]]:
-    frames, name, data = [], b"", []
+    frames: list[tuple[str, bytes]] = []
+    name, data = b"", list[bytes]()
     *lines, _ = re.split(rb"\r\n|\n|\r", body.removeprefix(b"\xef\xbb\xbf"))
     for line in lines:
         field, _, value = line.partition(b":")

@@ -17,7 +17,8 @@ def split(*pieces: str, mode: str = "auto") -> tuple[str, str]:
     """(thinking, text) of an answer that came in these pieces."""
     tags = ThinkTags(mode)
     found = [part for piece in pieces for part in tags.feed(piece)] + tags.finish()
-    return tuple("".join(part.text for part in found if part.thinking is wanted) for wanted in (True, False))
+    thinking, text = ("".join(part.text for part in found if part.thinking is wanted) for wanted in (True, False))
+    return thinking, text
 
 
 @pytest.mark.parametrize(("opener", "closer"), TAGS.items())

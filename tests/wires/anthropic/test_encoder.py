@@ -35,12 +35,13 @@ def said(role: Role, *blocks) -> OutgoingMessage:
 
 
 def request(*messages: OutgoingMessage, **fields) -> ChatRequest:
-    values = {"model": "claude", "plan": PLAN, "max_output": 4096} | fields
+    values: dict[str, Any] = {"model": "claude", "plan": PLAN, "max_output": 4096} | fields
     return ChatRequest(outgoing=Outgoing(messages=messages), **values)
 
 
 def body(*messages: OutgoingMessage, quirks: Quirks | None = None, **fields) -> dict[str, Any]:
-    return json.loads(json.dumps(WIRE.encode(request(*messages, **fields), quirks or Quirks()).body))
+    made: dict[str, Any] = json.loads(json.dumps(WIRE.encode(request(*messages, **fields), quirks or Quirks()).body))
+    return made
 
 
 def test_a_step_with_thinking_a_call_and_its_result_is_spelled_in_full():

@@ -95,4 +95,5 @@ def test_requests_that_were_answered_pass_and_refused_ones_do_not(shared_corpus:
 
 def _answer(meta_file: Path, exchange: dict[str, Any]) -> str:
     """Value ranges are the models' affair, not this validator's."""
-    return (meta_file.parent / exchange["dir"] / exchange["body_file"]).read_text()
+    body_file: Path = meta_file.parent / exchange["dir"] / exchange["body_file"]
+    return body_file.read_text()

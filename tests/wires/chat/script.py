@@ -72,8 +72,10 @@ def body_of(*messages: OutgoingMessage, quirks: Quirks | None = None, **request:
     """The body of a request with these messages, as it goes on the wire."""
     request.setdefault("plan", OFF)
     spelled = ChatRequest(model="m", outgoing=Outgoing(messages=messages), **request)
-    return json.loads(json.dumps(WIRE.encode(spelled, quirks or Quirks()).body))
+    body: dict[str, Any] = json.loads(json.dumps(WIRE.encode(spelled, quirks or Quirks()).body))
+    return body
 
 
 def messages_of(*messages: OutgoingMessage, quirks: Quirks | None = None) -> list[dict[str, Any]]:
-    return body_of(*messages, quirks=quirks)["messages"]
+    spelled: list[dict[str, Any]] = body_of(*messages, quirks=quirks)["messages"]
+    return spelled

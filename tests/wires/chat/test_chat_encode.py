@@ -12,6 +12,7 @@ from tests.validators.chat import problems
 from tests.wires.chat.script import OFF, WEATHER, assistant, body_of, messages_of, results, user
 from tui.catalog.facts import Quirks
 from tui.domain.blocks import (
+    Block,
     ImageBlock,
     OpaqueBlock,
     ProviderState,
@@ -48,7 +49,7 @@ def result(*content: TextBlock | ImageBlock, failed: bool = False) -> ToolResult
     return ToolResultBlock(call_id="call_1", name="weather", content=content, failed=failed)
 
 
-def spelled(*blocks: object, quirks: Quirks | None = None) -> dict[str, Any]:
+def spelled(*blocks: Block, quirks: Quirks | None = None) -> dict[str, Any]:
     """One assistant message, as it goes out."""
     (message,) = messages_of(assistant(*blocks), quirks=quirks)
     return message

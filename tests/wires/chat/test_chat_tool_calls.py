@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.narrow import expect_type, state_of
 from tests.wires.chat.script import DONE, assembled, blocks_of_deltas, chunk, events_of, frame
 from tui.domain.blocks import ProviderState, ToolCallBlock
 
@@ -13,8 +14,9 @@ from tui.domain.blocks import ProviderState, ToolCallBlock
 def called(*deltas: object) -> list[tuple[str, str, str]]:
     """(id, name, arguments) of the calls in these ``tool_calls`` lists."""
     blocks = blocks_of_deltas(*[{"tool_calls": delta} for delta in deltas])
-    assert all(isinstance(block, ToolCallBlock) and not block.partial for block in blocks)
-    return [(block.call_id, block.name, block.arguments) for block in blocks]
+    calls = [expect_type(ToolCallBlock, block) for block in blocks]
+    assert not any(call.partial for call in calls)
+    return [(call.call_id, call.name, call.arguments) for call in calls]
 
 
 def call(arguments: object = None, *, name: str | None = None, **more: object) -> dict[str, Any]:
@@ -104,7 +106,7 @@ def test_a_custom_call_is_a_call():
 def test_a_thought_signature_is_sealed_on_its_call():
     state = {"google": {"thought_signature": "sig"}}
     (block,) = blocks_of_deltas({"tool_calls": [{**call("{}", name="f", index=0, id="a"), "extra_content": state}]})
-    assert block.provider_state == ProviderState(raw='{"extra_content":{"google":{"thought_signature":"sig"}}}')
+    assert state_of(block) == ProviderState(raw='{"extra_content":{"google":{"thought_signature":"sig"}}}')
 
 
 def test_the_output_limit_leaves_the_last_call_unfinished():
@@ -122,4 +124,4 @@ def test_the_output_limit_leaves_the_last_call_unfinished():
 def test_calls_of_a_whole_message_need_no_index_and_no_id():
     whole = {"message": {"content": None, "tool_calls": [call("{}", name="f"), call("{}", name="f")]}}
     frames = [frame({"choices": [{**whole, "finish_reason": "tool_calls"}]}), DONE]
-    assert [block.name for block in assembled(events_of(frames)).blocks()] == ["f", "f"]
+    assert [expect_type(ToolCallBlock, block).name for block in assembled(events_of(frames)).blocks()] == ["f", "f"]

@@ -8,7 +8,7 @@ from typing import Any
 from tui.wires.openai_chat.reasoning_details import ReasoningDetails, details_of
 
 
-def merged(*deltas: list[Any]) -> list[dict[str, Any]]:
+def merged(*deltas: list[Any]) -> list[object]:
     details = ReasoningDetails()
     for delta in deltas:
         details.add(json.loads(json.dumps(delta)))

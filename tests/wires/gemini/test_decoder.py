@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.narrow import expect_type
 from tui.catalog.facts import Quirks
 from tui.domain.assemble import Assembler
 from tui.domain.blocks import ImageBlock, OpaqueBlock, ProviderState, TextBlock, ThinkingBlock, ToolCallBlock
@@ -53,7 +54,7 @@ def call(name: str, /, signature: str | None = None, **fields: object) -> dict[s
 
 
 def test_neighbouring_parts_of_one_kind_are_one_block():
-    usage = {"usageMetadata": {"promptTokenCount": 1}}
+    usage: dict[str, Any] = {"usageMetadata": {"promptTokenCount": 1}}
     answer = assembled(
         chunk(thought("Let "), responseId="r", modelVersion="gemini", **usage),
         chunk(thought("me."), **usage),
@@ -102,7 +103,7 @@ def test_a_call_keeps_its_signature_and_only_an_id_the_provider_gave():
 
 def test_two_calls_with_one_id_are_told_apart():
     answer = assembled(chunk(call("a", id="1"), call("b", id="1"), finish="STOP"))
-    assert [block.call_id for block in answer.blocks()] == ["1", "call_1"]
+    assert [expect_type(ToolCallBlock, block).call_id for block in answer.blocks()] == ["1", "call_1"]
 
 
 def test_arguments_in_pieces_are_put_together_by_their_paths():

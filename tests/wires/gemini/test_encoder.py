@@ -36,11 +36,13 @@ def said(role: Role, *blocks, open_loop: bool = True) -> OutgoingMessage:
 
 
 def request(*messages: OutgoingMessage, **fields) -> ChatRequest:
-    return ChatRequest(outgoing=Outgoing(messages=messages), **({"model": "gemini-4", "plan": PLAN} | fields))
+    values: dict[str, Any] = {"model": "gemini-4", "plan": PLAN} | fields
+    return ChatRequest(outgoing=Outgoing(messages=messages), **values)
 
 
 def body(*messages: OutgoingMessage, quirks: Quirks | None = None, **fields) -> dict[str, Any]:
-    return json.loads(json.dumps(WIRE.encode(request(*messages, **fields), quirks or Quirks()).body))
+    made: dict[str, Any] = json.loads(json.dumps(WIRE.encode(request(*messages, **fields), quirks or Quirks()).body))
+    return made
 
 
 def call(name: str, **provider_state: str) -> ToolCallBlock:

@@ -23,8 +23,8 @@ from tui.domain.stream import (
 )
 from tui.domain.thinking import ThinkingForm
 from tui.domain.usage import Usage
-from tui.wires.ollama import WIRE, OllamaDecoder
-from tui.wires.wire import Reply
+from tui.wires.ollama import WIRE
+from tui.wires.wire import Decoder, Reply
 
 
 def line(*, done: bool = False, message: dict[str, object] | None = None, **fields: object) -> dict[str, object]:
@@ -32,7 +32,7 @@ def line(*, done: bool = False, message: dict[str, object] | None = None, **fiel
     return {"model": "qwen3", "created_at": "t", "message": said, "done": done, **fields}
 
 
-def fed(*lines: dict[str, object]) -> tuple[OllamaDecoder, list[StreamEvent]]:
+def fed(*lines: dict[str, object]) -> tuple[Decoder, list[StreamEvent]]:
     decoder = WIRE.decoder(Quirks())
     return decoder, [event for one in lines for event in decoder.feed(("", json.dumps(one).encode()))]
 
@@ -86,7 +86,8 @@ def test_an_answer_tells_its_story_in_order() -> None:
     ],
 )
 def test_every_ending_has_its_word(reason: str | None, finish: Finish) -> None:
-    _, events = fed(line(done=True, **({"done_reason": reason} if reason else {})))
+    told = {"done_reason": reason} if reason else {}
+    _, events = fed({**line(done=True), **told})
     assert events == [ResponseStarted("qwen3", None), ResponseFinished(Stop(finish, reason))]
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.narrow import expect_type
 from tests.validators.ollama import problems
 from tui.catalog.facts import Quirks
 from tui.cli.devtools.wire_decode import decoded
@@ -119,9 +120,8 @@ def test_recorded_thinking_goes_back_as_it_came(shared_corpus: Path, kind: str) 
     assembler = Assembler()
     for event in decoded(WIRE, Quirks(), next((case / "01").glob("response.*")).read_bytes()).events:
         assembler.feed(event)
-    (ours,) = WIRE.encode(asked(OutgoingMessage(role=Role.ASSISTANT, blocks=assembler.blocks())), Quirks()).body[
-        "messages"
-    ]  # type: ignore[misc]
+    request = asked(OutgoingMessage(role=Role.ASSISTANT, blocks=assembler.blocks()))
+    (ours,) = expect_type(list, WIRE.encode(request, Quirks()).body["messages"])
     theirs = json.loads((case / "02" / "request.json").read_text("utf-8"))["body"]["messages"][2]
     assert {**ours, "tool_calls": [{**call, "type": "function"} for call in ours["tool_calls"]]} == theirs
 

@@ -9,7 +9,7 @@ from tui.domain.assemble import Assembler
 from tui.domain.blocks import Block
 from tui.domain.stream import StreamEvent
 from tui.wires.openai_responses import WIRE
-from tui.wires.openai_responses.decode import ResponsesDecoder
+from tui.wires.wire import Decoder
 
 
 def event(kind: str, **fields: object) -> dict[str, object]:
@@ -53,7 +53,7 @@ def call(arguments: str, **fields: object) -> dict[str, object]:
     }
 
 
-def fed(*events: dict[str, object]) -> tuple[ResponsesDecoder, list[StreamEvent]]:
+def fed(*events: dict[str, object]) -> tuple[Decoder, list[StreamEvent]]:
     decoder = WIRE.decoder(Quirks())
     return decoder, [made for one in events for made in decoder.feed(("", json.dumps(one).encode()))]
 

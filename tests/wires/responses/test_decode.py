@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.narrow import expect_type, state_of, text_of
 from tests.wires.responses.streams import (
     added,
     blocks,
@@ -118,7 +119,7 @@ def test_open_reasoning_is_full_and_follows_the_summary() -> None:
 def test_encrypted_thinking_may_come_with_the_final_response_only() -> None:
     final = reasoning("s", encrypted_content="late")
     (block,) = blocks(added(reasoning()), summary("s"), done(reasoning("s")), completed(final))
-    assert block.provider_state == ProviderState(id="rs_1", encrypted="late", raw=dumps(final))
+    assert state_of(block) == ProviderState(id="rs_1", encrypted="late", raw=dumps(final))
 
 
 def test_each_content_part_is_a_block_with_the_seal_of_its_message() -> None:
@@ -176,7 +177,7 @@ def test_a_finished_item_replaces_deltas_it_contradicts() -> None:
 
 
 def test_an_empty_finished_item_takes_nothing_back() -> None:
-    assert [block.text for block in blocks(words("kept"), done(message()))] == ["kept"]
+    assert [text_of(block) for block in blocks(words("kept"), done(message()))] == ["kept"]
 
 
 @pytest.mark.parametrize("told", [(), (completed(message("Hi"), call("{}")),)])
@@ -202,16 +203,22 @@ def test_a_call_that_never_finished_stays_partial() -> None:
 def test_an_incomplete_response_finishes_no_call(output: list[dict[str, object]]) -> None:
     ended = {"status": "incomplete", "incomplete_details": {"reason": "content_filter"}, "output": output}
     (block,) = blocks(added(call("")), event("incomplete", response=ended))
-    assert block.partial
+    assert expect_type(ToolCallBlock, block).partial
 
 
 def test_fields_of_a_call_we_do_not_model_are_kept() -> None:
     (block,) = blocks(done(call("{}", namespace="n", status="completed")))
-    assert block.provider_state == ProviderState(id="fc_1", raw='{"namespace":"n"}')
+    assert state_of(block) == ProviderState(id="fc_1", raw='{"namespace":"n"}')
 
 
 def test_a_custom_call_is_shown_but_never_run() -> None:
-    item = {"type": "custom_tool_call", "id": "ct_1", "call_id": "call_1", "name": "sql", "input": "SELECT 1"}
+    item: dict[str, object] = {
+        "type": "custom_tool_call",
+        "id": "ct_1",
+        "call_id": "call_1",
+        "name": "sql",
+        "input": "SELECT 1",
+    }
     _, events = fed(
         added({**item, "input": ""}),
         event("custom_tool_call_input.delta", output_index=0, delta="SELECT"),
@@ -229,7 +236,7 @@ def test_a_custom_call_is_shown_but_never_run() -> None:
 
 
 def test_items_of_other_kinds_are_kept_whole_and_in_place() -> None:
-    item = {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"query": "q"}}
+    item: dict[str, object] = {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"query": "q"}}
     assert blocks(added({"type": "web_search_call"}), done(item), words("x", 1), done(message("x"), 1)) == (
         OpaqueBlock(label="web_search_call", raw=dumps(item)),
         TextBlock(text="x", provider_state=ProviderState(id="msg_1")),

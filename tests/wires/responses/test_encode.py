@@ -146,7 +146,7 @@ def test_a_conversation_is_spelled_item_by_item_in_order() -> None:
         "reasoning": {"effort": "medium", "summary": "detailed"},
         "user": "me",
     }
-    assert problems(encoded.body) == []
+    assert problems(dict(encoded.body)) == []
 
 
 def test_words_without_a_seal_are_a_plain_message() -> None:

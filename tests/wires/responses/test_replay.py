@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -37,7 +38,7 @@ def answer(folder: Path) -> tuple[Block, ...]:
     return assembler.blocks()
 
 
-def continued(blocks: tuple[Block, ...]) -> dict[str, object]:
+def continued(blocks: tuple[Block, ...]) -> dict[str, Any]:
     results = tuple(
         ToolResultBlock(call_id=block.call_id, name=block.name, content=(TextBlock(text="ok"),))
         for block in blocks
@@ -52,7 +53,8 @@ def continued(blocks: tuple[Block, ...]) -> dict[str, object]:
         next_message,
     )
     request = ChatRequest(model="m", outgoing=Outgoing(messages=messages), plan=PLAN)
-    return json.loads(json.dumps(WIRE.encode(request, Quirks()).body))
+    body: dict[str, Any] = json.loads(json.dumps(WIRE.encode(request, Quirks()).body))
+    return body
 
 
 def test_every_recorded_reasoning_item_goes_back_as_it_came(shared_corpus: Path) -> None:
