@@ -72,8 +72,8 @@ def test_an_answer_goes_on_plainly_after_an_event_that_could_not_be_drawn(
     ]
     assert [record.getMessage() for record in caplog.records] == ["event 7 (Streamed) of s could not be drawn"]
     assert notices(live) == [
-        "⚠ Something here could not be drawn (Fault), so its words stand as they came.",
-        "↳ Nothing is lost: opening the session again draws it anew. The log tells of event 7.",
+        "⚠ This could not be drawn (Fault). Its text is shown as received.",
+        "↳ Nothing is lost. Reopen the session to draw it again. The log has details of event 7.",
     ]
 
 
@@ -138,7 +138,7 @@ async def test_the_program_goes_on_after_an_event_that_could_not_be_drawn(monkey
     plant(monkeypatch, LiveAnswer, "feed", says("poison"))
     async with on_stage(size=(100, 30)) as (app, services, pilot):
         services.chat.publish(*scenes.begun("Why?"), *scenes.words("A poison.", index=0))
-        await until(pilot, lambda: "Something here could not be drawn (Fault)" in screen_text(app))
+        await until(pilot, lambda: "This could not be drawn (Fault)" in screen_text(app))
         assert "A poison." in screen_text(app)
         app.chat.open()
         await pilot.pause()

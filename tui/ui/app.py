@@ -193,9 +193,9 @@ class PonderApp(HookedApp[int]):
     def say(self, text: str, severity: Severity = Severity.INFO, advice: str = "") -> None:
         """Show a toast."""
         level = {Severity.INFO: "information", Severity.WARNING: "warning", Severity.ERROR: "error"}[severity]
-        words = printable(f"{text}\n{advice}" if advice else text)[:LONGEST_SAYING]
-        self._drop_sayings(SUBJECT.split(words)[0])
-        self.notify(words, severity=level, markup=False, timeout=8 if severity is Severity.ERROR else 4)  # type: ignore[arg-type]  # one of three
+        message = printable(f"{text}\n{advice}" if advice else text)[:LONGEST_SAYING]
+        self._drop_sayings(SUBJECT.split(message)[0])
+        self.notify(message, severity=level, markup=False, timeout=8 if severity is Severity.ERROR else 4)  # type: ignore[arg-type]  # one of three
 
     def _drop_sayings(self, about: str = "") -> None:
         """Remove toasts about the same subject, which are out of date. A sheet removes toasts that would cover it."""

@@ -36,10 +36,10 @@ def score(query: str, text: str) -> int | None:
 
 
 def _word(word: str, text: str) -> int | None:
-    place = text.find(word)
-    if place >= 0:
-        at_start = place == 0 or text[place - 1] in BOUNDARIES
-        return WHOLE + len(word) * (AT_START if at_start else NEXT_TO) - min(place, 20)
+    index = text.find(word)
+    if index >= 0:
+        at_start = index == 0 or text[index - 1] in BOUNDARIES
+        return WHOLE + len(word) * (AT_START if at_start else NEXT_TO) - min(index, 20)
     return max(
         (found for start in _starts(word, text) if (found := _scattered(word, text, start)) is not None), default=None
     )
@@ -47,22 +47,22 @@ def _word(word: str, text: str) -> int | None:
 
 def _starts(word: str, text: str) -> list[int]:
     """Positions of the first letter: anywhere for the first match, later only starts of segments."""
-    places = [place for place in range(min(len(text), 200)) if text[place] == word[0]]
-    at_start = [place for place in places if place == 0 or text[place - 1] in BOUNDARIES]
-    first = places[:1] or [text.find(word[0])]
-    return [place for place in dict.fromkeys([*first, *at_start[:MOST_STARTS]]) if place >= 0]
+    indexes = [index for index in range(min(len(text), 200)) if text[index] == word[0]]
+    at_start = [index for index in indexes if index == 0 or text[index - 1] in BOUNDARIES]
+    first = indexes[:1] or [text.find(word[0])]
+    return [index for index in dict.fromkeys([*first, *at_start[:MOST_STARTS]]) if index >= 0]
 
 
 def _scattered(word: str, text: str, start: int) -> int | None:
     total, before = 0, start - 1
     for letter in word:
-        place = text.find(letter, before + 1)
-        if place < 0:
+        index = text.find(letter, before + 1)
+        if index < 0:
             return None
-        opens = place == 0 or text[place - 1] in BOUNDARIES
-        total += AT_START if opens else NEXT_TO if place == before + 1 and place != start else ANYWHERE
-        total -= min(WIDEST_GAP, place - before - 1)
-        before = place
+        opens = index == 0 or text[index - 1] in BOUNDARIES
+        total += AT_START if opens else NEXT_TO if index == before + 1 and index != start else ANYWHERE
+        total -= min(WIDEST_GAP, index - before - 1)
+        before = index
     if start == 0:
         total += AT_TEXT_START
     if not BOUNDARIES & set(text[start:before]):
@@ -70,7 +70,7 @@ def _scattered(word: str, text: str, start: int) -> int | None:
     return total
 
 
-def best(query: str, things: Iterable[T], words: Callable[[T], str]) -> list[T]:
+def best(query: str, things: Iterable[T], text: Callable[[T], str]) -> list[T]:
     """Matching items, best first; all items in their order if the query is empty.
 
     If some items contain the words of the query, items that only contain its letters are left out.
@@ -78,7 +78,7 @@ def best(query: str, things: Iterable[T], words: Callable[[T], str]) -> list[T]:
     asked = query.lower().split()
     if not asked:
         return list(things)
-    scored = [(score(query, words(thing)), number, thing) for number, thing in enumerate(things)]
+    scored = [(score(query, text(thing)), number, thing) for number, thing in enumerate(things)]
     fitting = [(-found, number, thing) for found, number, thing in scored if found is not None]
-    meant = [row for row in fitting if all(word in words(row[2]).lower() for word in asked)]
+    meant = [row for row in fitting if all(word in text(row[2]).lower() for word in asked)]
     return [thing for _, _, thing in sorted(meant or fitting, key=lambda row: row[:2])]

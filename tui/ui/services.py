@@ -141,9 +141,9 @@ class UiServices:
 
     def _call_back(self, event: AppEvent) -> None:
         view = self._app.chat.view()
-        wish = str(self._app.services.settings.layers().value("ui.bell"))
+        setting = str(self._app.services.settings.layers().value("ui.bell"))
         title = view.title if view is not None else ""
-        self.notifications.heard(event, wish, title, waiting=view is not None and bool(view.queue))
+        self.notifications.heard(event, setting, title, waiting=view is not None and bool(view.queue))
 
     def _ask_for_key(self) -> None:
         view = self._app.chat.view()

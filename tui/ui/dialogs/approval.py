@@ -201,10 +201,10 @@ class CallDetails(Vertical):
         if hidden is None or not self._is_laid:
             return
         self.end_seen = self.end_seen or hidden == 0
-        words = f"▼ {count(hidden, 'more line')}" if hidden else ""
+        text = f"▼ {count(hidden, 'more line')}" if hidden else ""
         if not self.end_seen:
-            words += ": read to the end first · pgdn · ctrl+end"
-        self._below.update(Content.styled(words, "bold $warning reverse" if self._answered_early else "bold $warning"))
+            text += ": read to the end first · pgdn · ctrl+end"
+        self._below.update(Content.styled(text, "bold $warning reverse" if self._answered_early else "bold $warning"))
 
     def _laid(self) -> None:
         self._is_laid = True
@@ -322,7 +322,7 @@ class Approval(Sheet[None]):
         low = size.height < LOW
         self.set_class(low, "-low")
         columns = min(size.width if low else size.width * 9 // 10, WIDEST) - BESIDE
-        answers = sum(rows_of(words, columns) for words in self._words)
+        answers = sum(rows_of(text, columns) for text in self._words)
         rows = (size.height if low else size.height * 9 // 10) - (AROUND_LOW if low else AROUND) - answers
         self._too_small = not self._call.fit(rows, columns)
         self.set_class(self._too_small, "-too-small")
@@ -385,13 +385,13 @@ class Approval(Sheet[None]):
             return
         self._choose(event.option_index)
 
-    def _choose(self, place: int) -> None:
+    def _choose(self, index: int) -> None:
         """Choose the answer in this row, if any."""
-        if place >= self._list.option_count:
+        if index >= self._list.option_count:
             return
-        key = self._list.key_at(place)
+        key = self._list.key_at(index)
         if key == "no:" and not self._too_small:
-            self._list.highlighted = place
+            self._list.highlighted = index
             self._reason.display = True
             self._reason.focus()
         else:
@@ -435,11 +435,11 @@ def _answers(asked: ApprovalAsked) -> list[Row]:
     if asked.answers:
         return [Row(key, Content(f" {number}  {words}")) for number, (key, words) in enumerate(asked.answers, 1)]
     for pattern in asked.patterns:
-        words = _rule_text(pattern, asked)
-        if len(words) <= LONGEST_RULE:
-            answers.append((pattern, f"Always for {words}"))
+        text = _rule_text(pattern, asked)
+        if len(text) <= LONGEST_RULE:
+            answers.append((pattern, f"Always for {text}"))
     answers += [("no", "No"), ("no:", "No, and tell the model why…")]
-    return [Row(key, Content(f" {number}  {words}")) for number, (key, words) in enumerate(answers, 1)]
+    return [Row(key, Content(f" {number}  {text}")) for number, (key, text) in enumerate(answers, 1)]
 
 
 def _rule_text(pattern: str, asked: ApprovalAsked) -> str:

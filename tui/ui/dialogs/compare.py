@@ -66,10 +66,10 @@ def table(rows: Sequence[tuple[str, Turn | None]], width: int) -> Content:
     model = max(8, min(34, width - 7 - column * len(names)))
     head = Content.styled(" " * (7 + model) + "".join(name.rjust(column) for name in names), "$muted-text")
     lines = [head]
-    for place, turn in rows:
-        line = Content.styled(place.ljust(7), "$muted-text")
+    for label, turn in rows:
+        line = Content.styled(label.ljust(7), "$muted-text")
         line = line + Content.styled(one_line(who(turn), model - 2).ljust(model), "bold $foreground")
-        lines.append(line + Content("".join(figure.rjust(column) for figure in figures(turn).values())))
+        lines.append(line + Content("".join(value.rjust(column) for value in figures(turn).values())))
     return Content("\n").join(lines)
 
 

@@ -153,8 +153,8 @@ class Palette(FilterSheet[str]):
         slash = f"/{command.slash}" if command.slash else ""
         left = one_line(command.title, TITLE).ljust(TITLE + 1)
         room = max(0, width - len(left) - KEY - 2)
-        words = command.help if room >= 30 else slash if key else ""
-        middle = one_line(words, room).ljust(room)
+        text = command.help if room >= 30 else slash if key else ""
+        middle = one_line(text, room).ljust(room)
         line = Content.styled(left, "$foreground") + Content.styled(middle + "  ", "$muted-text")
         return Row(
             command.id, line + Content.styled((key or slash).rjust(KEY), "bold $foreground" if key else "$muted-text")
@@ -179,8 +179,8 @@ class HistorySearch(FilterSheet[str]):
 
     def rows(self, query: str, width: int) -> Sequence[Row]:
         """The newest first."""
-        places = best(query, range(len(self._prompts)), lambda place: self._prompts[place][:LOOKED_AT])
-        return [Row(str(place), Content(one_line(self._prompts[place], width))) for place in places[:MOST]]
+        indexes = best(query, range(len(self._prompts)), lambda index: self._prompts[index][:LOOKED_AT])
+        return [Row(str(index), Content(one_line(self._prompts[index], width))) for index in indexes[:MOST]]
 
     def total(self) -> int:
         """Count each prompt once."""

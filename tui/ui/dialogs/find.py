@@ -83,17 +83,17 @@ class FindBar(Sheet[None]):
 
     def _go(self, step: int) -> None:
         if not self._hits:
-            words = "nothing found" if self._field.value.strip() else ""
-            self._found.update(Content.styled(words, "$warning"))
+            text = "nothing found" if self._field.value.strip() else ""
+            self._found.update(Content.styled(text, "$warning"))
             self._mark(None)
             return
         self._at = (self._at + step) % len(self._hits)
         self._found.update(Content(f"{self._at + 1} of {len(self._hits)}"))
         self._mark(reveal(self.ponder.chat.transcript, self._hits[self._at], self._wanted))
 
-    def _mark(self, place: tuple[Offset, Offset] | None) -> None:
+    def _mark(self, span: tuple[Offset, Offset] | None) -> None:
         chat = self.ponder.chat
-        chat.selections = {} if place is None else {chat.transcript: Selection(*place)}
+        chat.selections = {} if span is None else {chat.transcript: Selection(*span)}
 
     @on(Input.Changed)
     def _typed(self) -> None:

@@ -47,8 +47,8 @@ def key_lines(
     lines: list[Line] = []
     for key, command in named:
         first = [Run(f"  {key.ljust(column)}  ", "accent", Look.BOLD)]
-        words = [Run(command.title, "text"), *([Run(f" · {command.id}", "muted")] if ids else [])]
-        lines.extend(wrap(words, width, first, [Run(" " * (column + 4))]))
+        text = [Run(command.title, "text"), *([Run(f" · {command.id}", "muted")] if ids else [])]
+        lines.extend(wrap(text, width, first, [Run(" " * (column + 4))]))
     return lines
 
 

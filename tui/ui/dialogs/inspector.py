@@ -63,8 +63,8 @@ def parts_page(preview: RequestPreview, turns: Sequence[Turn], bill: Bill) -> Li
     return lines
 
 
-def _title(words: str) -> Line:
-    return [Run(words, "heading", Look.BOLD)]
+def _title(text: str) -> Line:
+    return [Run(text, "heading", Look.BOLD)]
 
 
 def _plan(preview: RequestPreview) -> Iterator[Line]:
@@ -83,11 +83,11 @@ def _meter(reading: MeterReading, width: int) -> Iterator[Line]:
         Run(f"   {certainty_label(reading)}; {tokens(reading.raw)} stored", "muted"),
     ]
     column = min(width, 40)
-    counts = [(words, count) for words, count, _ in part_counts(reading) if count]
+    counts = [(text, count) for text, count, _ in part_counts(reading) if count]
     if reading.trigger is not None:
         counts.append(("compress at", reading.trigger))
-    for words, weight in counts:
-        yield [Run(f"  {words}".ljust(column - 8), "muted"), Run(tokens(weight).rjust(8), "text")]
+    for text, weight in counts:
+        yield [Run(f"  {text}".ljust(column - 8), "muted"), Run(tokens(weight).rjust(8), "text")]
 
 
 def _compression(would: CompressionPreview | None) -> Iterator[Line]:
@@ -151,8 +151,8 @@ def _turns(preview: RequestPreview, turns: Sequence[Turn], width: int) -> Iterat
         yield _title(f"Turn {number}")
         for message in turn.messages:
             for index, block in enumerate(message.blocks):
-                place = (message.id, index)
-                yield _block(message, block, verdicts.get(place), sizes[place], width)
+                position = (message.id, index)
+                yield _block(message, block, verdicts.get(position), sizes[position], width)
 
 
 NOT_SENT = "not sent: "
@@ -181,12 +181,12 @@ def _block(message: Message, block: Block, verdict: Verdict | None, size: int, w
     reason = verdict.reason.value.removeprefix(NOT_SENT) if verdict is not None else "replaced by a summary"
     reason = "" if reason == "sent" else f"  {reason}"
     used = 14 + 8 + 2 + 22 + width_of(reason)
-    words = one_line(_words(block), max(0, width - used)) if width - used > 8 else ""
+    text = one_line(_words(block), max(0, width - used)) if width - used > 8 else ""
     return [
         mark,
         Run(count + "  ", "text"),
         Run(kind, "text" if sent else "muted"),
-        Run(words, "muted"),
+        Run(text, "muted"),
         Run(reason, "accent" if sent else "warning"),
     ]
 
@@ -297,8 +297,8 @@ class Inspector(Sheet[None]):
             self._preview = await self._service.preview(self._draft)
             self._request = await self._service.wire_preview(self._draft)
         except PonderError as error:
-            words = error.message
-            self._page.show(lambda _: [[Run(words, "error")]])
+            text = error.message
+            self._page.show(lambda _: [[Run(text, "error")]])
             return
         meter = self._preview.meter
         word = "reported" if meter.certainty is Certainty.REPORTED else "≈"

@@ -46,8 +46,8 @@ class KeyDialog(Sheet[bool]):
 
     def _draw(self) -> None:
         mark = "[x]" if self._keep else "[ ]"
-        words = "keep it on this machine" if self._keep else "keep it on this machine (no: for this run only)"
-        self._kept.update(Content.styled(f"{mark} {words}", "$foreground"))
+        text = "keep it on this machine" if self._keep else "keep it on this machine (no: for this run only)"
+        self._kept.update(Content.styled(f"{mark} {text}", "$foreground"))
 
     @on(Field.Pressed)
     def _pressed(self) -> None:
@@ -79,9 +79,9 @@ class KeyDialog(Sheet[bool]):
             )
             if not checked.works:
                 self._doubted = key
-                words = f"✗ {printable(checked.message)}\n"
+                text = f"✗ {printable(checked.message)}\n"
                 self._wrong.update(
-                    Content.styled(words, "$error")
+                    Content.styled(text, "$error")
                     + Content.styled("It is not saved. Paste another; enter again uses it anyway.", "$foreground")
                 )
                 return

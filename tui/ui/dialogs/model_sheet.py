@@ -53,7 +53,7 @@ class ModelSheet(Sheet[None]):
     @on(ModelPicker.Picked)
     @on(ThinkingPicker.Picked)
     def _picked(self, event: ModelPicker.Picked | ThinkingPicker.Picked) -> None:
-        self.say(event.said)
+        self.say(event.message)
         if isinstance(event, ThinkingPicker.Picked):
             self.dismiss(None)
 

@@ -57,9 +57,9 @@ class ExportChoice(Sheet[tuple[Form, str]]):
                     f"{form} {part}",
                     Content.styled(form.ljust(6), "bold $foreground")
                     + Content.styled(extent.ljust(26), "$foreground")
-                    + Content.styled(words, "$muted-text"),
+                    + Content.styled(text, "$muted-text"),
                 )
-                for form, words in FORMS.items()
+                for form, text in FORMS.items()
                 for part, extent in PARTS.items()
             ]
         )
@@ -116,14 +116,14 @@ def session_row(row: SessionInfo, width: int, now: float, *, current: bool) -> R
     head = Content.styled(mark, "$focus") + Content.styled(title, "bold $foreground")
     head = head + Content.styled(gap + when, "$muted-text")
     cost = Cost(dollars=row.cost, unknown=row.unpriced).words or "cost unknown"
-    words = [row.model or "no answer yet", count(row.turns, "turn"), cost]
+    facts = [row.model or "no answer yet", count(row.turns, "turn"), cost]
     if row.pinned:
-        words.append("pinned")
+        facts.append("pinned")
     if row.deleted:
-        words.append("deleted")
+        facts.append("deleted")
     if current:
-        words.append("open")
-    lines = [head, Content.styled("  " + line_within(" · ".join(words), width - 2), "$muted-text")]
+        facts.append("open")
+    lines = [head, Content.styled("  " + line_within(" · ".join(facts), width - 2), "$muted-text")]
     if row.snippet:
         lines.append(snippet(row.snippet, width - 2))
     return Row(row.id, Content("\n").join(lines))

@@ -97,28 +97,28 @@ class SettingRows:
         return rows
 
     def _row(self, name: str, width: int) -> Row:
-        said = self._layers().provenance(name)
-        changed = said.layer is not Layer.DEFAULT
+        provenance = self._layers().provenance(name)
+        changed = provenance.layer is not Layer.DEFAULT
         raw = f"{name:>{RAW}}" if width >= WITH_RAW else ""
         room = max(6, width - TITLE - SOURCE - len(raw))
         title = one_line(title_of(name), TITLE - 2).ljust(TITLE)
         parts = (
             Content.styled(title, "$foreground" if changed else "$muted-text"),
-            self._value(name, said.value, room, "bold $foreground" if changed else "$foreground"),
-            Content.styled(one_line(said.source, SOURCE - 2).ljust(SOURCE), "$muted-text"),
+            self._value(name, provenance.value, room, "bold $foreground" if changed else "$foreground"),
+            Content.styled(one_line(provenance.source, SOURCE - 2).ljust(SOURCE), "$muted-text"),
             Content.styled(raw, "dim $muted-text"),
         )
         return Row(name, Content("").join(parts))
 
     def _value(self, name: str, value: object, room: int, style: str) -> Content:
         """The padded value; a theme shows its colours if they fit."""
-        words = f"{'●' if value else '○'} {value_text(value)}" if isinstance(value, bool) else value_text(value)
-        words = one_line(words, room - 1)
+        text = f"{'●' if value else '○'} {value_text(value)}" if isinstance(value, bool) else value_text(value)
+        text = one_line(text, room - 1)
         swatch = self._swatch(str(value)) if name == "ui.theme" else Content("")
-        gap = room - len(words) - 1 - swatch.cell_length
+        gap = room - len(text) - 1 - swatch.cell_length
         if gap < 0:
-            swatch, gap = Content(""), room - len(words) - 1
-        return Content.styled(f"{words} ", style) + swatch + Content(" " * gap)
+            swatch, gap = Content(""), room - len(text) - 1
+        return Content.styled(f"{text} ", style) + swatch + Content(" " * gap)
 
     def _swatch(self, name: str) -> Content:
         theme = self._theming.file(self._theming.resolve(name)).theme
@@ -127,11 +127,11 @@ class SettingRows:
 
     def help(self, name: str) -> str:
         """Purpose, valid values, and how long a change lasts."""
-        key, said = keys()[name], self._layers().provenance(name)
-        words = [printable(key.help), f"Takes {key.kind}.", _lasts(name, said.layer)]
-        if said.overruled:
-            words.append(f"Overrules {', '.join(layer.title for layer in said.overruled)}.")
-        return " ".join(words)
+        key, provenance = keys()[name], self._layers().provenance(name)
+        sentences = [printable(key.help), f"Takes {key.kind}.", _lasts(name, provenance.layer)]
+        if provenance.overruled:
+            sentences.append(f"Overrules {', '.join(layer.title for layer in provenance.overruled)}.")
+        return " ".join(sentences)
 
     def choices(self, name: str) -> Sequence[str]:
         """The valid values, if they can be listed."""
@@ -142,8 +142,8 @@ class SettingRows:
         choices = self.choices(name)
         if not choices:
             return now
-        place = choices.index(now) if now in choices else -1 if step > 0 else 0
-        return choices[(place + step) % len(choices)]
+        index = choices.index(now) if now in choices else -1 if step > 0 else 0
+        return choices[(index + step) % len(choices)]
 
 
 FIND_KEYS = (
@@ -318,8 +318,8 @@ class SettingsSheet(FilterSheet[None]):
         """Apply changes one after the other: each starts from the result of the one before."""
         async with self._one_change:
             try:
-                if said := await change():
-                    self.say(said)
+                if text := await change():
+                    self.say(text)
             except PonderError as error:
                 self.show_error(error)
                 return

@@ -88,13 +88,13 @@ class Sheet(ModalScreen[R], Generic[R]):
         if self.TITLE_WORDS:
             self.retitle(self.TITLE_WORDS)
 
-    def retitle(self, words: str) -> None:
+    def retitle(self, text: str) -> None:
         """Change the title."""
-        self.head.update(Content.styled(one_line(words, 80), "bold $primary"))
+        self.head.update(Content.styled(one_line(text, 80), "bold $primary"))
 
-    def note(self, words: str, style: str = "$muted-text") -> None:
+    def note(self, text: str, style: str = "$muted-text") -> None:
         """Show a note at the right of the title."""
-        self._note.update(Content.styled(one_line(words, 60), style))
+        self._note.update(Content.styled(one_line(text, 60), style))
 
     def show_keys(self, keys: Keys | None = None, escape: str | None = None) -> None:
         """Show these keys, or fit the current ones to the width."""
@@ -111,9 +111,9 @@ class Sheet(ModalScreen[R], Generic[R]):
         """Close."""
         self.dismiss(None)
 
-    def say(self, words: str) -> None:
+    def say(self, text: str) -> None:
         """Show a toast."""
-        self.ponder.say(words)
+        self.ponder.say(text)
 
     def show_error(self, error: PonderError) -> None:
         """Show an error."""

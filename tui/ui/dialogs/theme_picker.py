@@ -45,9 +45,9 @@ TEXT_PAIRS = (
 def weakest(variables: dict[str, str]) -> tuple[float, str] | None:
     """The pair of a theme with the lowest contrast; None if the terminal defines the colours."""
     found = [
-        (ratio, f"{text} on {ground}")
-        for text, ground in TEXT_PAIRS
-        if (ratio := contrast(variables[text], variables[ground])) is not None
+        (ratio, f"{text} on {background}")
+        for text, background in TEXT_PAIRS
+        if (ratio := contrast(variables[text], variables[background])) is not None
     ]
     return min(found) if found else None
 
@@ -78,24 +78,24 @@ class ThemePicker(Sheet[str]):
 
     def _row(self, name: str) -> Row:
         file = self.ponder.theming.file(name)
-        words = "light" if not file.theme.dark else "dark"
+        text = "light" if not file.theme.dark else "dark"
         if name == "ansi":
-            words = "16 colours"
+            text = "16 colours"
         own = " yours" if file.own else ""
         mark = "● " if name == self._before else "  "
         left = Content.styled(mark, "$focus") + Content.styled(one_line(name, 20).ljust(20), "$foreground")
-        return Row(name, left + Content.styled(words + own, "$muted-text"))
+        return Row(name, left + Content.styled(text + own, "$muted-text"))
 
     def _explain(self, name: str) -> None:
         file = self.ponder.theming.file(name)
         low = weakest(theme_variables(file.theme))
         if low is None:
-            said = "How well they can be told apart is the terminal's."
+            message = "How well they can be told apart is the terminal's."
         else:
             grade = "AAA" if low[0] >= GOOD else "AA" if low[0] >= FINE else "below AA"
-            said = f"Contrast at least {low[0]:.1f} ({grade}; {low[1]})."
-        words = Content(printable(file.description) + "\n") + Content.styled(said, "$muted-text")
-        self._facts.update(words)
+            message = f"Contrast at least {low[0]:.1f} ({grade}; {low[1]})."
+        text = Content(printable(file.description) + "\n") + Content.styled(message, "$muted-text")
+        self._facts.update(text)
 
     @on(OptionList.OptionHighlighted)
     def _try(self, event: OptionList.OptionHighlighted) -> None:

@@ -27,7 +27,7 @@ class Popup(BarList, can_focus=False):
         super().__init__(id="popup", markup=False, compact=True)
         self._taken = taken
         self._rows: Sequence[Completion] = ()
-        self._place = (WIDEST, 4)
+        self._fitted = (WIDEST, 4)
         self.display = False
 
     @property
@@ -44,17 +44,17 @@ class Popup(BarList, can_focus=False):
             self._draw()
             self.highlighted = 0
 
-    def place(self, width: int, above: int) -> None:
+    def fit(self, width: int, above: int) -> None:
         """Set the width and the number of rows above the bottom of the screen."""
         wide = max(20, min(WIDEST, width - 2 * MARGIN))
-        if (wide, above) == self._place:
+        if (wide, above) == self._fitted:
             return
-        self._place = (wide, above)
+        self._fitted = (wide, above)
         self.styles.width = wide
         self.styles.offset = (MARGIN, -above)
 
     def _draw(self) -> None:
-        room = self._place[0] - 2 - (1 if len(self._rows) > ROWS else 0)
+        room = self._fitted[0] - 2 - (1 if len(self._rows) > ROWS else 0)
         width = min(max(len(row.shown) for row in self._rows), max(12, room * 2 // 5))
         self.add_options([Option(_row(row, width, room)) for row in self._rows])
 

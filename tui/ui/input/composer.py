@@ -128,8 +128,8 @@ class AttachmentChips:
             else:
                 pieces.append(word)
         pieces.append(text[at:])
-        words = "".join(pieces).strip()
-        return (*images, TextBlock(text=words)) if words else tuple(images)
+        rest = "".join(pieces).strip()
+        return (*images, TextBlock(text=rest)) if rest else tuple(images)
 
     def written_out(self, text: str) -> str:
         """The draft with text chips expanded, for history and the meter."""
@@ -138,9 +138,9 @@ class AttachmentChips:
     def remember(self, draft: str) -> str:
         """Remember the chips of a draft that leaves the composer; returns the text for history."""
         written = self.written_out(draft)
-        words = set(CHIP.findall(draft))
-        texts = {word: text for word, text in self._texts.items() if word in words}
-        blocks = {word: block for word, block in self._blocks.items() if word in words}
+        used = set(CHIP.findall(draft))
+        texts = {word: text for word, text in self._texts.items() if word in used}
+        blocks = {word: block for word, block in self._blocks.items() if word in used}
         if texts or blocks:
             self._sent[written.strip()] = (draft, texts, blocks)
             while len(self._sent) > MOST_SENT:
@@ -153,9 +153,9 @@ class AttachmentChips:
         if kept is None:
             return self._fold(written) if _is_long(written) else written
         draft, texts, blocks = kept
-        words = {word: self._again(word, texts[word], self._texts) for word in texts}
-        words |= {word: self._again(word, blocks[word], self._blocks) for word in blocks}
-        return CHIP.sub(lambda found: words.get(found.group(), found.group()), draft)
+        chips = {word: self._again(word, texts[word], self._texts) for word in texts}
+        chips |= {word: self._again(word, blocks[word], self._blocks) for word in blocks}
+        return CHIP.sub(lambda found: chips.get(found.group(), found.group()), draft)
 
     def _again(self, word: str, content: T, among: dict[str, T]) -> str:
         """A placeholder for a recalled chip, renumbered if the draft already has one of that name."""

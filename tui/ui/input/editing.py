@@ -62,11 +62,11 @@ class Editing:
 
     def _put_back(self, blocks: tuple[Block, ...], between: str = "\n") -> None:
         composer = self._app.chat.composer
-        words = between.join(block.text for block in blocks if isinstance(block, TextBlock))
+        text = between.join(block.text for block in blocks if isinstance(block, TextBlock))
         images = [block for block in blocks if isinstance(block, ImageBlock)]
         composer.chips.clear()
         chips = " ".join(composer.chips.attach(image.name or "image", image) for image in images)
-        composer.put(f"{chips} {composer.chips.recalled(words)}".strip())
+        composer.put(f"{chips} {composer.chips.recalled(text)}".strip())
         composer.focus()
 
     async def submit(self, blocks: tuple[Block, ...], replaced: str | None) -> None:
@@ -133,5 +133,5 @@ class FindSteps:
             self._app.say("Nothing to step through: ctrl+f finds.")
             return
         self._at = (self._at + step) % len(hits)
-        place = reveal(chat.transcript, hits[self._at], self.wanted)
-        chat.selections = {} if place is None else {chat.transcript: Selection(*place)}
+        span = reveal(chat.transcript, hits[self._at], self.wanted)
+        chat.selections = {} if span is None else {chat.transcript: Selection(*span)}

@@ -25,15 +25,15 @@ def editor_command(environment: Mapping[str, str]) -> list[str]:
     """The words of VISUAL or EDITOR."""
     line = environment.get("VISUAL") or environment.get("EDITOR") or ""
     try:
-        words = shlex.split(line)
+        arguments = shlex.split(line)
     except ValueError:
         raise UsageError(
             f"The editor `{line}` cannot be run: a quotation mark is not closed.",
             advice="Correct EDITOR and try again.",
         ) from None
-    if not words:
+    if not arguments:
         raise UsageError("No editor is set.", advice="Set EDITOR, for example to `vim`, and try again.")
-    return words
+    return arguments
 
 
 def run_editor(command: Sequence[str], path: Path) -> OSError | None:

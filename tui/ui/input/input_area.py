@@ -220,9 +220,9 @@ class InputArea(Vertical):
         parts = list(self._rule)
         while len(parts) > 2 and len(" · ".join(parts)) > self.size.width - 4:
             parts.pop(-2)
-        words = escape(f" {' · '.join(parts)} ") if parts else ""
-        if self.border_title != words:
-            self.border_title = words
+        text = escape(f" {' · '.join(parts)} ") if parts else ""
+        if self.border_title != text:
+            self.border_title = text
 
     def _offer(self, rows: Sequence[Completion]) -> None:
         if self._popup is None and rows:
@@ -231,7 +231,7 @@ class InputArea(Vertical):
             self._popup = Popup(self._accept)
             self.screen.mount(self._popup)
         if self._popup is not None:
-            self._popup.place(self.size.width, self._composer.fit_height() + AROUND)
+            self._popup.fit(self.size.width, self._composer.fit_height() + AROUND)
             self._popup.offer(rows)
         self._composer.popup_open = bool(rows)
 
@@ -360,21 +360,21 @@ class EditMode:
         if self._view is None:
             return
         turns = self._view.turns
-        place = next((place for place, turn in enumerate(turns) if turn.id == self.turn), None)
-        if place is None:
+        index = next((index for index, turn in enumerate(turns) if turn.id == self.turn), None)
+        if index is None:
             self._input_area.show_rule(queue_text(self._view, drafting=bool(self._composer.text)), editing=False)
             self._transcript.dim_from(None)
         else:
-            messages = turns[place].messages
-            self._input_area.show_rule(edit_text(place, len(turns)), editing=True)
+            messages = turns[index].messages
+            self._input_area.show_rule(edit_text(index, len(turns)), editing=True)
             self._transcript.dim_from(messages[0].id if messages else None)
 
 
-def edit_text(place: int, turns: int) -> tuple[str, ...]:
-    """The effect of sending an edited prompt; ``place`` counts from 0."""
-    later = turns - place - 1
+def edit_text(index: int, turns: int) -> tuple[str, ...]:
+    """The effect of sending an edited prompt; ``index`` counts from 0."""
+    later = turns - index - 1
     moves = f"{count(later, 'later turn')} {'moves' if later == 1 else 'move'}" if later else "its answer moves"
-    return f"editing turn {place + 1} of {turns}", f"{moves} to a branch", "esc cancels"
+    return f"editing turn {index + 1} of {turns}", f"{moves} to a branch", "esc cancels"
 
 
 def queue_text(view: SessionView, *, drafting: bool) -> tuple[str, ...]:

@@ -287,13 +287,13 @@ class SharedText:
 
     def part(self, start: int, end: int) -> str:
         """The text between two offsets."""
-        place = bisect_right(self._ends, start)
+        index = bisect_right(self._ends, start)
         found: list[str] = []
-        while place < len(self._pieces) and start < end:
-            before = self._ends[place - 1] if place else 0
-            found.append(self._pieces[place][start - before : end - before])
-            start = self._ends[place]
-            place += 1
+        while index < len(self._pieces) and start < end:
+            before = self._ends[index - 1] if index else 0
+            found.append(self._pieces[index][start - before : end - before])
+            start = self._ends[index]
+            index += 1
         return found[0] if len(found) == 1 else "".join(found)
 
     def replace(self, text: str) -> None:
@@ -352,30 +352,30 @@ class ChunkStore(Sequence[Chunk]):
         self._end = start + at
         self._missed = missed
 
-    def _packed(self, place: int) -> Chunk:
-        special = self._special.get(place)
+    def _packed(self, index: int) -> Chunk:
+        special = self._special.get(index)
         if special is not None and special.source is not None:
             return special.chunk
-        start = self._starts[place]
-        source = self._text.part(start, start + self._sizes[place])
+        start = self._starts[index]
+        source = self._text.part(start, start + self._sizes[index])
         if special is None:
             return Chunk(source)
         chunk = special.chunk
         return Chunk(source, chunk.fence, chunk.head, chunk.part, chunk.glued, chunk.tight)
 
     @overload
-    def __getitem__(self, place: int) -> Chunk: ...
+    def __getitem__(self, index: int) -> Chunk: ...
     @overload
-    def __getitem__(self, place: slice) -> list[Chunk]: ...
-    def __getitem__(self, place: int | slice) -> Chunk | list[Chunk]:
-        if isinstance(place, slice):
-            return [self[number] for number in range(*place.indices(len(self)))]
-        if place < 0:
-            place += len(self)
+    def __getitem__(self, index: slice) -> list[Chunk]: ...
+    def __getitem__(self, index: int | slice) -> Chunk | list[Chunk]:
+        if isinstance(index, slice):
+            return [self[number] for number in range(*index.indices(len(self)))]
+        if index < 0:
+            index += len(self)
         packed = len(self._starts)
-        return self._packed(place) if 0 <= place < packed else self._last[place - packed]
+        return self._packed(index) if 0 <= index < packed else self._last[index - packed]
 
     def __iter__(self) -> Iterator[Chunk]:
-        for place in range(len(self._starts)):
-            yield self._packed(place)
+        for index in range(len(self._starts)):
+            yield self._packed(index)
         yield from self._last

@@ -184,13 +184,13 @@ class Document:
 
     def find(self, wanted: SearchTerms, number: int) -> Found:
         """The occurrence with this number, or the nearest one before it that can be located."""
-        for place, chunk in enumerate(self._chunks):
+        for index, chunk in enumerate(self._chunks):
             count = count_in_chunk(wanted, chunk)
             if number >= count:
                 number -= count
                 continue
-            found = occurrences(wanted, self._lazy_lines.part(place))
-            start = self._lazy_lines.start_of(place)
+            found = occurrences(wanted, self._lazy_lines.part(index))
+            start = self._lazy_lines.start_of(index)
             return (
                 found[number].moved(start) if number < len(found) else Found(start + (found[-1].line if found else 0))
             )
@@ -216,31 +216,31 @@ class Document:
         self._table = None
         self._code.restart()
 
-    def _ready_table(self, chunk: Chunk, place: int) -> list[Line] | None:
+    def _ready_table(self, chunk: Chunk, index: int) -> list[Line] | None:
         """Reuse the lines of a table that was laid out as it arrived."""
         table = self._table
         if table is None or (table.head, table.part) != (chunk.head, chunk.part):
             return None
         rows = chunk.source.split("\n")[0 if chunk.part else 2 :]
-        lines = table.lines(rows, "", self._reading.links(place))
-        return reused(self._last_tail, self._with_gap(place, lines)) if lines else None
+        lines = table.lines(rows, "", self._reading.links(index))
+        return reused(self._last_tail, self._with_gap(index, lines)) if lines else None
 
-    def _lay(self, place: int) -> list[Line]:
-        code = self._chunks[place].fence is not None
-        lines = self._with_gap(place, self._code.lines(place, self._width)) if code else self._words(place)
-        return reused(self._hint[1], lines) if place == self._hint[0] else lines
+    def _lay(self, index: int) -> list[Line]:
+        code = self._chunks[index].fence is not None
+        lines = self._with_gap(index, self._code.lines(index, self._width)) if code else self._words(index)
+        return reused(self._hint[1], lines) if index == self._hint[0] else lines
 
-    def _words(self, place: int) -> list[Line]:
-        chunk, nodes = self._chunks[place], self._reading.nodes(place)
+    def _words(self, index: int) -> list[Line]:
+        chunk, nodes = self._chunks[index], self._reading.nodes(index)
         if chunk.head and len(nodes) == 1 and isinstance(nodes[0], Table):
-            table, wanted = nodes[0], self._reading.wanted(place, chunk.part)
+            table, wanted = nodes[0], self._reading.wanted(index, chunk.part)
             lines = lay_table(table.rows, table.align, self._width, wanted, headless=chunk.part > 0)
         else:
             lines = lay(nodes, self._width, sideways=self._code.sideways)
-        return self._with_gap(place, lines) if nodes else []
+        return self._with_gap(index, lines) if nodes else []
 
-    def _with_gap(self, place: int, lines: list[Line]) -> list[Line]:
-        return [[], *lines] if place and not self._bare and not self._chunks[place - 1].tight else lines
+    def _with_gap(self, index: int, lines: list[Line]) -> list[Line]:
+        return [[], *lines] if index and not self._bare and not self._chunks[index - 1].tight else lines
 
     # The open end
 
@@ -253,28 +253,28 @@ class Document:
 
     def _open_chunk(self, chunk: Chunk) -> list[Line]:
         whole, unfinished = self._splitter.open_lines
-        place = len(self._chunks)
+        index = len(self._chunks)
         if chunk.fence is not None:
             return self._code.open_lines(chunk, whole, unfinished, self._width)
         if chunk.head:
             if self._table is None:
-                wanted = self._reading.wanted(place, chunk.part)
+                wanted = self._reading.wanted(index, chunk.part)
                 self._table = GrowingTable(chunk.head, chunk.part, self._width, wanted)
             rows = whole[0 if chunk.part else 2 :]
-            lines = self._table.lines(rows, unfinished, self._reading.links(place))
+            lines = self._table.lines(rows, unfinished, self._reading.links(index))
             if lines is not None:
                 return lines
         return lay(
-            self._reading.nodes_of(chunk, place, growing=not self._closed), self._width, sideways=self._code.sideways
+            self._reading.nodes_of(chunk, index, growing=not self._closed), self._width, sideways=self._code.sideways
         )
 
 
 def _laid_by(document: weakref.ref[Document]) -> Callable[[int], list[Line]]:
     """A layout function that refers to the document weakly: a cycle would keep it until the next full collection."""
 
-    def lay_chunk(place: int) -> list[Line]:
+    def lay_chunk(index: int) -> list[Line]:
         owner = document()
-        return owner._lay(place) if owner is not None else []
+        return owner._lay(index) if owner is not None else []
 
     return lay_chunk
 

@@ -118,11 +118,11 @@ def _is_closed(content: str, after: str) -> bool:
 
 
 def _reads_as_formula(content: str) -> bool:
-    words = COMMAND.sub(" \\\\ ", content)
-    if PROSE.search(words) or VARIABLE.search(words) or not any(map(str.isalnum, content)):
+    text = COMMAND.sub(" \\\\ ", content)
+    if PROSE.search(text) or VARIABLE.search(text) or not any(map(str.isalnum, content)):
         return False
     if content.lstrip()[:1].isdigit() and not SIGN.search(content):
-        return re.search(r"[A-Za-z]{3,}|[€£¥]", words) is None
+        return re.search(r"[A-Za-z]{3,}|[€£¥]", text) is None
     return True
 
 

@@ -60,7 +60,7 @@ def role_of(token: _TokenType) -> str:
     return next((role for start, role in ROLES if name.startswith(start)), "code")
 
 
-def lex(lexer: RegexLexer, text: str, place: LexerState, comment: tuple[str, str]) -> tuple[list[Spelled], LexerState]:
+def lex(lexer: RegexLexer, text: str, state: LexerState, comment: tuple[str, str]) -> tuple[list[Spelled], LexerState]:
     """The roles of a text that ends with a line, and the lexer state after it.
 
     ``comment`` is the pair that begins and ends a multi-line comment; empty if the lexer has a state for it.
@@ -68,13 +68,13 @@ def lex(lexer: RegexLexer, text: str, place: LexerState, comment: tuple[str, str
     opens, closes = comment
     found: list[Spelled] = []
     begin = 0
-    if place.in_comment:
+    if state.in_comment:
         end = text.find(closes)
         if end < 0:
-            return [(COMMENT, text)], place
+            return [(COMMENT, text)], state
         begin = end + len(closes)
         found.append((COMMENT, text[:begin]))
-    stack = list(place.stack)
+    stack = list(state.stack)
     opened = text.rfind(opens, begin) if opens else -1
     if opened < 0 or text.find(closes, opened + len(opens)) >= 0:
         found.extend(_spelled(lexer, text[begin:], stack))
@@ -214,17 +214,17 @@ def highlight(lines: Sequence[str], info: str) -> list[Line]:
     return highlight_from(lines, info, START)[0]
 
 
-def highlight_from(lines: Sequence[str], info: str, place: LexerState) -> tuple[list[Line], LexerState]:
+def highlight_from(lines: Sequence[str], info: str, state: LexerState) -> tuple[list[Line], LexerState]:
     """Highlight a part of a code block; returns its lines and the state for the next part."""
     lexer = _lexer(language_of(info))
     if lexer is None or sum(map(len, lines)) > MAX_BLOCK or any(len(line) > MAX_LINE for line in lines):
         return [[Run(line, "code")] if line else [] for line in lines], START
     text = "\n".join(lines) + "\n"
     if _is_walked(lexer):
-        spelled, place = lex(lexer, text, place, COMMENTS.get(LANGUAGES[language_of(info).lower()], ("", "")))
+        spelled, state = lex(lexer, text, state, COMMENTS.get(LANGUAGES[language_of(info).lower()], ("", "")))
     else:  # it overrides more than its tables: each part is highlighted as if the code began there
         spelled = [(role_of(token), value) for _, token, value in lexer.get_tokens_unprocessed(text)]
-    return _rows(spelled, len(lines)), place
+    return _rows(spelled, len(lines)), state
 
 
 def _is_walked(lexer: Lexer) -> TypeGuard[RegexLexer]:

@@ -77,9 +77,9 @@ def _row_end(text: str, at: int, limit: int, line: Line, starts: list[int], rest
         return limit + 1  # one blank falls into the margin
     if text[limit - 1] == " " and text[at:limit].strip():
         return limit  # within blanks, or after the last of them
-    place = bisect_right(starts, limit - 1) - 1
-    begin, end = starts[place], starts[place + 1]
-    if line[place].role == STRING and at < begin and limit < end <= begin + rest and text[at:begin].strip():
+    index = bisect_right(starts, limit - 1) - 1
+    begin, end = starts[index], starts[index + 1]
+    if line[index].role == STRING and at < begin and limit < end <= begin + rest and text[at:begin].strip():
         return begin
     enough = at + (limit - at) // 3
     for pattern in (AFTER_BLANK, AFTER_SIGN):
@@ -99,13 +99,13 @@ def _last_break(pattern: re.Pattern[str], text: str, at: int, limit: int) -> int
 
 def _runs_between(line: Line, starts: list[int], first: int, last: int) -> Line:
     found: Line = []
-    place = bisect_right(starts, first) - 1
-    while place < len(line) and starts[place] < last:
-        run, begin = line[place], starts[place]
+    index = bisect_right(starts, first) - 1
+    while index < len(line) and starts[index] < last:
+        run, begin = line[index], starts[index]
         part = run.text[max(0, first - begin) : last - begin]
         if part:
             found.append(run if len(part) == len(run.text) else run._replace(text=part))
-        place += 1
+        index += 1
     return found
 
 
@@ -229,8 +229,8 @@ def _task(blocks: tuple[Node, ...]) -> tuple[str, tuple[Node, ...]] | None:
     first = blocks[0].runs[0]
     for written, drawn in (("[ ] ", "☐"), ("[x] ", "☑"), ("[X] ", "☑")):
         if first.text.startswith(written):
-            words = Words([first._replace(text=first.text[4:]), *blocks[0].runs[1:]], blocks[0].level)
-            return drawn, (words, *blocks[1:])
+            paragraph = Words([first._replace(text=first.text[4:]), *blocks[0].runs[1:]], blocks[0].level)
+            return drawn, (paragraph, *blocks[1:])
     return None
 
 

@@ -78,30 +78,30 @@ class LazyBlocks:
         """Record new chunks, the first with this number."""
         self._links.note(first, chunks)
 
-    def links(self, place: int) -> LinkTargets:
+    def links(self, index: int) -> LinkTargets:
         """The link definitions for a chunk."""
-        return self._links.above(place)
+        return self._links.above(index)
 
-    def nodes(self, place: int) -> tuple[Node, ...]:
+    def nodes(self, index: int) -> tuple[Node, ...]:
         """A chunk's blocks."""
-        nodes = self._nodes.get(place)
+        nodes = self._nodes.get(index)
         if nodes is None:
-            nodes = self.nodes_of(self._chunks[place], place)
+            nodes = self.nodes_of(self._chunks[index], index)
             if len(self._nodes) > KEPT_NODES:
                 self._nodes.clear()
-            self._nodes[place] = nodes
+            self._nodes[index] = nodes
         return nodes
 
-    def nodes_of(self, chunk: Chunk, place: int, *, growing: bool = False) -> tuple[Node, ...]:
+    def nodes_of(self, chunk: Chunk, index: int, *, growing: bool = False) -> tuple[Node, ...]:
         """The blocks of a chunk at this place; ``growing`` is true for the open end."""
         if too_dense(chunk.source):
             return (Words([Run(chunk.source.strip("\n"))]),)
-        table = read_table(chunk, self.links(place)) if chunk.head else None
-        return (table,) if table is not None else tuple(parse(chunk.source, self.links(place), growing=growing))
+        table = read_table(chunk, self.links(index)) if chunk.head else None
+        return (table,) if table is not None else tuple(parse(chunk.source, self.links(index), growing=growing))
 
-    def wanted(self, place: int, part: int) -> list[int]:
+    def wanted(self, index: int, part: int) -> list[int]:
         """The column widths of a table's first part, which later parts use as well."""
-        nodes = self.nodes(place - part) if part else ()
+        nodes = self.nodes(index - part) if part else ()
         return natural_widths(nodes[0].rows) if len(nodes) == 1 and isinstance(nodes[0], Table) else []
 
 
@@ -134,10 +134,10 @@ class CodeParts:
         """Forget the open part after the part or the width changed."""
         self._open = OpenCodePart()
 
-    def lines(self, place: int, width: int) -> list[Line]:
+    def lines(self, index: int, width: int) -> list[Line]:
         """The lines of a finished part."""
-        lines = self._lex(place, self._begin(place, self._chunks[place].part))
-        return [*self._label(self._chunks[place], width), *code_lines(lines, width, self.sideways)]
+        lines = self._lex(index, self._begin(index, self._chunks[index].part))
+        return [*self._label(self._chunks[index], width), *code_lines(lines, width, self.sideways)]
 
     def open_lines(self, chunk: Chunk, whole: Sequence[str], unfinished: str, width: int) -> list[Line]:
         """The lines of the open part; ``whole`` is its source so far, which only grows between calls."""
@@ -156,19 +156,19 @@ class CodeParts:
     def _label(self, chunk: Chunk, width: int) -> list[Line]:
         return [code_head(chunk.fence or "", width)] if self._labels and not chunk.part else []
 
-    def _lex(self, place: int, begin: LexerState) -> list[Line]:
-        if self._lexed[0] != place:
-            chunk = self._chunks[place]
-            lines, self._ends[place] = highlight_from(chunk.source.split("\n"), chunk.fence or "", begin)
-            self._lexed = (place, lines)
+    def _lex(self, index: int, begin: LexerState) -> list[Line]:
+        if self._lexed[0] != index:
+            chunk = self._chunks[index]
+            lines, self._ends[index] = highlight_from(chunk.source.split("\n"), chunk.fence or "", begin)
+            self._lexed = (index, lines)
         return self._lexed[1]
 
-    def _begin(self, place: int, part: int) -> LexerState:
+    def _begin(self, index: int, part: int) -> LexerState:
         """The lexer state above a part."""
-        first = place - part % FRESH_PARTS
-        known = next((before for before in range(place, first, -1) if before - 1 in self._ends), first)
+        first = index - part % FRESH_PARTS
+        known = next((before for before in range(index, first, -1) if before - 1 in self._ends), first)
         state = self._ends[known - 1] if known > first else START
-        for before in range(known, place):
+        for before in range(known, index):
             self._lex(before, state)
             state = self._ends[before]
         return state

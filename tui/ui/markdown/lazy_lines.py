@@ -155,26 +155,26 @@ class LazyLines:
     def line(self, number: int) -> Line:
         start, end, lines = self._near
         if not start <= number < end:
-            place, inside = self._heights.find(number)
-            start, lines = number - inside, self.part(place)
+            index, inside = self._heights.find(number)
+            start, lines = number - inside, self.part(index)
             self._near = (start, start + len(lines), lines)
         return lines[min(number - start, len(lines) - 1)] if lines else BLANK
 
-    def part(self, place: int) -> list[Line]:
+    def part(self, index: int) -> list[Line]:
         """The lines of one part."""
-        lines = self._lines.get(place)
+        lines = self._lines.get(index)
         if lines is None:
-            lines = self._lay(place)
-            self._keep(place, lines)
-            if not self._true[place]:
-                self._true[place] = 1
-                if self._heights.set_height(place, len(lines)):
+            lines = self._lay(index)
+            self._keep(index, lines)
+            if not self._true[index]:
+                self._true[index] = 1
+                if self._heights.set_height(index, len(lines)):
                     self._near = (0, 0, NOTHING)
         return lines
 
-    def start_of(self, place: int) -> int:
+    def start_of(self, index: int) -> int:
         """The first line of a part."""
-        return self._heights.start_of(place)
+        return self._heights.start_of(index)
 
     def reach(self, first: int, last: int) -> int:
         """Lay out the parts of lines ``first`` to ``last``; returns by how many lines ``first`` moved down.
@@ -184,48 +184,48 @@ class LazyLines:
         moved = 0
         if not len(self._heights):
             return moved
-        place, inside = self._heights.find(max(0, first))
+        index, inside = self._heights.find(max(0, first))
         start = max(0, first) - inside
-        while place < len(self._heights) and start < last + moved:
-            before = self._heights.height_of(place)
+        while index < len(self._heights) and start < last + moved:
+            before = self._heights.height_of(index)
             after = before
-            if not self._true[place]:
-                after = len(self.part(place))
+            if not self._true[index]:
+                after = len(self.part(index))
                 if start < first + moved:
                     moved = max(start - first, moved + after - before)
             start += after
-            place += 1
+            index += 1
         return moved
 
     def reach_end(self, count: int) -> None:
         """Lay out the parts of the last ``count`` lines."""
-        place = len(self._heights) - 1
-        while place >= 0 and count > 0:
-            if not self._true[place]:
-                self.part(place)
-            count -= self._heights.height_of(place)
-            place -= 1
+        index = len(self._heights) - 1
+        while index >= 0 and count > 0:
+            if not self._true[index]:
+                self.part(index)
+            count -= self._heights.height_of(index)
+            index -= 1
 
     def all(self) -> list[Line]:
-        return [line for place in range(len(self._heights)) for line in self.part(place)]
+        return [line for index in range(len(self._heights)) for line in self.part(index)]
 
     def mark(self, number: int) -> Mark:
         """The position of a line, independent of the width."""
         if not len(self._heights):
             return 0, 0.0
-        place, inside = self._heights.find(number)
-        return place, inside / max(1, self._heights.height_of(place))
+        index, inside = self._heights.find(number)
+        return index, inside / max(1, self._heights.height_of(index))
 
     def line_at(self, mark: Mark) -> int:
         """The line at a mark."""
-        place, share = mark
-        if place >= len(self._heights):
+        index, share = mark
+        if index >= len(self._heights):
             return max(0, self.total - 1)
-        height = len(self.part(place))
-        return self._heights.start_of(place) + max(0, min(height - 1, int(share * height + 0.5)))
+        height = len(self.part(index))
+        return self._heights.start_of(index) + max(0, min(height - 1, int(share * height + 0.5)))
 
-    def _keep(self, place: int, lines: list[Line]) -> None:
-        self._lines[place] = lines
+    def _keep(self, index: int, lines: list[Line]) -> None:
+        self._lines[index] = lines
         if len(self._lines) > KEPT:
-            for far in sorted(self._lines, key=lambda other: -abs(other - place))[: KEPT // 4]:
+            for far in sorted(self._lines, key=lambda other: -abs(other - index))[: KEPT // 4]:
                 del self._lines[far]

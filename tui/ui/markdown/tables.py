@@ -208,5 +208,5 @@ def plain_row(source: str, columns: int) -> tuple[Line, ...]:
         cells.pop(0)
     if cells and not cells[-1]:
         cells.pop()
-    words = [cell.strip() for cell in cells[:columns]]
-    return tuple([Run(word)] if word else [] for word in (words + [""] * columns)[:columns])
+    texts = [cell.strip() for cell in cells[:columns]]
+    return tuple([Run(word)] if word else [] for word in (texts + [""] * columns)[:columns])

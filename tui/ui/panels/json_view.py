@@ -148,6 +148,6 @@ class JsonView(Page):
         strip = super().render_line(y)
         line = y + round(self.scroll_y)
         if self.has_focus and line < len(self._of_line) and self._of_line[line] == self._cursor:
-            ground = Style(bgcolor=self.theme_styles.ground("user").bgcolor, bold=True)
-            return Strip(Segment.apply_style(strip, post_style=ground), strip.cell_length)
+            background = Style(bgcolor=self.theme_styles.background("user").bgcolor, bold=True)
+            return Strip(Segment.apply_style(strip, post_style=background), strip.cell_length)
         return strip

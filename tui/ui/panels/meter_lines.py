@@ -30,11 +30,11 @@ BEHIND: Sequence[tuple[str, Part]] = (("stripped", Part.THINKING_STRIPPED), ("re
 def part_counts(reading: MeterReading) -> list[tuple[str, int, str]]:
     """Label, tokens and colour of every part: always the same lines, so that nothing moves while they grow."""
     rows = []
-    for words, parts, colour in GROUPS:
+    for text, parts, colour in GROUPS:
         drafting = Part.DRAFT in parts and reading.parts.get(Part.DRAFT, 0)
         count = sum(reading.parts.get(part, 0) for part in parts)
-        rows.append((f"{words} + draft" if drafting else words, count, colour))
-    return [*rows, *((words, reading.parts.get(part, 0), "") for words, part in BEHIND)]
+        rows.append((f"{text} + draft" if drafting else text, count, colour))
+    return [*rows, *((text, reading.parts.get(part, 0), "") for text, part in BEHIND)]
 
 
 def certainty_label(reading: MeterReading) -> str:
@@ -62,10 +62,10 @@ def bar(reading: MeterReading, width: int, *, plain: bool = False) -> Content:
         cells[trigger] = (mark, "$warning")
     line = Content("")
     start = 0
-    for place in range(1, len(cells) + 1):
-        if place == len(cells) or cells[place] != cells[start]:
-            line = line + Content.styled(cells[start][0] * (place - start), cells[start][1])
-            start = place
+    for index in range(1, len(cells) + 1):
+        if index == len(cells) or cells[index] != cells[start]:
+            line = line + Content.styled(cells[start][0] * (index - start), cells[start][1])
+            start = index
     return line
 
 
@@ -94,17 +94,17 @@ def part_lines(reading: MeterReading, width: int, *, plain: bool = False) -> lis
     """A line per part, in its colour of the bar; empty parts are muted."""
     dot = "#" if plain else "▪"
     lines = []
-    for words, weight, colour in part_counts(reading):
+    for text, weight, colour in part_counts(reading):
         shown = f"${colour}" if weight else "$meter-free"
         mark = Content.styled(f"{dot} ", shown) if colour else Content("  ")
-        figure = "$foreground" if weight else "$muted-text"
-        lines.append(mark + _pair(words, tokens(weight), width - 2, figure))
+        value = "$foreground" if weight else "$muted-text"
+        lines.append(mark + _pair(text, tokens(weight), width - 2, value))
     return lines
 
 
-def _pair(words: str, figure: str, width: int, style: str = "$foreground") -> Content:
-    gap = " " * max(1, width - len(words) - len(figure))
-    return Content.styled(words, "$muted-text") + Content(gap) + Content.styled(figure, style)
+def _pair(text: str, value: str, width: int, style: str = "$foreground") -> Content:
+    gap = " " * max(1, width - len(text) - len(value))
+    return Content.styled(text, "$muted-text") + Content(gap) + Content.styled(value, style)
 
 
 def bill_lines(turns: int, paid: Sequence[Paid], width: int) -> Content:
@@ -119,8 +119,8 @@ def bill_lines(turns: int, paid: Sequence[Paid], width: int) -> Content:
     summaries = [run for run in paid if isinstance(run, SummaryRun)]
     if summaries:
         shown.append(("summaries", cost_of(summaries)))
-    for words, cost in shown:
-        lines.append(_pair(one_line(words, width - len(cost.amount) - 1), cost.amount, width))
+    for text, cost in shown:
+        lines.append(_pair(one_line(text, width - len(cost.amount) - 1), cost.amount, width))
     lines.append(_pair("thinking", thinking_share_text(models), width))
     return Content("\n").join(lines)
 

@@ -109,7 +109,7 @@ class ModelPicker(Vertical):
     class Picked(Message):
         """Another model was chosen."""
 
-        said: str
+        message: str
 
     @dataclass
     class Failed(Message):
@@ -238,12 +238,12 @@ class ModelPicker(Vertical):
     async def take(self, name: str) -> None:
         """Choose this model."""
         try:
-            said = await self._service.set_model(name)
+            message = await self._service.set_model(name)
         except PonderError as error:
             self.post_message(self.Failed(error))
             return
         self._field.value = ""
-        self.post_message(self.Picked(said))
+        self.post_message(self.Picked(message))
 
     @work(exclusive=True, group="favourite")
     async def _mark(self, key: str | None) -> None:

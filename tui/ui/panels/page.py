@@ -82,6 +82,8 @@ class Page(ScrollView, can_focus=True):
         return len(self._make(max(8, width - 1))) if self._make is not None else 1
 
     def render_line(self, y: int) -> Strip:
-        place = y + round(self.scroll_y)
-        line = self._lines[place] if place < len(self._lines) else []
-        return self.theme_styles.strip(list(line), "", 0).crop_extend(0, self.size.width, self.theme_styles.ground(""))
+        index = y + round(self.scroll_y)
+        line = self._lines[index] if index < len(self._lines) else []
+        return self.theme_styles.strip(list(line), "", 0).crop_extend(
+            0, self.size.width, self.theme_styles.background("")
+        )

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from tui.ui.app import PonderApp
 
 
-def heading(words: str) -> Content:
+def heading(text: str) -> Content:
     """A panel's title."""
-    return Content.styled(words, "bold $primary")
+    return Content.styled(text, "bold $primary")
 
 
 class MeterView(Vertical):
@@ -173,7 +173,7 @@ class SidePanels(Panels):
     @on(ModelPicker.Picked)
     @on(ThinkingPicker.Picked)
     def _say(self, event: ModelPicker.Picked | ThinkingPicker.Picked) -> None:
-        self._ponder.say(event.said)
+        self._ponder.say(event.message)
         if isinstance(event, ThinkingPicker.Picked):
             self._ponder.chat.composer.focus()
 

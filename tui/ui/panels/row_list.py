@@ -62,9 +62,9 @@ class RowList(BarList):
 
     def put_bar(self, key: str | None) -> None:
         """Select this row, or the first selectable one."""
-        places = [number for number, row in enumerate(self._rows) if row.key and row.key == key]
+        indexes = [number for number, row in enumerate(self._rows) if row.key and row.key == key]
         first = [number for number, row in enumerate(self._rows) if row.key]
-        self.highlighted = next(iter([*places, *first]), None)
+        self.highlighted = next(iter([*indexes, *first]), None)
 
     @property
     def chosen(self) -> str | None:

@@ -40,7 +40,7 @@ class ThinkingPicker(Static, can_focus=True):
     class Picked(Message):
         """Another level was chosen."""
 
-        said: str
+        message: str
 
     @dataclass
     class Failed(Message):
@@ -79,7 +79,7 @@ class ThinkingPicker(Static, can_focus=True):
 
     def _load(self) -> None:
         self._rows = self._service.levels()
-        self._at = next((place for place, row in enumerate(self._rows) if row.current), 0)
+        self._at = next((index for index, row in enumerate(self._rows) if row.current), 0)
         self._draw()
 
     def _draw(self) -> None:
@@ -95,10 +95,10 @@ class ThinkingPicker(Static, can_focus=True):
         if not self._rows:
             return Content.styled("no levels", "$muted-text")
         line = Content("")
-        for place, row in enumerate(self._rows):
+        for index, row in enumerate(self._rows):
             label = one_line(row.label, 12)
             shown = f"‹{label}›" if row.current else f" {label} "
-            bar = place == self._at and self.has_focus
+            bar = index == self._at and self.has_focus
             style = BAR_WITHOUT_COLOURS if bar and self.app.no_color else BAR if bar else ""
             line = line + Content.styled(shown, style or ("bold $foreground" if row.current else "$muted-text"))
         return line
@@ -125,7 +125,7 @@ class ThinkingPicker(Static, can_focus=True):
         super().watch_has_focus(_has_focus)
         if not _has_focus:
             self._typed = ""
-            self._at = next((place for place, row in enumerate(self._rows) if row.current), 0)
+            self._at = next((index for index, row in enumerate(self._rows) if row.current), 0)
         self._draw()
 
     def on_key(self, event: events.Key) -> None:
@@ -171,10 +171,10 @@ class ThinkingPicker(Static, can_focus=True):
         if offset is None or offset.y != 0:
             return
         start = 0
-        for place, row in enumerate(self._rows):
+        for index, row in enumerate(self._rows):
             end = start + len(one_line(row.label, 12)) + 2
             if start <= offset.x < end:
-                self._at = place
+                self._at = index
                 self._choose(row)
                 return
             start = end
@@ -182,9 +182,9 @@ class ThinkingPicker(Static, can_focus=True):
     @work(exclusive=True, group="level")
     async def _set(self, asked: Asked) -> None:
         try:
-            said = await self._service.set_level(asked)
+            message = await self._service.set_level(asked)
         except PonderError as error:
             self.post_message(self.Failed(error))
             return
         self._typed = ""
-        self.post_message(self.Picked(said))
+        self.post_message(self.Picked(message))

@@ -63,8 +63,8 @@ class BackgroundQuestion:
         if not self._open:
             return None
         self.heard = read_answers(0, self.heard, PATIENCE_S)
-        ground = background_in(self.heard)
-        return None if ground is None else ground is TerminalBackground.LIGHT
+        background = background_in(self.heard)
+        return None if background is None else background is TerminalBackground.LIGHT
 
     @property
     def is_unanswered(self) -> bool:
@@ -100,9 +100,9 @@ def read_answers(terminal: int, heard: bytes, patience: float, count: int = 1) -
     return heard
 
 
-def background_in(said: bytes) -> TerminalBackground | None:
+def background_in(text: bytes) -> TerminalBackground | None:
     """The background that an answer reports; None if there is no answer."""
-    found = ANSWER.search(said)
+    found = ANSWER.search(text)
     if found is None:
         return None
     red, green, blue = (int(part, 16) / (16 ** len(part) - 1) for part in found.groups())

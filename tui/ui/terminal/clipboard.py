@@ -80,13 +80,13 @@ class Clipboard:
             return "\n\n".join(_thinking(message) for message in answers)
         if what is Copy.WITH_THINKING:
             return "\n\n".join(f"{_thinking(message)}\n\n{_words(message)}".strip() for message in answers)
-        words = "\n\n".join(filter(None, map(_words, answers or chosen)))
+        text = "\n\n".join(filter(None, map(_words, answers or chosen)))
         if what is Copy.CODE:
             from tui.ui.markdown.document import Document
 
-            blocks = Document(words, closed=True).code_blocks()
+            blocks = Document(text, closed=True).code_blocks()
             return blocks[-1] if blocks else ""
-        return words
+        return text
 
     def _all(self) -> Iterator[Message]:
         view = self._app.chat.view()

@@ -348,36 +348,36 @@ class TerminalDriver(LinuxDriver):
         selector.register(self.fileno, selectors.EVENT_READ)
         try:
             while not self.exit_event.is_set():
-                if selector.select(TICK_S) and (words := decode(os.read(self.fileno, 4096))):
-                    self._look_for_clusters(words)
-                    self._count_names(words)
-                    self._hand_on(keyboard.feed(words))
+                if selector.select(TICK_S) and (text := decode(os.read(self.fileno, 4096))):
+                    self._look_for_clusters(text)
+                    self._count_names(text)
+                    self._hand_on(keyboard.feed(text))
                 self._hand_on(keyboard.tick())
         finally:
             selector.close()
             with contextlib.suppress(EOFError, ParseError):
                 self._hand_on(keyboard.feed(""))
 
-    def _look_for_clusters(self, words: str) -> None:
+    def _look_for_clusters(self, text: str) -> None:
         """Let the terminal count columns of clusters, as we do, if it reports that it can."""
         if self._asked is None:
             return
         # An answer may be divided between two reads.
-        self._asked = (self._asked + words)[-LONGEST_ANSWER:]
+        self._asked = (self._asked + text)[-LONGEST_ANSWER:]
         if CLUSTERS_ARE_OFF in self._asked:
             self._asked, self._counts_clusters = None, True
             self.write(CLUSTERS_ON)
             self.flush()
 
-    def _count_names(self, words: str) -> None:
+    def _count_names(self, text: str) -> None:
         """Count answers, because those still to come at exit must be read."""
         if self._owed:
-            *names, self._said = NAMED.split(self._said + words)
+            *names, self._said = NAMED.split(self._said + text)
             self._owed = max(0, self._owed - len(names))
             self._said = self._said[-LONGEST_ANSWER:]
 
-    def _hand_on(self, said: Iterable[Message]) -> None:
-        for message in said:
+    def _hand_on(self, messages: Iterable[Message]) -> None:
+        for message in messages:
             event = self._inside(message)
             if event is None:
                 continue

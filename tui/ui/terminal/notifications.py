@@ -27,13 +27,13 @@ class Notifications:
         self._looking = True
         self._marked = False
 
-    def heard(self, event: AppEvent, wish: str, title: str, *, waiting: bool) -> None:
-        """Notify if needed; ``wish`` is the setting, ``waiting`` means that another prompt follows."""
-        words = _words(event, waiting=waiting)
-        if not words or self._looking or wish == "off":
+    def heard(self, event: AppEvent, setting: str, title: str, *, waiting: bool) -> None:
+        """Notify if needed; ``setting`` is ``ui.bell``, ``waiting`` means that another prompt follows."""
+        text = _words(event, waiting=waiting)
+        if not text or self._looking or setting == "off":
             return
         about = f": {one_line(title, LONGEST)}" if title else ""
-        self._write(NOTIFY.format(f"ponder {words}{about}") if wish == "notify" else BELL)
+        self._write(NOTIFY.format(f"ponder {text}{about}") if setting == "notify" else BELL)
         if not self._marked:
             self._marked = True
             self._write(MARK)

@@ -149,7 +149,7 @@ def restore_terminal(terminal: int, modes: list[object] | None) -> None:
             termios.tcflush(terminal, termios.TCIFLUSH)  # answers that nobody will read
 
 
-def _insist(terminal: int, words: bytes) -> None:
+def _insist(terminal: int, text: bytes) -> None:
     # Another thread may be blocked in a write to the terminal. The queued output will not be read in
     # time, so it is flushed; on Linux that does not wake the writer, but stopping and restarting output does.
     for _ in range(ATTEMPTS):
@@ -157,7 +157,7 @@ def _insist(terminal: int, words: bytes) -> None:
         termios.tcflow(terminal, termios.TCOOFF)
         termios.tcflow(terminal, termios.TCOON)
         with contextlib.suppress(BlockingIOError):
-            if os.write(terminal, words) == len(words):
+            if os.write(terminal, text) == len(text):
                 return
         threading.Event().wait(ATTEMPT_EVERY_S)
 

@@ -39,30 +39,30 @@ class CurrentTheme:
     """Holds all themes and the current one."""
 
     def __init__(
-        self, folder: Path | None, wish: str, environment: Mapping[str, str], *, light: bool | None = None
+        self, folder: Path | None, setting: str, environment: Mapping[str, str], *, light: bool | None = None
     ) -> None:
         self._folder = folder
         self._light = has_light_background(environment) if light is None else light
         self._environment = environment
         self._themes, self.problems = read_themes(folder)
-        self._wish = wish
+        self._setting = setting
         self._stamp = self._stamps()
         self._read_all = False
 
     @property
     def starts_ansi(self) -> bool:
         """Whether the initial theme uses the terminal's own colours."""
-        return self.resolve(self._wish) == "ansi"
+        return self.resolve(self._setting) == "ansi"
 
     def unknown(self) -> ConfigError | None:
         """What to say if the wanted theme does not exist."""
         known = [AUTO, *self._themes]
-        if self._wish in known:
+        if self._setting in known:
             return None
         return ConfigError(
-            f"There is no theme `{self._wish}`: `{self.resolve(self._wish)}` is used.",
+            f"There is no theme `{self._setting}`: `{self.resolve(self._setting)}` is used.",
             key="ui.theme",
-            nearest=nearest(self._wish, known),
+            nearest=nearest(self._setting, known),
         )
 
     def names(self) -> Sequence[str]:
@@ -74,7 +74,7 @@ class CurrentTheme:
 
     def install(self, app: App[int]) -> None:
         """Apply the configured theme before the program runs, so that styles are parsed only once, in its colours."""
-        name = self.resolve(self._wish)
+        name = self.resolve(self._setting)
         theme = self._themes[name].theme
         app.register_theme(theme)
         app.ansi_color = name == "ansi"
@@ -86,7 +86,7 @@ class CurrentTheme:
 
     def choose(self, app: PonderApp, name: str) -> None:
         """Apply a theme and remember it as the choice."""
-        self._wish = name
+        self._setting = name
         self.apply(app, name)
 
     def apply(self, app: App[int], name: str) -> None:
@@ -98,10 +98,10 @@ class CurrentTheme:
 
     def background_answered(self, app: PonderApp, background: TerminalBackground) -> None:
         """Apply the background that the terminal reported late."""
-        before = self.resolve(self._wish)
+        before = self.resolve(self._setting)
         self._light = background is TerminalBackground.LIGHT
-        if self.resolve(self._wish) != before and app.theme == before:
-            self.choose(app, self._wish)
+        if self.resolve(self._setting) != before and app.theme == before:
+            self.choose(app, self._setting)
             app.chat.transcript.recolour(self.theme_styles(app))
 
     def resolve(self, name: str) -> str:
@@ -130,7 +130,7 @@ class CurrentTheme:
 
     def defaults(self) -> dict[str, str]:
         """Our variables for Textual's own themes."""
-        name = self.resolve(self._wish)
+        name = self.resolve(self._setting)
         return theme_variables(self._themes[name].theme)
 
     def watch(self, app: PonderApp) -> None:
@@ -150,7 +150,7 @@ class CurrentTheme:
             return
         self._themes = themes
         self._tell(app, problems)
-        self.apply(app, self._wish)
+        self.apply(app, self._setting)
         app.refresh_css()
         app.chat.transcript.recolour(self.theme_styles(app))
 

@@ -9,7 +9,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from tui.ui.markdown.runs import Line, Look, Run, line_width
+from tui.ui.markdown.runs import Line, Look, line_width
 
 VARIABLES = {
     "text": "answer-text",
@@ -39,7 +39,7 @@ VARIABLES = {
 DIM_ROLES = frozenset({"thinking", "muted", "code-label", "code-wrap", "code-cut", "syntax-comment"})
 """Roles that are drawn dim in 16-colour themes, which have no muted colour."""
 
-GROUNDS = {"": "background", "user": "user-tint", "thinking": "thinking-tint", "code": "code-tint"}
+BACKGROUNDS = {"": "background", "user": "user-tint", "thinking": "thinking-tint", "code": "code-tint"}
 """Kinds of background, and their theme variables."""
 
 
@@ -63,27 +63,29 @@ class ThemeStyles:
         self._ansi = ansi
         self._marks = PLAIN_MARKS if plain else None
         self._styles: dict[tuple[str, Look, str, str], Style] = {}
-        self._grounds = {ground: Style(bgcolor=_colour(variables.get(name))) for ground, name in GROUNDS.items()}
+        self._backgrounds = {
+            background: Style(bgcolor=_colour(variables.get(name))) for background, name in BACKGROUNDS.items()
+        }
 
-    def ground(self, ground: str) -> Style:
+    def background(self, background: str) -> Style:
         """The style of an empty cell on a background."""
-        return self._grounds[ground]
+        return self._backgrounds[background]
 
-    def style(self, role: str, look: Look, ground: str, href: str = "") -> Style:
+    def style(self, role: str, look: Look, background: str, href: str = "") -> Style:
         """The style of a run on a background."""
-        key = (role, look, ground, href)
+        key = (role, look, background, href)
         found = self._styles.get(key)
         if found is None:
-            found = self._styles[key] = self._make(role, look, ground, href)
+            found = self._styles[key] = self._make(role, look, background, href)
         return found
 
-    def _make(self, role: str, look: Look, ground: str, href: str) -> Style:
-        thinking = ground == "thinking"
+    def _make(self, role: str, look: Look, background: str, href: str) -> Style:
+        thinking = background == "thinking"
         if thinking and role not in ("thinking-bar", "focus"):
             role = "thinking"
         return Style(
             color=_colour(self._variables.get(VARIABLES.get(role, role))),
-            bgcolor=self._grounds[ground].bgcolor,
+            bgcolor=self._backgrounds[background].bgcolor,
             bold=bool(look & Look.BOLD) or None,
             italic=bool(look & Look.ITALIC) or thinking or None,
             strike=bool(look & Look.STRIKE) or None,
@@ -92,19 +94,16 @@ class ThemeStyles:
             meta={"href": href} if href else None,
         )
 
-    def strip(self, line: Line, ground: str, width: int, *, left: Line | None = None) -> Strip:
+    def strip(self, line: Line, background: str, width: int, *, left: Line | None = None) -> Strip:
         """A line with styles, padded to ``width``; ``left`` precedes it on the page's own background."""
         if self._marks is not None:
             left = [run._replace(text=run.text.translate(self._marks)) for run in left or ()]
             line = [run._replace(text=run.text.translate(self._marks)) for run in line]
         segments = [Segment(run.text, self.style(run.role, run.look, "", run.href)) for run in left or ()]
-        segments.extend(Segment(run.text, self.style(run.role, run.look, ground, run.href)) for run in line if run.text)
+        segments.extend(
+            Segment(run.text, self.style(run.role, run.look, background, run.href)) for run in line if run.text
+        )
         used = line_width(left or []) + line_width(line)
         if used < width:
-            segments.append(Segment(" " * (width - used), self._grounds[ground]))
+            segments.append(Segment(" " * (width - used), self._backgrounds[background]))
         return Strip(segments, max(used, width))
-
-
-def said(text: str, role: str = "text", look: Look = Look.PLAIN) -> Run:
-    """A run with defaults, for callers that build lines by hand."""
-    return Run(text, role, look)

@@ -36,7 +36,7 @@ class Fold(Enum):
 class Renderable:
     """One block of a section."""
 
-    ground: ClassVar[str] = ""
+    background: ClassVar[str] = ""
     is_markdown: ClassVar[bool] = False
     space: int = 0
     """Empty lines above it."""
@@ -127,7 +127,7 @@ def parts_of(text: str) -> list[str]:
 class Prompt(Renderable):
     """A prompt."""
 
-    ground = "user"
+    background = "user"
 
     def __init__(self, text: str, attachments: tuple[str, ...] = ()) -> None:
         self._text = printable(text)
@@ -147,9 +147,9 @@ class Prompt(Renderable):
                 self._lazy_lines.all()
         return self._lazy_lines.total
 
-    def _lay(self, place: int) -> list[Line]:
-        if place < len(self._parts):
-            return wrap([Run(self._parts[place], "user")], self._width)
+    def _lay(self, index: int) -> list[Line]:
+        if index < len(self._parts):
+            return wrap([Run(self._parts[index], "user")], self._width)
         return [[Run(f"⊞ {one_line(name, self._width - 2)}", "muted")] for name in self._attachments]
 
     def rest(self) -> None:
@@ -307,7 +307,7 @@ class Answer(Renderable):
 class Thinking(Renderable):
     """Thinking: open while live, then one line, then whatever the user chooses."""
 
-    ground = "thinking"
+    background = "thinking"
     foldable = True
     is_markdown = True
 

@@ -120,14 +120,14 @@ def folded_into(
         if section.presence is not Presence.SHOWN:
             section.put(Presence.SHOWN)
             changed(section)
-    places = [place for place, section in enumerate(shown) if section.key in keys]
-    if view is None or not places:
+    indexes = [index for index, section in enumerate(shown) if section.key in keys]
+    if view is None or not indexes:
         return shown
     # Sections between them, such as a notice, belong to them.
-    behind = shown[places[0] : places[-1] + 1]
+    behind = shown[indexes[0] : indexes[-1] + 1]
     standing = Section(SUMMARY, Speaker.NOTICE)
     standing.add(Summary(view, behind, changed))
-    return [*shown[: places[0]], standing, *shown[places[0] :]]
+    return [*shown[: indexes[0]], standing, *shown[indexes[0] :]]
 
 
 LOG = logging.getLogger(__name__)
@@ -246,9 +246,9 @@ def _length_of(block: Block) -> int:
 
 def spoken(message: Message) -> Renderable:
     """The user's prompt with its attachments."""
-    words = "\n".join(block.text for block in message.blocks if isinstance(block, TextBlock))
+    text = "\n".join(block.text for block in message.blocks if isinstance(block, TextBlock))
     images = tuple(block.name or block.media_type for block in message.blocks if isinstance(block, ImageBlock))
-    return Prompt(words, images)
+    return Prompt(text, images)
 
 
 def answer_blocks(message: Message, results: Results, showing: Showing) -> list[Renderable]:
@@ -330,9 +330,9 @@ def fill_arguments(renderable: ToolCall, arguments: str) -> None:
     except (ValueError, RecursionError):
         parsed, indented = None, ""
     if isinstance(parsed, dict):
-        told = [str(parsed[name]) for name in TELLING if name in parsed]
+        values = [str(parsed[name]) for name in TELLING if name in parsed]
         renderable.telling = (
-            told[0] if told else ", ".join(f"{key}: {value}" for key, value in list(parsed.items())[:3])
+            values[0] if values else ", ".join(f"{key}: {value}" for key, value in list(parsed.items())[:3])
         )
         renderable.detail = [("json", indented)]
     else:
@@ -344,9 +344,9 @@ def fill_result(renderable: ToolCall, result: ToolResultBlock) -> None:
     """Show the result of a call."""
     renderable.state = ToolState.DENIED if result.denied else ToolState.FAILED if result.failed else ToolState.DONE
     renderable.seconds = result.seconds
-    words = "\n".join(part.text for part in result.content if isinstance(part, TextBlock))
-    language = "diff" if words.startswith(("--- ", "diff ")) or "\n@@ " in words[:400] else ""
-    renderable.detail = [*renderable.detail[:1], (language, words)]
+    text = "\n".join(part.text for part in result.content if isinstance(part, TextBlock))
+    language = "diff" if text.startswith(("--- ", "diff ")) or "\n@@ " in text[:400] else ""
+    renderable.detail = [*renderable.detail[:1], (language, text)]
 
 
 def heading(model: str, level: str) -> str:

@@ -63,42 +63,42 @@ class Column:
     def remove_last(self, key: str) -> None:
         """Remove the last section if it has this key."""
         if self.sections and self.sections[-1].key == key:
-            place = len(self.sections) - 1
+            index = len(self.sections) - 1
             self.sections.pop()
             self._places.pop(key, None)
             self._heights.pop()
-            self._dirty.discard(place)
-            self._measured.discard(place)
+            self._dirty.discard(index)
+            self._measured.discard(index)
 
     def rename(self, section: Section, key: str) -> None:
         """Give an answer its final key, which exists only once it is complete."""
-        place = self._places.pop(section.key, None)
+        index = self._places.pop(section.key, None)
         section.key = key
-        if place is not None:
-            self._places[key] = place
+        if index is not None:
+            self._places[key] = index
 
     def changed(self, section: Section) -> None:
         """Mark a section as changed, for the next ``settle``."""
         section.touch()
-        place = self._places.get(section.key)
-        if place is not None:
-            self._dirty.add(place)
+        index = self._places.get(section.key)
+        if index is not None:
+            self._dirty.add(index)
 
     def place_of(self, key: str) -> int | None:
         """The index of the section with this key."""
         return self._places.get(key)
 
-    def line_of(self, place: int, block: int) -> int:
+    def line_of(self, index: int, block: int) -> int:
         """The first line of a block."""
-        return self._heights.start_of(place) + self.sections[place].start_of(block)
+        return self._heights.start_of(index) + self.sections[index].start_of(block)
 
     def find(self, line: int) -> tuple[int, int] | None:
         """The section that contains a line, and the line within it."""
         if not self.sections or not 0 <= line < self.total or not self.width:
             return None
-        place, inside = self._heights.find(line)
-        section = self.sections[place]
-        return place, min(inside, section.height(self.width) - 1)
+        index, inside = self._heights.find(line)
+        section = self.sections[index]
+        return index, min(inside, section.height(self.width) - 1)
 
     @property
     def last_top(self) -> int:
@@ -113,8 +113,8 @@ class Column:
 
     def rearrange(self, sections: Iterable[Section]) -> None:
         """Insert or remove sections: the others keep their layout, and the visible text stays in place."""
-        place, inside = self._heights.find(self.top)
-        anchor = self.sections[place].key if self.sections else ""
+        index, inside = self._heights.find(self.top)
+        anchor = self.sections[index].key if self.sections else ""
         known = {id(self.sections[number]): self._heights.height_of(number) for number in self._measured}
         changed = {id(self.sections[number]) for number in self._dirty}
         self._arrange(sections)
@@ -134,17 +134,17 @@ class Column:
             return
         other_width, self.width, self.height = width != self.width, width, height
         if other_width:
-            place, inside = self._heights.find(self.top)
+            index, inside = self._heights.find(self.top)
             # A line number means nothing at another width, so the top is kept as a mark: a part and the share of it
             # above the window.
-            held = bool(self.sections) and not self.following and self._heights.height_of(place) > 0
-            mark = self.sections[place].mark(inside) if held else None
+            held = bool(self.sections) and not self.following and self._heights.height_of(index) > 0
+            mark = self.sections[index].mark(inside) if held else None
             self._guess_anew()
             if mark is not None:
-                self._measure(place)
-                line = self.sections[place].line_at(mark)
-                self._measure(place)
-                self.top = self._heights.start_of(place) + line
+                self._measure(index)
+                line = self.sections[index].line_at(mark)
+                self._measure(index)
+                self.top = self._heights.start_of(index) + line
         self.settle()
 
     def settle(self) -> int:
@@ -166,26 +166,26 @@ class Column:
         self.following = self.top >= self.last_top
         self._measure_window()
 
-    def show(self, place: int, block: int) -> int:
+    def show(self, index: int, block: int) -> int:
         """Scroll a block into the window; returns its first line."""
-        self._corrected += self._measure(place)
-        line = self.line_of(place, block)
+        self._corrected += self._measure(index)
+        line = self.line_of(index, block)
         if not self.top <= line < self.top + self.height:
             self.scroll_to(line - self.height // 3)
-        return self.line_of(place, block)
+        return self.line_of(index, block)
 
     def reach(self, first: int, last: int) -> int:
         """Lay out everything between two lines that have been seen; returns the new number of the second."""
         if not self.sections or not self.width:
             return last
-        place, inside = self._heights.find(first)
+        index, inside = self._heights.find(first)
         end, below = self._heights.find(last)
         kept, at = self._heights.find(self.top)
         ends, reads = self.sections[end].mark(below), self.sections[kept].mark(at)
         # Both ends are kept as marks (above), because laying out what is between them changes line numbers.
-        for number in range(place, end + 1):
+        for number in range(index, end + 1):
             self._corrected += self._measure(number)
-            self.sections[number].reach(inside if number == place else 0, EVERYTHING)
+            self.sections[number].reach(inside if number == index else 0, EVERYTHING)
             self._correct(number)
         self._shift(self._heights.start_of(kept) + self.sections[kept].line_at(reads) - self.top)
         return self._heights.start_of(end) + self.sections[end].line_at(ends)
@@ -195,7 +195,7 @@ class Column:
     def _arrange(self, sections: Iterable[Section]) -> None:
         """Replace or reorder the sections; all heights are guessed again."""
         self.sections = list(sections)
-        self._places = {section.key: place for place, section in enumerate(self.sections)}
+        self._places = {section.key: index for index, section in enumerate(self.sections)}
         self._guess_anew()
 
     def _guess_anew(self) -> None:
@@ -203,35 +203,35 @@ class Column:
         self._dirty.clear()
         self._heights.reset(section.estimate(self.width) if self.width else 1 for section in self.sections)
 
-    def _measure(self, place: int) -> int:
+    def _measure(self, index: int) -> int:
         """Lay out a section; returns the error of the guess."""
-        self._measured.add(place)
-        return self._heights.set_height(place, self.sections[place].height(self.width))
+        self._measured.add(index)
+        return self._heights.set_height(index, self.sections[index].height(self.width))
 
-    def _correct(self, place: int) -> None:
+    def _correct(self, index: int) -> None:
         """Update the height after a section has laid out more of itself."""
-        change = self._heights.set_height(place, self.sections[place].height(self.width))
+        change = self._heights.set_height(index, self.sections[index].height(self.width))
         if change:
             self._corrected += change
-            self._different = min(self._different, self._heights.start_of(place))
+            self._different = min(self._different, self._heights.start_of(index))
 
     def _let_rest(self, line: int) -> None:
         """Let sections far from a line drop their layout."""
         near, _ = self._heights.find(line)
-        far = sorted(self._measured, key=lambda place: -abs(place - near))[: KEPT // 4]
-        for place in far:
-            self.sections[place].rest()
+        far = sorted(self._measured, key=lambda index: -abs(index - near))[: KEPT // 4]
+        for index in far:
+            self.sections[index].rest()
             # The index keeps the exact height; after a new layout it is only a guess until the lines are reached.
-            self._measured.discard(place)
+            self._measured.discard(index)
 
     def _absorb(self) -> None:
-        for place in sorted(self._dirty):
-            start = self._heights.start_of(place)
-            before = self._heights.height_of(place)
-            section = self.sections[place]
-            known = place in self._measured
+        for index in sorted(self._dirty):
+            start = self._heights.start_of(index)
+            before = self._heights.height_of(index)
+            section = self.sections[index]
+            known = index in self._measured
             after = section.height(self.width) if known else section.estimate(self.width) if self.width else 1
-            change = self._heights.set_height(place, after)
+            change = self._heights.set_height(index, after)
             # The section is above the window: move the window along, so that the text in it stays in place.
             if change and not self.following and start + before <= self.top:
                 self.top += change
@@ -243,19 +243,19 @@ class Column:
         """Lay out the lines above before scrolling up, so that the text moves exactly as far as requested."""
         for _ in range(MOST_TURNS):
             before = self.shifted
-            place, _ = self._heights.find(max(0, self.top - count))
-            while place < len(self.sections) and (start := self._heights.start_of(place)) < self.top:
-                section = self.sections[place]
+            index, _ = self._heights.find(max(0, self.top - count))
+            while index < len(self.sections) and (start := self._heights.start_of(index)) < self.top:
+                section = self.sections[index]
                 if section.presence is not Presence.HIDDEN:
-                    height = self._heights.height_of(place)
-                    if place not in self._measured:
-                        self._corrected += self._measure(place)
-                        self._shift(self._heights.height_of(place) - height)
-                        height = self._heights.height_of(place)
+                    height = self._heights.height_of(index)
+                    if index not in self._measured:
+                        self._corrected += self._measure(index)
+                        self._shift(self._heights.height_of(index) - height)
+                        height = self._heights.height_of(index)
                     section.reach(self.top - count - start, self.top - start)
-                    self._correct(place)
-                    self._shift(self._heights.height_of(place) - height)
-                place += 1
+                    self._correct(index)
+                    self._shift(self._heights.height_of(index) - height)
+                index += 1
             if self.shifted == before:
                 break
 
@@ -278,39 +278,39 @@ class Column:
     def _measure_end(self) -> None:
         left = self.height
         # Backwards from the end, because the top is only known once the last sections have true heights.
-        for place in range(len(self.sections) - 1, -1, -1):
+        for index in range(len(self.sections) - 1, -1, -1):
             if left <= 0:
                 break
-            section = self.sections[place]
+            section = self.sections[index]
             if section.presence is Presence.HIDDEN:
                 continue
-            if place not in self._measured:
-                self._corrected += self._measure(place)
+            if index not in self._measured:
+                self._corrected += self._measure(index)
             section.reach_end(left)
-            self._correct(place)
-            left -= self._heights.height_of(place)
+            self._correct(index)
+            left -= self._heights.height_of(index)
         self.top = self.last_top
 
     def _measure_from_top(self) -> None:
-        place, _ = self._heights.find(self.top)
-        while place < len(self.sections):
-            start = self._heights.start_of(place)
+        index, _ = self._heights.find(self.top)
+        while index < len(self.sections):
+            start = self._heights.start_of(index)
             if start >= self.top + self.height:
                 break
-            section = self.sections[place]
+            section = self.sections[index]
             if section.presence is Presence.HIDDEN:
                 # ``find`` skips hidden sections, except at the end, where it may return an earlier one.
-                place = max(place + 1, self._heights.find(start)[0])
+                index = max(index + 1, self._heights.find(start)[0])
                 continue
-            if place not in self._measured:
-                change = self._measure(place)
+            if index not in self._measured:
+                change = self._measure(index)
                 self._corrected += change
                 if change and start < self.top:
                     self._shift(max(start - self.top, change))
             moved = section.reach(self.top - start, self.top + self.height - start)
-            self._correct(place)
+            self._correct(index)
             self._shift(moved)
-            place += 1
+            index += 1
 
     def _shift(self, change: int) -> None:
         self.top += change

@@ -99,10 +99,10 @@ class LiveAnswer:
         """Replace running numbers by those of the complete message."""
         self._fold_thinking()
         self._true_figures(message)
-        for answer, words in zip(self._drawn(Answer), message_texts(message, TextBlock), strict=False):
-            answer.share(words)
-        for thinking, words in zip(self._drawn(Thinking), message_texts(message, ThinkingBlock), strict=False):
-            thinking.words.share(words)
+        for answer, text in zip(self._drawn(Answer), message_texts(message, TextBlock), strict=False):
+            answer.share(text)
+        for thinking, text in zip(self._drawn(Thinking), message_texts(message, ThinkingBlock), strict=False):
+            thinking.words.share(text)
         for written in message.blocks:
             call = self.calls.get(written.call_id) if isinstance(written, ToolCallBlock) else None
             if isinstance(written, ToolCallBlock) and call is not None and call.detail[:1] == [("", written.arguments)]:

@@ -21,8 +21,8 @@ HEAD = "⚠ this could not be laid out; as it came:"
 class PlainText(Renderable):
     """The text of another block. It does not wrap, measure or parse, because one of these may have raised."""
 
-    def __init__(self, words: str, space: int = 0) -> None:
-        self._rows = printable(words).split("\n")
+    def __init__(self, text: str, space: int = 0) -> None:
+        self._rows = printable(text).split("\n")
         self.space = space
         self._lines: list[Line] = []
         self._width = 0
@@ -32,9 +32,9 @@ class PlainText(Renderable):
         """Lines of those rows."""
         self._grown = True
 
-    def append(self, words: str) -> None:
+    def append(self, text: str) -> None:
         """Add text."""
-        first, *others = printable(words).split("\n")
+        first, *others = printable(text).split("\n")
         self._rows[-1] += first
         self._rows.extend(others)
         self._grown = True
@@ -68,9 +68,9 @@ class PlainText(Renderable):
 class PlainFallback:
     """An answer after an event that could not be drawn: only its text is shown."""
 
-    def __init__(self, section: Section, words: str) -> None:
+    def __init__(self, section: Section, text: str) -> None:
         self.section = section
-        self._raw = PlainText(words, space=1)
+        self._raw = PlainText(text, space=1)
         section.blocks[1:] = [self._raw]
         section.touch()
 

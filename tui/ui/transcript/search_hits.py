@@ -37,12 +37,12 @@ def hits_in(sections: Sequence[Section], view: SessionView, wanted: SearchTerms)
     """Every occurrence from the top; sections never seen are built only if they contain one."""
     stored = {message.id: message.blocks for turn in view.turns for message in turn.messages}
     hits: list[Hit] = []
-    for place, section in enumerate(sections):
+    for index, section in enumerate(sections):
         kept = stored.get(section.key)
         if kept is not None and not section.is_built and not _may_hold(kept, wanted):
             continue
         for number, block in enumerate(section.blocks):
-            hits.extend(Hit(place, number, each) for each in range(block.count(wanted)))
+            hits.extend(Hit(index, number, each) for each in range(block.count(wanted)))
         if len(hits) >= MOST:
             break
     return hits[:MOST]

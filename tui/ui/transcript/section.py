@@ -262,11 +262,11 @@ class Section:
 
     def line_at(self, mark: tuple[int, Mark | float]) -> int:
         """The line at a mark."""
-        index, place = mark
-        if isinstance(place, float):
+        index, position = mark
+        if isinstance(position, float):
             start, end = (0, self._height) if index < 0 else (self._starts[index], self._ends[index])
-            return start + max(0, min(end - start - 1, int(place * (end - start) + 0.5)))
-        inside = self._call_safely(index, lambda renderable: renderable.line_at(place))
+            return start + max(0, min(end - start - 1, int(position * (end - start) + 0.5)))
+        inside = self._call_safely(index, lambda renderable: renderable.line_at(position))
         self._remeasure(index)
         return self._starts[index] + inside
 
@@ -281,7 +281,7 @@ class Section:
             return BLANK, "", None
         index, inside = found
         line = self._call_safely(index, lambda renderable: renderable.line(inside))
-        return line, self._blocks[index].ground, index
+        return line, self._blocks[index].background, index
 
     def _call_safely(self, index: int, ask: Callable[[Renderable], T]) -> T:
         """Call a block; one that raises is replaced by its plain text."""
@@ -298,7 +298,7 @@ class Section:
     def strip(self, number: int, theme_styles: ThemeStyles, *, cursor: int | None, dim: bool = False) -> Strip:
         """A styled line over the whole width; ``dim`` draws it as in a dimmed section."""
         dim = dim or self.presence is Presence.DIMMED
-        line, ground, block = self.line(number)
+        line, background, block = self.line(number)
         kept = self.strips.get(number)
         # While text streams, finished lines stay the same objects, so that only new ones are drawn.
         if kept is not None and kept[0] is line and kept[1] is dim and cursor is None:
@@ -310,9 +310,9 @@ class Section:
         else:
             seen = line
             if dim:
-                seen, ground = [run._replace(role="muted") for run in line], ""
-            tinted = min(width, MARGIN + text_width(width) + 1) if ground else 0
-            strip = theme_styles.strip(seen, ground, tinted, left=margin(self.voice, marked=marked))
+                seen, background = [run._replace(role="muted") for run in line], ""
+            tinted = min(width, MARGIN + text_width(width) + 1) if background else 0
+            strip = theme_styles.strip(seen, background, tinted, left=margin(self.voice, marked=marked))
             if strip.cell_length < width:
                 strip = Strip.join([strip, theme_styles.strip([], "", width - strip.cell_length)])
         if cursor is None:

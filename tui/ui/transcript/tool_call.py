@@ -72,8 +72,8 @@ class ToolCall(Renderable):
         if self._shown is None or self._shown[0] != self.detail:
             from tui.ui.markdown.document import Document, fenced
 
-            words = "\n".join(fenced(text, language) for language, text in self.detail)
-            self._shown = (list(self.detail), Document(words, closed=True, bare=True))
+            label = "\n".join(fenced(text, language) for language, text in self.detail)
+            self._shown = (list(self.detail), Document(label, closed=True, bare=True))
         self._shown[1].sideways = self.sideways
         return self._shown[1]
 

@@ -30,7 +30,7 @@ MOST_PAINTED = 300
 def finished(strip: Strip, absolute: int, width: int, theme_styles: ThemeStyles) -> Strip:
     """A row of the screen's width, with its line number, which Textual's mouse selection needs."""
     # A strip cropped to its own width stores itself in its cache: a cycle that only a full collection frees.
-    wide = strip if strip.cell_length == width else strip.crop_extend(0, width, theme_styles.ground(""))
+    wide = strip if strip.cell_length == width else strip.crop_extend(0, width, theme_styles.background(""))
     return wide.apply_offsets(0, absolute)
 
 
@@ -135,16 +135,16 @@ class RowPainter:
         found = self._column.find(self._column.top + y)
         if found is None:
             return None
-        place, inside = found
+        index, inside = found
         dim_from = self._column.place_of(self.dimmed_from) if self.dimmed_from is not None else None
-        section = self._column.sections[place]
+        section = self._column.sections[index]
         if section is not self._latest:
             self._note_drawn(section)
         return section.strip(
             inside,
             self._theme_styles,
-            cursor=cursor[1] if cursor is not None and cursor[0] == place else None,
-            dim=dim_from is not None and place >= dim_from,
+            cursor=cursor[1] if cursor is not None and cursor[0] == index else None,
+            dim=dim_from is not None and index >= dim_from,
         )
 
     def _note_drawn(self, section: Section) -> None:
@@ -224,8 +224,8 @@ class Transcript(ScrollView, can_focus=True):
         cursor, new = self.cursor, self.column.arrived - self._left_at
         self.column.rearrange(sections)
         key = cursor[0].key if cursor is not None else ""
-        place = next((place for place, section in enumerate(self.column.sections) if section.key == key), None)
-        self._cursor = (place, cursor[1]) if place is not None and cursor is not None else None
+        index = next((index for index, section in enumerate(self.column.sections) if section.key == key), None)
+        self._cursor = (index, cursor[1]) if index is not None and cursor is not None else None
         self._rows.forget_rows()
         self.settle()
         if not self.column.following:
@@ -366,7 +366,7 @@ class Transcript(ScrollView, can_focus=True):
             return
         chosen = self.text_selection
         if chosen is not None:
-            start, end = (place + by if place is not None else None for place in chosen)
+            start, end = (position + by if position is not None else None for position in chosen)
             self.screen.selections = {**self.screen.selections, self: Selection(start, end)}
         # A drag in progress keeps its start in Textual's private state, which must move too.
         move_drag(self, by)
@@ -406,20 +406,20 @@ class Transcript(ScrollView, can_focus=True):
     def move_cursor(self, step: int) -> None:
         """Move to the next or previous block and scroll it into view."""
         sections = self.column.sections
-        place, block = self._cursor if self._cursor is not None else (len(sections), 0)
+        index, block = self._cursor if self._cursor is not None else (len(sections), 0)
         block += step
-        while not (0 <= place < len(sections) and 0 <= block < stops_in(sections[place])):
-            place += step
-            if not 0 <= place < len(sections):
+        while not (0 <= index < len(sections) and 0 <= block < stops_in(sections[index])):
+            index += step
+            if not 0 <= index < len(sections):
                 return
-            block = 0 if step > 0 else stops_in(sections[place]) - 1
-        self.put_cursor(place, block)
+            block = 0 if step > 0 else stops_in(sections[index]) - 1
+        self.put_cursor(index, block)
 
-    def put_cursor(self, place: int, block: int) -> None:
+    def put_cursor(self, index: int, block: int) -> None:
         """Put the cursor on this block."""
-        self._cursor = (place, block)
+        self._cursor = (index, block)
         self._note_following(now=self.column.following)
-        self.column.show(place, block)
+        self.column.show(index, block)
         self._show_window()
         self.refresh()
 
@@ -455,8 +455,8 @@ class Transcript(ScrollView, can_focus=True):
         self.settle()
         self.refresh()
 
-    def _fold(self, place: int, block: int) -> None:
-        section = self.column.sections[place]
+    def _fold(self, index: int, block: int) -> None:
+        section = self.column.sections[index]
         drawn = section.blocks[block]
         if drawn.foldable:
             drawn.fold()

@@ -151,7 +151,7 @@ class TranscriptView:
         except Exception as error:  # boundary of a message: an error in it must not end the program
             kind = type(stamped.event).__name__
             LOG.exception("event %d (%s) of %s could not be drawn", stamped.seq, kind, stamped.session)
-            self._draw_plainly(stamped.event, error, f"The log tells of event {stamped.seq}.")
+            self._draw_plainly(stamped.event, error, f"The log has details of event {stamped.seq}.")
 
     def tick(self) -> None:
         """Advance running clocks; called a few times a second while something is live."""
@@ -160,7 +160,7 @@ class TranscriptView:
                 self._transcript.column.changed(self._live.section)
         except Exception as error:  # boundary of a message, as above
             LOG.exception("the clock of an answer could not be drawn")
-            self._draw_plainly(None, error, "The log tells more.")
+            self._draw_plainly(None, error, "The log has details.")
 
     def _apply(self, event: AppEvent) -> None:
         match event:
@@ -280,8 +280,8 @@ class TranscriptView:
                     section.add(PlainText("\n\n".join(map(message_text, turn.messages))))
                     self._transcript.column.append(section)
                 case _ if isinstance(self._live, LiveAnswer):
-                    words = "\n\n".join(block_text(block) for block in self._live.section.blocks[1:])
-                    self._live = PlainFallback(self._live.section, words)
+                    text = "\n\n".join(block_text(block) for block in self._live.section.blocks[1:])
+                    self._live = PlainFallback(self._live.section, text)
                     if isinstance(event, Streamed):
                         self._live.feed(event.event)
                     self._transcript.column.changed(self._live.section)
@@ -289,8 +289,8 @@ class TranscriptView:
                     pass
             if not self._broken:
                 self._broken = True
-                said = f"Something here could not be drawn ({type(error).__name__}), so its words stand as they came."
-                self._notice("warning", said, f"Nothing is lost: opening the session again draws it anew. {where}")
+                report = f"This could not be drawn ({type(error).__name__}). Its text is shown as received."
+                self._notice("warning", report, f"Nothing is lost. Reopen the session to draw it again. {where}")
         except Exception:  # nothing is left to try; the program must continue
             LOG.exception("nor could its words be shown")
 
