@@ -6,6 +6,11 @@ from tests.ui.stage import on_stage, screen_text, type_in, until
 from tui.settings.layers import Layer
 from tui.settings.schema import keys
 from tui.ui.app import PonderApp
+from tui.ui.dialogs.settings import GROUPS
+
+
+def test_every_group_of_settings_has_a_title_and_is_listed() -> None:
+    assert list(GROUPS) == list(dict.fromkeys(name.rpartition(".")[0] for name in keys()))
 
 
 async def test_a_setting_is_found_changed_in_place_and_taken_back() -> None:

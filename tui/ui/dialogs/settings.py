@@ -32,6 +32,8 @@ GROUPS = {
     "reasoning": "Thinking",
     "generation": "Answers",
     "context": "Context window",
+    "cache": "Prompt cache",
+    "budget": "Spending limits",
     "tools": "Tools",
     "ui": "Appearance",
     "network": "Network",
