@@ -81,6 +81,7 @@ class Sent:
     configuration: int
     body: dict[str, Any]
     nudged: bool
+    turn: int
     model: str
     wire: WireName
 
@@ -96,7 +97,10 @@ class GeneratedSession:
     turns: list[Turn] = field(default_factory=list)
     configuration: int = 0
     """Counts the declared actions: each may rewrite what was sent before."""
+    unanswered: list[Sent] = field(default_factory=list)
+    """Requests of turns that failed without an answer."""
     _number: int = 0
+    _turn_number: int = 0
     _tools: tuple[ToolSchema, ...] = TOOLS
     _view: CompressionView | None = None
 
@@ -176,6 +180,7 @@ class GeneratedSession:
 
     def _turn(self) -> None:
         chance = self._chance
+        self._turn_number += 1
         messages = [Message(id=self._id("m"), role=Role.USER, blocks=self._prompt())]
         turn_id = self._id("t")
         steps = chance.choice([0, 0, 1, 2, 4])
@@ -184,7 +189,8 @@ class GeneratedSession:
                 break
             end = chance.randint(0, 24)
             if end == 0:
-                break  # failed: no answer
+                self._fail(messages)
+                break
             if end in (1, 2):
                 messages.append(self._answer(calls=False, interrupted="cancelled" if end == 1 else "stream cut"))
                 break
@@ -204,6 +210,13 @@ class GeneratedSession:
             results = tuple(self._result(call, failed=cut) for call in calls)
             messages.append(Message(id=self._id("m"), role=Role.TOOL, blocks=results))
         self.turns.append(Turn(id=turn_id, messages=tuple(messages)))
+
+    def _fail(self, messages: list[Message]) -> None:
+        """End a turn with an error. Without an answer, its prompt is not part of the history."""
+        if all(message.superseded for message in messages[1:]):
+            messages[0] = replace(messages[0], interrupted="Overloaded")
+            while self.sent and self.sent[-1].turn == self._turn_number:
+                self.unanswered.append(self.sent.pop())
 
     @property
     def _wire(self) -> WireName:
@@ -246,6 +259,7 @@ class GeneratedSession:
                 configuration=self.configuration,
                 body=orjson.loads(orjson.dumps(encoded.body)),
                 nudged=bool(repairs.nudge),
+                turn=self._turn_number,
                 model=str(self._spec),
                 wire=self._wire,
             )

@@ -1,0 +1,99 @@
+"""A conversation with a server that keeps a real prompt cache: what ponder shows is what the server charged."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.app.billing_server import MODEL, BillingServer
+from tests.app.conftest import Run
+from tests.app.screen_stage import screen
+from tests.app.stage import config, house
+from tests.ui.stage import until
+from tui.domain.cost import Cost
+
+KEY = {"ANTHROPIC_API_KEY": "sk-ant-test-0123456789abcdef"}
+SHORT = (2, 0, 0, 1, 3, 0, 25, 0, 0, 1, 0)
+"""Calls of each answer: 6 turns, one of them with a step of 50 blocks."""
+LONG = (2, 0, 0, 1, 3, 0, 25, 0, 0, 1, 0, 1, 2, 1, 0, 30, 2, 0, 0, 1, 0) * 4
+"""40 turns."""
+
+
+def prepare(home: Path, server: BillingServer, ttl: str = "auto") -> dict[str, Any]:
+    """Write the settings and the files that are read, and return how the program is started."""
+    home.mkdir(exist_ok=True)
+    for number in range(3):
+        text = "\n".join(f"Line {line} of the notes, number {number}." for line in range(120))
+        (home / f"notes{number}.md").write_text(text)
+    config(home, f'[providers.anthropic]\nbase_url = "{server.url}"\n[cache]\nttl = "{ttl}"\n')
+    return {"model": f"anthropic/{MODEL}/med", "environment": KEY, "tools": True, "stored_in": "file"}
+
+
+async def converse(home: Path, server: BillingServer, ttl: str = "auto") -> str:
+    """Play a conversation, closing and resuming the program in the middle; returns the session."""
+    started, turns = prepare(home, server, ttl), server.script.count(0)
+    async with house(home, **started) as h:
+        session = h.current.session_id
+        for number in range(turns // 2):
+            await h.say(f"Question {number}? " * 10)
+        left = h.view().turns
+    async with house(home, reopen=session, **started) as h:
+        assert [turn.messages for turn in h.view().turns] == [turn.messages for turn in left]
+        for number in range(turns // 2, turns):
+            await h.say(f"Question {number}? " * 10)
+        assert h.services.chat.bill().cost.dollars == pytest.approx(server.dollars, abs=1e-9)
+    assert len(server.charges) == len(server.script)
+    return session
+
+
+async def printed(session: str, ponder: Run) -> tuple[float, float]:
+    """The cost of the session by each command that prints it."""
+    code, context, err = await asyncio.to_thread(ponder, "context", "--session", session, "--json")
+    assert code == 0, err
+    code, rows, err = await asyncio.to_thread(ponder, "sessions", "list", "--json")
+    assert code == 0, err
+    row = json.loads(rows)
+    return json.loads(context)["cost"]["dollars"], row["cost"]
+
+
+async def test_what_is_shown_is_what_was_charged(tmp_path: Path, ponder: Run) -> None:
+    async with BillingServer(SHORT) as server:
+        session = await converse(tmp_path, server)
+    assert server.hit_rate >= 0.95
+    assert all(charge.usage.read > 0 for charge in server.charges[1:]), "a restart does not lose the cache"
+    assert {charge.usage.ttl for charge in server.charges} == {"1h"}
+    assert await printed(session, ponder) == pytest.approx((server.dollars, server.dollars), abs=1e-5)
+
+
+async def test_after_the_lifetime_everything_is_written_again_and_shown_so(tmp_path: Path) -> None:
+    async with BillingServer((0,)) as server:
+        started = prepare(tmp_path, server, "5m")
+        async with house(tmp_path, **started) as h:
+            await h.say("Why?")
+            server.cache.now += 301
+            await h.say("And?")
+            await h.say("Then?")
+            assert h.services.chat.bill().cost.dollars == pytest.approx(server.dollars, abs=1e-9)
+    assert [charge.usage.read > 0 for charge in server.charges] == [False, False, True]
+    assert {charge.usage.ttl for charge in server.charges} == {"5m"}
+
+
+@pytest.mark.long
+async def test_forty_turns_cost_a_quarter_of_what_they_cost_without_the_cache(tmp_path: Path, ponder: Run) -> None:
+    async with BillingServer(LONG) as uncached:
+        await converse(tmp_path / "off", uncached, "off")
+    async with BillingServer(LONG) as server:
+        session = await converse(tmp_path, server)
+        started = prepare(tmp_path, server)
+        async with screen(tmp_path, reopen=session, **started) as s:
+            await until(s.pilot, lambda: "SESSION" in s.text() and "$" in s.text().partition("SESSION")[2])
+            shown = s.text().partition("SESSION")[2].splitlines()[1]
+            assert Cost(dollars=server.dollars, unknown=0).amount in shown
+    assert server.script.count(0) == 40
+    assert server.hit_rate >= 0.95
+    assert server.dollars <= 0.25 * uncached.dollars
+    assert await printed(session, ponder) == pytest.approx((server.dollars, server.dollars), abs=1e-5)
