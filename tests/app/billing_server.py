@@ -123,7 +123,12 @@ class BillingServer:
             ({"type": "text", "text": ""}, {"type": "text_delta", "text": f"Answer {number}. " * 20}),
         ]
         for call in range(calls):
-            start: dict[str, object] = {"type": "tool_use", "id": f"toolu_{number}_{call}", "name": "read_file", "input": {}}
+            start: dict[str, object] = {
+                "type": "tool_use",
+                "id": f"toolu_{number}_{call}",
+                "name": "read_file",
+                "input": {},
+            }
             arguments = json.dumps({"path": f"notes{call % 3}.md", "offset": call + 1, "limit": 40})
             blocks.append((start, {"type": "input_json_delta", "partial_json": arguments}))
         for index, (beginning, delta) in enumerate(blocks):

@@ -50,6 +50,7 @@ def test_a_thinking_field_goes_and_what_it_leaves_empty_too(name: str, gone: dic
         ("logit_bias", {"extra_body": {}}),
         ("stream_options.include_usage", {"without": ("stream_options",)}),
         ("max_tokens", {"without": ("max_tokens",)}),
+        ("messages.0.content[1].cache_control.ttl", {"without": ("cache_control",)}),
     ],
 )
 def test_everything_else_that_can_go_goes(name: str, change: dict[str, Any]) -> None:

@@ -15,6 +15,8 @@ _OURS = frozenset(
     }
 )
 """Fields the wires add by themselves; a server may not support them."""
+MARK = "cache_control"
+"""A field that parts of messages and tools have, so servers name it by a path."""
 THINKING_SENT_BACK = frozenset(
     {"reasoning_content", "reasoning", "reasoning_text", "reasoning_details", "reasoning_opaque"}
 )
@@ -86,12 +88,22 @@ def is_thinking_sent_back(name: str) -> bool:
 
 def is_ours(name: str) -> bool:
     """Whether the wires add a refused field by themselves: no setting of the user brings it back."""
-    return name.partition(".")[0] in _OURS
+    return field_of(name) in _OURS
+
+
+def field_of(name: str) -> str:
+    """The field to omit for a refused name: ``cache_control`` for ``messages.0.content.0.cache_control.ttl``."""
+    path = _path(name)
+    return MARK if MARK in path else next(iter(path), "")
+
+
+def _path(name: str) -> tuple[str, ...]:
+    return tuple(part for part in name.replace("[", ".").replace("]", "").split(".") if part)
 
 
 def without_parameter(request: ChatRequest, name: str) -> ChatRequest:
     """The request without the parameter; the same request if it has none or cannot omit it."""
-    path = tuple(part for part in name.replace("[", ".").replace("]", "").split(".") if part)
+    path = _path(name)
     if not path:
         return request
     leaf = path[-1]
@@ -104,7 +116,7 @@ def without_parameter(request: ChatRequest, name: str) -> ChatRequest:
     fields = _cut(request.plan.fields, path)
     extra = _cut(request.extra_body, path)
     if fields == request.plan.fields and extra == request.extra_body:
-        return replace(request, without=(*request.without, path[0])) if is_ours(name) else request
+        return replace(request, without=(*request.without, field_of(name))) if is_ours(name) else request
     return replace(request, plan=replace(request.plan, fields=fields), extra_body=extra)
 
 

@@ -32,7 +32,7 @@ from tui.engine.compaction import Compaction
 from tui.engine.open_turn import OpenTurn
 from tui.engine.planner import Ask, Repairs
 from tui.engine.ports import Journal
-from tui.engine.refused_parameters import ANSWERS_WITHOUT_THINKING, THINKING, is_ours, is_thinking_sent_back
+from tui.engine.refused_parameters import ANSWERS_WITHOUT_THINKING, THINKING, field_of, is_ours, is_thinking_sent_back
 from tui.engine.retry import NOT_TAKEN, GiveUp, Repair, SendRepaired, Spent, Wait, decide
 from tui.engine.tool_round import NOT_STARTED, CallHistory, ToolRound, failed
 
@@ -252,6 +252,7 @@ class Step:
             case Repair.COMPRESS:
                 return await self._compaction.relieve(self._turn.ask(self._repairs), self._turn.publish)
             case Repair.WITHOUT_PARAMETER if not is_thinking_sent_back(name := failure.param or ""):
+                name = field_of(name) if is_ours(name) else name
                 repairs = replace(self._repairs, without=(*self._repairs.without, name))
                 return self._send_differently(repairs, failed, _SENT_WITHOUT.format(name=name))
             case Repair.WITHOUT_PARAMETER | Repair.WITHOUT_THINKING:

@@ -208,6 +208,7 @@ NOT_TAKEN = _any_of(
     r"only \S{1,12} is allowed for this model",
     r"thinking (?:level|budget|is)[^.]{0,20} not supported|budget (?:0|\d{1,6}) is invalid",
     r"only works in thinking mode",
+    r"\bcache_control\b|\bprompt_cache_options\b",
     r"(?:property|field|parameter) ['\"`][\w.]{1,80}['\"`] is (?:unsupported|unknown|not allowed)",
 )
 NO_KEY_OR_WRONG = _any_of(
@@ -237,6 +238,8 @@ _PARAMETER = tuple(
     )
 )
 _NAMED_BY_PHRASE = (
+    (lazy_regex(r"\bcache_control\b|prompt caching", re.I), "cache_control"),
+    (lazy_regex(r"\bprompt_cache_options\b", re.I), "prompt_cache_options"),
     (lazy_regex(r"does not support thinking", re.I), "think"),
     (lazy_regex(r"thinking level", re.I), "thinkingLevel"),
     (lazy_regex(r"thinking is not supported", re.I), "thinking"),
