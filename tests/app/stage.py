@@ -21,7 +21,7 @@ from tui.domain.blocks import TextBlock
 from tui.domain.events import AppEvent, TurnFailed, TurnFinished
 from tui.domain.messages import Turn
 from tui.domain.usage import MeterReading
-from tui.engine.ports import NoTools
+from tui.engine.ports import Clock, NoTools
 from tui.engine.state import SessionView
 
 FAST = "demo/fast/low"
@@ -77,11 +77,13 @@ async def house(
     tools: bool = False,
     stored_in: Literal["memory", "file"] = "memory",
     reopen: str = "",
+    clock: Clock | None = None,
     **options: object,
 ) -> AsyncIterator[House]:
     """The program as ``ponder`` starts it, with a session open."""
     around = {"PONDER_HOME": str(home), **(environment or {})}
     program = build_program(around, LaunchOptions(**{"model": model, "folder": home, "demo_speed": 0.0, **options}))
+    program.clock = clock or program.clock
     if not tools:
         program.session_toolbox = NoTools()
     availability = ProviderAvailability(program)

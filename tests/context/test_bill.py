@@ -1,10 +1,12 @@
 """What a session cost, by model, with thinking as its own line."""
 
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 
 from tests.context.aims import CLAUDE, DEEPSEEK, answer, turn, user
+from tui.catalog.prices import cache_savings, flat_price
 from tui.context.bill import Bill, ModelBill, bill_of
 from tui.domain.compression import SummaryRun
 from tui.domain.cost import Cost, money, paid_in
@@ -97,3 +99,27 @@ def test_what_wrote_summaries_is_a_row_of_its_own_and_in_the_sum():
         ("anthropic/claude-opus-5", True, 0.25, 2),
     ]
     assert bill.cost.amount == "at least $0.75"
+
+
+def test_the_cache_saved_what_the_tokens_cost_without_it_minus_what_they_cost():
+    when = datetime(2026, 11, 19, tzinfo=UTC)
+    price = flat_price({"input": 5, "cache_read": 0.5, "cache_write": 6.25, "cache_write_1h": 10, "output": 25}, "mine")
+
+    def savings(origin, usage):
+        return cache_savings(usage, price, when) if origin.provider == "anthropic" else None
+
+    read = Usage(input=100_000, cache_read=80_000, cache_write=0, output=10)
+    written = Usage(input=100_000, cache_read=0, cache_write=100_000, cache_write_1h=100_000, output=10)
+    bill = bill_of(paid_in((said(1, usage=written), said(2, usage=read), said(3, DEEPSEEK, usage=read))), None, savings)
+    by_model = {row.name.partition("/")[0]: row for row in bill.models}
+    assert by_model["anthropic"].saved == pytest.approx(0.08 * 4.5 - 0.1 * 5)
+    assert (by_model["anthropic"].cached, by_model["anthropic"].written) == (80_000, 100_000)
+    assert by_model["deepseek"].saved is None
+    assert bill.saved == by_model["anthropic"].saved
+    assert money(bill.saved or 0) == "-$0.14"
+
+
+def test_without_a_cache_or_a_price_nothing_was_saved_and_nothing_is_said():
+    assert bill_of(paid_in((said(1, usage=Usage(input=10, output=5)),)), None, lambda *_: 1.0).saved is None
+    assert bill_of(paid_in((said(1, usage=USED),))).saved is None
+    assert cache_savings(USED, flat_price({"input": 5}, "mine"), datetime(2026, 11, 19, tzinfo=UTC)) is None

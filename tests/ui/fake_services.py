@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
 from tests.ui import scenes
 from tests.ui.fake_chat import FakeChat
+from tui.context.prompt_cache import CacheState
 from tui.domain.blocks import Block, TextBlock
+from tui.domain.cost import Paid
 from tui.domain.errors import UsageError
 from tui.domain.events import ModelChanged, SettingsChanged
 from tui.domain.listing import (
@@ -24,6 +26,7 @@ from tui.domain.listing import (
 )
 from tui.domain.messages import Turn
 from tui.domain.thinking import Asked, ModelSpec, ThinkingLevel, ThinkingPlan
+from tui.engine.state import SessionView
 from tui.settings.layers import Layer, Layers
 from tui.settings.schema import parse
 
@@ -142,6 +145,34 @@ class FakeModels:
 
     async def refresh_models(self) -> int:
         return len(self.rows)
+
+
+class FakeCache:
+    """Stands in for ``CacheService``: nothing is cached."""
+
+    def __init__(self) -> None:
+        self.cached: CacheState | None = None
+
+    def now(self) -> float:
+        return 1_795_000_000.0
+
+    def state(self, view: SessionView) -> CacheState | None:
+        return self.cached
+
+    def tell_expiry(self, view: SessionView) -> None:
+        """Nothing expires."""
+
+    def savings(self, paid: Iterable[Paid]) -> float | None:
+        return None
+
+    def with_level(self, view: SessionView, level: str) -> str:
+        return ""
+
+    def with_model(self, view: SessionView, spec: ModelSpec) -> str:
+        return ""
+
+    def without_turns(self, view: SessionView, turn_id: str) -> str:
+        return ""
 
 
 class FakeSettings:
@@ -350,6 +381,7 @@ class FakeServices:
     wrong: Sequence[tuple[str, str]] = ()
 
     def __post_init__(self) -> None:
+        self.cache = FakeCache()
         self.models = FakeModels(self.chat)
         self.settings = FakeSettings(self.chat, self.values)
         self.keys = FakeKeys()

@@ -12,9 +12,10 @@ from tui.domain.cost import paid_in
 from tui.domain.events import CompressionFinished
 from tui.domain.usage import Usage
 from tui.ui.chat.status_line import status_of
-from tui.ui.dialogs.inspector import parts_page
+from tui.ui.dialogs.inspector import bill_page, parts_page
 from tui.ui.markdown.runs import plain
 from tui.ui.panels.meter_lines import bill_lines
+from tui.ui.transcript.build import bill_of as bill_line
 
 RUN = SummaryRun(
     id="r1",
@@ -83,3 +84,24 @@ async def test_the_inspector_says_what_would_be_folded_and_what_was_paid() -> No
         "    thinking unknown",
         "",
     ]
+
+
+def test_the_usage_line_has_what_was_read_from_and_written_to_the_cache() -> None:
+    answer = TURN.messages[1]
+
+    def said(read: int | None, written: int | None) -> str:
+        usage = Usage(input=8_200, cache_read=read, cache_write=written, output=100)
+        return bill_line(replace(answer, usage=usage)).partition(" · ")[0]
+
+    assert said(6_100, 1_200) == "in 8.2k (6.1k cached, 1.2k written)"
+    assert said(6_100, 0) == "in 8.2k (6.1k cached)"
+    assert said(0, 1_200) == "in 8.2k (1.2k written)"
+    assert said(None, None) == "in 8.2k"
+
+
+def test_the_sidebar_and_the_inspector_say_what_the_cache_saved() -> None:
+    paid = tuple(paid_in((TURN,)))
+    assert bill_lines(1, paid, 30, saved=0.41).plain.splitlines()[-1] == "saved by the cache       $0.41"
+    bill = bill_of(paid, None, lambda _origin, _usage: -0.02)
+    lines = [plain(line) for line in bill_page(bill)]
+    assert "    saved by the cache -$0.020" in lines

@@ -22,6 +22,7 @@ from tui.domain.usage import MeterReading
 from tui.engine.state import SessionView
 
 if TYPE_CHECKING:
+    from tui.app.prompt_cache import CacheService
     from tui.context.bill import Bill
     from tui.engine.session import RequestPreview
 
@@ -29,8 +30,9 @@ if TYPE_CHECKING:
 class ChatService:
     """Sends prompts, stops and repeats turns, previews the next request, and opens sessions."""
 
-    def __init__(self, current: OpenSession) -> None:
+    def __init__(self, current: OpenSession, cache: CacheService) -> None:
         self._current = current
+        self._cache = cache
 
     def attach(self) -> tuple[SessionView, Subscription[Stamped]]:
         """A snapshot of the session, and a subscription to its next events."""
@@ -51,7 +53,7 @@ class ChatService:
         """What the conversation has cost, by model; compression summaries are separate rows."""
         from tui.context.bill import bill_of  # loaded with the page that shows it
 
-        return bill_of(self.view().paid, self._output_rate)
+        return bill_of(self.view().paid, self._output_rate, self._cache.saved_by)
 
     def _output_rate(self, origin: Origin) -> float | None:
         from tui.catalog.prices import current_rates  # loaded with the page that shows it

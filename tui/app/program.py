@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from tui.app.ids import new_id
@@ -18,7 +19,7 @@ from tui.domain.fast_dataclass import dataclass
 from tui.engine.budget import Ledger
 from tui.engine.compressor import Compressor
 from tui.engine.planner import Planner
-from tui.engine.ports import Journal, Ports
+from tui.engine.ports import Clock, Journal, Ports
 from tui.engine.ports import Toolbox as ToolboxPort
 from tui.engine.refused_parameters import REFUSED_FILE, Endpoint, Refused, RefusedParameters
 from tui.engine.thread import EngineThread
@@ -80,6 +81,7 @@ class Program:
     problems: list[PonderError]
     theme_names: Callable[[], Iterable[str]]
     refused_parameters: RefusedParameters | None = None
+    clock: Clock = field(default_factory=SystemClock)
 
     @property
     def catalog(self) -> Catalog:
@@ -108,7 +110,7 @@ class Program:
             journal=journal,
             planner=self.planner,
             compressor=Compressor(self.planner),
-            clock=SystemClock(),
+            clock=self.clock,
             toolbox=self.session_toolbox,
             new_id=new_id,
             draw=_draw,

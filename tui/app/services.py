@@ -12,6 +12,7 @@ from tui.app.chat import ChatService
 from tui.app.diagnostics import reachability
 from tui.app.models import ModelService
 from tui.app.open_session import OpenSession
+from tui.app.prompt_cache import CacheService
 from tui.app.provider_availability import ProviderAvailability
 from tui.app.session_storage import Storage
 from tui.app.settings import SettingsService
@@ -168,7 +169,8 @@ class AppServices:
     def __init__(self, current: OpenSession, availability: ProviderAvailability, library: Storage) -> None:
         self._current = current
         self._availability = availability
-        self.chat = ChatService(current)
+        self.cache = CacheService(current)
+        self.chat = ChatService(current, self.cache)
         self.models = ModelService(current, availability)
         self.settings = SettingsService(current)
         self.keys = KeyService(current, availability)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from datetime import UTC, date, datetime, time
 from functools import cache
 from pathlib import Path
@@ -139,6 +139,18 @@ def cost_details(usage: Usage, price: Price, when: datetime) -> CostDetails | No
             dollars = tokens[kind] * rate / MILLION
             lines.append(CostLine(kind=kind, tokens=tokens[kind], per_million=rate, dollars=dollars))
     return CostDetails(lines=tuple(lines))
+
+
+def cache_savings(usage: Usage, price: Price, when: datetime) -> float | None:
+    """Return the dollars that the prompt cache saved; negative if writing cost more than reading saved.
+
+    That is the cost of the same tokens without a cache minus their cost with it. None if unknown.
+    """
+    with_cache = cost_details(usage, price, when)
+    without = cost_details(replace(usage, cache_read=0, cache_write=0, cache_write_1h=0), price, when)
+    if with_cache is None or without is None or (usage.cache_read is None and usage.cache_write is None):
+        return None
+    return without.dollars - with_cache.dollars
 
 
 _WITHOUT_OWN_RATE = (

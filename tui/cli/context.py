@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from tui.app.ids import new_id
@@ -19,7 +20,7 @@ from tui.app.provider_availability import ProviderAvailability
 from tui.app.session_storage import InMemorySessions, Stored
 from tui.bootstrap.program import build_program
 from tui.catalog.model_spec import parse_spec
-from tui.catalog.prices import current_rates
+from tui.catalog.prices import cache_savings, current_rates, price_of
 from tui.cli.devtools.conversation_file import read_conversation
 from tui.cli.devtools.wire_encode import Stamps
 from tui.cli.user_catalog import print_problem
@@ -34,7 +35,7 @@ from tui.domain.messages import Origin, Turn
 from tui.domain.printable import json_escaped
 from tui.domain.request import ToolSchema
 from tui.domain.thinking import ModelSpec
-from tui.domain.usage import MeterReading
+from tui.domain.usage import MeterReading, Usage
 from tui.engine.ports import NoTools
 from tui.engine.session import RequestPreview
 from tui.settings.layers import Layer
@@ -166,7 +167,7 @@ def _bill_lines(bill: Bill) -> Iterator[str]:
 def _model_lines(row: ModelBill) -> Iterator[str]:
     yield (
         f"  {row.name}{' for summaries' if row.for_summaries else ''}  "
-        f"{_number(row.input)} in ({_number(row.cached)} cached), {_number(row.output)} out  "
+        f"{_number(row.input)} in ({_number(row.cached)} cached{_written(row)}), {_number(row.output)} out  "
         f"{row.cost.amount}"
     )
     of = "the cost" if row.is_share_of_dollars else "the output"
@@ -175,6 +176,12 @@ def _model_lines(row: ModelBill) -> Iterator[str]:
     known = row.thinking if row.thinking or not row.thinking_unknown else None
     dollars = "unknown" if known is None or row.thinking_dollars is None else f"{least}{money(row.thinking_dollars)}"
     yield f"    thinking  {least}{_number(known)} {noun(known or 0, 'token')}  {share}{dollars}"
+    if row.saved is not None:
+        yield f"    saved by the cache  {money(row.saved)}"
+
+
+def _written(row: ModelBill) -> str:
+    return f", {row.written:,} written" if row.written else ""
 
 
 def _number(value: int | None) -> str:
@@ -238,12 +245,16 @@ def _weighed(args: argparse.Namespace) -> Weighed:
     def output_rate(origin: Origin) -> float | None:
         return current_rates(program.catalog.find(origin.provider, origin.model), time.time()).get("output")
 
+    def savings(origin: Origin, usage: Usage) -> float | None:
+        price = price_of(program.catalog.find(origin.provider, origin.model))
+        return None if price is None else cache_savings(usage, price, datetime.fromtimestamp(time.time(), UTC))
+
     return Weighed(
         session=stored.id if args.session and stored is not None else None,
         spec=str(current.spec),
         preview=preview,
         turns=view.turns,
-        bill=bill_of(view.paid, output_rate),
+        bill=bill_of(view.paid, output_rate, savings),
     )
 
 

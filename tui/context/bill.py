@@ -15,6 +15,8 @@ MILLION = 1_000_000
 
 OutputRate = Callable[[Origin], float | None]
 """Returns dollars per million output tokens of the model that answered; None if unknown."""
+CacheSavings = Callable[[Origin, Usage], float | None]
+"""Returns the dollars that the prompt cache saved in one response; None if unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +33,10 @@ class ModelBill:
     input: int | None
     cached: int | None
     """Input tokens read from a cache."""
+    written: int | None = None
+    """Input tokens written to a cache."""
+    saved: float | None = None
+    """Dollars saved by the cache, with the cost of writing to it deducted; None if unknown."""
     output: int | None
     thinking: int | None
     """Output tokens used for thinking."""
@@ -81,23 +87,40 @@ class Bill:
         return _sum(row.thinking_dollars for row in self.models)
 
     @property
+    def saved(self) -> float | None:
+        """The dollars that prompt caches saved, with the cost of writing deducted; None if unknown."""
+        return _sum(row.saved for row in self.models)
+
+    @property
     def complete(self) -> bool:
         """Whether every response's cost is known."""
         return not self.cost.unknown
 
 
-def bill_of(paid: Iterable[Paid], output_rate: OutputRate | None = None) -> Bill:
+def bill_of(
+    paid: Iterable[Paid], output_rate: OutputRate | None = None, cache_savings: CacheSavings | None = None
+) -> Bill:
     """Return the bill for these requests, with the costs recorded with the answers. ``output_rate`` is for thinking."""
     answered: dict[tuple[str, bool], list[Paid]] = {}
     for request in paid:
         origin = request.origin
         name = f"{origin.provider}/{origin.model}" if origin is not None else "unknown"
         answered.setdefault((name, isinstance(request, SummaryRun)), []).append(request)
-    rows = [_row(name, requests, output_rate, for_summaries=summary) for (name, summary), requests in answered.items()]
+    rows = [
+        _row(name, requests, output_rate, cache_savings, for_summaries=summary)
+        for (name, summary), requests in answered.items()
+    ]
     return Bill(models=tuple(sorted(rows, key=lambda row: -(row.dollars or 0.0))))
 
 
-def _row(name: str, answered: Sequence[Paid], output_rate: OutputRate | None, *, for_summaries: bool) -> ModelBill:
+def _row(
+    name: str,
+    answered: Sequence[Paid],
+    output_rate: OutputRate | None,
+    cache_savings: CacheSavings | None,
+    *,
+    for_summaries: bool,
+) -> ModelBill:
     used = [request.usage or Usage() for request in answered]
     cost = cost_of(answered)
     return ModelBill(
@@ -107,12 +130,22 @@ def _row(name: str, answered: Sequence[Paid], output_rate: OutputRate | None, *,
         unpriced=cost.unknown,
         input=_total(usage.input for usage in used),
         cached=_total(usage.cache_read for usage in used),
+        written=_total(usage.cache_write for usage in used),
+        saved=_sum(_saved(request, cache_savings) for request in answered),
         output=_total(usage.output for usage in used),
         thinking=_total(usage.thinking for usage in used),
         thinking_unknown=sum(usage.thinking is None for usage in used),
         dollars=cost.dollars,
         thinking_dollars=_sum(_thinking_cost(request, output_rate) for request in answered),
     )
+
+
+def _saved(request: Paid, cache_savings: CacheSavings | None) -> float | None:
+    if cache_savings is None or request.origin is None or request.usage is None:
+        return None
+    if not (request.usage.cache_read or request.usage.cache_write):
+        return None
+    return cache_savings(request.origin, request.usage)
 
 
 def _thinking_cost(request: Paid, output_rate: OutputRate | None) -> float | None:

@@ -39,6 +39,8 @@ def money(dollars: float) -> str:
     """Format an amount: two significant digits below a dollar, cents above."""
     if dollars == 0:
         return "$0"
+    if dollars < 0:
+        return f"-{money(-dollars)}"
     if dollars >= 1:
         return f"${dollars:,.2f}"
     places = 2

@@ -50,6 +50,20 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CacheRecord:
+    """What a request asked of the prompt cache. Stored with its answer, it tells later what the cache still has."""
+
+    at: float
+    """Unix time of the request, from which the lifetime counts."""
+    ttl: str = ""
+    """The lifetime: ``5m``, ``30m`` or ``1h``; "" if the provider states none."""
+    tools: str = ""
+    system: str = ""
+    history: str = ""
+    """Digests of the tools, of the system prompt and of the compression."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
     """One message, complete or partial."""
 
@@ -67,6 +81,8 @@ class Message:
     """This attempt was retried. It is stored and shown folded, but never sent."""
     seconds: float | None = None
     cost: float | None = None
+    cache: CacheRecord | None = None
+    """Set if the provider reported a use of its cache."""
 
 
 @dataclass(frozen=True, slots=True)

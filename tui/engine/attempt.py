@@ -19,7 +19,7 @@ from tui.domain.blocks import Block, TextBlock, ThinkingBlock, ToolCallBlock
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.events import AppEvent, Notice, Severity, Stalled, Streamed
 from tui.domain.fast_dataclass import dataclass
-from tui.domain.messages import Growth, Message, Origin, Role
+from tui.domain.messages import CacheRecord, Growth, Message, Origin, Role
 from tui.domain.request import ChatRequest
 from tui.domain.stream import (
     BlockStarted,
@@ -121,6 +121,8 @@ class AttemptOutput:
     """The cost of the reported tokens."""
     permit: Callable[[], Awaitable[None]] = _at_once
     """Called before each continuation of the answer; raises BudgetReached if it may not be sent."""
+    cache: CacheRecord | None = None
+    """Stored with an answer that used the prompt cache."""
 
 
 class Attempt:
@@ -151,6 +153,7 @@ class Attempt:
         self._remarks = output.remarks
         self._stamp = output.stamp
         self._price = output.price
+        self._cache = output.cache
         self._assembler = Assembler()
         self._family = target.facts.tokenizer
         self._counters: dict[int, TextCounter] = {}
@@ -278,6 +281,7 @@ class Attempt:
             superseded=superseded,
             seconds=self._clock.monotonic() - self._started,
             cost=self._price(self._target, usage) if usage is not None else None,
+            cache=self._cache if usage is not None and (usage.cache_read or usage.cache_write) else None,
         )
 
     async def _send(self, backend: Backend, request: ChatRequest, on_event: Callable[[], None]) -> ProviderError | None:

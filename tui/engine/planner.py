@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
 from tui.catalog.catalog import Catalog, effective_quirks
-from tui.catalog.facts import ModelFacts, Quirks, Target
+from tui.catalog.facts import ModelFacts, Target
 from tui.catalog.plan import DynamicBudget, plan
 from tui.context.calibration import Anchor, Calibration, calibration_key, can_be_right
 from tui.context.meter import Arriving, Room, Tally, calibrated, reading, tally, with_arriving
@@ -339,7 +339,7 @@ class Planner:
             num_ctx=opened_window(ask),
             continuation=ask.continuation,
             cache_key=ask.session,
-            cache_ttl=_cache_ttl(settings.cache_ttl, target.facts, effective_quirks(target.provider, target.facts)),
+            cache_ttl=cache_ttl(settings.cache_ttl, target),
             extra_body=target.provider.extra_body,
         )
         if settings.temperature is None and settings.top_p is None:
@@ -350,9 +350,10 @@ class Planner:
         return replace(request, outgoing=replace(outgoing, warnings=(*outgoing.warnings, *left_out)))
 
 
-def _cache_ttl(wanted: str, facts: ModelFacts, quirks: Quirks) -> str | None:
+def cache_ttl(wanted: str, target: Target) -> str | None:
     """The lifetime to ask for; None if server and model have no common way to ask."""
-    if _CACHE_CONTROL.get(quirks.prompt_cache) != facts.prompt_cache:
+    quirks = effective_quirks(target.provider, target.facts)
+    if _CACHE_CONTROL.get(quirks.prompt_cache) != target.facts.prompt_cache:
         return None
     return wanted if wanted == "off" or wanted in quirks.cache_ttls else quirks.cache_ttls[0]
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
+from tui.context.prompt_cache import record_request
 from tui.domain.blocks import TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.counting import count
 from tui.domain.errors import ErrorKind, ProviderError
@@ -136,6 +137,9 @@ class Step:
         turn.publish(RequestStarted(turn.id, turn.round, turn.attempts, turn.spec, request.plan))
         for remark in (*request.plan.warnings, *request.outgoing.warnings):
             turn.remark(remark)
+        cache = record_request(
+            request.tools, request.system, turn.conversation.view, at=self._clock.now(), ttl=request.cache_ttl
+        )
         attempt = self._attempt = Attempt(
             AttemptId(turn_id=turn.id, round=turn.round, attempt=turn.attempts, message_id=message_id),
             turn.target,
@@ -148,6 +152,7 @@ class Step:
                 turn.pace,
                 planner.cost,
                 permit_continuation,
+                cache,
             ),
             limit_s=turn.settings.attempt_limit_s,
         )

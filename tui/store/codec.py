@@ -23,7 +23,7 @@ from tui.domain.blocks import (
     ToolCallBlock,
     ToolResultBlock,
 )
-from tui.domain.messages import Message, Origin, Role, WireName
+from tui.domain.messages import CacheRecord, Message, Origin, Role, WireName
 from tui.domain.stream import Finish, Stop
 from tui.domain.thinking import ModelSpec, ThinkingForm, ThinkingLevel
 from tui.domain.usage import Usage
@@ -133,6 +133,7 @@ def message_from(identity: str, role: str, meta: Json, blocks: tuple[Block, ...]
         superseded=_flag(meta, "superseded"),
         seconds=number_of(meta, "seconds"),
         cost=number_of(meta, "cost"),
+        cache=_child(meta, "cache", _cache_record),
     )
 
 
@@ -234,6 +235,17 @@ def _usage(found: Json) -> Usage:
         thinking=whole_or_none(found, "thinking"),
         total=whole_or_none(found, "total"),
         cost=number_of(found, "cost"),
+    )
+
+
+def _cache_record(found: Json) -> CacheRecord:
+    ttl = text_of(found, "ttl", "")
+    return CacheRecord(
+        at=number_of(found, "at") or 0.0,
+        ttl=ttl if ttl in ("5m", "30m", "1h") else "",
+        tools=text_of(found, "tools", ""),
+        system=text_of(found, "system", ""),
+        history=text_of(found, "history", ""),
     )
 
 

@@ -204,10 +204,21 @@ def _cost_lines(shown: Shown, paid: Sequence[Paid]) -> Iterator[str]:
     total = cost_of(request for share in shares.values() for request in share)
     if total.dollars is not None:
         yield f"Session: {total.amount}"
+        yield from _cache_line(here)
         if len(shares) > 1:
             yield ""
         for name, share in shares.items() if len(shares) > 1 else ():
             yield f"- {_safe(name)}: {cost_of(share).amount}"
+
+
+def _cache_line(paid: Iterable[Paid]) -> Iterator[str]:
+    """The input tokens and what a prompt cache had of them; nothing if none was reported."""
+    used = [request.usage for request in paid if request.usage is not None]
+    read, written = sum(usage.cache_read or 0 for usage in used), sum(usage.cache_write or 0 for usage in used)
+    if read or written:
+        cached = ", ".join(f"{tokens:,} {word}" for tokens, word in ((read, "cached"), (written, "written")) if tokens)
+        yield ""
+        yield f"Input: {count(sum(usage.input or 0 for usage in used), 'token')} ({cached})"
 
 
 def _wanted(section: _Section, parts: Parts) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from math import inf
 from typing import TYPE_CHECKING
 
 from textual import events, on, work
@@ -12,12 +13,24 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.screen import Screen
+from textual.timer import Timer
 from textual.widgets import Static
 
 from tui.bus import Subscription
 from tui.commands.registry import CommandScope
 from tui.domain.cost import cost_of
-from tui.domain.events import AppEvent, Stamped
+from tui.domain.events import (
+    AppEvent,
+    CompressionChanged,
+    HistoryChanged,
+    MessageCompleted,
+    MeterChanged,
+    ModelChanged,
+    SettingsChanged,
+    Stamped,
+    TurnFailed,
+    TurnFinished,
+)
 from tui.domain.listing import ProviderInfo
 from tui.domain.printable import one_line
 from tui.engine.state import Phase, SessionState, SessionView, same_paid
@@ -114,6 +127,14 @@ WIDE = 100
 """Columns from which the sidebar is shown beside the conversation."""
 PANELS_AFTER_S = 0.05
 """Delay before the sidebar's panels are made, so that the first screen and first keys come first."""
+CACHE_SHOWN_EVERY_S = 60.0
+"""The time left of the prompt cache is shown in minutes, so nothing happens more often."""
+AFTER_THE_MINUTE_S = 0.1
+CHANGES_CACHE = (
+    *(CompressionChanged, HistoryChanged, MessageCompleted, ModelChanged, SettingsChanged),
+    *(MeterChanged, TurnFailed, TurnFinished),
+)
+"""Events after which the prompt cache may have something else of the next request."""
 DISCOVER_AFTER_S = 0.4
 """Delay before keyring and servers are queried: the imports this needs would delay the first keys."""
 
@@ -147,6 +168,9 @@ class ChatScreen(Screen[None]):
         self.when_shown: Callable[[], None] | None = None
         """Called once the session being opened is drawn."""
         self._has_opened = False
+        self._cache_timer: Timer | None = None
+        self._cache_changes_at = inf
+        """Unix time when the state of the prompt cache is shown differently."""
 
     def compose(self) -> ComposeResult:
         yield self._title_bar
@@ -174,6 +198,26 @@ class ChatScreen(Screen[None]):
         self._has_opened = True
         if self.sidebar.display:
             self.sidebar.create_panels()
+
+    # The prompt cache
+
+    def _show_cached(self) -> None:
+        """Show what the prompt cache has, say once that it expired, and look again when its minute is over."""
+        if self._cache_timer is not None:
+            self._cache_timer.stop()
+            self._cache_timer = None
+        self._cache_changes_at = inf
+        if self._state is None:
+            return
+        view = self._state.now
+        self._services.cache.tell_expiry(view)
+        cached = self._services.cache.state(view)
+        self.status.change(time.monotonic(), cached=cached)
+        self.sidebar.show_cached(cached)
+        if cached is not None and cached.left_s is not None:
+            minute_s = (cached.left_s % CACHE_SHOWN_EVERY_S or CACHE_SHOWN_EVERY_S) + AFTER_THE_MINUTE_S
+            self._cache_timer = self.set_timer(minute_s, self._show_cached)
+            self._cache_changes_at = self._services.cache.now() + minute_s
 
     # The session
 
@@ -213,6 +257,7 @@ class ChatScreen(Screen[None]):
         self._title_bar.show_title(title_of(view), self.size.width)
         self.edit_mode.show(view)
         self._show_empty(view)
+        self._show_cached()
         for asked in view.approvals:
             self._ui_services.heard(asked)
 
@@ -240,6 +285,8 @@ class ChatScreen(Screen[None]):
         self._title_bar.show_title(title_of(view), self.size.width)
         self.edit_mode.show(view)
         self._show_empty(view)
+        if any(isinstance(event, CHANGES_CACHE) for event in batch):
+            self._show_cached()
         self.transcript.settle()
 
     def _show_empty(self, view: SessionView) -> None:
@@ -302,3 +349,5 @@ class ChatScreen(Screen[None]):
     def _weighed(self, event: InputArea.Weighed) -> None:
         self.status.change(time.monotonic(), meter=event.reading)
         self.sidebar.show_meter(event.reading)
+        if self._services.cache.now() >= self._cache_changes_at:  # a timer is late if the computer slept
+            self._show_cached()

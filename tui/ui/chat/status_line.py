@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from textual.content import Content
 from textual.widget import Widget
@@ -28,9 +29,13 @@ from tui.domain.printable import one_line
 from tui.domain.thinking import ModelSpec, ThinkingPlan
 from tui.domain.usage import Certainty, MeterReading
 from tui.engine.state import Phase, SessionView
-from tui.ui.format_numbers import duration, tokens
+from tui.ui.format_numbers import cache_text, duration, tokens
 from tui.ui.graphemes import line_within
+from tui.ui.markdown.runs import width_of
 from tui.ui.transcript.transcript import Transcript
+
+if TYPE_CHECKING:
+    from tui.context.prompt_cache import CacheState
 
 THROBBER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
@@ -42,6 +47,8 @@ class Status:
     name: str = ""
     """Model and level of the next request."""
     meter: MeterReading | None = None
+    cached: CacheState | None = None
+    """What the prompt cache has of the next request."""
     cost: str = ""
     """Cost of the session; "" if nothing was sent."""
     phase: Phase = Phase.IDLE
@@ -115,8 +122,14 @@ class StatusLine(Static):
             parts.append((status.name, "$foreground" if not busy else "$muted-text"))
         if status.full and status.meter is not None:
             parts.append((meter_text(status.meter), "$muted-text"))
+        at = len(parts)
         if status.full and status.cost:
             parts.append((status.cost, "$muted-text"))
+        if status.full and status.cached is not None:
+            room = self.size.width - len(" · ") * len(parts) - sum(width_of(text) for text, _ in parts)
+            whole, short = cache_text(status.cached, ", "), cache_text(replace(status.cached, left_s=None))
+            fitting = next((text for text in (whole, short) if width_of(text) <= room), "")
+            parts[at:at] = [(fitting, "$muted-text")] if fitting else []
         drawn = repr(parts)
         if drawn != self._drawn:
             self._drawn = drawn

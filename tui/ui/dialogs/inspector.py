@@ -56,7 +56,7 @@ def parts_page(preview: RequestPreview, turns: Sequence[Turn], bill: Bill) -> Li
             *_meter(preview.meter, width),
             [],
             *_compression(preview.compression),
-            *_bill(bill),
+            *bill_page(bill),
             *_turns(preview, turns, width),
         ]
 
@@ -111,16 +111,19 @@ def _compression(would: CompressionPreview | None) -> Iterator[Line]:
     yield []
 
 
-def _bill(bill: Bill) -> Iterator[Line]:
+def bill_page(bill: Bill) -> Iterator[Line]:
     """The cost so far by model, with thinking on its own line."""
     if not bill.models:
         return
     yield [Run(f"cost {bill.cost.amount}", "text", Look.BOLD)]
     for row in bill.models:
         name = one_line(row.name, 60) + (" for summaries" if row.for_summaries else "")
-        counts = f"in {_count(row.input)} ({_count(row.cached)} cached) · out {_count(row.output)}"
+        written = f", {tokens(row.written)} written" if row.written else ""
+        counts = f"in {_count(row.input)} ({_count(row.cached)} cached{written}) · out {_count(row.output)}"
         yield [Run(f"  {name}   ", "text"), Run(f"{counts} · {row.cost.words}", "muted")]
         yield [Run(f"    thinking {_thinking(row)}", "muted")]
+        if row.saved is not None:
+            yield [Run(f"    saved by the cache {money(row.saved)}", "muted")]
     yield []
 
 

@@ -49,6 +49,7 @@ class ModelSheet(Sheet[None]):
         view = self.ponder.chat.view()
         if view is not None:
             self._panels.show(view)
+            self._panels.show_cached(self.ponder.services.cache.state(view))
 
     @on(ModelPicker.Picked)
     @on(ThinkingPicker.Picked)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from textual.content import Content
 
 from tui.context.bill import ModelBill, bill_of
 from tui.domain.compression import SummaryRun
-from tui.domain.cost import Paid, cost_of
+from tui.domain.cost import Paid, cost_of, money
 from tui.domain.counting import count
 from tui.domain.printable import one_line
 from tui.domain.usage import Certainty, MeterReading, Part
-from tui.ui.format_numbers import share, tokens
+from tui.ui.format_numbers import cache_text, share, tokens
+
+if TYPE_CHECKING:
+    from tui.context.prompt_cache import CacheState
 
 GROUPS: Sequence[tuple[str, tuple[Part, ...], str]] = (
     ("system+tools", (Part.SYSTEM, Part.TOOLS), "meter-system"),
@@ -69,8 +73,8 @@ def bar(reading: MeterReading, width: int, *, plain: bool = False) -> Content:
     return line
 
 
-def meter_lines(reading: MeterReading, width: int, *, plain: bool = False) -> Content:
-    """Bar, sent, stored, parts, and where compression starts."""
+def meter_lines(reading: MeterReading, width: int, *, plain: bool = False, cached: CacheState | None = None) -> Content:
+    """Bar, sent, cached, stored, parts, and where compression starts."""
     lines: list[Content] = []
     if reading.limit:
         percent = share(reading.effective, reading.limit).rjust(4)
@@ -82,6 +86,8 @@ def meter_lines(reading: MeterReading, width: int, *, plain: bool = False) -> Co
         lines.append(sent + Content.styled(f" of {tokens(reading.limit)}", "$muted-text"))
     else:
         lines.append(Content.styled(f"{tokens(reading.effective)} sent, window unknown", "$foreground"))
+    if cached is not None:
+        lines.append(Content.styled(cache_text(cached), "$muted-text"))
     lines.append(Content.styled(f"{tokens(reading.raw)} stored", "$muted-text"))
     lines.extend(part_lines(reading, width, plain=plain))
     if reading.trigger is not None:
@@ -107,10 +113,11 @@ def _pair(text: str, value: str, width: int, style: str = "$foreground") -> Cont
     return Content.styled(text, "$muted-text") + Content(gap) + Content.styled(value, style)
 
 
-def bill_lines(turns: int, paid: Sequence[Paid], width: int) -> Content:
+def bill_lines(turns: int, paid: Sequence[Paid], width: int, *, saved: float | None = None) -> Content:
     """Turns, the session's cost, and the share of thinking in the output.
 
     By model if there were several; the sum includes the cost of summaries, which also have a line of their own.
+    ``saved`` is what prompt caches saved, if known.
     """
     bill = bill_of(paid)
     lines = [_pair(count(turns, "turn"), bill.cost.words or "nothing spent", width)]
@@ -122,6 +129,8 @@ def bill_lines(turns: int, paid: Sequence[Paid], width: int) -> Content:
     for text, cost in shown:
         lines.append(_pair(one_line(text, width - len(cost.amount) - 1), cost.amount, width))
     lines.append(_pair("thinking", thinking_share_text(models), width))
+    if saved is not None:
+        lines.append(_pair("saved by the cache", money(saved), width))
     return Content("\n").join(lines)
 
 

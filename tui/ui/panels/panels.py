@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import events, on
@@ -12,15 +12,18 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
+from tui.domain.cost import Paid
 from tui.domain.events import Severity
 from tui.domain.usage import MeterReading
 from tui.engine.state import SessionView, same_paid
+from tui.ui.format_numbers import cache_text
 from tui.ui.panels.meter_lines import bill_lines, certainty_label, meter_lines
 from tui.ui.panels.model_picker import ModelPicker
 from tui.ui.panels.thinking_picker import ThinkingPicker
 
 if TYPE_CHECKING:
     from tui.app.services import AppServices
+    from tui.context.prompt_cache import CacheState
     from tui.ui.app import PonderApp
 
 
@@ -32,13 +35,15 @@ def heading(text: str) -> Content:
 class MeterView(Vertical):
     """Context and session; redrawn only when the reading or the turns change."""
 
-    def __init__(self, plain: Callable[[], bool]) -> None:
+    def __init__(self, plain: Callable[[], bool], cache_savings: Callable[[Sequence[Paid]], float | None]) -> None:
         super().__init__(classes="meter-view")
+        self._cache_savings = cache_savings
         self._plain = plain
         self._title = Static(heading("CONTEXT"), markup=False, classes="panel-title")
         self._meter = Static("", markup=False, classes="meter")
         self._bill = Static("", markup=False, classes="bill")
         self._reading: MeterReading | None = None
+        self._cached: CacheState | None = None
         self._view: SessionView | None = None
         self._width = 0
         self._rows = -1
@@ -72,6 +77,11 @@ class MeterView(Vertical):
             self._reading = reading
             self._draw_meter()
 
+    def show_cached(self, cached: CacheState | None) -> None:
+        if cache_text(cached) != cache_text(self._cached):
+            self._cached = cached
+            self._draw_meter()
+
     def redraw(self) -> None:
         """Redraw after a theme or settings change."""
         self._draw_meter()
@@ -81,14 +91,16 @@ class MeterView(Vertical):
             return
         word = Content.styled(f"   {certainty_label(self._reading)}", "$muted-text")
         self._title.update(heading("CONTEXT") + word, layout=False)
-        lines = meter_lines(self._reading, self._width, plain=self._plain())
+        lines = meter_lines(self._reading, self._width, plain=self._plain(), cached=self._cached)
         rows = lines.plain.count("\n")
         self._meter.update(lines, layout=rows != self._rows)
         self._rows = rows
 
     def _draw_bill(self) -> None:
         if self._view is not None and self._width:
-            self._bill.update(bill_lines(len(self._view.turns), self._view.paid, self._width))
+            paid = self._view.paid
+            saved = self._cache_savings(paid)
+            self._bill.update(bill_lines(len(self._view.turns), paid, self._width, saved=saved))
 
 
 class Panels(VerticalScroll, can_focus=False):
@@ -98,7 +110,7 @@ class Panels(VerticalScroll, can_focus=False):
         super().__init__(id=id, classes="panels")
         self.picker = ModelPicker(services.models, view.spec, later=later)
         self.thinking = ThinkingPicker(services.models, view.spec, view.plan)
-        self.meter = MeterView(lambda: bool(services.settings.layers().value("ui.plain")))
+        self.meter = MeterView(lambda: bool(services.settings.layers().value("ui.plain")), services.cache.savings)
 
     def compose(self) -> ComposeResult:
         """Titles and panels."""
@@ -123,6 +135,10 @@ class Panels(VerticalScroll, can_focus=False):
         self.meter.show_session(view)
         if view.meter is not None:
             self.meter.show_meter(view.meter)
+
+    def show_cached(self, cached: CacheState | None) -> None:
+        """Show what the prompt cache has."""
+        self.meter.show_cached(cached)
 
     def show_meter(self, reading: MeterReading) -> None:
         """Show the meter with the draft included."""
@@ -197,6 +213,7 @@ class Sidebar(Vertical):
         self._services = services
         self._view: SessionView | None = None
         self._meter: MeterReading | None = None
+        self._cached: CacheState | None = None
         self._panels: SidePanels | None = None
 
     def on_resize(self, event: events.Resize) -> None:
@@ -213,6 +230,7 @@ class Sidebar(Vertical):
             self._panels.show(self._view)
             if self._meter is not None:
                 self._panels.show_meter(self._meter)
+            self._panels.show_cached(self._cached)
         return self._panels
 
     @property
@@ -246,6 +264,12 @@ class Sidebar(Vertical):
         self._meter = reading
         if self._panels is not None:
             self._panels.show_meter(reading)
+
+    def show_cached(self, cached: CacheState | None) -> None:
+        """Show what the prompt cache has."""
+        self._cached = cached
+        if self._panels is not None:
+            self._panels.show_cached(cached)
 
     def action_leave(self) -> None:
         """Focus the composer."""

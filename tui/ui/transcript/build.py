@@ -22,7 +22,7 @@ from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import CRASHED, Message, Role, Turn
 from tui.domain.printable import one_line
 from tui.domain.stream import Finish
-from tui.ui.format_numbers import duration, tokens
+from tui.ui.format_numbers import duration, input_text, tokens
 from tui.ui.graphemes import line_within
 from tui.ui.markdown.runs import Line, Look, Run, width_of
 from tui.ui.transcript.blocks import Answer, Caption, Fold, Prompt, Renderable, Thinking
@@ -392,13 +392,12 @@ def footer(message: Message) -> Caption | None:
 
 
 def bill_of(message: Message) -> str:
-    """``in 8.2k (6.1k cached) · out 1.9k · thinking 12.4k · 44 s · $0.36``, as far as known."""
+    """``in 8.2k (6.1k cached, 1.2k written) · out 1.9k · thinking 12.4k · 44 s · $0.36``, as far as known."""
     parts: list[str] = []
     usage = message.usage
     if usage is not None:
         if usage.input is not None:
-            cached = f" ({tokens(usage.cache_read)} cached)" if usage.cache_read else ""
-            parts.append(f"in {tokens(usage.input)}{cached}")
+            parts.append(f"in {input_text(usage.input, usage.cache_read, usage.cache_write)}")
         if usage.output is not None:
             spoken_tokens = usage.output - usage.thinking if usage.thinking else usage.output
             parts.append(f"out {tokens(max(0, spoken_tokens))}")

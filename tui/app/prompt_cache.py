@@ -1,0 +1,218 @@
+"""What the prompt cache of the open session holds, what it saved, and what a change would cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from tui.app.applied_settings import engine_settings
+from tui.app.open_session import OpenSession
+from tui.catalog.catalog import effective_quirks
+from tui.catalog.facts import Target
+from tui.catalog.prices import MILLION, Price, cache_savings, cost_details, price_of
+from tui.context.prompt_cache import (
+    CacheState,
+    NextRequest,
+    cache_state,
+    history_digest,
+    kept_tokens,
+    last_cached,
+    left_s,
+    text_digest,
+    tools_digest,
+)
+from tui.domain.cost import Paid, money
+from tui.domain.counting import noun
+from tui.domain.errors import PonderError
+from tui.domain.events import Notice, Severity
+from tui.domain.messages import Message, Origin, Turn
+from tui.domain.request import ToolSchema
+from tui.domain.thinking import ModelSpec
+from tui.domain.usage import Part, Usage
+from tui.engine.planner import cache_ttl
+from tui.engine.state import SessionView
+
+NOT_WORTH_TELLING = 0.01
+"""Dollars. An expired cache that costs less than this is not mentioned."""
+WRITE_KINDS = {"1h": ("cache_write_1h", "cache_write", "input"), "": ("input",)}
+"""Lifetime asked for → the kinds of token whose rate a written token can have, the most specific first."""
+
+
+class CacheService:
+    """Reads the state of the prompt cache from the answers of the open session."""
+
+    def __init__(self, current: OpenSession) -> None:
+        self._current = current
+        self._told: set[str] = set()
+        """Answers whose cache was already said to have expired."""
+        self._tools: tuple[tuple[ToolSchema, ...], str] = ((), "")
+
+    def now(self) -> float:
+        """The Unix time of the engine's clock."""
+        return self._current.program.clock.now()
+
+    def state(self, view: SessionView) -> CacheState | None:
+        """What the cache has of the next request; None if nothing is known of it or it has expired."""
+        return cache_state(_turns(view), self._next(view), self.now())
+
+    def tell_expiry(self, view: SessionView) -> None:
+        """Add a notice to the conversation if the cache has expired and that was not yet said."""
+        following = self._next(view)
+        cached = last_cached(_turns(view), following.provider, following.model)
+        if cached is None or cached.cache is None or not cached.cache.ttl or cached.id in self._told:
+            return
+        left = left_s(cached.cache, self.now())
+        if left is None or left > 0:
+            return
+        self._told.add(cached.id)
+        kept = kept_tokens(cached, following)
+        total = self._input(view, kept)
+        with_cache, without = (self._input_cost(view, total, read) for read in (kept, 0))
+        if with_cache is None or without is None or without - with_cache < NOT_WORTH_TELLING:
+            return
+        sentence = (
+            f"The prompt cache has expired: the next request costs about {money(without)} instead of "
+            f"{money(with_cache)}."
+        )
+        self._current.session.announce(Notice(Severity.INFO, sentence))
+
+    def savings(self, paid: Iterable[Paid]) -> float | None:
+        """The dollars that prompt caches saved in these requests; None if there were none or their price is unknown."""
+        from tui.context.bill import bill_of  # loaded with the first session that is paid for
+
+        return bill_of(paid, None, self.saved_by).saved
+
+    def saved_by(self, origin: Origin, usage: Usage) -> float | None:
+        """The dollars that the cache saved in one response."""
+        try:
+            price = price_of(self._current.program.catalog.find(origin.provider, origin.model))
+        except PonderError:  # the provider is no longer configured
+            return None
+        return None if price is None else cache_savings(usage, price, self._when())
+
+    def kept(self, view: SessionView) -> int:
+        """The cached tokens that the next request can read."""
+        state = self.state(view)
+        return 0 if state is None else state.tokens
+
+    def rewritten_since(self, kept: int, view: SessionView) -> str:
+        """What a change of model, level, settings or tools costs; ``kept`` was the result of ``kept`` before it."""
+        return self._sentence(kept - self.kept(view), self._target(view.spec), view)
+
+    def with_level(self, view: SessionView, level: str) -> str:
+        """What the next request would write again with another thinking level."""
+        now = self._next(view)
+        state = cache_state(_turns(view), now, self.now())
+        then = cache_state(_turns(view), replace(now, level=level), self.now())
+        return self._sentence(_tokens(state) - _tokens(then), self._target(view.spec), view)
+
+    def with_model(self, view: SessionView, spec: ModelSpec) -> str:
+        """What the next request would write again with another model."""
+        then = cache_state(_turns(view), self._next(view, spec), self.now())
+        return self._sentence(self.kept(view) - _tokens(then), self._target(spec), view)
+
+    def without_turns(self, view: SessionView, turn_id: str) -> str:
+        """What the next request writes again if it branches off before this turn."""
+        turns = view.turns
+        end = next((number for number, turn in enumerate(turns) if turn.id == turn_id), len(turns))
+        now = self._next(view)
+        # The beginning is in the cache as part of the later requests, even if its own answer was long ago.
+        before = _last_counted(turns[:end])
+        shared = (before.usage.input or 0) if before is not None and before.usage is not None else 0
+        shared = max(shared, now.tools_tokens + now.system_tokens)
+        return self._sentence(self.kept(view) - shared, self._target(view.spec), view)
+
+    def without_history(self, view: SessionView) -> str:
+        """What the next request writes again after its history was compressed."""
+        now = self._next(view)
+        then = cache_state(_turns(view), replace(now, history="changed"), self.now())
+        return self._sentence(self.kept(view) - _tokens(then), self._target(view.spec), view)
+
+    def _sentence(self, tokens: int, target: Target, view: SessionView) -> str:
+        """``rewrites 182k cached tokens, about $0.72``; "" if nothing is written again or that costs nothing."""
+        price = price_of(target.facts)
+        if tokens <= 0 or price is None:
+            return ""
+        dollars = tokens * self._write_rate(price, target, self._input(view, tokens)) / MILLION
+        return f"rewrites {_short(tokens)} cached {noun(tokens, 'token')}, about {money(dollars)}" if dollars else ""
+
+    def _write_rate(self, price: Price, target: Target, input_tokens: int) -> float:
+        rates, ttl = price.at(self._when()), self._ttl(target)
+        kinds = WRITE_KINDS.get(ttl, ("cache_write", "input"))
+        return next((rates[kind].at(input_tokens) for kind in kinds if kind in rates), 0.0)
+
+    def _input_cost(self, view: SessionView, total: int, read: int) -> float | None:
+        """The cost of so much input if a part of it is read from the cache and the rest is written."""
+        target = self._target(view.spec)
+        price, ttl = price_of(target.facts), self._ttl(target)
+        if price is None:
+            return None
+        written = total - read if ttl else 0
+        usage = Usage(
+            input=total,
+            cache_read=read,
+            cache_write=written,
+            cache_write_1h=written if ttl == "1h" else 0,
+            output=0,
+        )
+        details = cost_details(usage, price, self._when())
+        return None if details is None else details.dollars
+
+    def _ttl(self, target: Target) -> str:
+        """The lifetime that the next request asks for; "" if it asks for none."""
+        ttl = cache_ttl(engine_settings(self._current.layers, self._current.program.catalog).cache_ttl, target)
+        return "" if ttl in (None, "off") else str(ttl)
+
+    def _next(self, view: SessionView, spec: ModelSpec | None = None) -> NextRequest:
+        target = self._target(spec or view.spec)
+        settings = self._current.layers.settings()
+        parts = view.meter.parts if view.meter is not None else {}
+        quirks = effective_quirks(target.provider, target.facts)
+        return NextRequest(
+            provider=target.origin.provider,
+            model=target.origin.model,
+            level=view.plan.level,
+            tools=self._tools_digest() if settings.tools.enabled and target.facts.tools else "",
+            system=text_digest(settings.generation.system),
+            history=history_digest(view.compression),
+            has_marks=quirks.prompt_cache in ("top_level", "parts") and target.facts.prompt_cache == "marks",
+            tools_tokens=parts.get(Part.TOOLS, 0),
+            system_tokens=parts.get(Part.SYSTEM, 0),
+        )
+
+    def _tools_digest(self) -> str:
+        tools = self._current.program.session_toolbox.schemas()
+        if tools != self._tools[0]:
+            self._tools = (tools, tools_digest(tools))
+        return self._tools[1]
+
+    def _target(self, spec: ModelSpec) -> Target:
+        return self._current.program.planner.target(spec)
+
+    def _input(self, view: SessionView, kept: int = 0) -> int:
+        """The size of the next request, which contains at least what is kept of the last one."""
+        return max(kept, view.meter.effective if view.meter is not None else 0)
+
+    def _when(self) -> datetime:
+        return datetime.fromtimestamp(self.now(), UTC)
+
+
+def _turns(view: SessionView) -> Sequence[Turn]:
+    return view.turns if view.open_turn is None else (*view.turns, view.open_turn)
+
+
+def _tokens(state: CacheState | None) -> int:
+    return 0 if state is None else state.tokens
+
+
+def _last_counted(turns: Sequence[Turn]) -> Message | None:
+    messages = (message for turn in reversed(turns) for message in reversed(turn.messages))
+    return next((message for message in messages if message.usage is not None and message.usage.input), None)
+
+
+def _short(tokens: int) -> str:
+    """940, 58k, 1.2M."""
+    if tokens < 1_000:
+        return str(tokens)
+    return f"{tokens / 1_000:.0f}k" if tokens < 999_500 else f"{tokens / 1_000_000:.1f}M"

@@ -1,0 +1,131 @@
+"""What a provider's prompt cache still has of a conversation, and what a change of the next request makes useless."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Sequence
+
+from tui.domain.compression import CompressionView
+from tui.domain.fast_dataclass import dataclass
+from tui.domain.messages import CacheRecord, Message, Turn
+from tui.domain.request import ToolSchema
+
+LIFETIMES_S = {"5m": 300.0, "30m": 1_800.0, "1h": 3_600.0}
+UNKNOWN_LIFETIME_S = 3_600.0
+"""After this time nothing is assumed of a cache whose lifetime the provider does not state."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NextRequest:
+    """What the beginning of the next request depends on."""
+
+    provider: str
+    model: str
+    level: str
+    """The thinking level in force."""
+    tools: str
+    system: str
+    history: str
+    """Digests, made by the functions below."""
+    has_marks: bool
+    """Whether the request marks what is to be cached (Anthropic): then the thinking parameters belong to the prefix,
+    between the system prompt and the messages."""
+    tools_tokens: int
+    system_tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CacheState:
+    """The part of the next request that the cache has."""
+
+    tokens: int
+    left_s: float | None
+    """Seconds until it expires; None if the lifetime is unknown."""
+
+
+def record_request(
+    tools: Sequence[ToolSchema], system: str, view: CompressionView | None, *, at: float, ttl: str | None
+) -> CacheRecord:
+    """Return what is stored with the answer to a request."""
+    return CacheRecord(
+        at=at,
+        ttl=ttl if ttl in LIFETIMES_S else "",
+        tools=tools_digest(tools),
+        system=text_digest(system),
+        history=history_digest(view),
+    )
+
+
+def tools_digest(tools: Sequence[ToolSchema]) -> str:
+    """Return a short name of these tool definitions."""
+    return text_digest(repr([(tool.name, tool.description, tool.parameters) for tool in tools])) if tools else ""
+
+
+def text_digest(text: str) -> str:
+    """Return a short name of this text; "" for no text."""
+    return f"{zlib.crc32(text.encode(errors='surrogatepass')):08x}" if text else ""
+
+
+def history_digest(view: CompressionView | None) -> str:
+    """Return a short name of how finished turns are sent; "" if unchanged."""
+    if view is None:
+        return ""
+    return text_digest(repr((sorted(view.compressed_turns), view.summary, sorted(view.shortened.items()))))
+
+
+def cached_tokens(message: Message) -> int:
+    """Return how many tokens of a request the cache had after its answer, as reported."""
+    usage = message.usage
+    return 0 if usage is None else (usage.cache_read or 0) + (usage.cache_write or 0)
+
+
+def last_cached(turns: Sequence[Turn], provider: str, model: str) -> Message | None:
+    """Return the newest answer of this model for which the provider reported a use of the cache."""
+    for message in _newest_first(turns):
+        origin = message.origin
+        if origin is None or message.cache is None or not cached_tokens(message):
+            continue
+        if (origin.provider, origin.model) == (provider, model):
+            return message
+    return None
+
+
+def _newest_first(turns: Sequence[Turn]) -> Iterator[Message]:
+    for turn in reversed(turns):
+        yield from reversed(turn.messages)
+
+
+def kept_tokens(cached: Message, following: NextRequest) -> int:
+    """Return how many of the cached tokens the next request can read.
+
+    A cache holds a prefix: tools, then the system prompt, then the messages. What changes makes itself and all that
+    follows useless: another model or other tools everything, the system prompt all but the tools, and a compressed
+    history the messages. Where caching is asked for with marks, so do other thinking parameters.
+    """
+    record, origin = cached.cache, cached.origin
+    if record is None or origin is None or (origin.provider, origin.model) != (following.provider, following.model):
+        return 0
+    tokens = cached_tokens(cached)
+    if record.tools != following.tools:
+        return 0
+    if record.system != following.system:
+        return min(tokens, following.tools_tokens)
+    if record.history != following.history or (following.has_marks and origin.level != following.level):
+        return min(tokens, following.tools_tokens + following.system_tokens)
+    return tokens
+
+
+def left_s(record: CacheRecord, now: float) -> float | None:
+    """Return the seconds until expiry, at most 0 after it; None if the lifetime is unknown and may not be over."""
+    if record.ttl:
+        return record.at + LIFETIMES_S[record.ttl] - now
+    return None if now < record.at + UNKNOWN_LIFETIME_S else 0.0
+
+
+def cache_state(turns: Sequence[Turn], following: NextRequest, now: float) -> CacheState | None:
+    """Return what the cache has of the next request; None if nothing is known of it or it has expired."""
+    cached = last_cached(turns, following.provider, following.model)
+    if cached is None or cached.cache is None:
+        return None
+    left, tokens = left_s(cached.cache, now), kept_tokens(cached, following)
+    return CacheState(tokens=tokens, left_s=left) if tokens and (left is None or left > 0) else None
