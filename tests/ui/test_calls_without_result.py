@@ -9,7 +9,7 @@ import pytest
 from tests.e2e.loopback import Loopback
 from tests.e2e.terminal import Terminal, environment
 from tests.e2e.test_two_windows import PONDER, READY
-from tests.ui.drawn import WIDTH
+from tests.ui.without_screen import WIDTH
 from tui.domain.blocks import TextBlock, ToolCallBlock
 from tui.domain.messages import CRASHED, Message, Role, Turn
 from tui.ui.markdown.runs import plain

@@ -54,9 +54,9 @@ def test_a_resting_section_keeps_no_lines_and_draws_the_same_again(make, at_rest
     section.add(block)
     before = drawn(section, 60)
     assert runs_kept(block) > at_rest
-    section.rest()
+    section.drop_layout()
     assert runs_kept(block) == at_rest
     assert drawn(section, 60) == before
-    section.rest()
+    section.drop_layout()
     assert drawn(section, 40) != before
     assert drawn(section, 60) == before

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.fakes.backend import Script, answer, call, finish, thought, words
 from tests.fakes.clock import virtually
 from tests.fakes.stage import Stage, stage
-from tests.ui.drawn import conversation, drawn, open_or_close
+from tests.ui.without_screen import conversation, drawn, open_or_close
 from tui.domain.blocks import TextBlock
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.events import CompressionFinished, Stamped, TurnFailed, TurnFinished

@@ -95,7 +95,7 @@ LOG = logging.getLogger(__name__)
 
 SUBJECT = re.compile("[:·.]")
 """Ends the subject of a message: the words before the first colon, dot or bullet."""
-LONGEST_SAYING = 1_000
+LONGEST_TOAST = 1_000
 """Most characters shown in a toast; a longer one would cover the conversation."""
 
 
@@ -193,16 +193,16 @@ class PonderApp(HookedApp[int]):
     def say(self, text: str, severity: Severity = Severity.INFO, advice: str = "") -> None:
         """Show a toast."""
         level = {Severity.INFO: "information", Severity.WARNING: "warning", Severity.ERROR: "error"}[severity]
-        message = printable(f"{text}\n{advice}" if advice else text)[:LONGEST_SAYING]
-        self._drop_sayings(SUBJECT.split(message)[0])
+        message = printable(f"{text}\n{advice}" if advice else text)[:LONGEST_TOAST]
+        self._drop_toasts(SUBJECT.split(message)[0])
         self.notify(message, severity=level, markup=False, timeout=8 if severity is Severity.ERROR else 4)  # type: ignore[arg-type]  # one of three
 
-    def _drop_sayings(self, about: str = "") -> None:
+    def _drop_toasts(self, about: str = "") -> None:
         """Remove toasts about the same subject, which are out of date. A sheet removes toasts that would cover it."""
         drop_notifications(self, lambda toast: toast.severity == "information" and toast.message.startswith(about))
 
     async def show_view(self, view: View, argument: str) -> None:
-        self._drop_sayings()
+        self._drop_toasts()
         await open_view(self, view, argument)
 
     def choose_theme(self, name: str) -> None:
@@ -224,14 +224,14 @@ class PonderApp(HookedApp[int]):
         """Let ``with_whole_rows`` change rows with wide characters so that they do not shift their neighbours."""
         return cast("RenderableType | None", with_whole_rows(screen, update))
 
-    def handled(self, error: Exception) -> bool:
+    def handle_error(self, error: Exception) -> bool:
         """Close a sheet that raises; any other error ends the program in order."""
         return close_broken_sheet(self, error)
 
-    def stopped(self, error: Exception | None) -> None:
+    def log_fatal_error(self, error: Exception | None) -> None:
         """Log the error without local values, which a traceback of Textual would contain."""
         self.stopped_by = error
-        LOG.error("the screen stopped", exc_info=error)
+        LOG.error("the screen log_fatal_error", exc_info=error)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Defaults for our variables, for themes that lack them."""

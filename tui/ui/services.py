@@ -117,7 +117,7 @@ class UiServices:
 
     def heard(self, event: AppEvent) -> None:
         """Handle an event that concerns more than the chat screen."""
-        self._call_back(event)
+        self._notify(event)
         match event:
             case ApprovalAsked():
                 self._app.call_later(self._app.show_view, View.APPROVAL, event.call_id)
@@ -139,7 +139,7 @@ class UiServices:
             case _:
                 pass
 
-    def _call_back(self, event: AppEvent) -> None:
+    def _notify(self, event: AppEvent) -> None:
         view = self._app.chat.view()
         setting = str(self._app.services.settings.layers().value("ui.bell"))
         title = view.title if view is not None else ""
@@ -198,12 +198,12 @@ class ScreenParts:
         """Toggle the sidebar; returns the new setting, ``auto`` if that gives the same result at this width."""
         chat = self._app.chat
         shown = not chat.sidebar.display
-        chat.sidebar_wish = "auto"
+        chat.sidebar_setting = "auto"
         chat.place_sidebar(chat.size.width)
         if chat.sidebar.display != shown:
-            chat.sidebar_wish = "shown" if shown else "hidden"
+            chat.sidebar_setting = "shown" if shown else "hidden"
             chat.place_sidebar(chat.size.width)
-        return chat.sidebar_wish
+        return chat.sidebar_setting
 
     def draft(self) -> str:
         """The draft, with pasted text written out."""
@@ -265,7 +265,7 @@ def follow_settings(app: PonderApp, values: Mapping[str, object]) -> None:
         app.chat.transcript.recolour(app.ui_services.theme_styles())
         app.chat.sidebar.redraw()
     if "ui.sidebar" in values:
-        app.chat.sidebar_wish = str(values["ui.sidebar"])
+        app.chat.sidebar_setting = str(values["ui.sidebar"])
     if "ui.sidebar" in values or "ui.plain" in values:
         app.chat.place_sidebar(app.chat.size.width)
 

@@ -148,7 +148,7 @@ class ChatScreen(Screen[None]):
         self._ui_services = ui_services
         layers = services.settings.layers()
         self.set_plain()
-        self.sidebar_wish = str(layers.value("ui.sidebar"))
+        self.sidebar_setting = str(layers.value("ui.sidebar"))
         self.transcript = Transcript(ui_services.theme_styles(), id="transcript")
         self.composer = Composer(PromptHistory(services.drafts.prompt_history()), id="composer")
         self.status = StatusLine(still=bool(layers.value("ui.plain")) or not layers.value("ui.motion"), id="status")
@@ -253,7 +253,7 @@ class ChatScreen(Screen[None]):
         self._below.display = not self.transcript.column.following
         self.status.show(status_of(view, time.monotonic(), full=not self.sidebar.display), time.monotonic())
         self.sidebar.show(view)
-        self._keys.stoppable(busy=view.phase is not Phase.IDLE)
+        self._keys.show_stop(busy=view.phase is not Phase.IDLE)
         self._title_bar.show_title(title_of(view), self.size.width)
         self.edit_mode.show(view)
         self._show_empty(view)
@@ -280,7 +280,7 @@ class ChatScreen(Screen[None]):
             self._paid = view
             status = replace(status, cost=cost_of(view.paid).words)
         self.status.show(status, now)
-        self._keys.stoppable(busy=view.phase is not Phase.IDLE)
+        self._keys.show_stop(busy=view.phase is not Phase.IDLE)
         self.sidebar.show(view)
         self._title_bar.show_title(title_of(view), self.size.width)
         self.edit_mode.show(view)
@@ -327,7 +327,7 @@ class ChatScreen(Screen[None]):
     def place_sidebar(self, width: int) -> None:
         """Show the sidebar if enabled and it fits; screen readers read by row, so plain mode has no second column."""
         roomy = width >= WIDE and not self.has_class("-plain")
-        shown = self.sidebar_wish == "shown" or (self.sidebar_wish == "auto" and roomy)
+        shown = self.sidebar_setting == "shown" or (self.sidebar_setting == "auto" and roomy)
         self.sidebar.display = shown and width >= 60
         self.set_class(self.sidebar.display, "-with-sidebar")  # toasts stand beside it
         if self.sidebar.display and self._has_opened:
@@ -337,16 +337,16 @@ class ChatScreen(Screen[None]):
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """Show the keys of the focused widget in the footer."""
         if self.sidebar in event.widget.ancestors:
-            self._keys.focus_on(CommandScope.ANYWHERE)
+            self._keys.show_scope(CommandScope.ANYWHERE)
         else:
-            self._keys.focus_on(CommandScope.TRANSCRIPT if event.widget is self.transcript else CommandScope.COMPOSER)
+            self._keys.show_scope(CommandScope.TRANSCRIPT if event.widget is self.transcript else CommandScope.COMPOSER)
 
     @on(Transcript.FollowChanged)
     def _follow_changed(self, event: Transcript.FollowChanged) -> None:
-        self._below.tell(following=event.following, below=event.below)
+        self._below.show_new_lines(following=event.following, below=event.below)
 
-    @on(InputArea.Weighed)
-    def _weighed(self, event: InputArea.Weighed) -> None:
+    @on(InputArea.MeterRead)
+    def _meter_read(self, event: InputArea.MeterRead) -> None:
         self.status.change(time.monotonic(), meter=event.reading)
         self.sidebar.show_meter(event.reading)
         if self._services.cache.now() >= self._cache_changes_at:  # a timer is late if the computer slept

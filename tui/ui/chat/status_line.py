@@ -243,7 +243,7 @@ class FollowLine(Static):
         self._transcript = transcript
         self._composer = composer
 
-    def tell(self, *, following: bool, below: int) -> None:
+    def show_new_lines(self, *, following: bool, below: int) -> None:
         """Set whether the tail is followed, and how many new lines are below."""
         self.display = not following
         if not following:
@@ -298,13 +298,13 @@ class KeyLine(Static):
     def on_resize(self) -> None:
         self._draw()
 
-    def focus_on(self, scope: CommandScope) -> None:
+    def show_scope(self, scope: CommandScope) -> None:
         """Show the keys of the scope that has the focus."""
         if scope is not self._scope:
             self._scope = scope
             self._draw()
 
-    def stoppable(self, *, busy: bool) -> None:
+    def show_stop(self, *, busy: bool) -> None:
         """Set whether there is something to stop."""
         if busy is not self._busy:
             self._busy = busy

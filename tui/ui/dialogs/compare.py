@@ -31,7 +31,7 @@ SIDE_BY_SIDE = 140
 LOOK_S = 0.5
 
 
-def figures(turn: Turn | None) -> dict[str, str]:
+def turn_facts(turn: Turn | None) -> dict[str, str]:
     """Statistics of one turn, all rounds together; a dash means unknown."""
     answers = [message for message in turn.messages if message.role is Role.ASSISTANT] if turn is not None else []
     usages = [message.usage for message in answers if message.usage is not None]
@@ -50,7 +50,7 @@ def figures(turn: Turn | None) -> dict[str, str]:
     }
 
 
-def who(turn: Turn | None) -> str:
+def answerer_of(turn: Turn | None) -> str:
     """The model and level of a turn."""
     origins = [message.origin for message in turn.messages if message.origin is not None] if turn is not None else []
     if not origins:
@@ -61,19 +61,19 @@ def who(turn: Turn | None) -> str:
 
 def table(rows: Sequence[tuple[str, Turn | None]], width: int) -> Content:
     """One line per answer, one column per statistic."""
-    names = list(figures(None))
+    names = list(turn_facts(None))
     column = 11 if width >= 100 else 9
     model = max(8, min(34, width - 7 - column * len(names)))
     head = Content.styled(" " * (7 + model) + "".join(name.rjust(column) for name in names), "$muted-text")
     lines = [head]
     for label, turn in rows:
         line = Content.styled(label.ljust(7), "$muted-text")
-        line = line + Content.styled(one_line(who(turn), model - 2).ljust(model), "bold $foreground")
-        lines.append(line + Content("".join(value.rjust(column) for value in figures(turn).values())))
+        line = line + Content.styled(one_line(answerer_of(turn), model - 2).ljust(model), "bold $foreground")
+        lines.append(line + Content("".join(value.rjust(column) for value in turn_facts(turn).values())))
     return Content("\n").join(lines)
 
 
-def pair(turns: Sequence[Turn], other: Sequence[Turn]) -> tuple[Turn | None, Turn | None]:
+def compared_turns(turns: Sequence[Turn], other: Sequence[Turn]) -> tuple[Turn | None, Turn | None]:
     """The turns to compare: the last of the first session, and the one of the other that answers the same prompt."""
     last = turns[-1] if turns else None
     same = [turn for turn in other if last is not None and _prompt(turn) == _prompt(last)]
@@ -148,7 +148,7 @@ class Compare(Sheet[None]):
         self._sides[0].focus()
 
     def _look(self) -> None:
-        now = pair(turns_of(self.ponder.services.chat.view()), self._other)
+        now = compared_turns(turns_of(self.ponder.services.chat.view()), self._other)
         if now != self._shown:
             before, self._shown = self._shown, now
             self._draw(before)

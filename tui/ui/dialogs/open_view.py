@@ -45,7 +45,7 @@ def _page(app: PonderApp, view: View, argument: str) -> None:
 
             composer = app.chat.composer
             cursor = app.chat.transcript.cursor if app.chat.transcript.has_focus else None
-            answer = cursor[0].key if cursor is not None and cursor[0].voice is Speaker.MODEL else ""
+            answer = cursor[0].key if cursor is not None and cursor[0].speaker is Speaker.MODEL else ""
             app.push_screen(Inspector(app.services.chat, composer.chips.written_out(composer.text), answer))
         case View.SETTINGS:
             from tui.ui.dialogs.settings import SettingsSheet

@@ -17,7 +17,7 @@ from tui.domain.blocks import Block, ImageBlock, TextBlock
 from tui.domain.counting import count
 from tui.domain.printable import one_line, printable
 
-NOT_WORTH_IT = ("", "/", "@")
+TOO_SHORT_TO_KEEP = ("", "/", "@")
 """Drafts too short to keep."""
 
 
@@ -40,7 +40,7 @@ class PromptHistory:
 
     def remember(self, prompt: str) -> None:
         """Add a sent prompt or a cleared draft as the newest."""
-        if prompt.strip() not in NOT_WORTH_IT and (not self._prompts or self._prompts[-1] != prompt):
+        if prompt.strip() not in TOO_SHORT_TO_KEEP and (not self._prompts or self._prompts[-1] != prompt):
             self._prompts.append(prompt)
         self._at = None
 
@@ -153,11 +153,11 @@ class AttachmentChips:
         if kept is None:
             return self._fold(written) if _is_long(written) else written
         draft, texts, blocks = kept
-        chips = {word: self._again(word, texts[word], self._texts) for word in texts}
-        chips |= {word: self._again(word, blocks[word], self._blocks) for word in blocks}
+        chips = {word: self._reinsert(word, texts[word], self._texts) for word in texts}
+        chips |= {word: self._reinsert(word, blocks[word], self._blocks) for word in blocks}
         return CHIP.sub(lambda found: chips.get(found.group(), found.group()), draft)
 
-    def _again(self, word: str, content: T, among: dict[str, T]) -> str:
+    def _reinsert(self, word: str, content: T, among: dict[str, T]) -> str:
         """A placeholder for a recalled chip, renumbered if the draft already has one of that name."""
         if among.get(word) is not content:
             word = self._free(word.strip("⟦⟧"))
@@ -311,9 +311,9 @@ class Composer(TextArea):
                     self.post_message(self.Sent(self.text))
                 return True
             case "up":
-                return self._at_first_row() and self._leaf(self.past.earlier(self.text))
+                return self._at_first_row() and self._browse_history(self.past.earlier(self.text))
             case "down":
-                return self._at_last_row() and self._leaf(self.past.later())
+                return self._at_last_row() and self._browse_history(self.past.later())
             case _:
                 return False
 
@@ -334,7 +334,7 @@ class Composer(TextArea):
     def _at_last_row(self) -> bool:
         return self.wrapped_document.location_to_offset(self.cursor_location).y == self.wrapped_document.height - 1
 
-    def _leaf(self, text: str | None) -> bool:
+    def _browse_history(self, text: str | None) -> bool:
         if text is None:
             return False
         if self.past.at_draft:

@@ -125,7 +125,7 @@ class InputArea(Vertical):
     """The composer with everything around it."""
 
     @dataclass
-    class Weighed(Message):
+    class MeterRead(Message):
         """The meter with the draft included."""
 
         reading: MeterReading
@@ -197,7 +197,7 @@ class InputArea(Vertical):
         else:
             self._offer(())
         self._draft.keep()
-        self._weigh()
+        self._measure_draft()
 
     def on_unmount(self) -> None:
         """Store the draft when the program ends."""
@@ -256,11 +256,11 @@ class InputArea(Vertical):
         )
 
     @work(exclusive=True, group="weigh")
-    async def _weigh(self) -> None:
+    async def _measure_draft(self) -> None:
         text = self._composer.text
         for_the_model = not (text == "/" or is_command(text))
         reading = await self._services.chat.weigh(self._composer.chips.written_out(text) if for_the_model else "")
-        self.post_message(self.Weighed(reading))
+        self.post_message(self.MeterRead(reading))
 
     @on(Composer.Pressed)
     async def _pressed(self, event: Composer.Pressed) -> None:

@@ -14,10 +14,10 @@ from collections.abc import Callable, Sequence
 from tui.domain.printable import printable
 from tui.domain.search_terms import SearchTerms
 from tui.ui.markdown.chunks import Chunk, ChunkStore, SharedText, Splitter
-from tui.ui.markdown.found import Found, count_in_markdown, occurrences
 from tui.ui.markdown.layout import lay, lay_code
 from tui.ui.markdown.lazy_blocks import CodeParts, LazyBlocks
 from tui.ui.markdown.lazy_lines import LazyLines, Mark
+from tui.ui.markdown.occurrences import Occurrence, count_in_markdown, occurrences
 from tui.ui.markdown.runs import Line
 from tui.ui.markdown.tables import GrowingTable, lay_table
 from tui.ui.markdown.tokens import Table
@@ -182,7 +182,7 @@ class Document:
         """The line at a mark."""
         return self._lazy_lines.line_at(mark)
 
-    def find(self, wanted: SearchTerms, number: int) -> Found:
+    def find(self, wanted: SearchTerms, number: int) -> Occurrence:
         """The occurrence with this number, or the nearest one before it that can be located."""
         for index, chunk in enumerate(self._chunks):
             count = count_in_chunk(wanted, chunk)
@@ -192,10 +192,12 @@ class Document:
             found = occurrences(wanted, self._lazy_lines.part(index))
             start = self._lazy_lines.start_of(index)
             return (
-                found[number].moved(start) if number < len(found) else Found(start + (found[-1].line if found else 0))
+                found[number].moved(start)
+                if number < len(found)
+                else Occurrence(start + (found[-1].line if found else 0))
             )
         found = occurrences(wanted, self._open_lines())
-        return found[min(number, len(found) - 1)].moved(self._lazy_lines.total) if found else Found(0)
+        return found[min(number, len(found) - 1)].moved(self._lazy_lines.total) if found else Occurrence(0)
 
     # Chunks
 

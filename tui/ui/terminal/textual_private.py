@@ -39,23 +39,23 @@ class HookedApp(App[R]):
         """What is painted in place of this update."""
         return update
 
-    def handled(self, error: Exception) -> bool:
+    def handle_error(self, error: Exception) -> bool:
         """Whether an error of a handler, timer or worker is dealt with, so that the program goes on."""
         return False
 
-    def stopped(self, error: Exception | None) -> None:
+    def log_fatal_error(self, error: Exception | None) -> None:
         """The program ends because of this error."""
 
     def _display(self, screen: Screen[object], renderable: RenderableType | None) -> None:
         super()._display(screen, self.before_painting(screen, renderable))
 
     def _handle_exception(self, error: Exception) -> None:
-        if not self.handled(error):
+        if not self.handle_error(error):
             super()._handle_exception(error)
 
     def _fatal_error(self) -> None:
         # Textual would print a traceback with local values here.
-        self.stopped(self._exception)
+        self.log_fatal_error(self._exception)
         self._close_messages_no_wait()
 
 

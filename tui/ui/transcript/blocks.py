@@ -11,8 +11,8 @@ from tui.domain.printable import one_line, printable
 from tui.domain.search_terms import SearchTerms
 from tui.ui.format_numbers import duration, tokens
 from tui.ui.graphemes import line_within
-from tui.ui.markdown.found import Found, count_in_markdown, occurrences
 from tui.ui.markdown.lazy_lines import LazyLines, Mark
+from tui.ui.markdown.occurrences import Occurrence, count_in_markdown, occurrences
 from tui.ui.markdown.runs import Line, Look, Run, plain, wrap
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Renderable:
     def fold(self) -> None:
         """Show the next amount."""
 
-    def rest(self) -> None:
+    def drop_layout(self) -> None:
         """Drop the layout: the block is far from the window."""
 
     # A long block guesses most of its height.
@@ -87,10 +87,10 @@ class Renderable:
         """How often the terms occur in the block, shown or folded."""
         return count_in_markdown(wanted, self.text()) if self.is_markdown else len(wanted.spans(self.text()))
 
-    def find(self, wanted: SearchTerms, number: int, width: int) -> Found:
+    def find(self, wanted: SearchTerms, number: int, width: int) -> Occurrence:
         """The occurrence with this number, or the nearest before it that can be pointed at."""
         found = occurrences(wanted, [self.line(line) for line in range(self.height(width))])
-        return found[min(number, len(found) - 1)] if found else Found(0)
+        return found[min(number, len(found) - 1)] if found else Occurrence(0)
 
 
 def estimated_lines(text: str, width: int) -> int:
@@ -152,7 +152,7 @@ class Prompt(Renderable):
             return wrap([Run(self._parts[index], "user")], self._width)
         return [[Run(f"⊞ {one_line(name, self._width - 2)}", "muted")] for name in self._attachments]
 
-    def rest(self) -> None:
+    def drop_layout(self) -> None:
         self._parts, self._width = [], 0
         self._lazy_lines.reset(())
 
@@ -196,7 +196,7 @@ class Caption(Renderable):
             self._width, self._lines = width, wrap(self._runs, width)
         return len(self._lines)
 
-    def rest(self) -> None:
+    def drop_layout(self) -> None:
         self._width, self._lines = 0, []
 
     def line(self, number: int) -> Line:
@@ -253,7 +253,7 @@ class Answer(Renderable):
             self._document = Document("".join(self._source), closed=self._closed)
         return self._document
 
-    def rest(self) -> None:
+    def drop_layout(self) -> None:
         """Drop the layout: the block is far from the window."""
         self._source = ["".join(self._source)]
         self._document = None
@@ -277,7 +277,7 @@ class Answer(Renderable):
     def line_at(self, mark: Mark) -> int:
         return self.document().line_at(mark)
 
-    def find(self, wanted: SearchTerms, number: int, width: int) -> Found:
+    def find(self, wanted: SearchTerms, number: int, width: int) -> Occurrence:
         self.height(width)
         return self.document().find(wanted, number)
 
@@ -411,7 +411,7 @@ class Thinking(Renderable):
     def line_at(self, mark: Mark) -> int:
         return 1 + self.words.line_at(mark) if self._is_whole else 0
 
-    def find(self, wanted: SearchTerms, number: int, width: int) -> Found:
+    def find(self, wanted: SearchTerms, number: int, width: int) -> Occurrence:
         """Below the head, and shifted by the bar."""
         self.height(width)
         if not self._is_whole:
@@ -446,6 +446,6 @@ class Thinking(Renderable):
         """The thinking as received."""
         return self.words.text()
 
-    def rest(self) -> None:
+    def drop_layout(self) -> None:
         """Drop the layout: the block is far from the window."""
-        self.words.rest()
+        self.words.drop_layout()

@@ -91,14 +91,14 @@ class Summary(Folded):
         super().__init__(_summary_head(view), view.summary)
         self._behind = behind
         self._changed = changed
-        self._put()
+        self._show_or_hide_turns()
 
     def fold(self) -> None:
         """Open or close, and show or hide the turns."""
         super().fold()
-        self._put()
+        self._show_or_hide_turns()
 
-    def _put(self) -> None:
+    def _show_or_hide_turns(self) -> None:
         for section in self._behind:
             section.put(Presence.DIMMED if self.is_open else Presence.HIDDEN)
             self._changed(section)
@@ -164,7 +164,7 @@ def sections_of(turns: Sequence[Turn], showing: Showing) -> Iterator[Section]:
 def failure_of(message: Message) -> Section:
     """The line below a prompt whose request failed without an answer."""
     section = Section(f"failed:{message.id}", Speaker.NOTICE)
-    section.add(Caption(Run(f"✗ {one_line(message.interrupted or '', LONGEST_TOLD)}", "error")))
+    section.add(Caption(Run(f"✗ {one_line(message.interrupted or '', LONGEST_ARGUMENT)}", "error")))
     section.add(Caption(Run("↳ This prompt is not sent with later ones.", "muted")))
     return section
 
@@ -198,9 +198,13 @@ def section_of(message: Message, results: Results, showing: Showing) -> Section 
         return None
     guess = sum(_length_of(block) for block in message.blocks)
     if message.role is Role.USER:
-        return Section(message.id, Speaker.USER, lambda: _built_or_plain(message, lambda: [spoken(message)]), guess)
+        return Section(
+            message.id, Speaker.USER, lambda: _built_or_plain(message, lambda: [prompt_block(message)]), guess
+        )
     if message.superseded:
-        return Section(message.id, Speaker.MODEL, lambda: _built_or_plain(message, lambda: [void(message)]), 0)
+        return Section(
+            message.id, Speaker.MODEL, lambda: _built_or_plain(message, lambda: [superseded_block(message)]), 0
+        )
     return Section(
         message.id,
         Speaker.MODEL,
@@ -234,7 +238,7 @@ def _text_of(block: Block) -> str:
             return ""
 
 
-def void(message: Message) -> Renderable:
+def superseded_block(message: Message) -> Renderable:
     """A failed attempt that was repeated: one line that unfolds to its text."""
     why = one_line(message.interrupted or "made again", 80)
     return Folded(f"An attempt that counts no more: {why}", message_text(message))
@@ -244,7 +248,7 @@ def _length_of(block: Block) -> int:
     return len(block.text) if isinstance(block, TextBlock) else 0
 
 
-def spoken(message: Message) -> Renderable:
+def prompt_block(message: Message) -> Renderable:
     """The user's prompt with its attachments."""
     text = "\n".join(block.text for block in message.blocks if isinstance(block, TextBlock))
     images = tuple(block.name or block.media_type for block in message.blocks if isinstance(block, ImageBlock))
@@ -260,7 +264,7 @@ def answer_blocks(message: Message, results: Results, showing: Showing) -> list[
             made.space = 0 if isinstance(renderables[-1], ToolCall) else 1
         if made is not None:
             renderables.append(made)
-    foot = footer(message)
+    foot = answer_footer(message)
     if foot is not None:
         renderables.append(foot)
     return renderables
@@ -272,7 +276,7 @@ def answer_block(block: Block, results: Results, showing: Showing) -> Renderable
         case TextBlock(text=text):
             return Answer(text, closed=True) if text and not text.isspace() else None
         case ThinkingBlock():
-            return thought(block, showing) if showing.thinking else None
+            return thinking_block(block, showing) if showing.thinking else None
         case ToolCallBlock():
             return tool_call(block, results.get(block.call_id))
         case ImageBlock():
@@ -283,7 +287,7 @@ def answer_block(block: Block, results: Results, showing: Showing) -> Renderable
             return None
 
 
-def thought(block: ThinkingBlock, showing: Showing) -> Thinking:
+def thinking_block(block: ThinkingBlock, showing: Showing) -> Thinking:
     """A finished thinking block."""
     made = Thinking(block.text, folded=showing.fold)
     made.seconds = block.seconds
@@ -310,11 +314,11 @@ def tool_call(block: ToolCallBlock, result: ToolResultBlock | None) -> ToolCall:
     return renderable
 
 
-TELLING = ("command", "pattern", "query", "url", "path", "file", "name")
+INFORMATIVE_ARGUMENTS = ("command", "pattern", "query", "url", "path", "file", "name")
 """The most informative arguments of a call, best first."""
 
 
-LONGEST_TOLD = 400
+LONGEST_ARGUMENT = 400
 LONGEST_PARSED = 512 * 1024
 """Characters of arguments that are parsed for the screen, which waits meanwhile."""
 
@@ -322,7 +326,7 @@ LONGEST_PARSED = 512 * 1024
 def fill_arguments(renderable: ToolCall, arguments: str) -> None:
     """Show the arguments of a call. Very long ones are shown as they were written."""
     if len(arguments) > LONGEST_PARSED:
-        renderable.telling, renderable.detail = one_line(arguments, LONGEST_TOLD), [("", arguments)]
+        renderable.main_argument, renderable.detail = one_line(arguments, LONGEST_ARGUMENT), [("", arguments)]
         return
     try:
         parsed = json.loads(arguments or "{}")
@@ -330,13 +334,13 @@ def fill_arguments(renderable: ToolCall, arguments: str) -> None:
     except (ValueError, RecursionError):
         parsed, indented = None, ""
     if isinstance(parsed, dict):
-        values = [str(parsed[name]) for name in TELLING if name in parsed]
-        renderable.telling = (
+        values = [str(parsed[name]) for name in INFORMATIVE_ARGUMENTS if name in parsed]
+        renderable.main_argument = (
             values[0] if values else ", ".join(f"{key}: {value}" for key, value in list(parsed.items())[:3])
         )
         renderable.detail = [("json", indented)]
     else:
-        renderable.telling = arguments
+        renderable.main_argument = arguments
         renderable.detail = [("", arguments)]
 
 
@@ -376,7 +380,7 @@ STOPS = {
 }
 
 
-def footer(message: Message) -> Caption | None:
+def answer_footer(message: Message) -> Caption | None:
     """The bill of an answer, and why it ended early, if it did."""
     runs: list[Run] = []
     if message.interrupted:

@@ -215,12 +215,12 @@ class Column:
             self._corrected += change
             self._different = min(self._different, self._heights.start_of(index))
 
-    def _let_rest(self, line: int) -> None:
+    def _drop_far_layouts(self, line: int) -> None:
         """Let sections far from a line drop their layout."""
         near, _ = self._heights.find(line)
         far = sorted(self._measured, key=lambda index: -abs(index - near))[: KEPT // 4]
         for index in far:
-            self.sections[index].rest()
+            self.sections[index].drop_layout()
             # The index keeps the exact height; after a new layout it is only a guess until the lines are reached.
             self._measured.discard(index)
 
@@ -273,7 +273,7 @@ class Column:
                 break
         # Layouts are by far the largest part of a long conversation's memory.
         if len(self._measured) > KEPT:
-            self._let_rest(self.top)
+            self._drop_far_layouts(self.top)
 
     def _measure_end(self) -> None:
         left = self.height

@@ -27,16 +27,16 @@ from tui.ui.markdown.runs import Run
 from tui.ui.transcript.blocks import Answer, Caption, Fold, Renderable, Thinking
 from tui.ui.transcript.build import (
     Showing,
+    answer_footer,
     count_tokens,
     fill_arguments,
-    footer,
     head,
 )
 from tui.ui.transcript.section import Section
 from tui.ui.transcript.tool_call import ToolCall, ToolState
 
 Clock = Callable[[], float]
-TELLING = 200
+INFORMATIVE_ARGUMENTS = 200
 """Characters of a call's arguments used for the line that shows them arriving."""
 
 D = TypeVar("D", Answer, Thinking)
@@ -78,8 +78,8 @@ class LiveAnswer:
             case ToolArgsDelta(index, text):
                 pieces = self._arguments.setdefault(index, [])
                 pieces.append(text)
-                self._call(index).telling = one_line(
-                    "".join(piece[-TELLING:] for piece in pieces[-40:])[-TELLING:], 200
+                self._call(index).main_argument = one_line(
+                    "".join(piece[-INFORMATIVE_ARGUMENTS:] for piece in pieces[-40:])[-INFORMATIVE_ARGUMENTS:], 200
                 )
             case ThinkingBreak(index):
                 self._thinking(index).append("\n\n")
@@ -98,7 +98,7 @@ class LiveAnswer:
     def finish(self, message: Message) -> None:
         """Replace running numbers by those of the complete message."""
         self._fold_thinking()
-        self._true_figures(message)
+        self._show_reported_counts(message)
         for answer, text in zip(self._drawn(Answer), message_texts(message, TextBlock), strict=False):
             answer.share(text)
         for thinking, text in zip(self._drawn(Thinking), message_texts(message, ThinkingBlock), strict=False):
@@ -113,7 +113,7 @@ class LiveAnswer:
         for block in self._blocks.values():
             if isinstance(block, Answer):
                 block.close()
-        foot = footer(message)
+        foot = answer_footer(message)
         if foot is not None:
             self.section.add(foot)
         self.section.touch()
@@ -128,7 +128,7 @@ class LiveAnswer:
     def _drawn(self, kind: type[D]) -> list[D]:
         return [block for block in self._blocks.values() if isinstance(block, kind)]
 
-    def _true_figures(self, message: Message) -> None:
+    def _show_reported_counts(self, message: Message) -> None:
         drawn = [block for block in self._blocks.values() if isinstance(block, Thinking)]
         stored = [block for block in message.blocks if isinstance(block, ThinkingBlock)]
         for block, kept in zip(drawn, stored, strict=False):

@@ -10,7 +10,7 @@ from tui.domain.blocks import Block, TextBlock, ThinkingBlock, ToolCallBlock, To
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.search_terms import SearchTerms
 from tui.engine.state import SessionView
-from tui.ui.markdown.found import Found, is_in_markdown
+from tui.ui.markdown.occurrences import Occurrence, is_in_markdown
 from tui.ui.transcript.blocks import Fold, Renderable, Thinking
 from tui.ui.transcript.build import SUMMARY, Folded
 from tui.ui.transcript.column import Column
@@ -99,7 +99,7 @@ def reveal(transcript: Transcript, hit: Hit, wanted: SearchTerms) -> tuple[Offse
     column.changed(section)
     column.settle()
     transcript.put_cursor(hit.place, hit.block)
-    line, found = 0, Found(0)
+    line, found = 0, Occurrence(0)
     for _ in range(MOST_LOOKS):
         # Layout on the way may move the hit.
         found = block.find(wanted, hit.number, text_width(column.width))

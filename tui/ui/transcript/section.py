@@ -58,11 +58,11 @@ def text_width(width: int) -> int:
     return max(8, min(MAX_TEXT, width - MARGIN - 2))
 
 
-def margin(voice: Speaker, *, marked: bool) -> Line:
+def margin(speaker: Speaker, *, marked: bool) -> Line:
     """What is drawn left of a line."""
     if marked:
         return [Run(" "), Run("▌", "focus"), Run(" ")]
-    if voice is Speaker.USER:
+    if speaker is Speaker.USER:
         return [Run(" "), Run("▌", "user-bar"), Run(" ")]
     return [Run(" " * MARGIN)]
 
@@ -111,15 +111,15 @@ class Section:
         "_width",
         "key",
         "presence",
+        "speaker",
         "strips",
-        "voice",
     )
 
     def __init__(
-        self, key: str, voice: Speaker, build: Callable[[], list[Renderable]] | None = None, guess: int | None = None
+        self, key: str, speaker: Speaker, build: Callable[[], list[Renderable]] | None = None, guess: int | None = None
     ) -> None:
         self.key = key
-        self.voice = voice
+        self.speaker = speaker
         self._build = build
         self._guess = guess
         self._blocks: list[Renderable] = [] if build is None else NO_BLOCKS
@@ -165,12 +165,12 @@ class Section:
         """Drop the styled lines after the colours, but not the layout, changed."""
         self.strips = {}
 
-    def rest(self) -> None:
+    def drop_layout(self) -> None:
         """Keep the text and drop the layout: the section is far from the window."""
         self.strips = {}
         self._dirty = True
         for block in self._blocks:
-            block.rest()
+            block.drop_layout()
 
     def estimate(self, width: int) -> int:
         """A cheap guess at the height before the section is first seen."""
@@ -312,7 +312,7 @@ class Section:
             if dim:
                 seen, background = [run._replace(role="muted") for run in line], ""
             tinted = min(width, MARGIN + text_width(width) + 1) if background else 0
-            strip = theme_styles.strip(seen, background, tinted, left=margin(self.voice, marked=marked))
+            strip = theme_styles.strip(seen, background, tinted, left=margin(self.speaker, marked=marked))
             if strip.cell_length < width:
                 strip = Strip.join([strip, theme_styles.strip([], "", width - strip.cell_length)])
         if cursor is None:

@@ -9,8 +9,8 @@ from tui.domain.printable import one_line
 from tui.domain.search_terms import SearchTerms
 from tui.ui.format_numbers import duration
 from tui.ui.graphemes import line_within
-from tui.ui.markdown.found import Found, occurrences
 from tui.ui.markdown.lazy_lines import Mark
+from tui.ui.markdown.occurrences import Occurrence, occurrences
 from tui.ui.markdown.runs import Line, Look, Run, width_of
 from tui.ui.transcript.blocks import Renderable
 
@@ -48,7 +48,7 @@ class ToolCall(Renderable):
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.telling = ""
+        self.main_argument = ""
         """The most informative argument."""
         self.state = ToolState.WRITING
         self.seconds: float | None = None
@@ -96,18 +96,18 @@ class ToolCall(Renderable):
     def line_at(self, mark: Mark) -> int:
         return 1 + self._document().line_at(mark) if self._open else 0
 
-    def find(self, wanted: SearchTerms, number: int, width: int) -> Found:
+    def find(self, wanted: SearchTerms, number: int, width: int) -> Occurrence:
         """In the first line, or in the detail."""
         self.height(width)
         if not self._open:
             return super().find(wanted, number, width)
-        inside = number - len(wanted.spans(f"{self.name} {self.telling}"))
+        inside = number - len(wanted.spans(f"{self.name} {self.main_argument}"))
         if inside >= 0:
             return self._document().find(wanted, inside).moved(1)
         first = occurrences(wanted, [self.line(0)])
-        return first[min(number, len(first) - 1)] if first else Found(0)
+        return first[min(number, len(first) - 1)] if first else Occurrence(0)
 
-    def rest(self) -> None:
+    def drop_layout(self) -> None:
         """Drop the detail's layout."""
         self._shown = None
 
@@ -120,11 +120,11 @@ class ToolCall(Renderable):
         end = f"  {' · '.join(tail)}" if tail else ""
         name = one_line(self.name, 40)
         room = self._width - width_of(name) - width_of(end) - 4
-        telling = line_within(self.telling, room) if room > 4 and self.telling else ""
+        main_argument = line_within(self.main_argument, room) if room > 4 and self.main_argument else ""
         return [
             Run(f"{self.state.glyph} ", self.state.role),
             Run(name, "text", Look.BOLD),
-            Run(f"  {telling}" if telling else "", "muted"),
+            Run(f"  {main_argument}" if main_argument else "", "muted"),
             Run(end, self.state.role if self.state is ToolState.FAILED else "muted"),
         ]
 
@@ -133,4 +133,4 @@ class ToolCall(Renderable):
 
     def text(self) -> str:
         """Arguments and result."""
-        return "\n".join([f"{self.name} {self.telling}".strip(), *(text for _, text in self.detail)])
+        return "\n".join([f"{self.name} {self.main_argument}".strip(), *(text for _, text in self.detail)])

@@ -27,7 +27,7 @@ MOST_PAINTED = 300
 """Painted lines that are kept: a few screens, so that scrolling back paints nothing anew."""
 
 
-def finished(strip: Strip, absolute: int, width: int, theme_styles: ThemeStyles) -> Strip:
+def row_for_screen(strip: Strip, absolute: int, width: int, theme_styles: ThemeStyles) -> Strip:
     """A row of the screen's width, with its line number, which Textual's mouse selection needs."""
     # A strip cropped to its own width stores itself in its cache: a cycle that only a full collection frees.
     wide = strip if strip.cell_length == width else strip.crop_extend(0, width, theme_styles.background(""))
@@ -46,7 +46,7 @@ def with_selection(strip: Strip, selection: Selection, absolute: int, style: Sty
     return Strip.join([before, Strip(marked, chosen.cell_length), after])
 
 
-def with_marks(strip: Strip, wanted: SearchTerms, theme_styles: ThemeStyles) -> Strip:
+def with_highlights(strip: Strip, wanted: SearchTerms, theme_styles: ThemeStyles) -> Strip:
     """A row with every occurrence highlighted, also without colours."""
     text = "".join(segment.text for segment in strip)
     spans = wanted.spans(text)
@@ -115,19 +115,19 @@ class RowPainter:
             self._painted.pop(absolute, None)
             return self._theme_styles.strip([], "", width)
         if self.marked:
-            strip = with_marks(strip, self.marked, self._theme_styles)
+            strip = with_highlights(strip, self.marked, self._theme_styles)
         # Rows with a selection or marks are not kept: they change with every mouse move or key.
         if selection is not None:
             strip = with_selection(strip, selection, absolute, selection_style())
-            return finished(strip, absolute, width, self._theme_styles)
+            return row_for_screen(strip, absolute, width, self._theme_styles)
         if self.marked:
-            return finished(strip, absolute, width, self._theme_styles)
+            return row_for_screen(strip, absolute, width, self._theme_styles)
         kept = self._painted.get(absolute)
         # Returning the same strip again keeps the caches that Textual attaches to it.
         if kept is None or kept[0] is not strip or kept[1] != width:
             if len(self._painted) > MOST_PAINTED:
                 self._painted.clear()
-            kept = self._painted[absolute] = (strip, width, finished(strip, absolute, width, self._theme_styles))
+            kept = self._painted[absolute] = (strip, width, row_for_screen(strip, absolute, width, self._theme_styles))
         return kept[2]
 
     def _source(self, y: int, cursor: tuple[int, int] | None) -> Strip | None:
@@ -160,12 +160,12 @@ class RowPainter:
             longest_ago.forget_strips()
 
 
-def stops_in(section: Section) -> int:
+def selectable_blocks(section: Section) -> int:
     """Blocks that the cursor can select."""
     return 0 if section.presence is Presence.HIDDEN else len(section.blocks)
 
 
-def shifted(column: int | None, by: int) -> int | None:
+def next_first_column(column: int | None, by: int) -> int | None:
     """The new first column of code; None wraps lines, and 0 switches between wrapping and cutting."""
     if column is None:
         return None if by else 0
@@ -408,11 +408,11 @@ class Transcript(ScrollView, can_focus=True):
         sections = self.column.sections
         index, block = self._cursor if self._cursor is not None else (len(sections), 0)
         block += step
-        while not (0 <= index < len(sections) and 0 <= block < stops_in(sections[index])):
+        while not (0 <= index < len(sections) and 0 <= block < selectable_blocks(sections[index])):
             index += step
             if not 0 <= index < len(sections):
                 return
-            block = 0 if step > 0 else stops_in(sections[index]) - 1
+            block = 0 if step > 0 else selectable_blocks(sections[index]) - 1
         self.put_cursor(index, block)
 
     def put_cursor(self, index: int, block: int) -> None:
@@ -438,7 +438,7 @@ class Transcript(ScrollView, can_focus=True):
             return
         section = self.column.sections[self._cursor[0]]
         before = next((block.sideways for block in section.blocks if block.sideways is not None), None)
-        after = shifted(before, columns)
+        after = next_first_column(before, columns)
         if after == before:
             return
         found = self.column.find(self.column.top)

@@ -41,9 +41,9 @@ from tui.ui.transcript.build import (
     folded_into,
     heading,
     message_text,
+    prompt_block,
     section_of,
     sections_of,
-    spoken,
 )
 from tui.ui.transcript.live_answer import Clock, LiveAnswer
 from tui.ui.transcript.plain_fallback import PlainFallback, PlainText
@@ -139,7 +139,7 @@ class TranscriptView:
     def show(self, showing: Showing) -> None:
         """Change how thinking is shown; the arriving answer is left as it is."""
         self._showing = showing
-        self._put(sections_of(self._turns, showing))
+        self._replace_same(sections_of(self._turns, showing))
 
     def take(self, stamped: Stamped) -> None:
         """Apply an event; the transcript's ``settle`` draws the result.
@@ -175,7 +175,7 @@ class TranscriptView:
             case MessageCompleted(message=message):
                 self._completed(message)
             case TurnFinished(turn) | TurnFailed(turn):
-                self._over(turn, event.error if isinstance(event, TurnFailed) else None)
+                self._turn_ended(turn, event.error if isinstance(event, TurnFailed) else None)
             case HistoryChanged(turns):
                 self._turns, self._live = turns, None
                 self._transcript.replace_all(self._folded(sections_of(turns, self._showing)))
@@ -246,7 +246,7 @@ class TranscriptView:
         if any(section.key == message.id for section in self._transcript.column.sections):
             # No later attempt gave an answer, so the one that was cut off counts again.
             self._drop_bare()
-            self._put(filter(None, [section_of(message, {}, self._showing)]))
+            self._replace_same(filter(None, [section_of(message, {}, self._showing)]))
             return
         live, self._live = self._live, None
         if isinstance(live, LiveAnswer):
@@ -300,7 +300,7 @@ class TranscriptView:
         keys = frozenset(message.id for turn in self._turns if turn.id in folded for message in turn.messages)
         return folded_into(self._compression, keys, list(sections), self._transcript.column.changed)
 
-    def _put(self, fresh: Iterable[Section]) -> None:
+    def _replace_same(self, fresh: Iterable[Section]) -> None:
         """Replace the sections of the same messages."""
         made = {section.key: section for section in fresh}
         sections = [made.get(section.key, section) for section in self._transcript.column.sections]
@@ -312,11 +312,11 @@ class TranscriptView:
         for message in turn.messages:
             if message.role is Role.USER:
                 section = Section(message.id, Speaker.USER)
-                section.add(spoken(message))
+                section.add(prompt_block(message))
                 self._transcript.column.append(section)
         self._transcript.follow()
 
-    def _over(self, turn: Turn, error: PonderError | None) -> None:
+    def _turn_ended(self, turn: Turn, error: PonderError | None) -> None:
         self._turns = (*self._turns, turn)
         self._drop_bare()
         live, self._live = self._live, None
@@ -327,7 +327,7 @@ class TranscriptView:
         self._drop_notices()
         if self._broken:
             self._broken = False
-            self._put(sections_of((turn,), self._showing))
+            self._replace_same(sections_of((turn,), self._showing))
         if error is not None:
             self._notice("error", error.message, error.advice)
 

@@ -13,7 +13,7 @@ BEFORE_TEXT = " ▎┊"
 """Characters that precede the text of a line: indents, bars of quotes and thinking."""
 
 
-class Found(NamedTuple):
+class Occurrence(NamedTuple):
     """An occurrence: from a column of one line to a column of this or a later one."""
 
     line: int
@@ -22,10 +22,10 @@ class Found(NamedTuple):
     last: int = 0
     end: int = 0
 
-    def moved(self, lines: int, columns: int = 0) -> Found:
+    def moved(self, lines: int, columns: int = 0) -> Occurrence:
         """The occurrence moved down and to the right."""
         column = None if self.column is None else self.column + columns
-        return Found(self.line + lines, column, self.last + lines, self.end + columns)
+        return Occurrence(self.line + lines, column, self.last + lines, self.end + columns)
 
 
 def without_marks(source: str) -> str:
@@ -45,7 +45,7 @@ def count_in_markdown(wanted: SearchTerms, source: str) -> int:
     return sum(max(len(wanted.spans(part)), len(wanted.spans(without_marks(part)))) for part in source.split("\n\n"))
 
 
-def occurrences(wanted: SearchTerms, lines: Sequence[Line]) -> list[Found]:
+def occurrences(wanted: SearchTerms, lines: Sequence[Line]) -> list[Occurrence]:
     """Every occurrence, including those broken over lines."""
     texts = [plain(line) for line in lines]
     flat = ""
@@ -58,10 +58,10 @@ def occurrences(wanted: SearchTerms, lines: Sequence[Line]) -> list[Found]:
         starts.append(len(flat))
         skipped.append(begin)
         flat += text[begin:] if before else text[begin:].rstrip()
-    found: list[Found] = []
+    found: list[Occurrence] = []
     for first, last in wanted.spans(flat):
         top, bottom = bisect_right(starts, first) - 1, bisect_right(starts, max(first, last - 1)) - 1
         column = width_of(texts[top][: skipped[top] + first - starts[top]])
         end = width_of(texts[bottom][: skipped[bottom] + last - starts[bottom]])
-        found.append(Found(top, column, bottom, end))
+        found.append(Occurrence(top, column, bottom, end))
     return found

@@ -29,7 +29,7 @@ def drawn(live: TranscriptView) -> list[str]:
     return [
         ("~ " if section.presence is Presence.DIMMED else "") + plain(section.line(number)[0])
         for section in sections_of(live)
-        if section.voice is not Speaker.NOTICE or section.key == SUMMARY
+        if section.speaker is not Speaker.NOTICE or section.key == SUMMARY
         for number in range(section.height(WIDTH))
     ]
 
@@ -47,6 +47,6 @@ def notices(live: TranscriptView) -> list[str]:
     return [
         block.text()
         for section in sections_of(live)
-        if section.voice is Speaker.NOTICE and section.key != SUMMARY
+        if section.speaker is Speaker.NOTICE and section.key != SUMMARY
         for block in section.blocks
     ]
