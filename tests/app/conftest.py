@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.ui.conftest import _slow_fingers, _still_when_nothing_runs  # noqa: F401  # fixtures
+from tests.ui.conftest import _slow_fingers, _still_when_nothing_runs, _styles_parsed_once  # noqa: F401  # fixtures
 from tui.cli.main import main
 
 Run = Callable[..., tuple[int, str, str]]

@@ -15,8 +15,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import pyte
+
+from tests import prefork
 
 PATIENCE_S = 60.0
 """How long anything may take before a test gives up; the machine may be busy."""
@@ -47,7 +50,10 @@ def environment(home: Path, **more: str) -> dict[str, str]:
 
 
 class Terminal:
-    """Everything the program writes, as bytes and as a screen; everything it reads."""
+    """Everything the program writes, as bytes and as a screen; everything it reads.
+
+    ``started``: by a new interpreter, because the start is what is tested; else forked where that is the same.
+    """
 
     def __init__(
         self,
@@ -58,11 +64,13 @@ class Terminal:
         background: str = "1111/1111/1111",
         parsed: bool = True,
         late: bool = False,
+        started: bool = False,
         screen: type[pyte.Screen] = pyte.Screen,
     ) -> None:
         self._parsed = parsed
         self._late = late
         self._withheld = b""
+        self._text: str | None = None
         self.raw = b""
         self.screen = screen(*size)
         self._stream = pyte.ByteStream(self.screen)
@@ -75,15 +83,16 @@ class Terminal:
         self.modes_before = self.modes()
         _set_size(slave, size)
         self.started = time.perf_counter()
-        self.process = subprocess.Popen(
-            command,
-            stdin=slave,
-            stdout=slave,
-            stderr=slave,
-            env=dict(environment),
-            start_new_session=True,
-            preexec_fn=lambda: _take_terminal(slave),
-        )
+        named: dict[str, Any] = {
+            **dict.fromkeys(("stdin", "stdout", "stderr"), slave),
+            "env": dict(environment),
+            "start_new_session": True,
+        }
+        self.process: subprocess.Popen[bytes]
+        if not started and prefork.forkable(command, environment):
+            self.process = prefork.start(command, **named)
+        else:
+            self.process = subprocess.Popen(command, preexec_fn=lambda: _take_terminal(slave), **named)
         self._open = True
 
     def __enter__(self) -> Terminal:
@@ -112,6 +121,7 @@ class Terminal:
             return b""
         self.raw += data
         if self._parsed:
+            self._text = None
             self._stream.feed(_without_private(data))
         for found in MODES.finditer(self.raw, max(0, len(self.raw) - len(data) - 12)):
             for mode in found[1].split(b";"):
@@ -138,7 +148,9 @@ class Terminal:
 
     def text(self) -> str:
         """What the screen says."""
-        return "\n".join(line.rstrip() for line in self.screen.display)
+        if self._text is None:  # drawing it costs more than what it is asked for
+            self._text = "\n".join(line.rstrip() for line in self.screen.display)
+        return self._text
 
     def is_on(self, mode: int) -> bool:
         """Whether a private mode is set."""
@@ -192,6 +204,7 @@ class Terminal:
     def resize(self, columns: int, rows: int) -> None:
         """Another size; the program is told."""
         _set_size(self.master, (columns, rows))
+        self._text = None
         self.screen.resize(rows, columns)
 
     def signal(self, number: signal.Signals) -> None:

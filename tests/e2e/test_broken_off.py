@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import prefork
 from tests.e2e.terminal import Terminal, environment
 from tests.faultserver.vanishing import Vanishing
 
@@ -24,14 +25,7 @@ def configure(home: Path, port: int) -> None:
 
 
 def ponder(home: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        [*PONDER, *arguments],
-        env=environment(home),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=60,
-        check=False,
-    )
+    return prefork.run([*PONDER, *arguments], env=environment(home), stdin=subprocess.DEVNULL)
 
 
 @pytest.mark.parametrize("ends_chunks", [False, True])

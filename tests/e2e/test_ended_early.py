@@ -69,7 +69,7 @@ def as_before(terminal: Terminal) -> bool:
 
 @pytest.mark.parametrize("more", [0.0, 0.1, 0.2, 0.3, 0.45, 0.6, 0.9], ids=lambda more: f"{more:.2f}s")
 def test_a_signal_while_the_program_starts(tmp_path: Path, more: float) -> None:
-    with Terminal(PONDER, environment(tmp_path), late=True) as terminal:
+    with Terminal(PONDER, environment(tmp_path), late=True, started=True) as terminal:
         terminal.until(lambda: ASKED in terminal.raw, "the question what the terminal is")
         begun = time.perf_counter()
         terminal.until(lambda: time.perf_counter() - begun >= more, "the moment")
@@ -106,14 +106,14 @@ def test_a_signal_at_any_step_of_the_start_is_its_exit_code(tmp_path: Path, plac
 
 
 def test_what_the_terminal_answers_to_a_start_that_fails_is_not_left_at_the_prompt(tmp_path: Path) -> None:
-    with Terminal([*PONDER, "--resume", "nothing"], environment(tmp_path)) as terminal:
+    with Terminal([*PONDER, "--resume", "nothing"], environment(tmp_path), started=True) as terminal:
         assert terminal.exit_code() in (1, 2)
         assert "nothing" in terminal.text()
         assert as_before(terminal)
 
 
 def test_a_terminal_that_has_not_answered_yet_is_waited_for(tmp_path: Path) -> None:
-    with Terminal(PONDER, environment(tmp_path), late=True) as terminal:
+    with Terminal(PONDER, environment(tmp_path), late=True, started=True) as terminal:
         terminal.until(lambda: terminal.raw.count(ASKED) == 2 and READY in terminal.text(), "the screen")
         begun = time.perf_counter()
         terminal.signal(signal.SIGTERM)

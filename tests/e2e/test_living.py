@@ -28,7 +28,7 @@ def talking(home: Path, **more: str) -> Iterator[tuple[Terminal, Loopback]]:
 
 
 def test_a_new_user_types_presses_enter_and_reads_an_answer_with_thinking(tmp_path: Path) -> None:
-    with Terminal(PONDER, environment(tmp_path), size=(100, 40)) as terminal:
+    with Terminal(PONDER, environment(tmp_path), size=(100, 40), started=True) as terminal:
         terminal.wait_for(READY)
         terminal.type("what can you do?\r")
         terminal.wait_for("Thinking")

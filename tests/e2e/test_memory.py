@@ -48,7 +48,7 @@ def test_a_very_long_answer_takes_four_times_its_text_at_most(tmp_path: Path, wa
     database = tmp_path / "ponder" / "data" / "sessions.db"
     with Loopback() as model:
         model.configure(tmp_path)
-        with Terminal([sys.executable, "-m", "tui"], environment(tmp_path), parsed=False) as terminal:
+        with Terminal([sys.executable, "-m", "tui"], environment(tmp_path), parsed=False, started=True) as terminal:
             terminal.until(lambda: b"send" in terminal.raw, "the screen")
 
             def answered(pieces: int, turns: int, *, stop: bool) -> None:

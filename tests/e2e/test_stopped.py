@@ -47,7 +47,7 @@ def test_no_key_is_lost_or_doubled_when_the_process_is_stopped_while_one_types(t
 
 @pytest.mark.parametrize("written", [b"\x1b[c", b"\x1b[?1049h", b"\x1b[?2004h", b"\x1b[?2027$p", b"ponder"])
 def test_no_key_is_lost_when_the_process_is_stopped_while_it_starts(tmp_path: Path, written: bytes) -> None:
-    with Terminal(PONDER, environment(tmp_path)) as terminal:
+    with Terminal(PONDER, environment(tmp_path), started=True) as terminal:
         terminal.until(lambda: written in terminal.raw, repr(written))
         typed = ""
         for number in range(24):

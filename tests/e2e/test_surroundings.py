@@ -56,7 +56,7 @@ def _is_light(raw: bytes) -> bool:
 
 
 def test_what_is_typed_before_the_screen_stands_is_not_lost(tmp_path: Path) -> None:
-    with Terminal(PONDER, environment(tmp_path), size=(80, 24)) as terminal:
+    with Terminal(PONDER, environment(tmp_path), size=(80, 24), started=True) as terminal:
         terminal.until(lambda: b"\x1b]11;?" in terminal.raw, "the first question to the terminal")
         terminal.type("early")
         terminal.wait_for("early")
@@ -65,7 +65,9 @@ def test_what_is_typed_before_the_screen_stands_is_not_lost(tmp_path: Path) -> N
 
 
 def test_an_answer_that_comes_late_is_no_typing_and_still_chooses_the_theme(tmp_path: Path) -> None:
-    with Terminal(PONDER, environment(tmp_path), size=(80, 24), background="ffff/ffff/ffff", late=True) as terminal:
+    with Terminal(
+        PONDER, environment(tmp_path), size=(80, 24), started=True, background="ffff/ffff/ffff", late=True
+    ) as terminal:
         terminal.wait_for(READY)
         terminal.type("before ")
         before = len(terminal.raw)
@@ -93,14 +95,14 @@ def test_keys_that_come_all_at_once_are_handled_in_their_order(tmp_path: Path) -
 
 @pytest.mark.parametrize("size", [(1, 1), (20, 5), (5, 40), (300, 3)])
 def test_no_size_is_too_small(tmp_path: Path, size: tuple[int, int]) -> None:
-    with Terminal(PONDER, environment(tmp_path), size=size) as terminal:
+    with Terminal(PONDER, environment(tmp_path), size=size, started=True) as terminal:
         terminal.until(lambda: b"\x1b[?2004h" in terminal.raw, "a screen")
         terminal.resize(100, 30)
         terminal.wait_for(READY)
 
 
 def test_a_dumb_terminal_is_refused_with_a_way_out(tmp_path: Path) -> None:
-    with Terminal(PONDER, environment(tmp_path, TERM="dumb")) as terminal:
+    with Terminal(PONDER, environment(tmp_path, TERM="dumb"), started=True) as terminal:
         assert terminal.exit_code() == 2
         assert "ponder -p" in terminal.text()
         assert b"\x1b" not in terminal.raw
