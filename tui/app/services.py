@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import platform
 import sys
+import time
 from collections.abc import Sequence
 
 from tui.app.attachments import complete_path, read_attachment
@@ -19,7 +20,9 @@ from tui.app.settings import SettingsService
 from tui.catalog.facts import ModelFacts
 from tui.context.estimate import tool_tokens
 from tui.domain.blocks import Block
+from tui.domain.errors import UsageError
 from tui.domain.listing import KeyCheck, ServerInfo, ToolInfo, ToolTokens
+from tui.domain.printable import one_line
 from tui.domain.thinking import ModelSpec
 from tui.domain.usage import MeterReading, Part
 from tui.settings.user_files import may_exist
@@ -34,6 +37,10 @@ async def begin_with_found(current: OpenSession, ready: Sequence[ModelSpec]) -> 
         return False
     await current.use(ready[0], remember=False)
     return True
+
+
+MOST_DAYS = 36_500
+"""The longest period of ``/cost``."""
 
 
 class KeyService:
@@ -206,6 +213,23 @@ class AppServices:
     def _plan_summary(self) -> str:
         view = self.chat.view()
         return view.plan.summary
+
+    async def spending(self, days: str = "") -> str:
+        """What was spent in the last days, as markdown; ``days`` is a number or empty."""
+        from tui.app.spending_report import DAYS, By, SpendingReport, first_moment, report_text, spending_report
+
+        number = int(days) if days.isascii() and days.isdigit() else 0 if days else DAYS
+        if not 0 < number <= MOST_DAYS:
+            raise UsageError(f"`{one_line(days, 40)}` is not a number of days.", advice="For example: `/cost 7`")
+        program, now = self._current.program, time.time()
+        requests = await self._current.storage.spent_since(first_moment(number, now))
+
+        def make(by: By) -> SpendingReport:
+            return spending_report(requests, program.catalog, by=by, days=number, now=now)
+
+        plain = program.layers.value("ui.plain") is True
+        text = await asyncio.to_thread(report_text, make, None, blocks=not plain)
+        return f"```\n{text}\n```"
 
     async def doctor(self) -> str:
         """The report of ``ponder doctor``, as markdown."""

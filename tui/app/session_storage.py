@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from tui.domain.compression import CompressionView, SummaryRun
-from tui.domain.cost import Paid, cost_of, left_behind, paid_in
+from tui.domain.cost import Paid, cost_of, is_cost_final, left_behind, paid_in
 from tui.domain.errors import StoreError, UsageError
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import Growth, Message, Turn
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tui.app.program import Program
     from tui.domain.blocks import Block
     from tui.domain.listing import SessionInfo
+    from tui.domain.spending import SpentRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +64,10 @@ class Storage(Protocol):
 
     def ledger(self) -> Ledger:
         """What requests cost, for spending limits."""
+        ...
+
+    async def spent_since(self, moment: float) -> Sequence[SpentRequest]:
+        """The requests of all sessions since a Unix time, oldest first."""
         ...
 
     async def load(self, session: str) -> Stored:
@@ -143,6 +148,26 @@ class InMemorySessions:
 
     def ledger(self) -> Ledger:
         return self._ledger
+
+    async def spent_since(self, moment: float) -> Sequence[SpentRequest]:
+        """All requests. Their times are not kept; they count as made now."""
+        from tui.domain.spending import SpentRequest
+
+        return [
+            SpentRequest(
+                session=name,
+                title="not saved",
+                model=f"{paid.origin.provider}/{paid.origin.model}",
+                created=time.time(),
+                cost=paid.cost,
+                final=is_cost_final(paid),
+                reserved=None,
+                usage=paid.usage,
+            )
+            for name, kept in self._sessions.items()
+            for paid in (*kept.elsewhere, *paid_in(kept.turns), *kept.summaries)
+            if paid.origin is not None
+        ]
 
     def journal(self, session: str, model: str) -> Journal:
         return self._sessions.setdefault(session, _InMemorySession())

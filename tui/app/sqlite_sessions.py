@@ -23,6 +23,7 @@ from tui.store.sessions import Beginning
 if TYPE_CHECKING:
     from tui.domain.listing import SessionInfo
     from tui.domain.messages import Turn
+    from tui.domain.spending import SpentRequest
     from tui.store.library import StoredLibrary
 
 
@@ -91,6 +92,11 @@ class SqliteSessions:
     @property
     def notices(self) -> tuple[str, ...]:
         return self._database.notices
+
+    async def spent_since(self, moment: float) -> Sequence[SpentRequest]:
+        from tui.store.spending import spent_since
+
+        return await self._database.read(lambda connection: spent_since(connection, moment))
 
     def ledger(self) -> Ledger:
         from tui.store.spending import StoredLedger  # only if there is a spending limit

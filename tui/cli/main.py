@@ -38,6 +38,7 @@ class Entry:
 COMMANDS = {
     "plan": Entry("tui.cli.plan", "print what is sent to control a model's thinking"),
     "price": Entry("tui.cli.price", "print what a request costs"),
+    "cost": Entry("tui.cli.cost", "print what was spent, by day, model or session"),
     "models": Entry("tui.cli.models", "list the models in the catalogue"),
     "auth": Entry("tui.cli.auth", "save, list and remove providers' keys"),
     "sessions": Entry("tui.cli.sessions", "list, search, show, export, import and delete sessions"),

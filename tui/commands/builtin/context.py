@@ -28,6 +28,10 @@ async def _tokens(context: CommandContext, argument: str) -> None:
     context.screen.say(f"{count(reading.effective, 'token')} would be sent ({word}); {reading.raw:,} are stored.")
 
 
+async def _cost(context: CommandContext, argument: str) -> None:
+    await context.screen.show(View.TEXT, f"Cost\n{await context.services.spending(argument)}")
+
+
 async def _compress(context: CommandContext, argument: str) -> None:
     view = context.view()
     if not view.turns and view.open_turn is None:
@@ -104,6 +108,16 @@ COMMANDS = (
         run=_tokens,
         argument=Argument(usage="[exact]", complete=lambda _, typed: ["exact"] if "exact".startswith(typed) else []),
         example="/tokens exact",
+    ),
+    Command(
+        id="context.cost",
+        slash="cost",
+        title="Cost",
+        help="Show what was spent by day and model, with thinking and cache savings; a number says for how many days.",
+        group=Group.CONTEXT,
+        run=_cost,
+        argument=Argument(usage="[DAYS]"),
+        example="/cost 7",
     ),
     Command(
         id="context.compress",
