@@ -46,6 +46,9 @@ OF_LIBRARIES = {
         "argparse:_ActionsContainer": "_actions",
         "argparse:_SubParsersAction": "_choices_actions",
     },
+    # The stream below TLS, from which an answer is read after a reset. The pool could take another network backend,
+    # but httpx creates it.
+    "tui/providers/http/upload_rescue.py": {"httpcore._backends.anyio:AnyIOStream": "_stream"},
     # The type of a transport, for the client that takes one.
     "tui/tools/mcp/transport.py": {"mcp.client": "_transport"},
 }

@@ -20,7 +20,7 @@ from tests.faultserver.server import FaultServer
 from tests.key_canary import CANARY
 from tests.providers.conftest import BRISK, WIRES, Client, request, where
 from tui.domain.errors import ErrorKind, ProviderError
-from tui.providers.http.deadlines import RESUMED, Deadlines
+from tui.providers.http.deadlines import RESUMED, Deadlines, Limits
 
 SAY: Step = {"say": "text", "text": "one two three four five"}
 FULL: list[Step] = [{"say": "thinking", "text": "hm, let me see"}, SAY, {"end": 1}]
@@ -75,6 +75,24 @@ async def test_T05_a_reset_says_how_far_it_came(client: Client, wire: str) -> No
     assert outcome.error is not None
     assert (outcome.error.kind, outcome.error.retryable) == (ErrorKind.NETWORK, True)
     assert "bytes" in outcome.error.message
+
+
+@pytest.mark.parametrize(("status", "secure"), [(400, False), (401, True), (413, False), (413, True)])
+async def test_T05_an_answer_before_a_reset_during_the_upload_is_read(
+    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int, secure: bool
+) -> None:
+    tls = None
+    if secure:
+        ca = own_ca(tmp_path)
+        tls = ca.server
+        monkeypatch.setenv("SSL_CERT_FILE", str(ca.bundle))
+    said = {"error": {"message": "Said before all came."}}
+    script: list[Step] = [{"status": status, "json": said}, {"rst": 1}]
+    async with FaultServer([script], "openai-chat", tls=tls, read_body=False) as server:
+        large = request("x" * 12_000_000)
+        outcome = await client.ask(server, "openai-chat", asked=large, limits=Limits(), at_most_s=100.0)
+    assert outcome.error is not None
+    assert (outcome.error.status, "Said before all came." in outcome.error.message) == (status, True)
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,8 @@ if "httpx" not in sys.modules:
 
 import httpx
 
+from tui.providers.http.upload_rescue import rescue_uploads
+
 if sys.modules.get("httpx._main", httpx) is None:
     del sys.modules["httpx._main"]
 
@@ -60,6 +62,7 @@ class HttpxConnection:
             request.method, request.url, headers=request.headers, content=request.body
         )
         outgoing.headers["accept-encoding"] = "identity"
+        outgoing.extensions["trace"] = rescue_uploads
         response = await self._client.send(outgoing, stream=True)
         headers: Mapping[str, str] = {name.lower(): value for name, value in response.headers.items()}
         return RawResponse(
