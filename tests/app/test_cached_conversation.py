@@ -29,7 +29,7 @@ def prepare(home: Path, server: BillingServer, ttl: str = "auto") -> dict[str, A
     for number in range(3):
         text = "\n".join(f"Line {line} of the notes, number {number}." for line in range(120))
         (home / f"notes{number}.md").write_text(text)
-    config(home, f'[providers.anthropic]\nbase_url = "{server.url}"\n[cache]\nttl = "{ttl}"\n')
+    config(home, f"[providers.anthropic]\nbase_url = '{server.url}'\n[cache]\nttl = '{ttl}'\n")
     return {"model": f"anthropic/{MODEL}/med", "environment": KEY, "tools": True, "stored_in": "file"}
 
 
@@ -97,3 +97,40 @@ async def test_forty_turns_cost_a_quarter_of_what_they_cost_without_the_cache(tm
     assert server.hit_rate >= 0.95
     assert server.dollars <= 0.25 * uncached.dollars
     assert await printed(session, ponder) == pytest.approx((server.dollars, server.dollars), abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "ttl"),
+    [
+        ((), "5m"),
+        (("--set", "tools.enabled=false"), None),
+        (("--set", "cache.ttl=1h"), "1h"),
+        (("--set", "cache.ttl=1h", "--set", "tools.enabled=false"), "1h"),
+        (("--set", "cache.ttl=off"), None),
+    ],
+)
+async def test_a_question_without_tools_keeps_nothing(
+    arguments: tuple[str, ...], ttl: str | None, tmp_path: Path, ponder: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY["ANTHROPIC_API_KEY"])
+    async with BillingServer((0,)) as server:
+        prepare(tmp_path, server)
+        code, out, err = await asyncio.to_thread(ponder, "-p", "Why?", "-m", MODEL, "--json", *arguments)
+    assert code == 0, err
+    [charge] = server.charges
+    assert charge.body.get("cache_control") == (None if ttl is None else {"type": "ephemeral", "ttl": ttl})
+    assert json.loads(out)["cost"] == pytest.approx(server.dollars, abs=1e-6)
+
+
+async def test_the_inspector_says_where_the_marks_are(tmp_path: Path) -> None:
+    async with BillingServer((0,)) as server:
+        async with screen(tmp_path, **prepare(tmp_path, server)) as s:
+            await s.ask("Why?")
+            await s.ask("And?")
+            await s.pilot.press("f12")
+            await s.until_it_says("breakpoints: tools, turn 2; kept 1h")
+            await s.pilot.press("escape")
+            await s.enter("/set cache.ttl off")
+            await s.pilot.press("f12")
+            await s.until_it_says("tokens sent")
+            assert "breakpoints" not in s.text()

@@ -36,7 +36,9 @@ async def test_a_server_on_this_machine_answers_where_nobody_names_a_model(ponde
     assert (code, out, err) == (0, "From here.\n", "")
 
 
-@pytest.mark.parametrize(("provider", "model"), [("openrouter", "anthropic/claude-opus-5"), ("openai", "gpt-6-sol")])
+@pytest.mark.parametrize(
+    ("provider", "model"), [("openrouter", "anthropic/claude-opus-5.5"), ("openai", "gpt-6.1-sol")]
+)
 async def test_a_key_leads_to_the_providers_usual_model_and_never_to_the_demo(
     ponder: Run, tmp_path: Path, monkeypatch, provider: str, model: str
 ) -> None:

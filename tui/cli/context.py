@@ -19,12 +19,14 @@ from tui.app.program import Program
 from tui.app.provider_availability import ProviderAvailability
 from tui.app.session_storage import InMemorySessions, Stored
 from tui.bootstrap.program import build_program
+from tui.catalog.catalog import effective_quirks
 from tui.catalog.model_spec import parse_spec
 from tui.catalog.prices import cache_savings, current_rates, price_of
 from tui.cli.devtools.conversation_file import read_conversation
 from tui.cli.devtools.wire_encode import Stamps
 from tui.cli.user_catalog import print_problem
 from tui.context.bill import Bill, ModelBill, bill_of
+from tui.context.breakpoints import Breakpoints, breakpoints
 from tui.context.compress import is_due
 from tui.context.meter import block_sizes
 from tui.domain.compression import CompressionPreview
@@ -72,6 +74,7 @@ def as_object(weighed: Weighed) -> dict[str, object]:
         "parts": {part.value: count for part, count in reading.parts.items()},
         "messages": len(request.outgoing.messages),
         "blocks": list(_blocks(weighed)),
+        "cache": next(({"ttl": kept.ttl, "breakpoints": list(kept.places)} for kept in _kept(weighed)), None),
         "warnings": [*request.plan.warnings, *request.outgoing.warnings],
         "compression": asdict(weighed.preview.compression) if weighed.preview.compression is not None else None,
         "cost": {
@@ -81,6 +84,14 @@ def as_object(weighed: Weighed) -> dict[str, object]:
             "models": [{**asdict(row), "thinking_share": row.thinking_share} for row in weighed.bill.models],
         },
     }
+
+
+def _kept(weighed: Weighed) -> Iterator[Breakpoints]:
+    preview, facts = weighed.preview, weighed.preview.target.facts
+    quirks = effective_quirks(preview.target.provider, facts)
+    kept = breakpoints(preview.request, facts.wire, quirks, len(weighed.turns))
+    if kept is not None:
+        yield kept
 
 
 def _blocks(weighed: Weighed) -> Iterator[dict[str, object]]:
@@ -108,6 +119,7 @@ def as_text(weighed: Weighed) -> str:
     lines = [
         f"{weighed.spec} ({weighed.preview.target.facts.wire.value})",
         request.plan.summary,
+        *(kept.words for kept in _kept(weighed)),
         "",
         *_meter_lines(reading),
         "",

@@ -101,7 +101,7 @@ COMMANDS = (
         group=Group.MODEL,
         run=_set_model,
         argument=Argument(usage="NAME[/LEVEL]", complete=_names),
-        example="/model anthropic/claude-opus-5/high",
+        example="/model anthropic/claude-opus-5-5/high",
     ),
     Command(
         id="model.pick",

@@ -15,7 +15,9 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
+from tui.catalog.catalog import effective_quirks
 from tui.context.bill import Bill, ModelBill
+from tui.context.breakpoints import breakpoints
 from tui.context.meter import block_sizes
 from tui.domain.blocks import Block, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.compression import CompressionPreview
@@ -52,6 +54,7 @@ def parts_page(preview: RequestPreview, turns: Sequence[Turn], bill: Bill) -> Li
     def lines(width: int) -> Sequence[Line]:
         return [
             *_plan(preview),
+            *_breakpoints(preview, len(turns)),
             [],
             *_meter(preview.meter, width),
             [],
@@ -75,6 +78,13 @@ def _plan(preview: RequestPreview) -> Iterator[Line]:
     ]
     for warning in (*request.plan.warnings, *request.outgoing.warnings):
         yield [Run(f"! {one_line(warning, 200)}", "warning")]
+
+
+def _breakpoints(preview: RequestPreview, turns: int) -> Iterator[Line]:
+    target = preview.target
+    kept = breakpoints(preview.request, target.facts.wire, effective_quirks(target.provider, target.facts), turns)
+    if kept is not None:
+        yield [Run(kept.words, "muted")]
 
 
 def _meter(reading: MeterReading, width: int) -> Iterator[Line]:
