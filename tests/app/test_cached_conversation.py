@@ -123,14 +123,13 @@ async def test_a_question_without_tools_keeps_nothing(
 
 
 async def test_the_inspector_says_where_the_marks_are(tmp_path: Path) -> None:
-    async with BillingServer((0,)) as server:
-        async with screen(tmp_path, **prepare(tmp_path, server)) as s:
-            await s.ask("Why?")
-            await s.ask("And?")
-            await s.pilot.press("f12")
-            await s.until_it_says("breakpoints: tools, turn 2; kept 1h")
-            await s.pilot.press("escape")
-            await s.enter("/set cache.ttl off")
-            await s.pilot.press("f12")
-            await s.until_it_says("tokens sent")
-            assert "breakpoints" not in s.text()
+    async with BillingServer((0,)) as server, screen(tmp_path, **prepare(tmp_path, server)) as s:
+        await s.ask("Why?")
+        await s.ask("And?")
+        await s.pilot.press("f12")
+        await s.until_it_says("breakpoints: tools, turn 2; kept 1h")
+        await s.pilot.press("escape")
+        await s.enter("/set cache.ttl off")
+        await s.pilot.press("f12")
+        await s.until_it_says("tokens sent")
+        assert "breakpoints" not in s.text()
