@@ -34,6 +34,14 @@ async def test_a_database_of_a_past_version_opens_with_all_that_was_in_it(tmp_pa
     assert said == [["Why is the sky blue?"], ["Rayleigh", "Scattering."], ["And red?"], ["", "tool_call"]]
     assert [row.id for row in await stage.library.sessions("scattering")] == ["s"]
     assert (await stage.database.read(version)) == len(migrations())
+    spent = await stage.database.read(
+        lambda connection: connection.execute(
+            "SELECT id, session, turn, model, cost, final FROM spending ORDER BY created"
+        ).fetchall()
+    )
+    claude = "anthropic/claude-opus-5"
+    assert spent[:2] == [("a1", "s", "t1", claude, 0.5, 1), ("a2", "s", "t2", claude, None, 0)]
+    assert spent[2:] == ([("r1", "s", "t2", claude, 0.25, 1)] if int(dump.stem) > 1 else [])
     backup = path.with_name(f"sessions.db.schema{int(dump.stem)}.bak")
     assert backup.exists() == (int(dump.stem) < len(migrations()))
     stage.database.close()

@@ -287,9 +287,10 @@ def _phase_with(view: SessionView) -> Phase:
     """The phase after an event about tool calls and questions."""
     if view.approvals:
         return Phase.ASKING
-    if view.phase is not Phase.ASKING or view.tools_running:
-        return Phase.TOOLS
-    return Phase.IDLE if view.open_turn is None else Phase.SENDING
+    if view.open_turn is None:
+        # Only a compression asks without a turn. A question that is withdrawn late changes nothing.
+        return Phase.COMPRESSING if view.phase is Phase.ASKING else view.phase
+    return Phase.SENDING if view.phase is Phase.ASKING and not view.tools_running else Phase.TOOLS
 
 
 def _phase_of(event: StreamEvent) -> Phase | None:
