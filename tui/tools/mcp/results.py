@@ -71,7 +71,8 @@ def tools_of(server: str, listed: Iterable[Mapping[str, object]]) -> tuple[tuple
             schema=ToolSchema(name=name, description=description, parameters=_parameters(schema)),
             fingerprint=fingerprint,
         )
-    return tuple(found.values()), tuple(remarks)
+    # A server may list its tools in another order each time it starts, and prompt caches begin with the tools.
+    return tuple(sorted(found.values(), key=lambda tool: tool.schema.name)), tuple(remarks)
 
 
 def outcome_of(server: str, tool: str, result: Mapping[str, object]) -> Outcome:
