@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from tests.ui import scenes
+from tui.app.chat import ChatService
 from tui.bus import Bus, Subscription, merge
 from tui.catalog.catalog import packaged_catalog
 from tui.catalog.facts import Target
@@ -33,11 +35,10 @@ BODY: dict[str, object] = {
 }
 
 
-class FakeChat:
-    """Stands in for ``ChatService``."""
-
+class FakeChat(ChatService):
     def __init__(self, turns: Sequence[Turn] = (), *, meter: MeterReading | None = scenes.METER) -> None:
-        self.asked: list[tuple[str, object]] = []
+        self.asked: list[tuple[str, Any]] = []
+        self.weighed: list[str] = []
         self.bus: Bus[Stamped] = Bus(merge)
         self.seq = 0
         self.state = SessionState(
@@ -158,6 +159,7 @@ class FakeChat:
         return 61_950
 
     async def weigh(self, draft: str) -> MeterReading:
+        self.weighed.append(draft)
         meter = self.state.view(self.seq).meter or scenes.METER
         return replace(meter, effective=meter.effective + len(draft) // 4)
 

@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from tests.ui import scenes
 from tests.ui.fake_chat import FakeChat
+from tui.app.models import ModelService
+from tui.app.prompt_cache import CacheService
+from tui.app.services import AppServices, DraftService, KeyService, ToolService
+from tui.app.session_storage import InMemorySessions
+from tui.app.settings import SettingsService
 from tui.context.prompt_cache import CacheState
 from tui.domain.blocks import Block, TextBlock
 from tui.domain.cost import Paid
@@ -33,9 +38,9 @@ from tui.settings.schema import parse
 NO_KEY = "no key: /key openai"
 
 
-def _model(provider: str, title: str, model: str, **more: object) -> ModelInfo:
+def _model(provider: str, title: str, model: str, **more: Any) -> ModelInfo:
     row = ModelInfo(spec=ModelSpec(provider=provider, model=model), provider=title, available=True)
-    return replace(row, **more)  # type: ignore[arg-type]  # fields of ModelInfo by name
+    return replace(row, **more)
 
 
 MODELS = (
@@ -68,9 +73,7 @@ MODELS = (
 )
 
 
-class FakeModels:
-    """Stands in for ``ModelService``."""
-
+class FakeModels(ModelService):
     def __init__(self, chat: FakeChat) -> None:
         self._chat = chat
         self.rows: tuple[ModelInfo, ...] = MODELS
@@ -147,8 +150,8 @@ class FakeModels:
         return len(self.rows)
 
 
-class FakeCache:
-    """Stands in for ``CacheService``: nothing is cached."""
+class FakeCache(CacheService):
+    """Nothing is cached."""
 
     def __init__(self) -> None:
         self.cached: CacheState | None = None
@@ -175,8 +178,8 @@ class FakeCache:
         return ""
 
 
-class FakeSettings:
-    """Stands in for ``SettingsService`` on the real schema."""
+class FakeSettings(SettingsService):
+    """The real schema."""
 
     def __init__(self, chat: FakeChat, values: dict[str, object] | None = None) -> None:
         self._chat = chat
@@ -221,9 +224,7 @@ class FakeSettings:
         return "/home/me/.config/ponder/keys.toml"
 
 
-class FakeKeys:
-    """Stands in for ``KeyService``."""
-
+class FakeKeys(KeyService):
     def __init__(self) -> None:
         self.saved: list[tuple[str, str, bool]] = []
         self.rows: tuple[ProviderInfo, ...] = (
@@ -248,9 +249,7 @@ class FakeKeys:
         return f"{provider.upper()}_API_KEY, or a key from platform.{provider}.example/keys"
 
 
-class FakeTools:
-    """Stands in for ``ToolService``."""
-
+class FakeTools(ToolService):
     def __init__(self) -> None:
         self.rows = [
             ToolInfo(
@@ -278,9 +277,7 @@ class FakeTools:
         return [ServerInfo(name="web", state="running", tools=1)]
 
 
-class FakeDrafts:
-    """Stands in for ``DraftService``."""
-
+class FakeDrafts(DraftService):
     def __init__(self) -> None:
         self.history = ["What is a monad?", "Explain the Fermi paradox", "Write a haiku about tokens"]
         self.drafts: dict[str, str] = {}
@@ -306,10 +303,9 @@ class FakeDrafts:
         return TextBlock(text=f"content of {path}")
 
 
-class FakeLibrary:
-    """Stands in for ``Storage``."""
-
+class FakeLibrary(InMemorySessions):
     def __init__(self, now: float) -> None:
+        super().__init__()
         self.done: list[tuple[str, ...]] = []
         self.stored: dict[str, tuple[Turn, ...]] = {"s2": (scenes.turn("How many?", "About ten.", 1, "Short."),)}
         self.rows = [
@@ -341,11 +337,8 @@ class FakeLibrary:
     async def turns(self, session: str) -> Sequence[Turn]:
         return self.stored.get(session, ())
 
-    def _change(self, session: str, **changes: object) -> None:
-        self.rows = [
-            replace(row, **changes) if row.id == session else row  # type: ignore[arg-type]  # fields by name
-            for row in self.rows
-        ]
+    def _change(self, session: str, **changes: Any) -> None:
+        self.rows = [replace(row, **changes) if row.id == session else row for row in self.rows]
 
     async def rename(self, session: str, title: str) -> None:
         self.done.append(("rename", session, title))
@@ -372,22 +365,20 @@ class FakeLibrary:
 
 
 @dataclass
-class FakeServices:
-    """Stands in for ``AppServices``."""
-
+class FakeServices(AppServices):
     chat: FakeChat = field(default_factory=FakeChat)
     values: dict[str, object] = field(default_factory=dict)
     now: float = 1_795_000_000.0
     wrong: Sequence[tuple[str, str]] = ()
 
     def __post_init__(self) -> None:
-        self.cache = FakeCache()
-        self.models = FakeModels(self.chat)
-        self.settings = FakeSettings(self.chat, self.values)
-        self.keys = FakeKeys()
-        self.tools = FakeTools()
-        self.drafts = FakeDrafts()
-        self.library = FakeLibrary(self.now)
+        self.cache: FakeCache = FakeCache()
+        self.models: FakeModels = FakeModels(self.chat)
+        self.settings: FakeSettings = FakeSettings(self.chat, self.values)
+        self.keys: FakeKeys = FakeKeys()
+        self.tools: FakeTools = FakeTools()
+        self.drafts: FakeDrafts = FakeDrafts()
+        self.library: FakeLibrary = FakeLibrary(self.now)
 
     async def discover(self) -> None:
         """Finds nothing more."""

@@ -12,7 +12,7 @@ from tui.domain.events import (
     TurnStarted,
 )
 from tui.domain.messages import Message, Origin, Role, Turn, WireName
-from tui.domain.stream import BlockStarted, Finish, Stop, TextDelta, ThinkingDelta
+from tui.domain.stream import BlockStarted, Finish, Stop, StreamEvent, TextDelta, ThinkingDelta
 from tui.domain.thinking import ModelSpec, PlanState, ThinkingForm, ThinkingLevel, ThinkingPlan
 from tui.domain.usage import Certainty, MeterReading, Part, Usage
 
@@ -132,8 +132,8 @@ def tool_turn(number: int = 2) -> Turn:
 CONVERSATION = (turn("How would you estimate the number of civilisations?", ANSWER, 1, THOUGHT), tool_turn(2))
 
 
-def streamed(event: object, turn_id: str = "live", round_: int = 1, attempt: int = 1) -> Streamed:
-    return Streamed(turn_id, round_, attempt, event)  # type: ignore[arg-type]  # any stream event
+def streamed(event: StreamEvent, turn_id: str = "live", round_: int = 1, attempt: int = 1) -> Streamed:
+    return Streamed(turn_id, round_, attempt, event)
 
 
 def begun(question: str = "Why?", turn_id: str = "live") -> list[AppEvent]:
@@ -151,7 +151,7 @@ def thinking(*pieces: str, index: int = 0) -> list[AppEvent]:
     ]
 
 
-def words(*pieces: str, index: int = 1) -> list[AppEvent]:
+def words(*pieces: str, index: int = 1) -> list[Streamed]:
     return [streamed(BlockStarted(index, "text")), *(streamed(TextDelta(index, piece)) for piece in pieces)]
 
 

@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sized
 from time import monotonic
+from typing import Protocol, cast
+
+
+class Queues(Protocol):
+    """What asyncio keeps of a loop's work; it has no public way to look at it."""
+
+    _ready: Sized
+    _scheduled: list[asyncio.TimerHandle]
+
 
 SOON_S = 0.02
 """A timer due so soon belongs to what is going on: the next frame, a call that was put off by a moment."""
@@ -13,12 +23,13 @@ ROUNDS = 3
 async def stands_still(min_sleep: float = 0, max_sleep: float = 1) -> None:
     """Come back when nothing can run, was woken by a socket or thread, or is due in a moment."""
     loop = asyncio.get_running_loop()
+    queues = cast(Queues, loop)
     deadline = monotonic() + max_sleep
     quiet = 0
     while quiet < ROUNDS and monotonic() < deadline:
         await asyncio.sleep(0)
-        due = [at.when() for at in loop._scheduled if not at.cancelled() and at.when() < loop.time() + SOON_S]
-        if loop._ready:
+        due = [at.when() for at in queues._scheduled if not at.cancelled() and at.when() < loop.time() + SOON_S]
+        if len(queues._ready):
             quiet = 0
         elif due:
             quiet = 0

@@ -59,7 +59,7 @@ async def test_the_terminal_says_whether_it_is_looked_at(blurred: bool) -> None:
             app.post_message(events.AppBlur())
         await pilot.pause()
         services.chat.publish(*scenes.begun("Why?"), TurnFinished(TURN))
-        await until(pilot, lambda: bool(app.chat.view().turns))
+        await until(pilot, lambda: bool((view := app.chat.view()) and view.turns))
         assert written == ([BELL, MARK] if blurred else [])
         app.post_message(events.AppFocus())
         await until(pilot, lambda: (UNMARK in written) is blurred)

@@ -96,7 +96,12 @@ async def test_what_is_selected_and_copied_has_no_marks(monkeypatch: pytest.Monk
     source, words = SOURCES["python"], "word " * 40 + "end"
     text = f"Look:\n\n> ```\n> {words}\n> ```\n\n```python\n{source}\n```"
     copied: list[str] = []
-    monkeypatch.setattr("tui.ui.terminal.clipboard.put_on_clipboard", lambda text, *_: copied.append(text) or "")
+
+    def put_on_clipboard(text: str, *_: object) -> str:
+        copied.append(text)
+        return ""
+
+    monkeypatch.setattr("tui.ui.terminal.clipboard.put_on_clipboard", put_on_clipboard)
     async with on_stage(scenes.turn("q", text), size=(80, 40)) as (app, _, pilot):
         assert screen_text(app).count("↪") > 5
         transcript = app.chat.transcript

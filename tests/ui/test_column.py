@@ -15,11 +15,11 @@ from tui.ui.transcript.section import Section, Speaker
 class Lines(Renderable):
     """A block of so many lines, guessed to be something else."""
 
-    def __init__(self, name: str, count: int, guess: int) -> None:
-        self.name, self.count, self.guess = name, count, guess
+    def __init__(self, name: str, size: int, guess: int) -> None:
+        self.name, self.size, self.guess = name, size, guess
 
     def height(self, width: int) -> int:
-        return self.count
+        return self.size
 
     def line(self, number: int) -> Line:
         return [Run(f"{self.name}.{number}")]
@@ -84,7 +84,7 @@ def test_what_changes_above_does_not_move_what_is_read(
     before = column.find(column.top)
     if column.following or before is None or before[0] <= int(above.key):
         return
-    block.count += data.draw(st.integers(1, 9))
+    block.size += data.draw(st.integers(1, 9))
     column.changed(above)
     column.settle()
     assert column.find(column.top) == before

@@ -15,13 +15,13 @@ from tui.ui.transcript.section import Section, Speaker
 class Lines(Renderable):
     """So many numbered lines, and a guess at them that may be wrong."""
 
-    def __init__(self, name: str, count: int, guess: int) -> None:
+    def __init__(self, name: str, size: int, guess: int) -> None:
         self.name = name
-        self.count = count
+        self.size = size
         self.guess = guess
 
     def height(self, width: int) -> int:
-        return self.count
+        return self.size
 
     def line(self, number: int) -> Line:
         return [Run(f"{self.name}.{number}")]
@@ -30,8 +30,8 @@ class Lines(Renderable):
         return self.guess
 
 
-def section(name: str, count: int, guess: int) -> Section:
-    return Section(name, Speaker.MODEL, lambda: [Lines(name, count, guess)], guess * 95)
+def section(name: str, size: int, guess: int) -> Section:
+    return Section(name, Speaker.MODEL, lambda: [Lines(name, size, guess)], guess * 95)
 
 
 SIZES = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), max_size=40)
@@ -97,7 +97,7 @@ def test_what_happens_elsewhere_never_moves_what_is_read(
         else:
             block = column.sections[place].blocks[0]
             assert isinstance(block, Lines)
-            block.count = data.draw(st.integers(0, 40))
+            block.size = data.draw(st.integers(0, 40))
             column.changed(column.sections[place])
         column.settle()
         assert seen(column)[: len(before)] == before

@@ -122,12 +122,13 @@ async def test_what_the_users_file_changes_is_changed() -> None:
 
 async def test_the_sidebar_goes_and_comes_with_a_key_and_with_the_room() -> None:
     async with on_stage(*scenes.CONVERSATION, size=(120, 30)) as (app, _, pilot):
-        assert app.chat.sidebar.display
+        shown = [app.chat.sidebar.display]
         await pilot.press("ctrl+b")
-        assert not app.chat.sidebar.display
+        shown.append(app.chat.sidebar.display)
         assert "≈62.4k/200k" in screen_text(app)
         await pilot.press("ctrl+b")
-        assert app.chat.sidebar.display
+        shown.append(app.chat.sidebar.display)
+        assert shown == [True, False, True]
 
 
 async def quits(pilot: Pilot[int], app: PonderApp) -> None:

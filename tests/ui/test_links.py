@@ -47,7 +47,12 @@ async def test_the_second_click_opens_what_the_first_has_shown(monkeypatch: pyte
     monkeypatch.setenv("SSH_TTY", "/dev/pts/9")
     async with on_stage(size=(100, 30)) as (app, _services, pilot):
         copied: list[str] = []
-        monkeypatch.setattr(app.copying, "put", lambda text: copied.append(text) or " through the terminal")
+
+        def put(text: str) -> str:
+            copied.append(text)
+            return " through the terminal"
+
+        monkeypatch.setattr(app.copying, "put", put)
         now = [0.0]
         links = Links(app, now=lambda: now[0])
         for href, later in (("https://a.example", 0.0), ("https://b.example", 1.0), ("https://b.example", 60.0)):

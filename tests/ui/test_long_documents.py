@@ -42,7 +42,7 @@ BLOCKS = {
 }
 LONG = st.lists(st.sampled_from(list(BLOCKS.values())), min_size=2, max_size=6).map("\n\n".join)
 WIDTHS = st.sampled_from([24, 60, 96])
-FEW = settings(max_examples=settings.default.max_examples // 3)
+FEW = settings(max_examples=settings().max_examples // 3)
 
 
 def whole(text: str, width: int) -> list[Line]:

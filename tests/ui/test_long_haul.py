@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import weakref
-from collections.abc import Iterator
 
 import pytest
 from rich.segment import Segment
@@ -28,14 +27,6 @@ LINES = 12
 WARM, MORE = 64, 40
 
 
-@pytest.fixture
-def original_divide() -> Iterator[None]:
-    """Textual's own way, and afterwards again what was there."""
-    patched = Strip.divide
-    yield
-    Strip.divide = patched
-
-
 def said_in(number: int) -> str:
     return "\n\n".join(f"Paragraph {line} of answer number {number}, in some *words*." for line in range(LINES))
 
@@ -50,10 +41,14 @@ def an_answer(number: int) -> list[AppEvent]:
     return [*begun, *streamed, MessageCompleted(asked, 1, done), TurnFinished(Turn(id=asked, messages=(done,)))]
 
 
+async def until_shown(pilot: Pilot[int], app: PonderApp, words: str) -> None:
+    await until(pilot, lambda: words in screen_text(app))
+
+
 async def answered(app: PonderApp, services: FakeServices, pilot: Pilot[int], numbers: range) -> None:
     for number in numbers:
         services.chat.publish(*an_answer(number))
-        await until(pilot, lambda number=number: f"answer number {number}," in screen_text(app))
+        await until_shown(pilot, app, f"answer number {number},")
 
 
 def counted(*kinds: type) -> dict[str, int]:
@@ -103,7 +98,7 @@ async def test_one_long_answer_keeps_few_of_its_lines_in_colours() -> None:
         for number in range(120):
             text = "\n\n".join(f"Line {number}-{line}." for line in range(10)) + "\n\n"
             services.chat.publish(*scenes.words(text)[1:])
-            await until(pilot, lambda number=number: f"Line {number}-9." in screen_text(app))
+            await until_shown(pilot, app, f"Line {number}-9.")
         assert sum(len(section.strips) for section in app.chat.transcript.column.sections) <= MOST_STRIPS
 
 
@@ -130,12 +125,12 @@ def test_a_row_that_is_not_cut_does_not_keep_itself_alive() -> None:
     assert [part.cell_length for part in strip.divide([4, 12])] == [4]
 
 
-def test_textual_still_needs_the_help(original_divide: None) -> None:
+def test_textual_still_needs_the_help(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fails once Textual's strips no longer store themselves: then ``divide_without_cycles`` can go."""
     divide_without_cycles()
     closure = Strip.divide.__closure__ or ()
     original = next(cell.cell_contents for cell in closure if callable(cell.cell_contents))
-    Strip.divide = original
+    monkeypatch.setattr(Strip, "divide", original)
     assert unreachable_strips(41) > 0
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from textual.widgets import Static
 from textual.widgets._toast import Toast
 
 from tests.ui import scenes
@@ -151,16 +152,18 @@ async def test_the_meter_follows_events_and_the_draft() -> None:
         await until(pilot, lambda: "101k sent" in screen_text(app) and app.chat.composer.text.endswith("here"))
 
 
-async def test_nothing_is_drawn_again_when_nothing_changed() -> None:
+async def test_nothing_is_drawn_again_when_nothing_changed(monkeypatch: pytest.MonkeyPatch) -> None:
     async with on_stage(*scenes.CONVERSATION, size=(120, 40)) as (app, services, _pilot):
         drawn: list[object] = []
         view = services.chat.state.view(0)
         app.chat.sidebar.show(view)
-        for panel in app.chat.sidebar.query("Static"):
-            panel.update = drawn.append
+        for panel in app.chat.sidebar.query(Static):
+            monkeypatch.setattr(panel, "update", lambda content, **_: drawn.append(content))
         for _ in range(3):
             app.chat.sidebar.show(view)
         assert drawn == []
+        app.chat.sidebar.show(replace(view, meter=READING))
+        assert drawn != []
 
 
 READING = MeterReading(
