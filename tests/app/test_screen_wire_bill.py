@@ -202,7 +202,7 @@ class Play:
         await until(s.pilot, lambda: words in s.text() and s.house.view().phase is Phase.ANSWERING)
         await s.pilot.press("escape")
         await until(s.pilot, lambda: len(s.house.view().turns) > turns)
-        await until(s.pilot, lambda: "incomplete" in s.text() and not s.app.chat.is_busy())
+        await until(s.pilot, lambda: "stopped by you" in s.text() and not s.app.chat.is_busy())
 
     async def compare(self, server: FaultServer, usage: Bill | None, dollars: float | None, *, whole: bool) -> None:
         expected, s = self.expected, self.screen

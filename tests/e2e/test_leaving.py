@@ -136,7 +136,7 @@ def test_ctrl_z_in_a_window_without_a_shell_leaves_the_program_as_it_is(tmp_path
     with Terminal([*PONDER, "-m", "demo/fast"], environment(tmp_path)) as terminal:
         terminal.wait_for(READY)
         terminal.type(CTRL_Z)
-        terminal.wait_for("no shell to go back to")
+        terminal.wait_for("No shell to return to")
         terminal.type("hello\r")
         terminal.wait_for("When you have a key")
         assert {mode for mode in (ALTERNATE, PASTE) if terminal.is_on(mode)} == {ALTERNATE, PASTE}

@@ -16,7 +16,7 @@ from tests.e2e.test_editing import exchange
 
 PONDER = [sys.executable, "-m", "tui"]
 READY = "enter send"
-BACK = "Your draft in this session is back."
+BACK = "Draft restored."
 
 
 @contextmanager

@@ -79,7 +79,7 @@ async def test_a_sheet_that_raises_is_closed_with_a_notice() -> None:
         await app.push_screen(BrokenPage("Title", "text"))
         await pilot.press("x")
         await until(pilot, lambda: app.screen is app.chat)
-        await until(pilot, lambda: "ran into a fault" in screen_text(app))
+        await until(pilot, lambda: "failed and was closed" in screen_text(app))
         await pilot.press("a", "b")
         assert app.chat.composer.text == "ab"
 
@@ -87,7 +87,7 @@ async def test_a_sheet_that_raises_is_closed_with_a_notice() -> None:
 async def test_a_theme_nobody_has_is_told_and_changes_nothing() -> None:
     async with on_stage(size=(100, 30)) as (app, services, pilot):
         services.chat.publish(SettingsChanged({"ui.theme": "duskk"}))
-        await until(pilot, lambda: "There is no theme `duskk`." in screen_text(app))
+        await until(pilot, lambda: "There is no theme duskk." in screen_text(app))
         assert app.theme == "dusk"
 
 

@@ -74,7 +74,7 @@ async def test_a_wrong_command_says_the_nearest() -> None:
     async with on_stage(size=(100, 30)) as (app, services, pilot):
         await type_in(pilot, "/modle")
         await pilot.press("enter")
-        await until(pilot, lambda: "Did you mean `/model`" in screen_text(app))
+        await until(pilot, lambda: "Did you mean /model" in screen_text(app))
         assert services.chat.asked == []
 
 

@@ -16,7 +16,7 @@ from tui.ui.transcript.section import Section
 FIRST = CompressionView(
     summary="They **estimated** civilisations.", compressed_turns=frozenset({"t1"}), before=84_000, after=9_000
 )
-HEAD = "Folded 1 turn into a summary · 84k → 9k tokens"
+HEAD = "Compressed 1 turn into a summary · 84k → 9k tokens"
 
 
 async def fold(app: PonderApp, services: FakeServices, pilot: Pilot[int]) -> None:
@@ -42,7 +42,7 @@ async def test_folded_turns_collapse_into_one_line_also_when_opened_again_and_un
     async with on_stage(*scenes.CONVERSATION, size=(130, 40)) as (app, services, pilot):
         before = rows(app)
         await fold(app, services, pilot)
-        await until(pilot, lambda: "/uncompress takes it back" in screen_text(app))
+        await until(pilot, lambda: "Undo with /uncompress" in screen_text(app))
         app.clear_notifications()  # one lies over the end of the line
         await until(pilot, lambda: "They **estimated** civilisations." in screen_text(app))
         assert "The Drake equation" not in screen_text(app)

@@ -70,7 +70,7 @@ async def test_a_theme_that_is_none_is_one_notice_and_the_others_work(tmp_path: 
     services = FakeServices(chat=FakeChat(scenes.CONVERSATION))
     app = PonderApp(services, registry(), default_keymap(registry()), CurrentTheme(tmp_path, "mine", {}))
     async with app.run_test(size=(110, 30), notifications=True) as pilot:
-        await until(pilot, lambda: "`primary` is not a colour" in screen_text(app))
+        await until(pilot, lambda: "primary is not a colour" in screen_text(app))
         assert screen_text(app).count("is not a colour") == 1
         assert app.theme == "mine"
 

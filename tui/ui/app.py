@@ -53,7 +53,7 @@ def close_broken_sheet(app: PonderApp, error: Exception) -> bool:
     LOG.error("the sheet %s raised", type(sheet).__name__, exc_info=cause)
     if app.screen is sheet:
         app.pop_screen()
-        app.say("That sheet ran into a fault and was closed.", Severity.ERROR, "The log says what happened: /doctor")
+        app.say("This screen failed and was closed.", Severity.ERROR, "The log has details: /doctor shows its path")
     return True
 
 
@@ -193,7 +193,8 @@ class PonderApp(HookedApp[int]):
     def say(self, text: str, severity: Severity = Severity.INFO, advice: str = "") -> None:
         """Show a toast."""
         level = {Severity.INFO: "information", Severity.WARNING: "warning", Severity.ERROR: "error"}[severity]
-        message = printable(f"{text}\n{advice}" if advice else text)[:LONGEST_TOAST]
+        # Error messages quote names as code, for the command line and the log; a toast is plain text.
+        message = printable(f"{text}\n{advice}" if advice else text).replace("`", "")[:LONGEST_TOAST]
         self._drop_toasts(SUBJECT.split(message)[0])
         self.notify(message, severity=level, markup=False, timeout=8 if severity is Severity.ERROR else 4)  # type: ignore[arg-type]  # one of three
 

@@ -88,7 +88,7 @@ class GlobalKeys:
     def _woken(self, *, slept: bool) -> None:
         self._repaint()
         if not slept:
-            self._app.say("There is no shell to go back to: this window runs only ponder.")
+            self._app.say("No shell to return to: this window runs only ponder.")
 
     def _repaint(self) -> None:
         self._app.refresh(layout=True)
@@ -99,7 +99,7 @@ class GlobalKeys:
         driver = driver_of(self._app)
         sleep = getattr(driver, "sleep", None)
         if sleep is None or self._app.is_headless:
-            self._app.say("This terminal cannot put the program to sleep.")
+            self._app.say("This terminal cannot suspend programs.")
             return
         sleep()
 

@@ -130,7 +130,7 @@ class UiServices:
             case CompressionFinished(before, after, error="", summary=summary) if summary:
                 self.say(
                     f"Compressed {tokens(before)} → {tokens(after)} {noun(after, 'token')}.",
-                    advice="/uncompress takes it back.",
+                    advice="Undo with /uncompress.",
                 )
             case TurnFailed(turn, error):
                 self._app.editing.restore(turn)
@@ -232,7 +232,7 @@ class ScreenParts:
         view = self._app.chat.view()
         turn = next((turn for turn in view.turns if turn.id == turn_id), None) if view is not None else None
         if turn is None:
-            raise UsageError("That turn is gone.")
+            raise UsageError("That turn no longer exists.")
         prompt = next((message for message in turn.messages if message.role is Role.USER), None)
         self._app.editing.begin(turn_id, prompt.blocks if prompt is not None else ())
 

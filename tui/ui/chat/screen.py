@@ -90,10 +90,8 @@ def _empty_state_lines(
         lines.append(mark + title + Content.styled(one_line(row.detail, 80), "$muted-text"))
     if name.startswith("demo/"):
         lines.append(Content(""))
-        lines.append(Content.styled("Nothing to set up: the built-in demo answers until you add a key.", "$foreground"))
-        lines.append(
-            Content.styled("The demo is not a real model; it shows what a real one looks like here.", "$muted-text")
-        )
+        lines.append(Content.styled("The built-in demo answers until you add a key with /key.", "$foreground"))
+        lines.append(Content.styled("The demo is not a real model.", "$muted-text"))
     lines.append(Content(""))
     lines.extend(
         Content.styled(key.rjust(8), "bold $foreground") + Content.styled(f"  {word}", "$muted-text")

@@ -279,7 +279,7 @@ def footer_keys(
 
 TRANSCRIPT_KEYS = (("space", "fold"), ("j/k", "move"), ("y", "copy"), ("r", "retry"), ("e", "edit"), ("f", "fork"))
 
-SIDEBAR_KEYS = (("↑↓", "move"), ("enter", "take"), ("tab", "thinking"), ("16k", "budget"), ("*", "favourite"))
+SIDEBAR_KEYS = (("↑↓", "move"), ("enter", "select"), ("tab", "thinking"), ("16k", "budget"), ("*", "favourite"))
 
 
 class KeyLine(Static):

@@ -224,7 +224,7 @@ LONGEST_RULE = 240
 """Longest rule offered, in characters, because an answer must be visible in full."""
 BESIDE = 8
 """Columns of frame and padding on both sides."""
-TOO_SMALL = "Window too small to show the call. Enlarge it; esc says no."
+TOO_SMALL = "Window too small to show the call. Enlarge it, or press esc for no."
 WHO_ASKS = "ponder asks, not the model"
 STEERING = frozenset({"up", "down", "home", "end", "pageup", "pagedown", "enter", "escape", "ctrl+y"}) | {
     *("ctrl+home", "ctrl+end"),
@@ -244,7 +244,7 @@ class Approval(Sheet[None]):
     ESCAPE = "no"
     KEYS: ClassVar[Keys] = (
         ("up down", "move"),
-        ("enter", "take"),
+        ("enter", "select"),
         ("alt+1", "number"),
         ("pagedown", "more"),
         ("ctrl+c", "stop"),
@@ -350,7 +350,7 @@ class Approval(Sheet[None]):
             self._choose(int(event.key.removeprefix("alt+")) - 1)
         elif event.key == "enter" and self._list.chosen is None:
             event.stop()
-            self.say("Choose with ↑ and ↓ first; esc means no.")
+            self.say("Choose with ↑ and ↓ first. esc means no.")
 
     def _start_quiet_time(self) -> None:
         self._since = max(self._since, self._now())

@@ -170,7 +170,7 @@ class HistorySearch(FilterSheet[str]):
     """Gives the chosen prompt."""
 
     TITLE_WORDS = "Earlier prompts"
-    KEYS: ClassVar[Keys] = (("up down", "move"), ("enter", "take it"))
+    KEYS: ClassVar[Keys] = (("up down", "move"), ("enter", "select"))
     PLACEHOLDER = "search what you asked"
 
     def __init__(self, prompts: Sequence[str]) -> None:

@@ -23,12 +23,12 @@ PLACES = {
     CommandScope.ANYWHERE: "Anywhere",
 }
 FOCUSED = {
-    CommandScope.COMPOSER: "The composer: write here. Enter sends, / begins a command, @ attaches a file, "
-    "↑ recalls what you asked.",
+    CommandScope.COMPOSER: "The composer: write here. Enter sends, / starts a command, @ attaches a file, "
+    "↑ brings back earlier prompts.",
     CommandScope.TRANSCRIPT: "The conversation: j and k move from block to block, space opens thinking and tool calls, "
     "letters act on the turn under the cursor.",
-    CommandScope.ANYWHERE: "The sidebar: type to filter models, enter takes one, tab goes to thinking; "
-    "digits begin a budget.",
+    CommandScope.ANYWHERE: "The sidebar: type to filter models, enter selects one, tab moves to thinking, "
+    "digits enter a budget.",
 }
 """What the focused widget does."""
 
@@ -101,14 +101,14 @@ def help_lines(
             chosen = best(query, slashed, lambda command: f"{command.slash} {command.title} {command.help}")
             if chosen and not only_keys:
                 page.extend([[Run(group.value, "heading", Look.BOLD)], *command_lines(chosen, keymap, width), []])
-        return page or [[Run("Nothing fits.", "muted")]]
+        return page or [[Run("Nothing found.", "muted")]]
 
     return lines
 
 
 KEYS_FILE = (
     'Keys are changed in {}, by the id of the command: "view.sidebar" = "f3", or a list of keys; "" unbinds. '
-    "What is wrong with the file is told at the start."
+    "Errors in the file are shown at the next start."
 )
 
 

@@ -371,27 +371,27 @@ class Inspector(Sheet[None]):
     def action_curl(self) -> None:
         """Copy the request as a curl command."""
         if not self._request:
-            self.say("There is no request to copy yet.")
+            self.say("No request to copy yet.")
             return
         try:
             how = put_on_clipboard(as_curl(self._request), lambda sequence: write_to_terminal(self.app, sequence))
-            self.say(f"Copied as curl{how}. Put your key in.")
+            self.say(f"Copied as a curl command{how}. Insert your key.")
         except PonderError as error:
             self.show_error(error)
 
     def action_save(self) -> None:
         """Write the request to a file in the working directory."""
         if not self._request:
-            self.say("There is no request to save yet.")
+            self.say("No request to save yet.")
             return
         path = Path("ponder-request.json")
         try:
             path.write_text(pretty(self._request), encoding="utf-8")
             path.chmod(0o600)
         except OSError as error:
-            self.say(f"`{path.name}` cannot be written: {error.strerror}.")
+            self.say(f"Cannot write {path.name}: {error.strerror}.")
             return
-        self.say(f"Written to {path.name}; keys are masked.")
+        self.say(f"Written to {path.name}. Keys are masked.")
 
 
 def exchange_lines(last: ExchangeInfo | None) -> list[Line]:

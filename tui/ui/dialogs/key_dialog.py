@@ -72,7 +72,7 @@ class KeyDialog(Sheet[bool]):
     async def _check(self, key: str) -> None:
         """Check the key with the provider; a rejected key is used only if it is entered again."""
         keys = self.ponder.services.keys
-        self._wrong.update(Content.styled("asking the provider…", "$muted-text"))
+        self._wrong.update(Content.styled("checking the key…", "$muted-text"))
         try:
             checked = (
                 KeyCheck(works=True, message="") if key == self._doubted else await keys.check_key(self._provider, key)
@@ -82,7 +82,9 @@ class KeyDialog(Sheet[bool]):
                 text = f"✗ {printable(checked.message)}\n"
                 self._wrong.update(
                     Content.styled(text, "$error")
-                    + Content.styled("It is not saved. Paste another; enter again uses it anyway.", "$foreground")
+                    + Content.styled(
+                        "Not saved. Paste another key, or press enter again to use this one.", "$foreground"
+                    )
                 )
                 return
             said = await keys.save_key(self._provider, key, keep=self._keep)

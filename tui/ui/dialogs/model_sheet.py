@@ -23,7 +23,7 @@ class ModelSheet(Sheet[None]):
     """The sidebar's panels over the chat."""
 
     SHAPE: ClassVar[str] = "-side"
-    KEYS: ClassVar[Keys] = (("enter", "take"), ("tab", "next"), ("asterisk", "favourite"))
+    KEYS: ClassVar[Keys] = (("enter", "select"), ("tab", "next"), ("asterisk", "favourite"))
 
     def __init__(self, view: SessionView, *, thinking: bool) -> None:
         super().__init__()

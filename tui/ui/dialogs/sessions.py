@@ -89,9 +89,9 @@ async def _export(sheet: Sheet[str], library: Storage, session: str, form: Form,
     except PonderError as error:
         sheet.show_error(error)
     except OSError as error:
-        sheet.ponder.say(f"{name} could not be written: {error.strerror}.", Severity.ERROR)
+        sheet.ponder.say(f"Cannot write {name}: {error.strerror}.", Severity.ERROR)
     else:
-        sheet.say(f"Written to {path}")
+        sheet.say(f"Written to {path}.")
 
 
 HIT = re.compile("\x02(.*?)\x03", re.DOTALL)
@@ -163,7 +163,7 @@ LIST_KEYS = (
 )
 
 
-RENAME_KEYS = (("enter", "keep the title"),)
+RENAME_KEYS = (("enter", "rename"),)
 
 
 class Sessions(SearchSheet[str]):
@@ -325,7 +325,7 @@ class Sessions(SearchSheet[str]):
         if key == "d":
             await library.delete(session)
             self._gone.append(session)
-            self.say("Deleted. u brings it back.")
+            self.say("Deleted. Press u to undo.")
         elif key == "space":
             await library.pin(session, pinned=not self._rows[session].pinned)
         elif key == "e":

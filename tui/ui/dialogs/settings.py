@@ -69,10 +69,10 @@ def value_text(value: object) -> str:
 def _lasts(name: str, layer: Layer) -> str:
     """How long a value lasts."""
     if not is_remembered(name):
-        return "A change holds for this session; config.toml keeps one for good."
+        return "Changes apply to this session. To keep one, edit config.toml."
     if layer is Layer.SAVED:
-        return "Saved for the next start; s makes it this session's only."
-    return "For this session only; s saves it." if layer is Layer.SESSION else "A change is saved for the next start."
+        return "Saved. Press s to use it in this session only."
+    return "This session only. Press s to save it." if layer is Layer.SESSION else "Changes are saved."
 
 
 class SettingRows:
@@ -130,9 +130,9 @@ class SettingRows:
     def help(self, name: str) -> str:
         """Purpose, valid values, and how long a change lasts."""
         key, provenance = keys()[name], self._layers().provenance(name)
-        sentences = [printable(key.help), f"Takes {key.kind}.", _lasts(name, provenance.layer)]
+        sentences = [printable(key.help), f"Value: {key.kind}.", _lasts(name, provenance.layer)]
         if provenance.overruled:
-            sentences.append(f"Overrules {', '.join(layer.title for layer in provenance.overruled)}.")
+            sentences.append(f"Overrides {', '.join(layer.title for layer in provenance.overruled)}.")
         return " ".join(sentences)
 
     def choices(self, name: str) -> Sequence[str]:
@@ -259,7 +259,7 @@ class SettingsSheet(FilterSheet[None]):
         elif key == "s":
             self._apply(name, lambda: self._save_or_not(name))
         elif not self._rows.choices(name):
-            self.note("enter writes another value")
+            self.note("enter sets another value")
         elif key != "space" or keys()[name].choices == ("true", "false"):
             self._apply(name, lambda: self._step(name, -1 if key == "left" else 1))
 

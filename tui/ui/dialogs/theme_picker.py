@@ -60,7 +60,7 @@ class ThemePicker(Sheet[str]):
     """Gives the name of the chosen theme."""
 
     TITLE_WORDS = "Themes"
-    KEYS: ClassVar[Keys] = (("up down", "try"), ("enter", "take"))
+    KEYS: ClassVar[Keys] = (("up down", "try"), ("enter", "select"))
 
     def inside(self) -> Sequence[Widget]:
         """List above facts."""
@@ -90,7 +90,7 @@ class ThemePicker(Sheet[str]):
         file = self.ponder.theming.file(name)
         low = weakest(theme_variables(file.theme))
         if low is None:
-            message = "How well they can be told apart is the terminal's."
+            message = "The contrast depends on the terminal's colours."
         else:
             grade = "AAA" if low[0] >= GOOD else "AA" if low[0] >= FINE else "below AA"
             message = f"Contrast at least {low[0]:.1f} ({grade}; {low[1]})."

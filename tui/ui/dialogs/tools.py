@@ -56,7 +56,7 @@ class Tools(Sheet[None]):
         on_ = [row for row in rows if row.enabled]
         self.note(f"{len(on_)} of {len(rows)} on · {_sent(self._service.tools_sent())}")
         if not rows:
-            self._about.update(Content.styled("This model is offered no tools.", "$muted-text"))
+            self._about.update(Content.styled("No tools are sent to this model.", "$muted-text"))
         self._explain()
 
     def _explain(self) -> None:

@@ -130,7 +130,7 @@ class FindSteps:
         view = chat.view()
         hits = hits_in(chat.transcript.column.sections, view, self.wanted) if view is not None and self.wanted else []
         if not hits:
-            self._app.say("Nothing to step through: ctrl+f finds.")
+            self._app.say("No search yet. Find with ctrl+f.")
             return
         self._at = (self._at + step) % len(hits)
         span = reveal(chat.transcript, hits[self._at], self.wanted)

@@ -78,7 +78,7 @@ class SessionDraft:
         if kept or not carried:
             self._composer.put(self._composer.chips.recalled(kept))
         if kept:
-            self._ui_services.say("Your draft in this session is back.")
+            self._ui_services.say("Draft restored.")
 
     def leave(self) -> None:
         """Store the draft when the session is left or the program ends."""
@@ -252,7 +252,7 @@ class InputArea(Vertical):
     @on(Composer.Trimmed)
     def _trimmed(self, event: Composer.Trimmed) -> None:
         self._ui_services.say(
-            f"The paste had {count(event.kept, 'character')}; the first million is kept.", Severity.WARNING
+            f"Pasted {count(event.kept, 'character')}. Only the first million were kept.", Severity.WARNING
         )
 
     @work(exclusive=True, group="weigh")

@@ -103,7 +103,7 @@ FILL_AFTER_S = 0.15
 class ModelPicker(Vertical):
     """Type to filter, arrows to move, enter to choose, ``*`` to mark a favourite."""
 
-    HELP = "Type to filter models, ↑↓ to move, enter to take one, * to mark a favourite, tab for thinking."
+    HELP = "Type to filter models, ↑↓ to move, enter to select one, * to mark a favourite, tab for thinking."
 
     @dataclass
     class Picked(Message):

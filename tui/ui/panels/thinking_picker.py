@@ -29,7 +29,7 @@ BAR_WITHOUT_COLOURS = "bold reverse"
 class ThinkingPicker(Static, can_focus=True):
     """Arrows move, enter chooses; digits start a budget (``16k``)."""
 
-    HELP = "←→ choose a level, enter takes it; type a number (16k) for a budget."
+    HELP = "←→ choose a level, enter selects it; type a number (16k) for a budget."
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left,up", "step(-1)", "less", show=False),
         Binding("right,down", "step(1)", "more", show=False),
@@ -106,7 +106,7 @@ class ThinkingPicker(Static, can_focus=True):
     def _meaning(self, width: int) -> Content:
         row = self._row()
         if self._typed or row is None:
-            return Content.styled("tokens; enter takes it" if self._typed else "", "$muted-text")
+            return Content.styled("tokens; enter selects it" if self._typed else "", "$muted-text")
         return Content.styled(one_line(f"→ {row.native}", width), "$foreground")
 
     def _hint(self, width: int) -> Content:

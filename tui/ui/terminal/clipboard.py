@@ -53,7 +53,7 @@ class Clipboard:
         """Copy; returns the sentence for the user."""
         text = printable(self._text(what))
         if not text.strip():
-            raise UsageError("There is nothing to copy.")
+            raise UsageError("Nothing to copy.")
         return f"Copied {what.value} ({count(len(text), 'character')}){self.put(text)}."
 
     def put(self, text: str) -> str:

@@ -107,8 +107,10 @@ class Summary(Folded):
 def _summary_head(view: CompressionView) -> str:
     turns = count(len(view.compressed_turns), "turn")
     if view.before is None or view.after is None:
-        return f"Folded {turns} into a summary"
-    return f"Folded {turns} into a summary · {tokens(view.before)} → {tokens(view.after)} {noun(view.after, 'token')}"
+        return f"Compressed {turns} into a summary"
+    return (
+        f"Compressed {turns} into a summary · {tokens(view.before)} → {tokens(view.after)} {noun(view.after, 'token')}"
+    )
 
 
 def folded_into(
@@ -136,7 +138,7 @@ CHARACTERS_PER_TOKEN = 4
 """Enough for a number that is marked as an estimate and replaced by a reported one."""
 
 Results = Mapping[str, ToolResultBlock]
-NO_RESULT = "No result is known: the program ended before this call did."
+NO_RESULT = "No result: the program ended before the call finished."
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,8 +242,8 @@ def _text_of(block: Block) -> str:
 
 def superseded_block(message: Message) -> Renderable:
     """A failed attempt that was repeated: one line that unfolds to its text."""
-    why = one_line(message.interrupted or "made again", 80)
-    return Folded(f"An attempt that counts no more: {why}", message_text(message))
+    why = one_line(message.interrupted or "repeated", 80)
+    return Folded(f"Discarded attempt: {why}", message_text(message))
 
 
 def _length_of(block: Block) -> int:
@@ -318,6 +320,8 @@ INFORMATIVE_ARGUMENTS = ("command", "pattern", "query", "url", "path", "file", "
 """The most informative arguments of a call, best first."""
 
 
+CANCELLED = "cancelled"
+"""The reason that is stored with an answer that the user stopped."""
 LONGEST_ARGUMENT = 400
 LONGEST_PARSED = 512 * 1024
 """Characters of arguments that are parsed for the screen, which waits meanwhile."""
@@ -375,8 +379,8 @@ STOPS = {
     Finish.LENGTH: "cut at the output limit",
     Finish.FILTER: "stopped by the provider's filter",
     Finish.REFUSAL: "refused",
-    Finish.CONTEXT_FULL: "the context is full",
-    Finish.MALFORMED_CALL: "the model wrote a tool call nobody can read",
+    Finish.CONTEXT_FULL: "context window full",
+    Finish.MALFORMED_CALL: "invalid tool call",
 }
 
 
@@ -385,7 +389,7 @@ def answer_footer(message: Message) -> Caption | None:
     runs: list[Run] = []
     if message.interrupted:
         why = "the program ended" if message.interrupted == CRASHED else one_line(message.interrupted, 80)
-        runs.append(Run(f"⚠ incomplete: {why}", "warning"))
+        runs.append(Run("⚠ stopped by you" if why == CANCELLED else f"⚠ incomplete: {why}", "warning"))
     elif message.stop is not None and message.stop.finish in STOPS:
         detail = f": {one_line(message.stop.detail, 80)}" if message.stop.detail else ""
         runs.append(Run(f"⚠ {STOPS[message.stop.finish]}{detail}", "warning"))

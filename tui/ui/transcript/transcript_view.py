@@ -204,7 +204,7 @@ class TranscriptView:
                 if event.until_turn_ends:
                     self._until_turn_ends.append(section)
             case CompressionFinished(error=error) if error:
-                self._notice("warning", f"Compression changed nothing: {error}", "")
+                self._notice("warning", f"Not compressed: {error}", "")
             case _:
                 pass
 
