@@ -71,9 +71,10 @@ def question(events: list[AppEvent]) -> ApprovalAsked | None:
     return next((event for event in events if isinstance(event, ApprovalAsked)), None)
 
 
-@pytest.mark.parametrize("scope", ["turn", "session", "day"])
+@pytest.mark.parametrize("scope", ["turn", "session", "day", "run"])
 async def test_a_request_that_may_exceed_the_limit_waits_for_the_user(tmp_path: Path, scope: str) -> None:
-    async with limited(tmp_path, [ANSWER], f"{scope} = 0.09") as (h, server):
+    setting, max_cost = ("", 0.09) if scope == "run" else (f"{scope} = 0.09", None)
+    async with limited(tmp_path, [ANSWER], setting, max_cost=max_cost) as (h, server):
         asked = question(await asked_or_over(h, "Why?"))
         assert asked is not None
         assert (asked.summary.startswith("This request may cost up to $0.1"), "$0 of $0.09" in asked.summary) == (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import time
 from dataclasses import replace
@@ -56,6 +57,22 @@ async def test_each_limit_counts_what_belongs_to_it(tmp_path: Path, scope: Scope
     assert exceeded == Exceeded(scope=scope, limit=2.5, spent=6.0 if scope is Scope.DAY else 2.0)
     assert await book.reserve(reservation("c"), {scope: 7.0}) is None
     stage.database.close()
+
+
+async def test_windows_that_ask_at_once_never_get_more_than_the_limit(tmp_path: Path) -> None:
+    windows = [open_stage(tmp_path, holder=this_process(f"window {number}")) for number in range(4)]
+    books = [ledger(stage, f"window {number}") for number, stage in enumerate(windows)]
+    answers = await asyncio.gather(
+        *(
+            book.reserve(reservation(f"{window} {number}", session=f"s{window}"), {Scope.DAY: 10.0})
+            for number in range(6)
+            for window, book in enumerate(books)
+        )
+    )
+    assert sum(answer is None for answer in answers) == 10
+    assert {answer.spent for answer in answers if answer is not None} == {10.0}
+    for stage in windows:
+        stage.database.close()
 
 
 async def test_the_day_begins_at_midnight(tmp_path: Path) -> None:

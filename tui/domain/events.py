@@ -97,7 +97,7 @@ class MessageCompleted:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalAsked:
-    """A tool call waits for the user's decision."""
+    """A tool call, or a request under a spending limit, waits for the user's decision."""
 
     turn_id: str
     call_id: str

@@ -53,8 +53,8 @@ class Notifications:
 
 def _words(event: AppEvent, *, waiting: bool) -> str:
     match event:
-        case ApprovalAsked():
-            return "asks whether a tool may run"
+        case ApprovalAsked(answers=answers):
+            return "asks about a spending limit" if answers else "asks whether a tool may run"
         case TurnFinished(cancelled=False) if not waiting:
             return "has answered"
         case TurnFailed() if not waiting:
