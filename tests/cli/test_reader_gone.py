@@ -23,12 +23,34 @@ def test_a_closed_pipe_ends_a_command_quietly() -> None:
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
 @pytest.mark.parametrize(
-    "words", [["models"], ["doctor"], ["auth", "list"], ["plan", "demo/demo"], ["completions", "bash"], ["context"]]
+    "words",
+    [
+        ["models"],
+        ["doctor"],
+        ["auth", "list"],
+        ["plan", "demo/demo"],
+        ["completions", "bash"],
+        ["context"],
+        ["--help"],
+        ["--version"],
+        ["sessions", "--help"],
+    ],
 )
 def test_output_that_cannot_be_written_is_one_sentence(words: list[str]) -> None:
     with Path("/dev/full").open("wb") as full:
         done = subprocess.run([sys.executable, "-m", "tui", *words], stdout=full, stderr=subprocess.PIPE, check=False)
     assert (done.returncode, done.stderr) == (1, b"ponder: the output cannot be written: No space left on device\n")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no such limit")
+@pytest.mark.parametrize("words", [["models"], ["-p", "hello", "-m", "demo/fast"]])
+@pytest.mark.parametrize(("limit", "code"), [("-n 12", 1), ("-S -n 12", 0)])
+def test_a_low_limit_of_open_files_is_raised_or_told(words: list[str], limit: str, code: int, tmp_path: Path) -> None:
+    command = ["bash", "-c", f'ulimit {limit}; exec "$@"', "bash", sys.executable, "-m", "tui", *words]
+    surroundings = {**os.environ, "PONDER_HOME": str(tmp_path / "ponder")}
+    done = subprocess.run(command, env=surroundings, capture_output=True, timeout=60, check=False)
+    told = b"ponder: the limit of open files is 12, which is too low. Raise it: `ulimit -n 256`.\n"
+    assert (done.returncode, done.stderr) == (code, told if code else b"")
 
 
 @pytest.mark.parametrize("words", [["doctor"], ["sessions", "list"], ["-p", "hello", "-m", "demo/fast"]])

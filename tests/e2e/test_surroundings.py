@@ -36,6 +36,11 @@ def test_sixteen_colours_are_enough(tmp_path: Path) -> None:
     assert COLOUR.search(terminal.raw)
 
 
+def test_textuals_own_variables_end_nothing(tmp_path: Path) -> None:
+    log = tmp_path / "missing" / "log"
+    _first_screen(tmp_path, TEXTUAL_DRIVER="nonsense", TEXTUAL_COLOR_SYSTEM="nonsense", TEXTUAL_LOG=str(log))
+
+
 def test_the_c_locale_draws_the_same_screen(tmp_path: Path) -> None:
     plain = _first_screen(tmp_path / "c", LANG="C", LC_ALL="C", PYTHONUTF8="0").text().split("\n")
     usual = _first_screen(tmp_path / "utf8").text().split("\n")

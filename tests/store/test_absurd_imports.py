@@ -110,3 +110,15 @@ def test_lists_exports_and_prompts_take_any_date_and_cost(tmp_path: Path, value:
     for form in ("md", "html", "json"):
         done = ponder("sessions", "export", "t", "--format", form, "-o", os.fspath(tmp_path / f"out.{form}"))
         assert "Traceback" not in done.stderr, done.stderr
+
+
+async def test_an_imported_cost_below_nothing_counts_as_unknown(stage: Stage, tmp_path: Path) -> None:
+    await stage.keep("s", a_turn(1, cost=0.5))
+    file = tmp_path / "import.json"
+    file.write_text((await stage.library.export("s", "json", "all")).replace('"cost":0.5', '"cost":-900'))
+    assert "-900" in file.read_text()
+    made = await stage.library.import_file(file)
+    [row] = [row for row in await stage.library.sessions() if row.id == made]
+    assert (row.cost or 0.0) >= 0.0
+    loaded = await stage.conversations.load(made)
+    assert [message.cost for turn in loaded.turns for message in turn.messages] == [None, None]

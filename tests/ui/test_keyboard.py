@@ -110,6 +110,9 @@ UNASKED = [
     "\x1bP>|XTerm(370)\x1b\\",
     "\x1b[>41;354;0c",
     "\x1b[8;50;120t",
+    "\x1b[<35;4M",
+    "\x1b[<;;M",
+    "\x1b[<0;1;2;3m",
     "\x1b]4;1;rgb:ffff/0000/0000\x1b\\",
     "\x1b]52;c;aGVsbG8=\x07",
     "\x1b_Gi=31;OK\x1b\\",
@@ -126,6 +129,12 @@ def test_an_answer_to_another_program_is_no_typing_however_it_is_divided(answer:
     """Divided after its third character: an escape and a letter alone are a key with alt."""
     for at in range(3, len(answer) + 1):
         assert _heard("a" + answer[:at], answer[at:] + "b") == (["a", "b"], []), (answer, at)
+
+
+@pytest.mark.parametrize("said", ["\x1b^a private message\x1b\\", "\x1bXa string\x1b\\"])
+def test_a_private_message_that_comes_in_one_piece_is_no_typing(said: str) -> None:
+    """In several pieces its beginning is a key with alt."""
+    assert _heard(f"a{said}b") == (["a", "b"], [])
 
 
 def test_an_answer_to_another_program_without_an_end_does_not_swallow_what_is_typed(

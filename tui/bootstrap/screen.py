@@ -34,6 +34,7 @@ is up to 33 ms, which is noticeable while an answer streams."""
 
 def run_screen(environment: Mapping[str, str], options: LaunchOptions, *, resume: str | None, latest: bool) -> int:
     """Run the full-screen program; returns the exit code."""
+    _ignore_what_textual_cannot_use()
     _refuse_what_cannot_draw(environment)
     # Loading creates 100,000 objects that all stay alive: collecting garbage meanwhile takes a tenth of the start time.
     # The screen enables the collector again once it is drawn.
@@ -58,6 +59,20 @@ def run_screen(environment: Mapping[str, str], options: LaunchOptions, *, resume
         message = f"ponder stopped: {type(failure).__name__}. Details are in {redirect.log_file}"
         sys.stderr.write(message + "\n")
     return code
+
+
+BROWSER = "textual.drivers.web_driver:WebDriver"
+COLOR_SYSTEMS = ("auto", "standard", "256", "truecolor", "windows")
+
+
+def _ignore_what_textual_cannot_use() -> None:
+    """Remove Textual's own variables where their value would end the program with a traceback."""
+    if os.environ.get("TEXTUAL_DRIVER", BROWSER) != BROWSER:
+        del os.environ["TEXTUAL_DRIVER"]
+    if os.environ.get("TEXTUAL_COLOR_SYSTEM", "auto") not in COLOR_SYSTEMS:
+        del os.environ["TEXTUAL_COLOR_SYSTEM"]
+    # Textual would write there every key that is pressed, keys of providers included.
+    os.environ.pop("TEXTUAL_LOG", None)
 
 
 def _refuse_what_cannot_draw(environment: Mapping[str, str]) -> None:

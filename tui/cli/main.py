@@ -22,6 +22,8 @@ from tui.version import __version__
 if TYPE_CHECKING:
     import argparse
 
+    from _typeshed import SupportsWrite
+
     from tui.domain.errors import PonderError
 
 
@@ -63,12 +65,16 @@ def whole_parser() -> argparse.ArgumentParser:
 
 
 def _parser(chosen: str | None, *, whole: bool = False) -> argparse.ArgumentParser:
+    from argparse import SUPPRESS
+
     parser = _parser_class()(
         prog="ponder",
         description="A full-screen terminal client for language models that think.",
         epilog="Without a command, the full-screen program starts.",
     )
-    parser.add_argument("--version", action="version", version=f"ponder {__version__}")
+    parser.add_argument(
+        "--version", action="store_true", default=SUPPRESS, help="show program's version number and exit"
+    )
     add_arguments(parser)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     for name, entry in COMMANDS.items():
@@ -78,7 +84,7 @@ def _parser(chosen: str | None, *, whole: bool = False) -> argparse.ArgumentPars
     return parser
 
 
-def _parser_class() -> type[argparse.ArgumentParser]:
+def _parser_class() -> type[argparse.ArgumentParser]:  # noqa: C901 - counts all methods of the class
     """A parser that suggests similar words for a wrong one; its subparsers have the same class."""
     import argparse
 
@@ -111,6 +117,9 @@ def _parser_class() -> type[argparse.ArgumentParser]:
                 break
             super().error(message)
 
+        def print_help(self, file: SupportsWrite[str] | None = None) -> None:
+            _print_whole(self.format_help(), file)
+
         def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
             if message:
                 from tui.domain.printable import printable
@@ -120,6 +129,14 @@ def _parser_class() -> type[argparse.ArgumentParser]:
             super().exit(status, message)
 
     return Parser
+
+
+def _print_whole(text: str, file: SupportsWrite[str] | None = None) -> None:
+    """Print to stdout or a file; unlike argparse, which ignores it, an error of the write is raised."""
+    if file is None:
+        print(text, end="", flush=True)
+    else:
+        file.write(text)
 
 
 def nearest_word(word: str, known: Sequence[str]) -> str:
@@ -162,10 +179,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; the exit codes are listed in ``docs/headless.md``."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     _open_closed_streams()
+    if (few := _too_few_files()) is not None:
+        print(
+            f"ponder: the limit of open files is {few}, which is too low. Raise it: `ulimit -n 256`.", file=sys.stderr
+        )
+        return 1
     chosen = arguments[0] if arguments and arguments[0] in COMMANDS else None
     try:
         args = _only_options(arguments) if arguments else nothing_said()
         args = _parser(chosen).parse_args(arguments) if args is None else args
+        if args.command is None and getattr(args, "version", False):
+            _print_whole(f"ponder {__version__}\n")
+            return 0
         code: int = run(args) if args.command is None else _load(COMMANDS[args.command]).run(args)
         if sys.stdout is not None:
             sys.stdout.flush()
@@ -193,6 +218,25 @@ def _open_closed_streams() -> None:
         if getattr(sys, name) is None and not _is_open(number):
             descriptor = os.open(os.devnull, os.O_RDONLY if mode == "r" else os.O_WRONLY)
             setattr(sys, name, os.fdopen(descriptor, mode, encoding="utf-8"))
+
+
+FILES = 64
+"""Descriptors that the program is sure to manage with: the database, the event loops, a connection, a tool."""
+
+
+def _too_few_files() -> int | None:
+    """Raise a low limit of open files as far as allowed; returns the limit if it stays too low."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return None
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= FILES:
+        return None
+    if hard != resource.RLIM_INFINITY and hard < FILES:
+        return soft
+    resource.setrlimit(resource.RLIMIT_NOFILE, (FILES, hard))
+    return None
 
 
 def _is_open(descriptor: int) -> bool:

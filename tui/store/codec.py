@@ -132,7 +132,7 @@ def message_from(identity: str, role: str, meta: Json, blocks: tuple[Block, ...]
         interrupted=_text_or_none(meta, "interrupted"),
         superseded=_flag(meta, "superseded"),
         seconds=number_of(meta, "seconds"),
-        cost=number_of(meta, "cost"),
+        cost=_cost(meta),
         cache=_child(meta, "cache", _cache_record),
     )
 
@@ -164,6 +164,12 @@ def number_of(found: Json, name: str) -> float | None:
     if not isinstance(value, int | float) or isinstance(value, bool) or not abs(value) <= LARGEST_NUMBER:
         raise Unreadable(f"`{name}` is not a number")
     return value
+
+
+def _cost(found: Json) -> float | None:
+    """The cost, or None if it is missing or negative: a forged one would lower the sum of all."""
+    cost = number_of(found, "cost")
+    return None if cost is None or cost < 0 else cost
 
 
 def whole_or_none(found: Json, name: str) -> int | None:
@@ -234,7 +240,7 @@ def _usage(found: Json) -> Usage:
         output=whole_or_none(found, "output"),
         thinking=whole_or_none(found, "thinking"),
         total=whole_or_none(found, "total"),
-        cost=number_of(found, "cost"),
+        cost=_cost(found),
     )
 
 

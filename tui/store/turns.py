@@ -33,7 +33,7 @@ from tui.store.codec import (
 from tui.store.fulltext import index_turn, unindex
 
 MOST_COST = 1e12
-"""Dollars: larger values are rejected; the comparison also rejects NaN."""
+"""Dollars: larger and negative values are rejected; the comparison also rejects NaN."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +175,7 @@ def _model(meta: Mapping[str, object]) -> str | None:
 
 
 def _valid_cost(cost: object) -> float | None:
-    return float(cost) if isinstance(cost, int | float) and abs(cost) < MOST_COST else None
+    return float(cost) if isinstance(cost, int | float) and 0 <= cost < MOST_COST else None
 
 
 def settle_turn(connection: sqlite3.Connection, position: TurnPosition, turn: Turn) -> None:

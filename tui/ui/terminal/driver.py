@@ -48,7 +48,12 @@ ALT_KEYS = {"\x1b\r": "alt+enter", "\x1b\n": "alt+enter"} | {f"\x1b{digit}": f"a
 for the character option types with it on a Mac: `alt+1` would type `¡`."""
 _STRINGS = r"\x1b(?:P(?:[01][$+]r|>\||!\|)|_G|\](?!1[01];)[0-9]+;)[^\x1b\x07]*"
 """The beginning of what terminals answer in words: DCS, graphics, OSC. Colours 10 and 11 are read elsewhere."""
-REPORTS = re.compile(rf"{_STRINGS}(?:\x07|\x1b\\)|\x1b\[[>=?][0-9;]*[A-Za-z]|\x1b\[(?!48;)[0-9]+(?:;[0-9]+)*t")
+_PRIVATE_STRING = r"\x1b[X^][^\x1b\x07]*\x1b\\"
+"""SOS and PM, only where they are complete: they begin like alt+shift+x and alt+^."""
+REPORTS = re.compile(
+    rf"{_STRINGS}(?:\x07|\x1b\\)|{_PRIVATE_STRING}"
+    r"|\x1b\[[>=?][0-9;]*[A-Za-z]|\x1b\[(?!48;)[0-9]+(?:;[0-9]+)*t"
+)
 """Answers to questions of an earlier program, such as a shell or an editor; Textual would type them."""
 BEGUN_REPORT = re.compile(rf"(?:{_STRINGS}\x1b?|\x1bP[01>!][$+]?|\x1b\][0-9]+|\x1b\[(?:[>=?]|[0-9])[0-9;]*)\Z")
 LONGEST_REPORT = 4_096
