@@ -314,3 +314,9 @@ async def test_a_server_on_this_machine_is_never_reached_through_a_proxy(
         async with _over_http(tmp_path) as bench:
             assert outcome(await bench.call("mcp_fake__add", "once", a=1, b=2)) == (True, _head(1, "add") + "3")
     assert asked == []
+
+
+async def test_a_definition_that_the_protocol_does_not_allow_is_told(tmp_path: Path) -> None:
+    async with _opened(tmp_path, fake={"command": sys.executable, "args": [PLAIN, "invalid"]}) as bench:
+        [row] = bench.toolbox.servers()
+        assert row.state.startswith("it sent what the protocol does not allow: `tools.0.name`: Input should be")

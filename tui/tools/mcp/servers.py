@@ -408,6 +408,10 @@ def _reason(error: BaseException) -> str:
         return error.message
     if isinstance(error, BaseExceptionGroup):
         return _reason(error.exceptions[0])
+    if isinstance(error, ValidationError):
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        return one_line(f"it sent what the protocol does not allow: `{where}`: {first['msg']}", 160)
     words = error.strerror if isinstance(error, OSError) else getattr(error, "message", None)
     return f"it could not be started ({one_line(str(words or type(error).__name__), 100)})"
 
