@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from tests.context.living import living
-from tests.fakes.backend import HANG, Pause, Script
+from tests.fakes.backend import HANG, Pause, Script, finish
 from tests.fakes.clock import virtually
 from tui.context import estimate
 from tui.context.estimate import PART, TextCounter, text_features, uncached_text_tokens
@@ -114,3 +114,31 @@ def test_what_is_previewed_while_an_answer_arrives_holds_all_of_it() -> None:
             )
 
     assert "".join(prose(100)) in virtually(check())
+
+
+def test_a_long_answer_is_not_counted_again_when_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    pieces = prose(40_000)
+    size = sum(map(len, pieces))
+    script: Script = [
+        ResponseStarted("claude-opus-5", "r1"),
+        BlockStarted(0, "text"),
+        *(TextDelta(0, "".join(pieces[start : start + 100])) for start in range(0, len(pieces), 100)),
+        BlockFinished(0),
+        *finish(usage=None),
+    ]
+    looked_at: list[int] = []
+
+    def watched(text: str) -> list[float]:
+        looked_at.append(len(text))
+        return text_features(text)
+
+    monkeypatch.setattr(estimate, "text_features", watched)
+
+    async def talk() -> int:
+        async with living([script], settings=ROOMY) as s:
+            await s.say()
+            return s.shown().raw
+
+    shown = virtually(talk())
+    assert size <= sum(looked_at) < 1.3 * size
+    assert shown > size / 10

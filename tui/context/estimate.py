@@ -292,9 +292,12 @@ class TextCounter:
         self._new: list[str] = []
         self._waiting = 0
         self._counted: list[float] = []
+        self.size = 0
+        """Characters so far."""
 
     def add(self, text: str) -> None:
         """Append text."""
+        self.size += len(text)
         self._new.append(text)
         self._waiting += len(text)
         if self._waiting >= PART:
@@ -328,7 +331,20 @@ def _sum(one: list[float], other: list[float]) -> list[float]:
 @lru_cache(maxsize=32_768)
 def text_tokens(text: str, family_name: str = "") -> int:
     """Return the estimated tokens of a text. The text and the result are cached."""
-    return uncached_text_tokens(text, family_name)
+    known = _arrived.get((text, family_name)) if _arrived else None
+    return uncached_text_tokens(text, family_name) if known is None else known
+
+
+_arrived: dict[tuple[str, str], int] = {}
+
+
+def cache_text_tokens(text: str, family_name: str, tokens: int) -> None:
+    """Cache a count that was made while the text arrived: counting 15 MB again takes a second."""
+    _arrived[text, family_name] = tokens
+    try:
+        text_tokens(text, family_name)
+    finally:
+        _arrived.clear()
 
 
 def forget_texts() -> None:

@@ -12,7 +12,7 @@ from dataclasses import field, replace
 from tui.bus import DELTAS, merge_stream
 from tui.catalog.facts import Target
 from tui.catalog.name_matching import same_model
-from tui.context.estimate import TextCounter, uncached_text_tokens
+from tui.context.estimate import TextCounter, cache_text_tokens, uncached_text_tokens
 from tui.context.meter import Arriving
 from tui.domain.assemble import Assembler
 from tui.domain.blocks import Block, TextBlock, ThinkingBlock, ToolCallBlock
@@ -70,6 +70,8 @@ class RepetitionDetector:
 
 PORTION = 16 * 1024
 """Characters processed at once; a server may send megabytes in one chunk."""
+LONG_TEXT = 100_000
+"""Characters of a text whose count while it arrived is kept; shorter ones are counted again in no time."""
 EXCERPT = 200
 """Characters of a block that stand in for it while it is counted."""
 LONGEST_CHAIN = 20
@@ -260,6 +262,13 @@ class Attempt:
     def message(self, *, interrupted: str | None = None, superseded: bool = False) -> Message:
         """The answer so far, as it will be stored."""
         return self._message(self._blocks(), interrupted=interrupted, superseded=superseded)
+
+    def cache_counts(self, message: Message) -> None:
+        """Cache the tokens of the long texts of the finished message, which were counted while they arrived."""
+        counters = {counter.size: counter for counter in self._counters.values() if counter.size >= LONG_TEXT}
+        for block in message.blocks if counters else ():
+            if isinstance(block, TextBlock | ThinkingBlock) and (counter := counters.get(len(block.text))) is not None:
+                cache_text_tokens(block.text, self._family, counter.tokens())
 
     def _message(
         self, blocks: tuple[Block, ...], *, interrupted: str | None = None, superseded: bool = False

@@ -174,6 +174,7 @@ class Step:
         planner = self._turn.ports.planner
         self._turn.answer = None
         message = attempt.message()
+        attempt.cache_counts(message)
         if message.usage is None:
             return message
         self._compare_input(ask, message.usage)
