@@ -70,11 +70,11 @@ def test_a_yes_counts_after_the_end_was_seen(tmp_path: Path) -> None:
     command = f"touch {ran}" + "".join(f"\n# step {number}" for number in range(60))
     with asking(tmp_path, "shell", command=command) as terminal:
         press(terminal, CTRL_Y, ALT_1, DOWN, "\r")
-        terminal.wait_for("read to the end first")
+        press_until(terminal, ALT_1, lambda: "read to the end first" in terminal.text(), "the refusal")
         assert not ran.exists()
         press_until(terminal, PAGE_DOWN, lambda: "read to the end" not in terminal.text(), "the end")
         assert "# step 59" in terminal.text()
-        terminal.type(ALT_1)
+        press_until(terminal, ALT_1, lambda: "ASKS" not in terminal.text(), "the answer")
         terminal.wait_for("All done.")
         assert ran.exists()
         assert "\u00a1" not in terminal.text()
@@ -94,7 +94,7 @@ def test_a_long_change_ends_where_it_ends_and_a_no_writes_nothing(tmp_path: Path
         shown = terminal.text()
         assert "row 2999" in shown
         assert "+\u27e830 blank lines\u27e9" in shown
-        terminal.type("\x1b")
+        press_until(terminal, "\x1b", lambda: "ASKS" not in terminal.text(), "the answer")
         terminal.wait_for("All done.")
         assert not file.exists()
 
@@ -105,10 +105,13 @@ def test_nothing_that_could_hide_a_part_is_drawn_as_nothing(tmp_path: Path) -> N
         "echo " + " ".join(f"{number}{sign}" for number, sign in enumerate(hidden)) + " " * 200 + "\n" * 50 + "echo z"
     )
     with asking(tmp_path, "shell", (120, 40), command=command) as terminal:
-        text = "".join(line.strip(" \u2503\u2502\u21aa") for line in terminal.text().splitlines())
-        assert [sign for sign in hidden if f"\\u{{{ord(sign):X}}}" not in text] == []
-        assert "\u27e8200 blanks\u27e9" in text
-        assert "\u27e849 blank lines\u27e9" in text
+        words = [*(f"\\u{{{ord(sign):X}}}" for sign in hidden), "\u27e8200 blanks\u27e9", "\u27e849 blank lines\u27e9"]
+
+        def missing() -> list[str]:
+            text = "".join(line.strip(" \u2503\u2502\u21aa") for line in terminal.text().splitlines())
+            return [word for word in words if word not in text]
+
+        terminal.until(lambda: not missing(), "every sign")
         assert foreign_bytes(terminal.raw) == []
 
 
@@ -116,22 +119,21 @@ def test_nothing_that_could_hide_a_part_is_drawn_as_nothing(tmp_path: Path) -> N
 def test_every_answer_is_in_sight_and_a_rule_is_shown_whole(tmp_path: Path, size: tuple[int, int]) -> None:
     command = f"touch {tmp_path}/ran # " + "x" * 150 + "\n# " + "y" * 150
     with asking(tmp_path, "shell", size, command=command) as terminal:
-        text = terminal.text()
-        assert "Always for exactly this command" in text
-        assert "No, and tell the model why" in text
+        terminal.wait_for("Always for exactly this command")
+        terminal.wait_for("No, and tell the model why")
         press_until(terminal, ALT_4, lambda: "ASKS" not in terminal.text(), "the answer")
 
 
 def test_in_a_window_that_is_too_small_it_says_so_and_takes_no_yes(tmp_path: Path) -> None:
     ran = tmp_path / "ran"
     with asking(tmp_path, "shell", (20, 5), command=f"touch {ran}") as terminal:
-        assert "too small" in " ".join(terminal.text().split())
+        terminal.until(lambda: "too small" in " ".join(terminal.text().split()), "the words that it is too small")
         press(terminal, CTRL_Y, ALT_1, DOWN, "\r", ALT_1)
         assert not ran.exists()
         terminal.resize(80, 24)
         terminal.wait_for("Yes, once")
         settle(terminal)
         assert not ran.exists()
-        terminal.type(CTRL_Y)
+        press_until(terminal, CTRL_Y, lambda: "ASKS" not in terminal.text(), "the answer")
         terminal.wait_for("All done.")
         assert ran.exists()

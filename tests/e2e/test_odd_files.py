@@ -134,9 +134,10 @@ def test_a_prompt_is_answered_whatever_lies_where_a_file_or_folder_is_expected(
         tidy(path)
     assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
     assert done.stdout.strip()
-    assert not files or bad in (deep, digits, wide) or "`config.toml` cannot be read" in done.stderr
-    assert not files or "`config.toml`" in done.stderr
-    assert not files or "`permissions.toml`" in done.stderr
+    if files:
+        assert ("`config.toml` cannot be read" in done.stderr) == (bad not in (deep, digits, wide))
+        assert "`config.toml`" in done.stderr
+        assert "`permissions.toml`" in done.stderr
 
 
 @pytest.mark.long

@@ -6,7 +6,6 @@ import asyncio
 import itertools
 import random
 import threading
-import time
 
 import pytest
 
@@ -376,9 +375,7 @@ def test_stopping_the_engine_ends_a_running_turn_within_two_seconds_and_keeps_it
     engine.call(session.submit((TextBlock(text="Hi"),))).result(20)
     while not any(isinstance(stamped.event, Streamed) for stamped in subscription.drain()):
         threading.Event().wait(0.002)
-    began = time.perf_counter()
-    assert engine.stop()
-    assert time.perf_counter() - began < 25
+    assert engine.stop()  # false if it gave up waiting
     view, _ = session.attach()
     assert [message.interrupted for message in view.turns[0].messages] == [None, "cancelled"]
 

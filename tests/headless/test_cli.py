@@ -8,7 +8,6 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
@@ -178,12 +177,10 @@ def test_ctrl_c_is_130_at_once_and_the_session_keeps_what_came(
     lines: list[dict[str, Any]] = []
     while "".join(line["text"] for line in lines if line["type"] == "text")[:16] != "# What an answer":
         lines.append(json.loads(slow.stdout.readline()))
-    began = time.monotonic()
     slow.send_signal(signal.SIGINT)
     rest, said = slow.communicate(timeout=20)
     result = json.loads(rest.splitlines()[-1])
     assert (slow.returncode, said) == (130, b"")
-    assert time.monotonic() - began < 40
     assert (result["type"], result["finish"]) == ("result", "cancelled")
     assert result["answer"].startswith("# What an answer")
     shown = _ponder(environment, "sessions", "show", lines[0].get("session") or result["session"])

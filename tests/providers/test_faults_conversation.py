@@ -9,7 +9,6 @@ import asyncio
 import itertools
 import random
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -20,7 +19,7 @@ from tests.fakes.stage import Follower
 from tests.fakes.toolbox import FakeToolbox
 from tests.faultserver.player import Step
 from tests.faultserver.server import FaultServer
-from tests.providers.conftest import BRISK, Client
+from tests.providers.conftest import Client
 from tests.providers.test_faults_engine import HastyClock, answer
 from tests.providers.test_faults_refusals import refusal
 from tests.validators import anthropic, chat, gemini, ollama, responses
@@ -74,7 +73,7 @@ async def test_a_long_conversation_with_faults_stays_legal(client: Client, wire:
         catalog = packaged_catalog().with_overrides({"providers": {"stranger": own}})
         ids = itertools.count(1)
         ports = Ports(
-            backend=client.backend(replace(BRISK, idle_s=5.0)), journal=MemoryJournal(), clock=HastyClock(),
+            backend=client.backend(), journal=MemoryJournal(), clock=HastyClock(),
             planner=Planner(catalog, TokenMeter()), compressor=FakeCompressor(),
             toolbox=FakeToolbox(), new_id=lambda: f"id{next(ids)}", draw=random.Random(2).random,
         )  # fmt: skip

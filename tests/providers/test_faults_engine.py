@@ -9,7 +9,7 @@ import random
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import pytest
 
@@ -19,7 +19,7 @@ from tests.fakes.stage import Follower, last_turn, spoken
 from tests.fakes.toolbox import FakeToolbox
 from tests.faultserver.player import Step
 from tests.faultserver.server import FaultServer
-from tests.providers.conftest import BRISK, WIRES, Client, where
+from tests.providers.conftest import WIRES, Client, where
 from tests.providers.test_faults_refusals import refusal
 from tui.catalog.facts import Target
 from tui.domain.blocks import TextBlock
@@ -69,7 +69,7 @@ async def live(client: Client, server: FaultServer, *, interactive: bool = True)
     """A running session at the fault server."""
     ids = itertools.count(1)
     planner = Here(wire=server.wire, url=server.url)
-    backend = client.backend(replace(BRISK, idle_s=1.0))
+    backend = client.backend()
     ports = Ports(
         backend=backend, journal=MemoryJournal(), planner=planner, compressor=FakeCompressor(), clock=HastyClock(),
         toolbox=FakeToolbox(),
@@ -134,10 +134,9 @@ async def test_P02_five_hours_are_told_at_once(client: Client, wire: str) -> Non
         refusal(wire, 429, "rate_limit_error", "Usage limit reached.", **{"retry-after": "18000"})
     ]
     async with FaultServer(scripts, wire) as server, live(client, server) as stage:
-        began = time.monotonic()
         events = await stage.say("Hello?")
-        assert time.monotonic() - began < 20
         assert len(server.seen) == 1
+    assert not [event for event in events if isinstance(event, RetryScheduled)]
     (failed,) = [event for event in events if isinstance(event, TurnFailed)]
     assert "resets at" in failed.error.message + failed.error.advice
 

@@ -18,7 +18,7 @@ from tests.faultserver.egress import Canary, ForwardProxy, own_ca
 from tests.faultserver.player import Step
 from tests.faultserver.server import FaultServer
 from tests.key_canary import CANARY
-from tests.providers.conftest import BRISK, WIRES, Client, request, where
+from tests.providers.conftest import BRISK, PATIENT, WIRES, Client, request, where
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.providers.http.deadlines import RESUMED, Deadlines, Limits
 
@@ -32,7 +32,7 @@ BUSY_S = 25.0
 @wires
 async def test_T01_a_stalled_stream_ends_at_the_idle_limit_and_keeps_what_came(client: Client, wire: str) -> None:
     async with FaultServer([[SAY, {"hold": 1}]], wire) as server:
-        outcome = await client.ask(server, wire)
+        outcome = await client.ask(server, wire, limits=replace(PATIENT, idle_s=BRISK.idle_s))
     assert outcome.error is not None
     assert outcome.error.message.endswith(f"for {BRISK.idle_s:g} s."), "the idle limit, and not a longer one"
     assert (outcome.error.kind, outcome.error.retryable, outcome.complete) == (ErrorKind.STALLED, True, False)
@@ -43,7 +43,7 @@ async def test_T01_a_stalled_stream_ends_at_the_idle_limit_and_keeps_what_came(c
 async def test_T02_pings_do_not_keep_a_dead_generation_alive(client: Client, wire: str) -> None:
     async with FaultServer([[SAY, {"ping": [0.05, 40]}, {"hold": 1}]], wire) as server:
         began = time.monotonic()
-        outcome = await client.ask(server, wire)
+        outcome = await client.ask(server, wire, limits=replace(PATIENT, meaning_s=BRISK.meaning_s))
         assert BRISK.meaning_s - 0.1 < time.monotonic() - began
     assert outcome.error is not None
     assert outcome.error.message.endswith(f"sent nothing for {BRISK.meaning_s:g} s.")
@@ -53,7 +53,7 @@ async def test_T02_pings_do_not_keep_a_dead_generation_alive(client: Client, wir
 
 async def test_T03_no_headers_names_the_host_and_the_seconds(client: Client) -> None:
     async with FaultServer([[{"hold": 1}]]) as server:
-        outcome = await client.ask(server)
+        outcome = await client.ask(server, limits=BRISK)
         assert outcome.error is not None
         assert outcome.error.message == f"No response from `127.0.0.1:{server.port}` in 1 s."
         assert (outcome.error.kind, outcome.error.retryable) == (ErrorKind.TIMEOUT, True)
@@ -138,7 +138,7 @@ async def test_T08_a_bomb_is_stopped_at_the_cap_without_eating_memory(client: Cl
     script: list[Step] = [{"status": 200, "packing": "ok"}, {"raw": ": begin\n\n"}, {"bomb": 200}]
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     async with FaultServer([script]) as server:
-        outcome = await client.ask(server, limits=replace(BRISK, stream_bytes=8_000_000), at_most_s=10)
+        outcome = await client.ask(server, limits=replace(PATIENT, stream_bytes=8_000_000))
     assert outcome.error is not None
     assert (outcome.error.kind, outcome.error.retryable) == (ErrorKind.TOO_LARGE, False)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 80_000
@@ -271,7 +271,7 @@ async def test_T15_a_proxy_is_used_and_named_without_its_password(client: Client
 async def test_T15_a_dead_or_silent_proxy_is_named(client: Client) -> None:
     async with ForwardProxy(0, silent=True) as proxy:
         name = proxy.url.rpartition("@")[2].removeprefix("http://")
-        backend = client.backend(environ={"HTTP_PROXY": proxy.url}, plain_http=["models.example"])
+        backend = client.backend(BRISK, environ={"HTTP_PROXY": proxy.url}, plain_http=["models.example"])
         silent = await client.ask("http://models.example", backend=backend)
     backend = client.backend(environ={"HTTP_PROXY": proxy.url}, plain_http=["models.example"])
     dead = await client.ask("http://models.example", backend=backend)
@@ -315,13 +315,11 @@ async def test_T13_a_redirect_to_nowhere_names_its_status(client: Client, status
 
 async def test_T16_after_the_machine_slept_the_attempt_ends_at_once() -> None:
     wall = [1000.0]
-    deadlines = Deadlines(BRISK, "`host`", wall=lambda: wall[0], look_every_s=0.01)
-    began = time.monotonic()
+    deadlines = Deadlines(PATIENT, "`host`", wall=lambda: wall[0], look_every_s=0.01)
     wall[0] += 3600
     waiting = asyncio.get_running_loop().create_future()
     deadlines.watch(waiting)
-    fault = await waiting
-    assert time.monotonic() - began < BUSY_S
+    fault = await waiting  # by no other limit, as its words say
     assert isinstance(fault, ProviderError)
     assert "slept" in fault.message
     assert (fault.kind, fault.code, fault.retryable) == (ErrorKind.NETWORK, RESUMED, True)
@@ -329,7 +327,7 @@ async def test_T16_after_the_machine_slept_the_attempt_ends_at_once() -> None:
 
 async def test_T17_one_byte_at_a_time_for_ever_ends_at_the_limit_of_meaning(client: Client) -> None:
     async with FaultServer([[SAY, {"drip": [0.04, b"event: message_delta" * 9]}]]) as server:
-        outcome = await client.ask(server)
+        outcome = await client.ask(server, limits=replace(PATIENT, meaning_s=BRISK.meaning_s))
     assert outcome.error is not None
     assert (outcome.error.kind, "keeps the connection open" in outcome.error.message) == (ErrorKind.STALLED, True)
 
@@ -343,7 +341,7 @@ async def test_T18_a_flood_of_headers_is_refused_for_good(client: Client) -> Non
 
 async def test_T19_a_server_that_takes_nothing_in_ends_at_the_write_limit(client: Client) -> None:
     async with FaultServer([[{"sleep": 5}]], read_body=False) as server:
-        limits = replace(BRISK, private_header_s=2.0)
+        limits = replace(PATIENT, write_s=BRISK.write_s)
         outcome = await client.ask(server, asked=request("x" * 20_000_000), limits=limits)
     assert outcome.error is not None
     assert (outcome.error.kind, outcome.error.retryable) == (ErrorKind.TIMEOUT, True)
@@ -361,15 +359,14 @@ async def test_T20_a_kept_connection_that_is_gone_is_replaced_without_a_word(cli
 @wires
 async def test_cancelling_hangs_up_at_once(client: Client, wire: str) -> None:
     async with FaultServer([[SAY, {"hold": 1}]], wire) as server:
-        backend = client.backend(replace(BRISK, idle_s=30, meaning_s=30))
+        # Without limits nothing but the cancel can end it.
+        backend = client.backend(replace(PATIENT, idle_s=0, meaning_s=0, total_s=0))
         async with aclosing(backend.stream(where(wire, server.url), request())) as events:
             async for _ in events:
                 break
-        left = time.monotonic()
-        while server.seen[0].closed_at is None and time.monotonic() - left < BUSY_S:
-            await asyncio.sleep(0.002)
-        assert server.seen[0].closed_at is not None
-        assert server.seen[0].closed_at - left < BUSY_S
+        async with asyncio.timeout(60):
+            while server.seen[0].closed_at is None:
+                await asyncio.sleep(0.002)
 
 
 @wires

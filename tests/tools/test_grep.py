@@ -7,6 +7,7 @@ import os
 import shutil
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -74,14 +75,13 @@ async def test_a_pattern_that_takes_for_ever_is_ended(bench: Bench, monkeypatch:
     monkeypatch.setattr("tui.tools.builtin.search_tools.MAX_SECONDS", 1.0)
     _with_ripgrep(bench, None)
     bench.write("a.txt", "a" * 60 + "!\n")
-    began, cpu = time.monotonic(), time.process_time()
+    cpu = time.process_time()
     good, text = outcome(await bench.call("grep", pattern="(a+)+$"))
     assert (good, text) == (
         False,
         "The search was stopped: it ran longer than 1 s. Use a simpler pattern or a smaller path.",
     )
     # Left alone it takes ages; our own process only waits.
-    assert time.monotonic() - began < 40
     assert time.process_time() - cpu < 1
 
 
@@ -91,11 +91,11 @@ async def test_a_cancelled_search_is_dead_at_once(bench: Bench) -> None:
     children = f"/proc/{os.getpid()}/task/{os.getpid()}/children"
     running = asyncio.ensure_future(bench.call("grep", pattern="(a+)+$"))
     await asyncio.sleep(0.2)
-    began = time.monotonic()
+    while os.access(children, os.R_OK) and not Path(children).read_text().split():
+        await asyncio.sleep(0.01)
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
-    assert time.monotonic() - began < 40
     if os.access(children, os.R_OK):
         with open(children) as file:  # noqa: PTH123
             assert file.read().split() == []

@@ -157,7 +157,7 @@ async def test_a_server_that_changed_and_says_not_how_is_asked_again(tmp_path: P
 
 
 async def test_servers_that_hang_die_or_do_not_exist_do_not_spoil_the_others(tmp_path: Path) -> None:
-    began, mark = time.monotonic(), str(tmp_path)
+    mark = str(tmp_path)
     async with _opened(
         tmp_path,
         hangs=_stdio("hang", mark, start_timeout=1.5),
@@ -166,7 +166,6 @@ async def test_servers_that_hang_die_or_do_not_exist_do_not_spoil_the_others(tmp
         missing={"command": "/nowhere/at/all"},
         off=_stdio(enabled=False),
     ) as bench:
-        assert time.monotonic() - began < 30
         assert [(row.name, row.state, row.tools) for row in bench.toolbox.servers()] == [
             ("hangs", "it did not start within 1.5 s", 0),
             ("dies", "it could not be started (Connection closed)", 0),

@@ -110,7 +110,9 @@ def test_a_row_says_what_is_unknown() -> None:
 async def test_rows_and_preview_follow_a_terminal_that_becomes_wider_or_narrower() -> None:
     async with on_stage(*scenes.CONVERSATION, size=(80, 30)) as (app, _, pilot):
         await pilot.press("ctrl+s")
-        await until(pilot, lambda: "3 sessions" in screen_text(app))
+        # The number stands above the list before the rows do.
+        await until(pilot, lambda: "3 sessions" in screen_text(app) and "11 turns" in screen_text(app))
+        await pilot.pause()
         narrow = screen_text(app)
         assert "The first words of the answer." not in narrow
         await pilot.resize_terminal(160, 30)
