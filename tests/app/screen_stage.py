@@ -41,6 +41,16 @@ class Screen:
     async def until_it_no_longer_says(self, words: str) -> None:
         await until(self.pilot, lambda: words not in self.text())
 
+    def toasts(self) -> str:
+        """All toasts that are shown, as one line."""
+        return " ".join(" ".join(toast.message.split()) for toast in self.app._notifications)
+
+    def clear_toasts(self) -> None:
+        self.app.clear_notifications()
+
+    async def until_toast(self, words: str) -> None:
+        await until(self.pilot, lambda: words in self.toasts())
+
     async def ask(self, words: str) -> None:
         """Send a prompt and wait for the end of its turn."""
         turns = len(self.house.view().turns)

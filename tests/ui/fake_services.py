@@ -10,7 +10,7 @@ from typing import Any, Literal
 from tests.ui import scenes
 from tests.ui.fake_chat import FakeChat
 from tui.app.models import ModelService
-from tui.app.prompt_cache import CacheService
+from tui.app.prompt_cache import BeforeChange, CacheService
 from tui.app.services import AppServices, DraftService, KeyService, ToolService
 from tui.app.session_storage import InMemorySessions
 from tui.app.settings import SettingsService
@@ -135,6 +135,15 @@ class FakeModels(ModelService):
             )
         return rows
 
+    def cost_of_level(self, row: LevelInfo, *, brief: bool) -> str:
+        return ""
+
+    def cost_of_model(self, spec: ModelSpec, *, brief: bool) -> str:
+        return ""
+
+    def cost_of_turn(self, row: LevelInfo) -> float | None:
+        return None
+
     def plan_for(self, name: str) -> ThinkingPlan:
         return scenes.PLAN
 
@@ -168,13 +177,16 @@ class FakeCache(CacheService):
     def savings(self, paid: Iterable[Paid]) -> float | None:
         return None
 
-    def with_level(self, view: SessionView, level: str) -> str:
+    def before_turn(self, view: SessionView, turn_id: str) -> str:
         return ""
 
-    def with_model(self, view: SessionView, spec: ModelSpec) -> str:
+    def after_compression(self, view: SessionView, size: int) -> str:
         return ""
 
-    def without_turns(self, view: SessionView, turn_id: str) -> str:
+    def before_change(self) -> BeforeChange:
+        return BeforeChange(0, scenes.OPUS, "")
+
+    def after_change(self, before: BeforeChange) -> str:
         return ""
 
 
@@ -270,8 +282,9 @@ class FakeTools(ToolService):
     async def notes(self) -> Sequence[str]:
         return ["Sandbox for commands: Landlock 7 (ro and rw)"]
 
-    async def enable_tool(self, name: str, *, enabled: bool) -> None:
+    async def enable_tool(self, name: str, *, enabled: bool) -> str:
         self.rows = [replace(row, enabled=enabled) if row.name == name else row for row in self.rows]
+        return ""
 
     def servers(self) -> Sequence[ServerInfo]:
         return [ServerInfo(name="web", state="running", tools=1)]

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from tui.app.open_session import OpenSession, add_notice
+from tui.app.prompt_cache import CacheService, with_cost
 from tui.app.provider_availability import ProviderAvailability
 from tui.catalog.catalog import Catalog
 from tui.catalog.facts import Lifecycle, ModelFacts, ProviderFacts
@@ -183,9 +184,10 @@ def _level_row(asked: Asked, made: ThinkingPlan) -> LevelInfo:
 class ModelService:
     """Selects and lists models and thinking levels."""
 
-    def __init__(self, current: OpenSession, availability: ProviderAvailability) -> None:
+    def __init__(self, current: OpenSession, availability: ProviderAvailability, cache: CacheService) -> None:
         self._current = current
         self._availability = availability
+        self._cache = cache
 
     async def set_model(self, name: str) -> str:
         """Select a model or level by the name the user typed; returns a message for the user."""
@@ -198,7 +200,8 @@ class ModelService:
 
     async def _use_model(self, name: str) -> str:
         spec = parse_spec(name, self._current.program.catalog)
-        message = await self._current.use(spec)
+        before = self._cache.before_change()
+        message = with_cost(await self._current.use(spec), self._cache.after_change(before))
         provider = self._current.program.catalog.provider(spec.provider)
         if self._availability.reason(provider).startswith("no key"):  # the keyring may not have been searched yet
             await asyncio.to_thread(self._availability.look_for_key, provider)
@@ -212,7 +215,9 @@ class ModelService:
         return message
 
     async def _use_level(self, asked: Asked) -> str:
-        return await self._current.use(replace(self._current.spec, asked=asked))
+        before = self._cache.before_change()
+        message = await self._current.use(replace(self._current.spec, asked=asked))
+        return with_cost(message, self._cache.after_change(before))
 
     async def step_level(self, step: int, *, wrap: bool) -> str:
         """Select the next level of the model; never above high."""
@@ -251,6 +256,18 @@ class ModelService:
         weight = view.meter.effective if view.meter is not None else None
         facts = self._current.facts
         return level_rows(self._asked(), view.plan, lambda asked: self._planned_at(facts, asked, context_tokens=weight))
+
+    def cost_of_level(self, row: LevelInfo, *, brief: bool) -> str:
+        """What choosing this level makes the next request write to the cache again; "" if nothing."""
+        return self._cache.with_level(self._current.session.view(), row.label, brief=brief)
+
+    def cost_of_model(self, spec: ModelSpec, *, brief: bool) -> str:
+        """The same for a model."""
+        return self._cache.with_model(self._current.session.view(), spec, brief=brief)
+
+    def cost_of_turn(self, row: LevelInfo) -> float | None:
+        """The usual cost of a turn at this level; None if a price is unknown or the model costs nothing."""
+        return self._cache.usual_cost(self._current.session.view(), row.asked, row.label)
 
     def _asked(self) -> Asked:
         asked = self._current.spec.asked

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from tui.app.applied_settings import engine_settings
 from tui.app.open_session import OpenSession
@@ -19,6 +20,7 @@ from tui.context.prompt_cache import (
     kept_tokens,
     last_cached,
     left_s,
+    rules_name,
     text_digest,
     tools_digest,
 )
@@ -26,9 +28,9 @@ from tui.domain.cost import Paid, money
 from tui.domain.counting import noun
 from tui.domain.errors import PonderError
 from tui.domain.events import Notice, Severity
-from tui.domain.messages import Message, Origin, Turn
+from tui.domain.messages import Origin, Turn
 from tui.domain.request import ToolSchema
-from tui.domain.thinking import ModelSpec
+from tui.domain.thinking import Asked, ModelSpec
 from tui.domain.usage import Part, Usage
 from tui.engine.planner import cache_ttl
 from tui.engine.state import SessionView
@@ -37,6 +39,15 @@ NOT_WORTH_TELLING = 0.01
 """Dollars. An expired cache that costs less than this is not mentioned."""
 WRITE_KINDS = {"1h": ("cache_write_1h", "cache_write", "input"), "": ("input",)}
 """Lifetime asked for → the kinds of token whose rate a written token can have, the most specific first."""
+
+
+class BeforeChange(NamedTuple):
+    """The state before a change."""
+
+    kept: int
+    """The cached tokens that the next request could read."""
+    spec: ModelSpec
+    level: str
 
 
 class CacheService:
@@ -96,46 +107,78 @@ class CacheService:
         state = self.state(view)
         return 0 if state is None else state.tokens
 
-    def rewritten_since(self, kept: int, view: SessionView) -> str:
-        """What a change of model, level, settings or tools costs; ``kept`` was the result of ``kept`` before it."""
-        return self._sentence(kept - self.kept(view), self._target(view.spec), view)
+    def before_change(self) -> BeforeChange:
+        """The state before a change of model, level, settings or tools."""
+        view = self._current.session.view()
+        return BeforeChange(self.kept(view), view.spec, view.plan.level)
 
-    def with_level(self, view: SessionView, level: str) -> str:
+    def after_change(self, before: BeforeChange) -> str:
+        """What the change makes the next request write again; "" if nothing that costs something.
+
+        ``high → med: rewrites 182k cached tokens, about $0.72``
+        """
+        view = self._current.session.view()
+        cost = self._sentence(before.kept - self.kept(view), self._target(view.spec), view)
+        same_model = (before.spec.provider, before.spec.model) == (view.spec.provider, view.spec.model)
+        if cost and same_model and before.level != view.plan.level:
+            return f"{before.level} → {view.plan.level}: {cost}"
+        return cost
+
+    def with_level(self, view: SessionView, level: str, *, brief: bool = False) -> str:
         """What the next request would write again with another thinking level."""
         now = self._next(view)
         state = cache_state(_turns(view), now, self.now())
         then = cache_state(_turns(view), replace(now, level=level), self.now())
-        return self._sentence(_tokens(state) - _tokens(then), self._target(view.spec), view)
+        return self._sentence(_tokens(state) - _tokens(then), self._target(view.spec), view, brief=brief)
 
-    def with_model(self, view: SessionView, spec: ModelSpec) -> str:
+    def with_model(self, view: SessionView, spec: ModelSpec, *, brief: bool = False) -> str:
         """What the next request would write again with another model."""
         then = cache_state(_turns(view), self._next(view, spec), self.now())
-        return self._sentence(self.kept(view) - _tokens(then), self._target(spec), view)
+        return self._sentence(self.kept(view) - _tokens(then), self._target(spec), view, brief=brief)
 
-    def without_turns(self, view: SessionView, turn_id: str) -> str:
-        """What the next request writes again if it branches off before this turn."""
+    def usual_cost(self, view: SessionView, asked: Asked, label: str) -> float | None:
+        """The cost of a turn of the usual length at a level; None if a price is unknown or the model costs nothing."""
+        from tui.context.usual_turn import usual_turn  # loaded with the level picker
+
+        price = price_of(self._target(view.spec).facts)
+        usage = usual_turn(view.turns, asked, label, self._input(view))
+        details = cost_details(usage, price, self._when()) if price is not None else None
+        return (details.dollars or None) if details is not None else None
+
+    def before_turn(self, view: SessionView, turn_id: str) -> str:
+        """What the cache has if the next request branches off before this turn, and what it writes again.
+
+        A branch is shorter, so it writes nothing again as long as its beginning is in the cache.
+        """
         turns = view.turns
         end = next((number for number, turn in enumerate(turns) if turn.id == turn_id), len(turns))
-        now = self._next(view)
-        # The beginning is in the cache as part of the later requests, even if its own answer was long ago.
-        before = _last_counted(turns[:end])
-        shared = (before.usage.input or 0) if before is not None and before.usage is not None else 0
-        shared = max(shared, now.tools_tokens + now.system_tokens)
-        return self._sentence(self.kept(view) - shared, self._target(view.spec), view)
+        now, kept = self._next(view), self.kept(view)
+        before = last_cached(turns[:end], now.provider, now.model)
+        beginning = kept_tokens(before, now) if before is not None else 0
+        if not kept or beginning >= kept:
+            return ""
+        # The first request of the turn has read the prefix that ends before it, which renewed it.
+        reader = next((message for message in turns[end].messages if message.cache is not None), before)
+        left = left_s(reader.cache, self.now()) if reader is not None and reader.cache is not None else 0.0
+        if beginning and left is not None and left <= 0:
+            return self._sentence(beginning, self._target(view.spec), view)
+        return f"{_short(kept - beginning)} cached {noun(kept - beginning, 'token')} no longer used"
 
-    def without_history(self, view: SessionView) -> str:
-        """What the next request writes again after its history was compressed."""
+    def after_compression(self, view: SessionView, size: int) -> str:
+        """What the next request writes again after its history was compressed to this size."""
         now = self._next(view)
-        then = cache_state(_turns(view), replace(now, history="changed"), self.now())
-        return self._sentence(self.kept(view) - _tokens(then), self._target(view.spec), view)
+        then = _tokens(cache_state(_turns(view), replace(now, history="compressed"), self.now()))
+        rewritten = min(self.kept(view), size) - max(then, now.tools_tokens + now.system_tokens)
+        return self._sentence(rewritten, self._target(view.spec), view)
 
-    def _sentence(self, tokens: int, target: Target, view: SessionView) -> str:
+    def _sentence(self, tokens: int, target: Target, view: SessionView, *, brief: bool = False) -> str:
         """``rewrites 182k cached tokens, about $0.72``; "" if nothing is written again or that costs nothing."""
         price = price_of(target.facts)
         if tokens <= 0 or price is None:
             return ""
         dollars = tokens * self._write_rate(price, target, self._input(view, tokens)) / MILLION
-        return f"rewrites {_short(tokens)} cached {noun(tokens, 'token')}, about {money(dollars)}" if dollars else ""
+        what = _short(tokens) if brief else f"{_short(tokens)} cached {noun(tokens, 'token')}"
+        return f"rewrites {what}, about {money(dollars)}" if dollars else ""
 
     def _write_rate(self, price: Price, target: Target, input_tokens: int) -> float:
         rates, ttl = price.at(self._when()), self._ttl(target)
@@ -169,6 +212,7 @@ class CacheService:
         settings = self._current.layers.settings()
         parts = view.meter.parts if view.meter is not None else {}
         quirks = effective_quirks(target.provider, target.facts)
+        rules = engine_settings(self._current.layers, self._current.program.catalog).rules
         return NextRequest(
             provider=target.origin.provider,
             model=target.origin.model,
@@ -176,6 +220,8 @@ class CacheService:
             tools=self._tools_digest() if settings.tools.enabled and target.facts.tools else "",
             system=text_digest(settings.generation.system),
             history=history_digest(view.compression),
+            rules=rules_name(rules),
+            has_thinking=bool(parts.get(Part.THINKING_SENT) or parts.get(Part.THINKING_STRIPPED)),
             has_marks=quirks.prompt_cache in ("top_level", "parts") and target.facts.prompt_cache == "marks",
             tools_tokens=parts.get(Part.TOOLS, 0),
             system_tokens=parts.get(Part.SYSTEM, 0),
@@ -206,13 +252,13 @@ def _tokens(state: CacheState | None) -> int:
     return 0 if state is None else state.tokens
 
 
-def _last_counted(turns: Sequence[Turn]) -> Message | None:
-    messages = (message for turn in reversed(turns) for message in reversed(turn.messages))
-    return next((message for message in messages if message.usage is not None and message.usage.input), None)
-
-
 def _short(tokens: int) -> str:
     """940, 58k, 1.2M."""
     if tokens < 1_000:
         return str(tokens)
     return f"{tokens / 1_000:.0f}k" if tokens < 999_500 else f"{tokens / 1_000_000:.1f}M"
+
+
+def with_cost(message: str, cost: str) -> str:
+    """Add what a change costs to its message."""
+    return f"{message} — {cost}" if cost else message

@@ -96,8 +96,9 @@ async def _sandbox() -> str:
 class ToolService:
     """Lists tools and MCP servers, and turns tools on and off."""
 
-    def __init__(self, current: OpenSession) -> None:
+    def __init__(self, current: OpenSession, cache: CacheService) -> None:
         self._current = current
+        self._cache = cache
 
     def tools(self) -> Sequence[ToolInfo]:
         """All tools with their token counts."""
@@ -129,10 +130,12 @@ class ToolService:
         program = self._current.program
         return program.planner.target(self._current.spec).facts
 
-    async def enable_tool(self, name: str, *, enabled: bool) -> None:
-        """Turn a tool on or off."""
+    async def enable_tool(self, name: str, *, enabled: bool) -> str:
+        """Turn a tool on or off; returns what that makes the next request write to the cache again, "" if nothing."""
+        before = self._cache.before_change()
         self._current.program.toolbox.enable(name, enabled=enabled)
         await self._current.call(self._current.session.previewer.refresh_meter())
+        return self._cache.after_change(before)
 
     def servers(self) -> Sequence[ServerInfo]:
         return self._current.program.toolbox.servers()
@@ -178,10 +181,10 @@ class AppServices:
         self._availability = availability
         self.cache = CacheService(current)
         self.chat = ChatService(current, self.cache)
-        self.models = ModelService(current, availability)
-        self.settings = SettingsService(current)
+        self.models = ModelService(current, availability, self.cache)
+        self.settings = SettingsService(current, self.cache)
         self.keys = KeyService(current, availability)
-        self.tools = ToolService(current)
+        self.tools = ToolService(current, self.cache)
         self.drafts = DraftService(current)
         self.library = library
 

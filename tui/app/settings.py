@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tui.app.open_session import OpenSession, add_notice, changed_values, describe_model
+from tui.app.prompt_cache import CacheService, with_cost
 from tui.catalog.model_spec import parse_spec
 from tui.catalog.plan import PLAN_KEYS
 from tui.domain.counting import count
@@ -30,8 +31,9 @@ from tui.settings.schema import find_key, keys, nearest, parse
 class SettingsService:
     """Reads, changed_values and saves settings and profiles."""
 
-    def __init__(self, current: OpenSession) -> None:
+    def __init__(self, current: OpenSession, cache: CacheService) -> None:
         self._current = current
+        self._cache = cache
         self._folder = current.program.paths.profiles
 
     def layers(self) -> Layers:
@@ -47,14 +49,19 @@ class SettingsService:
             await asyncio.to_thread(self._require_theme, str(value))
         if is_remembered(name):
             return await self._remember(name, value)
+        before = self._cache.before_change()
         layers = self._current.layers.with_value(Layer.SESSION, name, value)
         plan = await self._current.apply(layers, {name: value})
         if name == "model" and isinstance(value, str):
             message = await self._current.use(parse_spec(value, self._current.program.catalog))
+            message = with_cost(message, self._cache.after_change(before))
             add_notice(self._current.session, message)
             return f"{name} = {value} — {message}"
         await self._current.save_settings()
-        return " — ".join([_with_plan(f"{name} = {_shown(value)}", name, plan), *await self._not_sent_warnings(name)])
+        message = " — ".join(
+            [_with_plan(f"{name} = {_shown(value)}", name, plan), *await self._not_sent_warnings(name)]
+        )
+        return with_cost(message, self._cache.after_change(before))
 
     async def _remember(self, name: str, value: object) -> str:
         """Set a value for this session and save it."""
@@ -100,10 +107,12 @@ class SettingsService:
             layers = layers.without(Layer.SAVED, name)
             if self._current.program.remembered is not None:
                 self._current.program.remembered.forget(name)
+        before = self._cache.before_change()
         plan = await self._current.apply(layers, {name: layers.value(name)})
         await self._current.save_settings()
         now = layers.provenance(name)
-        return _with_plan(f"{name} = {_shown(now.value)} ({now.source})", name, plan)
+        message = _with_plan(f"{name} = {_shown(now.value)} ({now.source})", name, plan)
+        return with_cost(message, self._cache.after_change(before))
 
     def _require_theme(self, name: str) -> None:
         known = ["auto", *self._current.program.theme_names()]
@@ -124,7 +133,7 @@ class SettingsService:
         """Apply a profile completely or not at all; returns a message for the user."""
         profile = await asyncio.to_thread(load_profile, self._folder, name)
         spec = parse_spec(profile.model, self._current.program.catalog) if profile.model else None
-        before = self._current.layers
+        before, cached = self._current.layers, self._cache.before_change()
         layers = before.with_layer(Layer.PROFILE, profile.values, profile.name)
         if spec is not None and spec.asked is not None:
             layers = replace(layers, level_at=Layer.PROFILE)
@@ -134,7 +143,7 @@ class SettingsService:
         else:
             message = describe_model(self._current, plan)
             await self._current.save_settings()
-        message = f"Profile {name}: {message}"
+        message = with_cost(f"Profile {name}: {message}", self._cache.after_change(cached))
         add_notice(self._current.session, message)
         return message
 

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from tui.domain.compression import CompressionView
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import CacheRecord, Message, Turn
-from tui.domain.request import ToolSchema
+from tui.domain.request import ChatRequest, ToolSchema
+from tui.domain.thinking import ReasoningRules
 
+LEAST = 1_024
+"""No provider caches a shorter prefix."""
+MOST_LOOKED_AT = 20
+"""Answers whose cached prefixes are compared with the next request."""
 LIFETIMES_S = {"5m": 300.0, "30m": 1_800.0, "1h": 3_600.0}
 UNKNOWN_LIFETIME_S = 3_600.0
 """After this time nothing is assumed of a cache whose lifetime the provider does not state."""
@@ -27,6 +33,9 @@ class NextRequest:
     system: str
     history: str
     """Digests, made by the functions below."""
+    rules: str = ""
+    has_thinking: bool = False
+    """Whether the history has thinking, to which the rules apply."""
     has_marks: bool
     """Whether the request marks what is to be cached (Anthropic): then the thinking parameters belong to the prefix,
     between the system prompt and the messages."""
@@ -44,15 +53,16 @@ class CacheState:
 
 
 def record_request(
-    tools: Sequence[ToolSchema], system: str, view: CompressionView | None, *, at: float, ttl: str | None
+    request: ChatRequest, view: CompressionView | None, rules: ReasoningRules, *, at: float
 ) -> CacheRecord:
     """Return what is stored with the answer to a request."""
     return CacheRecord(
         at=at,
-        ttl=ttl if ttl in LIFETIMES_S else "",
-        tools=tools_digest(tools),
-        system=text_digest(system),
+        ttl=request.cache_ttl if request.cache_ttl in LIFETIMES_S else "",
+        tools=tools_digest(request.tools),
+        system=text_digest(request.system),
         history=history_digest(view),
+        rules=rules_name(rules),
     )
 
 
@@ -73,6 +83,11 @@ def history_digest(view: CompressionView | None) -> str:
     return text_digest(repr((sorted(view.compressed_turns), view.summary, sorted(view.shortened.items()))))
 
 
+def rules_name(rules: ReasoningRules) -> str:
+    """Return the settings that select which earlier thinking is sent, as one word; "" for the defaults."""
+    return "" if rules == ReasoningRules() else f"{rules.include_in_context}-{rules.strip}-{rules.format}"
+
+
 def cached_tokens(message: Message) -> int:
     """Return how many tokens of a request the cache had after its answer, as reported."""
     usage = message.usage
@@ -81,13 +96,16 @@ def cached_tokens(message: Message) -> int:
 
 def last_cached(turns: Sequence[Turn], provider: str, model: str) -> Message | None:
     """Return the newest answer of this model for which the provider reported a use of the cache."""
+    return next(_cached(turns, provider, model), None)
+
+
+def _cached(turns: Sequence[Turn], provider: str, model: str) -> Iterator[Message]:
     for message in _newest_first(turns):
         origin = message.origin
         if origin is None or message.cache is None or not cached_tokens(message):
             continue
         if (origin.provider, origin.model) == (provider, model):
-            return message
-    return None
+            yield message
 
 
 def _newest_first(turns: Sequence[Turn]) -> Iterator[Message]:
@@ -100,7 +118,8 @@ def kept_tokens(cached: Message, following: NextRequest) -> int:
 
     A cache holds a prefix: tools, then the system prompt, then the messages. What changes makes itself and all that
     follows useless: another model or other tools everything, the system prompt all but the tools, and a compressed
-    history the messages. Where caching is asked for with marks, so do other thinking parameters.
+    history or other rules for earlier thinking the messages. Where caching is asked for with marks, other thinking
+    parameters make the messages useless too.
     """
     record, origin = cached.cache, cached.origin
     if record is None or origin is None or (origin.provider, origin.model) != (following.provider, following.model):
@@ -109,10 +128,16 @@ def kept_tokens(cached: Message, following: NextRequest) -> int:
     if record.tools != following.tools:
         return 0
     if record.system != following.system:
-        return min(tokens, following.tools_tokens)
-    if record.history != following.history or (following.has_marks and origin.level != following.level):
-        return min(tokens, following.tools_tokens + following.system_tokens)
+        return _beginning(tokens, following.tools_tokens)
+    other_rules = following.has_thinking and record.rules != following.rules
+    other_thinking = following.has_marks and origin.level != following.level
+    if record.history != following.history or other_rules or other_thinking:
+        return _beginning(tokens, following.tools_tokens + following.system_tokens)
     return tokens
+
+
+def _beginning(cached: int, size: int) -> int:
+    return min(cached, size) if size >= LEAST else 0
 
 
 def left_s(record: CacheRecord, now: float) -> float | None:
@@ -123,9 +148,16 @@ def left_s(record: CacheRecord, now: float) -> float | None:
 
 
 def cache_state(turns: Sequence[Turn], following: NextRequest, now: float) -> CacheState | None:
-    """Return what the cache has of the next request; None if nothing is known of it or it has expired."""
-    cached = last_cached(turns, following.provider, following.model)
-    if cached is None or cached.cache is None:
-        return None
-    left, tokens = left_s(cached.cache, now), kept_tokens(cached, following)
-    return CacheState(tokens=tokens, left_s=left) if tokens and (left is None or left > 0) else None
+    """Return what the cache has of the next request; None if nothing is known of it or it has expired.
+
+    After a change was taken back, that is what an earlier answer left in the cache.
+    """
+    best: CacheState | None = None
+    for cached in islice(_cached(turns, following.provider, following.model), MOST_LOOKED_AT):
+        left = left_s(cached.cache, now) if cached.cache is not None else 0.0
+        if left is not None and left <= 0:
+            break
+        tokens = kept_tokens(cached, following)
+        if tokens > (best.tokens if best is not None else 0):
+            best = CacheState(tokens=tokens, left_s=left)
+    return best

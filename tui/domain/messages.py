@@ -61,6 +61,8 @@ class CacheRecord:
     system: str = ""
     history: str = ""
     """Digests of the tools, of the system prompt and of the compression."""
+    rules: str = ""
+    """The settings that select which earlier thinking is sent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

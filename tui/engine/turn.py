@@ -137,9 +137,7 @@ class Step:
         turn.publish(RequestStarted(turn.id, turn.round, turn.attempts, turn.spec, request.plan))
         for remark in (*request.plan.warnings, *request.outgoing.warnings):
             turn.remark(remark)
-        cache = record_request(
-            request.tools, request.system, turn.conversation.view, at=self._clock.now(), ttl=request.cache_ttl
-        )
+        cache = record_request(request, turn.conversation.view, turn.settings.rules, at=self._clock.now())
         attempt = self._attempt = Attempt(
             AttemptId(turn_id=turn.id, round=turn.round, attempt=turn.attempts, message_id=message_id),
             turn.target,

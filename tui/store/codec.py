@@ -252,6 +252,7 @@ def _cache_record(found: Json) -> CacheRecord:
         tools=text_of(found, "tools", ""),
         system=text_of(found, "system", ""),
         history=text_of(found, "history", ""),
+        rules=text_of(found, "rules", ""),
     )
 
 

@@ -59,7 +59,10 @@ async def _skip(context: CommandContext, _: str) -> None:
 
 
 async def _retry(context: CommandContext, argument: str) -> None:
+    before = context.services.cache.before_change()
     await context.services.chat.retry(_turn(context), argument)
+    if argument and (cost := context.services.cache.after_change(before)):
+        context.screen.say(cost)
 
 
 async def _retry_with(context: CommandContext, _: str) -> None:

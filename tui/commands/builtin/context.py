@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tui.app.prompt_cache import with_cost
 from tui.commands.context import CommandContext, View
 from tui.commands.registry import Argument, Command, CommandScope, Group
 from tui.domain.counting import count
@@ -40,31 +41,34 @@ async def _compress(context: CommandContext, argument: str) -> None:
     would = (await context.services.chat.preview("")).compression
     if would is not None and would.turns:
         turns = count(len(would.turns), "turn")
+        cost = context.services.cache.after_compression(view, would.after)
         context.screen.say(
-            f"Compressing {turns}: {would.before:,} → about {count(would.after, 'token')}",
+            with_cost(f"Compressing {turns}: {would.before:,} → about {count(would.after, 'token')}", cost),
             advice=f"{would.writer} writes the summary. The originals are kept; /uncompress undoes it.",
         )
     await context.services.chat.compress(argument)
 
 
 async def _uncompress(context: CommandContext, _: str) -> None:
+    before = context.services.cache.before_change()
     if not await context.services.chat.uncompress():
         context.screen.say("Nothing was compressed.")
         return
     view = context.view()
     left = len(view.compression.compressed_turns) if view.compression is not None else 0
-    context.screen.say(
+    message = (
         f"The last compression is undone; {count(left, 'turn')} still compressed."
         if left
         else "The whole history is sent again."
     )
+    context.screen.say(with_cost(message, context.services.cache.after_change(before)))
 
 
 async def _tools(context: CommandContext, argument: str) -> None:
     action, _, name = argument.partition(" ")
     if action in ("on", "off") and name:
-        await context.services.tools.enable_tool(name.strip(), enabled=action == "on")
-        context.screen.say(f"{name.strip()} is {action}.")
+        cost = await context.services.tools.enable_tool(name.strip(), enabled=action == "on")
+        context.screen.say(with_cost(f"{name.strip()} is {action}", cost) if cost else f"{name.strip()} is {action}.")
     else:
         await context.screen.show(View.TOOLS)
 

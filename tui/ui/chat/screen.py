@@ -159,7 +159,7 @@ class ChatScreen(Screen[None]):
         self._empty = EmptyState(services.keys.availability(), services.problems(), "")
         self._draft = SessionDraft(self.composer, services.drafts, ui_services, self.view)
         self._input_area = InputArea(services, ui_services, self.composer, self._draft, self.status)
-        self.edit_mode = EditMode(self.composer, self.transcript, self._input_area)
+        self.edit_mode = EditMode(self.composer, self.transcript, self._input_area, services.cache.before_turn)
         self._state: SessionState | None = None
         self._paid: SessionView | None = None
         """The view from which the cost in the status line was computed."""

@@ -87,7 +87,9 @@ class Tools(Sheet[None]):
         row = next((row for row in self._service.tools() if row.name == self._list.chosen), None)
         if row is not None:
             try:
-                await self._service.enable_tool(row.name, enabled=not row.enabled)
+                cost = await self._service.enable_tool(row.name, enabled=not row.enabled)
+                if cost:
+                    self.say(f"{row.name} {'off' if row.enabled else 'on'}: {cost}")
             except PonderError as error:
                 self.show_error(error)
             self._fill()

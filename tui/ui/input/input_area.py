@@ -318,8 +318,13 @@ class InputArea(Vertical):
 class EditMode:
     """Edit mode ends whenever the composer becomes empty."""
 
-    def __init__(self, composer: Composer, transcript: Transcript, input_area: InputArea) -> None:
+    def __init__(
+        self, composer: Composer, transcript: Transcript, input_area: InputArea, cost: Callable[[SessionView, str], str]
+    ) -> None:
+        """``cost`` words what editing a turn means for the prompt cache."""
         self._composer = composer
+        self._cost_of = cost
+        self._cost = ""
         self._transcript = transcript
         self._input_area = input_area
         self._view: SessionView | None = None
@@ -331,6 +336,7 @@ class EditMode:
     def begin(self, turn_id: str | None) -> None:
         """Let the next prompt replace this turn."""
         self.turn = turn_id
+        self._cost = self._cost_of(self._view, turn_id) if self._view is not None and turn_id is not None else ""
         self._refresh()
 
     @property
@@ -366,15 +372,16 @@ class EditMode:
             self._transcript.dim_from(None)
         else:
             messages = turns[index].messages
-            self._input_area.show_rule(edit_text(index, len(turns)), editing=True)
+            self._input_area.show_rule(edit_text(index, len(turns), self._cost), editing=True)
             self._transcript.dim_from(messages[0].id if messages else None)
 
 
-def edit_text(index: int, turns: int) -> tuple[str, ...]:
+def edit_text(index: int, turns: int, cost: str = "") -> tuple[str, ...]:
     """The effect of sending an edited prompt; ``index`` counts from 0."""
     later = turns - index - 1
     moves = f"{count(later, 'later turn')} {'moves' if later == 1 else 'move'}" if later else "its answer moves"
-    return f"editing turn {index + 1} of {turns}", f"{moves} to a branch", "esc cancels"
+    parts = (f"editing turn {index + 1} of {turns}", f"{moves} to a branch", cost, "esc cancels")
+    return tuple(filter(None, parts))
 
 
 def queue_text(view: SessionView, *, drafting: bool) -> tuple[str, ...]:

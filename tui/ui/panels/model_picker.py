@@ -96,6 +96,8 @@ def facts_of(model: ModelInfo) -> tuple[str, str]:
     return facts, f"! {model.note}" if model.note and model.note != "demo" else ""
 
 
+WHOLE_COST = 42
+"""Columns that the whole sentence on the prompt cache takes."""
 FILL_AFTER_S = 0.15
 """Delay before the sidebar's list is filled, so that the first screen and first keys come first."""
 
@@ -191,6 +193,11 @@ class ModelPicker(Vertical):
         width = max(12, self.size.width - 2)
         facts, trouble = (one_line(line, width) for line in facts_of(model))
         style = "$error" if not model.available else "$warning"
+        if not trouble and not same_model(model.spec, self._spec):
+            trouble, style = (
+                one_line(self._service.cost_of_model(model.spec, brief=width < WHOLE_COST), width),
+                "$muted-text",
+            )
         self._facts.update(Content.styled(facts, "$muted-text") + Content("\n") + Content.styled(trouble, style))
 
     @on(Input.Changed)

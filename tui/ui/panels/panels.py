@@ -108,6 +108,7 @@ class Panels(VerticalScroll, can_focus=False):
 
     def __init__(self, services: AppServices, view: SessionView, *, id: str | None = None, later: bool = False) -> None:  # noqa: A002
         super().__init__(id=id, classes="panels")
+        self._paid: SessionView | None = None
         self.picker = ModelPicker(services.models, view.spec, later=later)
         self.thinking = ThinkingPicker(services.models, view.spec, view.plan)
         self.meter = MeterView(lambda: bool(services.settings.layers().value("ui.plain")), services.cache.savings)
@@ -132,6 +133,9 @@ class Panels(VerticalScroll, can_focus=False):
         """Draw what changed; called every frame while an answer streams."""
         self.picker.show(view.spec)
         self.thinking.show(view.spec, view.plan)
+        if not same_paid(view, self._paid):
+            self._paid = view
+            self.thinking.redraw()
         self.meter.show_session(view)
         if view.meter is not None:
             self.meter.show_meter(view.meter)

@@ -13,6 +13,7 @@ from textual.message import Message
 from textual.widgets import Static
 
 from tui.catalog.model_spec import require_asked
+from tui.domain.cost import money
 from tui.domain.errors import PonderError
 from tui.domain.listing import LevelInfo
 from tui.domain.printable import one_line
@@ -22,6 +23,13 @@ if TYPE_CHECKING:
     from tui.app.models import ModelService
 
 LONGEST_BUDGET = 12
+WHOLE_COST = 42
+"""Columns that the whole sentence on the prompt cache takes."""
+WIDE = 56
+"""Columns from which the cost of a turn stands beside the native value; below it has a row of its own."""
+LOW_ROWS = 3
+"""The height on a low screen, where a hint goes before the cost of a turn."""
+ROWS_WITHOUT_COST = 2
 BAR = "$block-cursor-foreground on $block-cursor-background bold"
 BAR_WITHOUT_COLOURS = "bold reverse"
 
@@ -56,6 +64,7 @@ class ThinkingPicker(Static, can_focus=True):
         self._rows: Sequence[LevelInfo] = ()
         self._at = 0
         self._typed = ""
+        self._height = 0
         self._width = 0
         """0 until the first layout."""
 
@@ -67,8 +76,8 @@ class ThinkingPicker(Static, can_focus=True):
 
     def lay(self) -> None:
         """Cut what is sent to the width."""
-        if self._width != self.size.width:
-            self._width = self.size.width
+        if (self._width, self._height) != self.size:
+            self._width, self._height = self.size
             self._draw()
 
     def show(self, spec: ModelSpec, plan: ThinkingPlan) -> None:
@@ -86,8 +95,25 @@ class ThinkingPicker(Static, can_focus=True):
         if not self._width:
             return
         width = max(14, self._width)
-        lines = [self._levels(), self._meaning(width), self._hint(width)]
-        self.update(Content("\n").join(lines))
+        cost = self._cost_of_turn()
+        native = Content.styled(one_line(self._native(), width), "$muted-text" if self._typed else "$foreground")
+        hint = self._hint(width, 1)
+        lines = [self._levels(), native]
+        if cost and width >= WIDE:
+            lines[1] = native + Content.styled(f" · {cost}", "$muted-text")
+        elif cost and (self._height > LOW_ROWS or not hint.plain):
+            lines.append(Content.styled(cost, "$muted-text"))
+        self.update(Content("\n").join([*lines, hint if len(lines) > ROWS_WITHOUT_COST else self._hint(width, 2)]))
+
+    def redraw(self) -> None:
+        """Draw again: what a turn costs has changed."""
+        self._draw()
+
+    def _cost_of_turn(self) -> str:
+        """``≈ $0.31 a turn``, at the usual length; "" if unknown."""
+        row = self._row()
+        dollars = self._service.cost_of_turn(row) if row is not None and not self._typed else None
+        return "" if dollars is None else f"≈ {money(dollars)} a turn"
 
     def _levels(self) -> Content:
         if self._typed:
@@ -103,18 +129,22 @@ class ThinkingPicker(Static, can_focus=True):
             line = line + Content.styled(shown, style or ("bold $foreground" if row.current else "$muted-text"))
         return line
 
-    def _meaning(self, width: int) -> Content:
+    def _native(self) -> str:
         row = self._row()
         if self._typed or row is None:
-            return Content.styled("tokens; enter selects it" if self._typed else "", "$muted-text")
-        return Content.styled(one_line(f"→ {row.native}", width), "$foreground")
+            return "tokens; enter selects it" if self._typed else ""
+        return f"→ {row.native}"
 
-    def _hint(self, width: int) -> Content:
+    def _hint(self, width: int, rows: int) -> Content:
         row = self._row()
         warnings = self._plan.warnings if row is not None and row.current else ()
         warning = row.warning if row is not None and row.warning else warnings[0] if warnings else ""
         if warning and not self._typed:
-            return Content.styled(one_line(f"! {warning}", width * 2), "$warning")
+            return Content.styled(one_line(f"! {warning}", width * rows), "$warning")
+        if row is not None and not row.current and not self._typed:
+            cost = self._service.cost_of_level(row, brief=width < WHOLE_COST)
+            if cost:
+                return Content.styled(one_line(cost, width * rows), "$muted-text")
         return Content.styled("16k: a budget" if self.has_focus and not self._typed else "", "$muted-text")
 
     def _row(self) -> LevelInfo | None:
