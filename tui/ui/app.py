@@ -232,7 +232,7 @@ class PonderApp(HookedApp[int]):
     def log_fatal_error(self, error: Exception | None) -> None:
         """Log the error without local values, which a traceback of Textual would contain."""
         self.stopped_by = error
-        LOG.error("the screen log_fatal_error", exc_info=error)
+        LOG.error("the screen stopped", exc_info=error)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Defaults for our variables, for themes that lack them."""
