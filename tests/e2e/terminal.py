@@ -122,7 +122,11 @@ class Terminal:
         self.raw += data
         if self._parsed:
             self._text = None
-            self._stream.feed(_without_private(data))
+            try:
+                self._stream.feed(_without_private(data))
+            except TypeError as fault:  # a sequence with the arguments of another
+                seen = self.raw[-2 * len(data) - 400 :]
+                raise AssertionError(f"pyte cannot draw what was written: {seen!r}") from fault
         for found in MODES.finditer(self.raw, max(0, len(self.raw) - len(data) - 12)):
             for mode in found[1].split(b";"):
                 self._modes[int(mode)] = found[2] == b"h"
