@@ -77,7 +77,12 @@ def spending_report(
     requests: Iterable[SpentRequest], catalog: Catalog, *, by: By, days: int, now: float
 ) -> SpendingReport:
     """Add up requests. ``requests`` are those since ``first_moment``."""
-    priced = [_priced(request, catalog) for request in requests]
+    prices: dict[str, tuple[bool, Price | None]] = {}
+    priced = []
+    for request in requests:
+        if request.model not in prices:
+            prices[request.model] = _price(request.model, catalog)
+        priced.append(_priced(request, *prices[request.model]))
     grouped: dict[str, list[_Priced]] = {}
     for one in priced:
         grouped.setdefault(_key(one.request, by), []).append(one)
@@ -99,13 +104,16 @@ def spending_report(
     )
 
 
-def _priced(request: SpentRequest, catalog: Catalog) -> _Priced:
-    provider, _, model = request.model.partition("/")
+def _price(name: str, catalog: Catalog) -> tuple[bool, Price | None]:
+    """Return whether a model is on a local server, and its price."""
+    provider, _, model = name.partition("/")
     try:
-        local = catalog.provider(provider).local
-        price = price_of(catalog.find(provider, model))
+        return catalog.provider(provider).local, price_of(catalog.find(provider, model))
     except PonderError:  # the provider is no longer configured
-        local, price = False, None
+        return False, None
+
+
+def _priced(request: SpentRequest, local: bool, price: Price | None) -> _Priced:  # noqa: FBT001 - two facts of a model
     if local and request.cost is None:
         return _Priced(request, 0.0, final=True, thinking=0.0, saved=0.0)
     when = datetime.fromtimestamp(request.created, UTC)
