@@ -132,3 +132,9 @@ def test_for_people_it_is_a_table(conversation: str, capsys) -> None:
     assert "not sent     1 thinking" in text
     assert "  your settings" in text
     assert "thinking  150 tokens" in text
+
+
+def test_the_marks_for_the_prompt_cache_are_those_of_the_screen(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = weighed(capsys, "-m", HERE, "--set", "generation.system=Be brief.")
+    assert said["cache"] == {"ttl": "1h", "breakpoints": ["tools", "system"]}
+    assert weighed(capsys, "-m", HERE, "--set", "cache.ttl=off")["cache"] is None

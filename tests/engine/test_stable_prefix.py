@@ -1,6 +1,7 @@
 """A request contains the one before it byte for byte, so that the provider's prompt cache is read.
 
-Compared are the JSON of the tools, of the system prompt and of every part of every message, in order. A string as
+Compared are the JSON of the tools, of the system prompt and of the settings, and of every part of every message, in
+order. A string as
 content counts as one text part, and several user messages in a row as one message, because servers read them so.
 Where a format has no parts, the text of the last prompt may go on after a blank line: a prompt without an answer is
 followed by the next prompt. What a request adds after an empty answer (``NUDGE``) is not part of the comparison.
@@ -61,8 +62,8 @@ MARK = re.compile(rb',?"cache_control":\{[^}]*\}')
 
 
 def prompt(sent: Sent, *, with_marks: bool = False) -> tuple[bytes, bytes]:
-    """The JSON of tools and system prompt, and of the messages."""
-    top = orjson.dumps([sent.body.get(name) for name in ("tools", "system", "instructions", "systemInstruction")])
+    """The JSON of everything but the messages, and of the messages."""
+    top = orjson.dumps({name: value for name, value in sent.body.items() if name not in MESSAGES})
     messages = orjson.dumps(next(sent.body[name] for name in MESSAGES if name in sent.body))
     return (top, messages) if with_marks else (MARK.sub(b"", top), MARK.sub(b"", messages))
 
@@ -71,7 +72,7 @@ def difference(older: Sent, newer: Sent, *, with_marks: bool = False) -> str:
     """The first difference before the older request's end; "" if there is none."""
     (top, old), (new_top, new) = prompt(older, with_marks=with_marks), prompt(newer, with_marks=with_marks)
     if top != new_top:
-        return f"{newer.model}: tools or system prompt were {top!r}, now {new_top!r}"
+        return f"{newer.model}: tools, system prompt or settings were {top!r}, now {new_top!r}"
     end = len(old.rstrip(b'"}]'))
     closing = old[end : old.index(b"}", end) + 1]
     if not older.nudged and new.startswith(old[:end] + closing):

@@ -249,6 +249,8 @@ def _weighed(args: argparse.Namespace) -> Weighed:
     availability.look_for_keys(stored=False)
     # Opened without a journal: nothing is written.
     current = OpenSession(program, InMemorySessions(), interactive=False)
+    if program.layers.value("cache.ttl") == "auto":  # the request that the screen would send
+        program.in_force.layers = program.layers.with_value(Layer.COMMAND_LINE, "cache.ttl", "1h")
     current.start(first_spec(program, availability.ready()), stored)
     session = current.session
     preview = asyncio.run(session.preview(args.draft))
