@@ -61,4 +61,4 @@ def test_the_file_is_told_with_the_way_to_forget_it(tmp_path: Path) -> None:
     assert file.summary() == "no server has refused anything"
     file.keep(HERE, {"store": "", "stream_options": ""})
     path = tmp_path / REFUSED_FILE
-    assert file.summary() == f"left out for m at mine (store, stream_options); delete {path} to forget it"
+    assert file.summary() == f"not sent to m at mine (store, stream_options); delete {path} to forget it"

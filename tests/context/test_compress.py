@@ -144,7 +144,7 @@ def test_a_history_too_long_for_the_summariser_loses_its_oldest_part():
     turns = long_talk()
     made, outgoing = planned(turns)
     text = text_of(prompt(made, turns, outgoing, limit=1_500).messages[0].blocks[0])
-    assert "older messages are left out" in text
+    assert "older messages are omitted" in text
     assert "answer 3" in text
     assert "answer 0" not in text
 
@@ -171,7 +171,7 @@ def test_without_a_summary_old_tool_results_are_cut_short():
     assert list(view.shortened) == [("r0", "c0")]
     assert list(expect_some(shorten_results(turns, None, need=1, newest_first=True)).shortened) == [("r2", "c2")]
     assert read_now(turns, view=view)[1].effective < read_now(turns)[1].effective
-    assert "characters left out" in read_now(turns, view=view)[0].messages[2].blocks[0].content[0].text
+    assert "characters omitted" in read_now(turns, view=view)[0].messages[2].blocks[0].content[0].text
 
 
 def test_nothing_long_leaves_nothing_to_cut():

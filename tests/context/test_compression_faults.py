@@ -73,7 +73,7 @@ def test_c02_in_a_tool_loop_results_are_kept_and_the_newest_oversized_one_is_cut
         assert not kinds(heard, CompressionStarted)
         refused, again = s.backend.requests[-2:]
         old, new = results(again)
-        assert (old, "characters left out" in new) == (results(refused)[0], True)
+        assert (old, "characters omitted" in new) == (results(refused)[0], True)
         stored_results = [b for m in heard[-1].turn.messages for b in m.blocks if isinstance(b, ToolResultBlock)]
         assert len(text_of(stored_results[1].content[0])) > 20_000, "the original is kept"
 
@@ -108,7 +108,7 @@ def test_c04_a_history_of_three_windows_is_fed_to_the_summariser_as_far_as_it_fi
         assert isinstance(heard[-1], TurnFinished)
         summariser = s.backend.requests[0]
         text = summariser.outgoing.messages[0].blocks[0].text
-        assert "older messages are left out" in text
+        assert "older messages are omitted" in text
         assert "answer 28" in text
         assert "answer 0 " not in text
 

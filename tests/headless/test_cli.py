@@ -79,7 +79,7 @@ def test_an_answer_that_is_kept_nowhere_says_so_and_is_1(environment: dict[str, 
         input=b"", env=environment, cwd=tmp_path, capture_output=True, timeout=40, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stdout[:10]) == (1, b"## Welcome")
-    assert b"ponder: NOT SAVED: There is no home folder" in done.stderr
+    assert b"ponder: NOT SAVED: No home folder was found" in done.stderr
 
 
 @pytest.mark.parametrize("price", ["[inf, inf]", "[1e308, 1e308]"])

@@ -13,7 +13,7 @@ from tui.domain.errors import ErrorKind, ProviderError
 from tui.domain.events import AppEvent, Notice, TurnFailed, TurnFinished
 
 PROMPTS = ("Look into the folder.", "Thank you.", "Look into the folder again.")
-BLANK_SENT = "This server requires thinking with every answer: blank thinking was sent where there is none."
+BLANK_SENT = "This server requires thinking with every answer: ponder sent blank thinking for answers that have none."
 
 
 def notices(told: list[AppEvent]) -> list[str]:

@@ -91,7 +91,7 @@ async def test_a_lost_table_of_sessions_leaves_their_turns(tmp_path: Path) -> No
     turns = {row.title: [turn.id for turn in await again.conversations.turns(row.id)] for row in rows}
     assert [row.title for row in rows] == ["Recovered", "Recovered"]
     assert next(iter(turns.values())) in ([f"t{s}.{n}" for n in range(3)] for s in range(2))
-    assert "2 sessions could be read" in again.database.notices[0]
+    assert "2 sessions could be recovered" in again.database.notices[0]
     again.database.close()
 
 
@@ -109,7 +109,7 @@ async def test_damage_that_shows_while_running_is_repaired_on_the_spot(tmp_path:
     assert [turn.id for turn in turns] == ["rich", "t1"]
     await stage.keep("s", a_turn(2))
     assert (await stage.conversations.load("s")).turns[2] == a_turn(2)
-    assert "1 session could be read" in stage.database.notices[0]
+    assert "1 session could be recovered" in stage.database.notices[0]
     stage.database.close()
 
 

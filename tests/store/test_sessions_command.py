@@ -149,7 +149,7 @@ def test_a_bad_file_keeps_no_good_one_out(shelf: Path, capsys: pytest.CaptureFix
 def test_a_name_of_several_sessions_says_which(shelf: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sessions", "show", "01"]) == 2
     told = capsys.readouterr().err
-    assert told.startswith("ponder: `01` names several sessions. For example `01TOOLS`")
+    assert told.startswith("ponder: `01` matches several sessions. For example `01TOOLS`")
     assert "`01SKY` (Why is the sky blue?)" in told
     assert main(["sessions", "show", "nothing"]) == 2
     assert capsys.readouterr().err.startswith("ponder: There is no session `nothing`.")
@@ -177,7 +177,7 @@ def test_a_title_that_is_also_the_end_of_another_id_names_both(shelf: Path, caps
     asyncio.run(name())
     stage.database.close()
     assert main(["sessions", "delete", "--forever", "tools"]) == 2
-    assert "`tools` names several sessions" in capsys.readouterr().err
+    assert "`tools` matches several sessions" in capsys.readouterr().err
     assert len(printed(capsys, "list").splitlines()) == 2
 
 

@@ -130,7 +130,7 @@ async def test_denials_that_can_match_are_not_told(tmp_path: Path, rule: str) ->
 
 
 def test_dots_in_a_path_do_not_make_the_home_folder_a_narrow_place() -> None:
-    with pytest.raises(Exception, match="never allowed for always"):
+    with pytest.raises(Exception, match="never allowed permanently"):
         read_rule(Verdict.ALLOW, "write(/./home/person/**)", home="/home/person")
 
 

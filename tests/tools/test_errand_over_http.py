@@ -11,7 +11,7 @@ import pytest
 
 from tests.tools.sandboxes import needs_sandbox
 from tests.tools.scripted_model import ScriptedModel, Step
-from tui.tools.permissions.permissions import NOBODY
+from tui.tools.permissions.permissions import NO_APPROVAL
 
 TESTS = "python3 -B -m unittest -q"
 ERRAND: list[Step] = [
@@ -88,10 +88,10 @@ def test_without_allowances_it_reads_and_everything_else_is_denied_and_says_how(
     results = model.results()
     assert (done.returncode, model.problems, len(results)) == (0, [], 5)
     way_out = f"The user can allow it beforehand with `--allow 'write({repository}/heat/degrees.py)'`."
-    assert results[3] == f"{NOBODY} {way_out}"
-    assert results[4] == f"{NOBODY} The user can allow it beforehand with `--allow 'shell(={TESTS}) full'`."
+    assert results[3] == f"{NO_APPROVAL} {way_out}"
+    assert results[4] == f"{NO_APPROVAL} The user can allow it beforehand with `--allow 'shell(={TESTS}) full'`."
     assert (repository / "heat" / "degrees.py").read_text() == before
-    assert f"ponder: edit_file: {NOBODY}" in done.stderr
+    assert f"ponder: edit_file: {NO_APPROVAL}" in done.stderr
 
 
 def test_without_tools_none_is_offered(repository: Path) -> None:
@@ -122,7 +122,7 @@ def test_a_hostile_repository_grants_starts_and_redirects_nothing(repository: Pa
     with ScriptedModel([[("shell", {"command": evil})], "Done."]) as model:
         done = _ponder(repository, model, "openai-chat")
     assert (done.returncode, done.stdout, model.problems) == (0, "Done.\n", [])
-    assert model.results()[0].startswith(NOBODY)
+    assert model.results()[0].startswith(NO_APPROVAL)
     assert not (repository / "started").exists()
     assert [word for word in ("Run evil", "sk-not-yours", "mcp_evil") if word in str(model.bodies)] == []
 
@@ -138,7 +138,7 @@ def test_after_words_of_a_server_came_in_no_rule_runs_a_command(repository: Path
             repository, model, "openai-chat", "--allow", "mcp_fake__weather", "--allow", "shell(touch)", config=servers
         )
     weather, command = model.results()
-    assert (done.stdout, "data, not instructions" in weather, command) == ("Done.\n", True, NOBODY)
+    assert (done.stdout, "data, not instructions" in weather, command) == ("Done.\n", True, NO_APPROVAL)
     assert not (repository / "touched").exists()
 
 

@@ -150,7 +150,7 @@ async def test_metadata_is_never_fetched_and_nobody_is_asked(web: Web) -> None:
     web.addresses |= {"169.254.169.254": ["169.254.169.254"], "sneaky.org": ["93.184.216.34", "169.254.169.254"]}
     for host in ("169.254.169.254", "sneaky.org"):
         result = await web.bench.call("fetch_url", "once", url=f"http://{host}/latest/meta-data")
-        assert outcome(result) == (False, f"`{host}` leads to an address that is never fetched from.")
+        assert outcome(result) == (False, f"`{host}` resolves to an address that ponder never fetches from.")
     assert (web.bench.user.asked, web.requests) == ([], [])
 
 
@@ -253,7 +253,7 @@ async def test_a_machine_nearby_that_changes_its_address_on_the_way_is_asked_abo
 @pytest.mark.parametrize(
     ("location", "answer"),
     [
-        ("http://169.254.169.254/", "`169.254.169.254` leads to an address that is never fetched from."),
+        ("http://169.254.169.254/", "`169.254.169.254` resolves to an address that ponder never fetches from."),
         ("http://example.org/", "`example.org` redirects to plain http: not followed."),
         ("file:///etc/passwd", "Only complete http and https addresses can be fetched."),
         ("https://example.org/a", "More than 5 redirects."),
@@ -300,7 +300,7 @@ async def test_a_server_that_never_ends_is_given_up(web: Web, monkeypatch: pytes
 
     web.serve(lambda _: httpx.Response(200, content=endless()))
     result = await web.bench.call("fetch_url", "once", url="https://example.org/")
-    assert outcome(result) == (False, "`example.org` did not deliver within 0.1 s.")
+    assert outcome(result) == (False, "`example.org` did not finish within 0.1 s.")
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ async def test_a_line_of_5_mb_is_cut_and_says_so(bench: Bench) -> None:
         (b"", (True, "`f` is empty.")),
         (b"a\0b", (False, "`f` is a binary file of 3 bytes.")),
         (b"caf\xe9\n", (True, "1\tcaf\ufffd")),
-        (b"a" * 9000 + b"\0", (False, "There are NUL bytes here: this is a binary file.")),
+        (b"a" * 9000 + b"\0", (False, "This is a binary file: it contains NUL bytes.")),
     ],
 )
 async def test_what_is_no_text_is_said(bench: Bench, data: bytes, answer: tuple[bool, str]) -> None:
@@ -82,7 +82,7 @@ async def test_an_edit_shows_its_diff_and_changes_exactly_that(bench: Bench) -> 
     [
         (
             {"old_text": "c", "new_text": ""},
-            "old_text does not occur in `f`. Read the file and copy the words exactly.",
+            "old_text does not occur in `f`. Read the file and copy the text exactly.",
         ),
         ({"old_text": "a", "new_text": ""}, "old_text occurs 2 times in `f`: add lines around it, or set replace_all."),
         ({"old_text": "a", "new_text": "a"}, "old_text and new_text are the same."),

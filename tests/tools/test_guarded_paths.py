@@ -94,7 +94,7 @@ def make(path: Path, text: str = "hush") -> Path:
 async def test_credentials_ask_before_they_are_read(trusting: Bench, name: str) -> None:
     path = make(trusting.folder / name)
     assert outcome(await trusting.call("read_file", path=str(path))) == (False, DENIED)
-    assert "may hold secrets" in trusting.user.asked[0].note
+    assert "may contain secrets" in trusting.user.asked[0].note
 
 
 @pytest.mark.parametrize("name", SYSTEM_SECRETS)
@@ -118,7 +118,7 @@ async def test_a_search_of_a_secret_place_that_was_agreed_to_looks_into_it(trust
 async def test_what_runs_by_itself_asks_before_it_is_written(trusting: Bench, name: str) -> None:
     path = trusting.folder / name
     assert outcome(await trusting.call("write_file", path=str(path), content="x")) == (False, DENIED)
-    assert "always asks" in trusting.user.asked[0].note
+    assert "always needs approval" in trusting.user.asked[0].note
     assert trusting.user.asked[0].patterns == ()
     assert not path.exists()
 

@@ -68,7 +68,7 @@ async def test_tools_of_a_server_are_offered_asked_about_and_called(tmp_path: Pa
         sheet = bench.user.asked[0]
         assert (sheet.summary, sheet.detail) == (
             "Call add of the MCP server fake",
-            '{\n  "a": 1,\n  "b": 2\n}\n\nThe server says that it does this:\n> Adds ␛[31mtwo numbers.',
+            '{\n  "a": 1,\n  "b": 2\n}\n\nThe server describes this tool as follows:\n> Adds ␛[31mtwo numbers.',
         )
         assert outcome(await bench.call("mcp_fake__add", "once", a=1, b=2)) == (True, _head(1, "add") + "3")
         assert '"celsius": 21' in words(await bench.call("mcp_fake__weather", "once", city="Rome"))
@@ -99,7 +99,7 @@ async def test_a_server_that_died_is_said_and_started_again_by_the_next_use(tmp_
     async with _opened(tmp_path, fake=_stdio()) as bench:
         assert outcome(await bench.call("mcp_fake__dies", "once")) == (
             False,
-            "The MCP server `fake` ended during this call: it may have run. The next use restarts it.",
+            "The MCP server `fake` ended during this call, which may have run. The next use restarts it.",
         )
         assert bench.toolbox.servers() == [ServerInfo(name="fake", state="it ended during a call", tools=9)]
         assert not (await bench.call("mcp_fake__add", "once", a=1, b=2)).failed
@@ -127,7 +127,7 @@ async def test_a_changed_description_needs_a_new_yes(tmp_path: Path) -> None:
         bench.write("changed", "")
         await bench.call("mcp_fake__dies", "once")
         stale = await bench.call("mcp_fake__add", a=1, b=2)
-        assert outcome(stale) == (False, "`mcp_fake__add` changed or went away since it was offered. Not executed.")
+        assert outcome(stale) == (False, "`mcp_fake__add` was changed or removed since it was offered. Not executed.")
         fresh = await bench.call("mcp_fake__add", a=1, b=2)
         assert outcome(fresh) == (False, DENIED)
         assert bench.user.asked[0].detail.endswith("Other words.")
@@ -153,7 +153,7 @@ async def test_a_server_that_changed_and_says_not_how_is_asked_again(tmp_path: P
         silent.cancel()
         await asyncio.wait({silent})
         stale = outcome(await bench.call("mcp_fake__t", "once"))
-        assert stale == (False, "`mcp_fake__t` changed or went away since it was offered. Not executed.")
+        assert stale == (False, "`mcp_fake__t` was changed or removed since it was offered. Not executed.")
 
 
 async def test_servers_that_hang_die_or_do_not_exist_do_not_spoil_the_others(tmp_path: Path) -> None:
@@ -173,7 +173,7 @@ async def test_servers_that_hang_die_or_do_not_exist_do_not_spoil_the_others(tmp
             ("missing", "it could not be started (No such file or directory)", 0),
             ("off", "off", 0),
         ]
-        assert bench.toolbox.servers()[1].detail == "it said: no database"
+        assert bench.toolbox.servers()[1].detail == "last output: no database"
         waiting = asyncio.ensure_future(bench.call("mcp_floods__waits", "once"))
         assert not (await bench.call("mcp_floods__add", "once", a=1, b=2)).failed
         bench.toolbox.enable("floods", enabled=False)
@@ -198,7 +198,7 @@ async def test_an_answer_that_is_too_large_ends_early_and_costs_little(tmp_path:
     async with _opened(tmp_path, fake=_stdio(str(tmp_path))) as bench:
         assert not (await bench.call("mcp_fake__talks", "once", megabytes=4)).failed
         before = time.process_time()
-        ended = "The MCP server `fake` sent more than 16 MB at once and was ended: it may have run. "
+        ended = "The MCP server `fake` sent more than 16 MB at once and was stopped: the call may have run. "
         advice = "Ask it for less; the next use restarts it."
         assert outcome(await bench.call("mcp_fake__talks", "once", megabytes=100)) == (False, ended + advice)
         # Read by the SDK, 40 MB took 35 s of computing: with every piece all that had come was copied.

@@ -41,7 +41,7 @@ def test_the_order_does_not_depend_on_that_of_the_server() -> None:
 def test_a_name_that_is_listed_twice_is_left_out_and_said() -> None:
     tools, remarks = tools_of("s", [{"name": "t", "description": "one"}, {"name": "t", "description": "two"}])
     assert [tool.schema.description for tool in tools] == ["one"]
-    assert remarks == ("`t` is left out: there is another tool of that name",)
+    assert remarks == ("`t` is omitted: another tool has that name",)
 
 
 @pytest.mark.parametrize("name", ["a__b", "_a", "a_", "", "a b", "x" * 33, "ü", "a\n"])
@@ -63,7 +63,7 @@ def test_a_definition_that_is_too_large_is_left_out_and_said() -> None:
     large = {"name": "big", "description": "x" * 70_000, "inputSchema": {}}
     tools, remarks = tools_of("s", [large, {"name": "ok", "inputSchema": None}])
     assert [tool.theirs for tool in tools] == ["ok"]
-    assert remarks == ("`big` is left out: its definition has 70,015 bytes",)
+    assert remarks == ("`big` is omitted: its definition has 70,015 bytes",)
 
 
 @pytest.mark.parametrize("change", [{"description": "b"}, {"inputSchema": {"type": "object"}}, {"name": "u"}])
@@ -124,7 +124,7 @@ def test_a_long_result_is_cut_in_the_middle_and_said() -> None:
     (block,) = outcome_of("s", "t", {"content": [{"type": "text", "text": "a" * 200_000}]}).content
     assert isinstance(block, TextBlock)
     assert len(block.text) < 66_000
-    assert "(134,464 characters left out here)" in block.text
+    assert "(134,464 characters omitted here)" in block.text
 
 
 def test_servers_are_read_and_variables_put_in() -> None:

@@ -16,7 +16,7 @@ from tui.context.estimate import tool_tokens
 from tui.domain.blocks import DENIED, ToolCallBlock
 from tui.domain.errors import ConfigError
 from tui.domain.tool_run import ToolRun
-from tui.tools.permissions.permissions import NOBODY, Policy
+from tui.tools.permissions.permissions import NO_APPROVAL, Policy
 
 EDIT: dict[str, Any] = {"path": "a.txt", "old_text": "one", "new_text": "two"}
 
@@ -42,7 +42,8 @@ async def test_a_session_answer_to_an_edit_opens_the_working_folder_but_not_its_
     silent = await bench.call("write_file", path="new/b.txt", content="x")
     guarded = await bench.call("edit_file", path=".git/config", old_text="one", new_text="two")
     assert [result.failed for result in (refused, silent, guarded)] == [True, False, True]
-    assert (bench.user.asked[0].patterns, bench.user.asked[0].note.split("\n")[0]) == ((), "This place always asks.")
+    asked = bench.user.asked[0]
+    assert (asked.patterns, asked.note.split("\n")[0]) == ((), "This folder always needs approval.")
 
 
 @needs_sandbox
@@ -79,7 +80,7 @@ async def test_after_words_of_others_an_allowed_command_asks_and_offers_no_alway
     await bench.call("shell", "shell(=echo hi) full", command="echo hi")
     result = await bench.call("shell", "once", command="echo hi", tainted=True)
     assert (outcome(result), bench.user.asked[0].patterns) == ((True, "hi"), ())
-    assert bench.user.asked[0].note.startswith("Words of others have entered this conversation")
+    assert bench.user.asked[0].note.startswith("This conversation contains untrusted content")
 
 
 BROKEN = ["allow = [", "allow = 3", 'allow = ["shell"]\ndeny = [3]', 'deny = ["shell(rm"]', "\x00", 'sudo = ["shell"]']
@@ -102,7 +103,7 @@ async def test_a_rule_about_a_tool_there_is_not_is_told_with_the_nearest(tmp_pat
     rules = {"allow": ["shel(pwd)", "mcp_web__search", "read*", "network"]}
     problems = open_bench(tmp_path, permissions=rules).toolbox.problems
     assert [(problem.message, getattr(problem, "nearest", None)) for problem in problems] == [
-        ("The rule `shel(pwd)` is about a tool there is not.", ("shell",))
+        ("The rule `shel(pwd)` names an unknown tool.", ("shell",))
     ]
 
 
@@ -179,13 +180,13 @@ async def test_headless_denies_what_asks_and_runs_what_the_command_line_allows(t
     bench = open_bench(tmp_path, policy=policy)
     assert outcome(await bench.call("shell", command="echo hi")) == (True, "hi")
     way_out = " The user can allow it beforehand with `--allow 'shell(=echo hi; id) full'`."
-    assert outcome(await bench.call("shell", command="echo hi; id")) == (False, NOBODY + way_out)
-    assert outcome(await bench.call("shell", command="echo hi", tainted=True)) == (False, NOBODY)
+    assert outcome(await bench.call("shell", command="echo hi; id")) == (False, NO_APPROVAL + way_out)
+    assert outcome(await bench.call("shell", command="echo hi", tainted=True)) == (False, NO_APPROVAL)
     assert not (await bench.call("write_file", path="x.txt", content="x")).failed
     refused, text = outcome(await bench.call("write_file", path="../x.txt", content="x"))
     assert (refused, text) == (
         False,
-        f"{NOBODY} The user can allow it beforehand with `--allow 'write({tmp_path}/x.txt)'`.",
+        f"{NO_APPROVAL} The user can allow it beforehand with `--allow 'write({tmp_path}/x.txt)'`.",
     )
     assert bench.user.asked == []
 

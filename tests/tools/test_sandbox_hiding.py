@@ -125,7 +125,7 @@ async def test_what_was_not_looked_at_before_is_left_alone_and_what_was_not_afte
     assert "`new/.envrc` is a file" in text
     monkeypatch.setattr(guarded_entries, "MAX_ENTRIES_AFTER", 20)
     text = outcome(await bench.call("shell", command="mkdir newer; true"))[1]
-    assert "not all were looked at" in text
+    assert "not all were checked" in text
 
 
 @every_sandbox

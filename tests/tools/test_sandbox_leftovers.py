@@ -121,7 +121,7 @@ def test_a_folder_without_permissions_hides_nothing(tmp_path: Path, mode: str) -
             timeout=50,
         )
         (result,) = model.results()
-    assert (done.returncode, "not all were looked at" in result) == (0, False), result
+    assert (done.returncode, "not all were checked" in result) == (0, False), result
     assert (folder / "mine").stat().st_mode & 0o777 == 0
     assert (folder / "mine" / ".envrc").exists()
     for name in ("sub", "new"):

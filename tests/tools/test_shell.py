@@ -124,23 +124,23 @@ async def test_a_cancelled_cancel_still_leaves_nothing(bench: Bench, mark: str) 
 async def test_a_timeout_keeps_what_was_said_and_tells_the_model(bench: Bench) -> None:
     assert await _run(bench, "echo begun; sleep 604.7", timeout=1) == (
         False,
-        "begun\n(killed with all it had started: it ran longer than 1 s)",
+        "begun\n(killed with its child processes: it ran longer than 1 s)",
     )
 
 
 async def test_a_limit_from_outside_is_met_with_the_output_in_hand(tmp_path: Path) -> None:
     bench = open_bench(tmp_path, limit_s=3.0)
     good, text = await _run(bench, "echo begun; sleep 605.7", timeout=600)
-    assert (good, text) == (False, "begun\n(killed with all it had started: it ran longer than 1 s)")
+    assert (good, text) == (False, "begun\n(killed with its child processes: it ran longer than 1 s)")
 
 
 async def test_an_endless_output_is_stopped_and_memory_stays_flat(bench: Bench) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     good, text = await _run(bench, "yes")
     grown_mb = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
-    assert (good, text.endswith("(killed with all it had started: it wrote more than 256 MB)")) == (False, True)
+    assert (good, text.endswith("(killed with its child processes: it wrote more than 256 MB)")) == (False, True)
     assert (len(text) < 70_000, grown_mb < 16) == (True, True)
-    assert "bytes left out here" in text
+    assert "bytes omitted here" in text
 
 
 async def test_a_long_output_is_kept_whole_in_a_private_file_and_the_model_is_told_where(tmp_path: Path) -> None:
@@ -171,8 +171,8 @@ async def test_kept_outputs_stay_few_and_small(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "marks"),
     [
-        ("head -c 1000000 /dev/urandom", ("(binary output: 32,768 bytes", "934,464 of 1,000,000 bytes left out")),
-        ("head -c 5000000 /dev/zero | tr '\\0' x", ("more characters)", "bytes left out here")),
+        ("head -c 1000000 /dev/urandom", ("(binary output: 32,768 bytes", "934,464 of 1,000,000 bytes omitted")),
+        ("head -c 5000000 /dev/zero | tr '\\0' x", ("more characters)", "bytes omitted here")),
         ("printf 'a\\0b\\0' ; head -c 100 /dev/zero", ("(binary output: 104 bytes, beginning with 61 00 62 00",)),
         ("seq 1 100000", ("1\n2\n3\n", "99999\n100000")),
     ],

@@ -61,7 +61,7 @@ def test_tools_are_listed_with_their_policy(bench: Bench) -> None:
 async def test_a_tool_that_is_switched_off_is_neither_offered_nor_run(bench: Bench) -> None:
     bench.toolbox.enable("shell", enabled=False)
     assert "shell" not in [schema.name for schema in bench.toolbox.schemas()]
-    assert outcome(await bench.call("shell", "once", command="true")) == (False, "The tool `shell` is switched off.")
+    assert outcome(await bench.call("shell", "once", command="true")) == (False, "The tool `shell` is disabled.")
     bench.toolbox.enable("shell", enabled=True)
     assert [schema.name for schema in bench.toolbox.schemas()] == NAMES
     with pytest.raises(UsageError):
@@ -172,12 +172,12 @@ async def test_a_coding_errand_works_headless_with_what_the_command_line_allows(
 
 
 async def test_a_coding_errand_headless_without_allowances_changes_nothing(tmp_path: Path) -> None:
-    from tui.tools.permissions.permissions import NOBODY, Policy
+    from tui.tools.permissions.permissions import NO_APPROVAL, Policy
 
     bench = open_bench(tmp_path, policy=Policy(interactive=False))
     asked, results = await _errand(bench, interactive=False)
     refused = [words(result) for result in results if result.failed]
-    assert (asked, len(refused) == 3 and all(text.startswith(NOBODY) for text in refused)) == ([], True)
+    assert (asked, len(refused) == 3 and all(text.startswith(NO_APPROVAL) for text in refused)) == ([], True)
     assert "x + x + 1" in (bench.folder / "calc.py").read_text()
 
 

@@ -126,12 +126,13 @@ async def test_a_window_that_is_too_small_takes_a_no() -> None:
 
 async def test_what_ponder_says_stands_outside_of_the_models_words() -> None:
     async with on_stage(size=(100, 30)) as (app, services, pilot):
-        await _asked(app, services, pilot, "rm -rf .\n\nin /tmp/harmless", note="in /home/me\nThis place always asks.")
+        note_of_ponder = "in /home/me\nThis folder always needs approval."
+        await _asked(app, services, pilot, "rm -rf .\n\nin /tmp/harmless", note=note_of_ponder)
         rows = screen_text(app).splitlines()
         note = next(number for number, row in enumerate(rows) if "in /home/me" in row)
         first = next(number for number, row in enumerate(rows) if "rm -rf ." in row)
         fake = next(number for number, row in enumerate(rows) if "in /tmp/harmless" in row)
-        assert "This place always asks." in rows[note + 1]
+        assert "This folder always needs approval." in rows[note + 1]
         assert note < first < fake
         assert [rows[number].count("│") for number in (note, first, fake)] == [0, 1, 1]
 

@@ -36,7 +36,7 @@ def read_attachment(folder: Path, name: str) -> Block:
         raise UsageError(f"`{name}` cannot be read: {error.strerror}.") from None
     media = picture_type(data)
     if is_picture and media is None:
-        raise UsageError(f"`{path.name}` is not a PNG, JPEG, GIF or WebP picture, whatever it is called.")
+        raise UsageError(f"`{path.name}` is not a PNG, JPEG, GIF or WebP picture, although its name says so.")
     if is_picture and media is not None:
         return ImageBlock(media_type=media, data=base64.b64encode(data).decode(), name=path.name)
     if b"\0" in data[:8192]:

@@ -174,7 +174,7 @@ class ChatService:
         view = current.session.view()
         turn = next((turn for turn in view.turns if turn.id == turn_id), None)
         if turn is None:
-            raise UsageError("That turn is gone.")
+            raise UsageError("That turn no longer exists.")
         prompt = next((message.blocks for message in turn.messages if message.role is Role.USER), ())
         before = current.session_id
         forked = await current.storage.fork(before, turn_id, keep=False)

@@ -202,7 +202,7 @@ class OpenSession:
         try:
             await self.storage.remember(self.session_id, self.spec, self.session_settings())
         except StoreError as error:
-            self.show_notice(f"The model and settings of this session are not kept: {error.message}")
+            self.show_notice(f"The model and settings of this session are not saved: {error.message}")
 
     def _restored_settings(self, settings: Mapping[str, object]) -> tuple[dict[str, object], str]:
         """Values of a stored session that the command line does not override, and a notice about invalid ones."""

@@ -47,7 +47,7 @@ class RefusedParametersFile:
             return "no server has refused anything"
         rows = [f"{model} at {provider} ({', '.join(refused)})" for (provider, _, model), refused in endpoints.items()]
         more = f", and {len(rows) - MOST_LISTED} more" if len(rows) > MOST_LISTED else ""
-        return f"left out for {', '.join(rows[:MOST_LISTED])}{more}; delete {self._path} to forget it"
+        return f"not sent to {', '.join(rows[:MOST_LISTED])}{more}; delete {self._path} to forget it"
 
     def _entries(self) -> dict[Endpoint, tuple[float, Refused]]:
         try:

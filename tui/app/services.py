@@ -64,7 +64,7 @@ class KeyService:
         keys = self._current.program.keys
         if keep:
             stored_in = await asyncio.to_thread(keys.save, facts, key)
-            message = f"The key for {facts.title} is kept in the {stored_in.value}."
+            message = f"The key for {facts.title} is saved in the {stored_in.value}."
         else:
             keys.use_unsaved(facts, key)
             message = f"The key for {facts.title} is used until the program ends."
@@ -79,7 +79,7 @@ class KeyService:
         from tui.providers.redacted_request import shown_url
 
         facts = self._current.program.catalog.provider(provider)
-        sentences = [f"{facts.title}: kept for {shown_url(facts.base_url)} only."]
+        sentences = [f"{facts.title}: the key is used for {shown_url(facts.base_url)} only."]
         if facts.key_env:
             sentences.append(f"The variable {facts.key_env[0]} works too.")
         if facts.key_url:

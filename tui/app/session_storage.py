@@ -175,7 +175,7 @@ class InMemorySessions:
     async def load(self, session: str) -> Stored:
         kept = self._sessions.get(session)
         if kept is None:
-            raise UsageError("That session is not kept any more.")
+            raise UsageError("That session is no longer stored.")
         return Stored(
             id=session,
             title="",
@@ -241,7 +241,7 @@ class InMemorySessions:
         self._sessions.pop(session, None)
 
     async def undelete(self, session: str) -> None:
-        raise UsageError("Nothing is kept, so nothing can be brought back.")
+        raise UsageError("Sessions are not being saved, so nothing can be restored.")
 
     async def export_to(self, path: Path, session: str, form: Literal["md", "json", "html"], parts: str) -> None:
         raise UsageError("Sessions are not being saved, so there is nothing to export.")
@@ -306,8 +306,8 @@ def open_storage(program: Program, *, soon: bool = False) -> Storage:
     ``soon`` opens the file at once, in another thread.
     """
     if program.paths.data == NO_HOME or not program.paths.data.is_absolute():
-        sentence = "There is no home folder: sessions of this run are not kept."
-        program.problems.append(StoreError(sentence, advice="Set PONDER_HOME to a folder of yours."))
+        sentence = "No home folder was found: sessions of this run are not saved."
+        program.problems.append(StoreError(sentence, advice="Set PONDER_HOME to a folder you can write."))
         return InMemorySessions()
     from tui.app.sqlite_sessions import SqliteSessions
 

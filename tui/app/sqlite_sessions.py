@@ -57,7 +57,7 @@ class SqliteSessions:
 
     async def rename(self, session: str, title: str) -> None:
         if not title.strip():
-            raise UsageError("A title needs words.")
+            raise UsageError("The title is empty.")
         await self._open_sessions.create(Beginning(id=session))  # a session without a prompt has no row yet
         await self._library.rename(session, title.strip())
         self._on_title(session, title.strip())

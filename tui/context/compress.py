@@ -215,7 +215,7 @@ def _newest_that_fit(entries: list[str], limit: int | None, family: str) -> list
     for text in reversed(entries):
         left -= text_tokens(text, family)
         if left < 0:
-            kept.append("[older messages are left out: they did not fit]")
+            kept.append("[older messages are omitted: they did not fit]")
             break
         kept.append(text)
     return kept[::-1]
@@ -227,7 +227,7 @@ def shorter(text: str, tokens: int) -> str:
     if len(text) <= room + 80:
         return text
     head, tail = room * 2 // 3, room // 3
-    return f"{text[:head]}\n[… {count(len(text) - head - tail, 'character')} left out …]\n{text[len(text) - tail :]}"
+    return f"{text[:head]}\n[… {count(len(text) - head - tail, 'character')} omitted …]\n{text[len(text) - tail :]}"
 
 
 # the use of the answer
@@ -237,7 +237,7 @@ def apply(made: CompressionPlan, summary: str, stop: Stop | None, *, family: str
     """Return the view with this summary. Raises CompressionError if the summary cannot be used."""
     text = summary.strip()
     if not text:
-        raise CompressionError("The summary came back empty: nothing was compressed.")
+        raise CompressionError("The summary is empty: nothing was compressed.")
     if stop is None or stop.finish is not Finish.STOP:
         why = stop.finish.value if stop else "stream cut"
         raise CompressionError(f"The summary is incomplete ({why}): nothing was compressed.")

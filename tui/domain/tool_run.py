@@ -7,6 +7,9 @@ from collections.abc import Awaitable, Callable
 from tui.domain.blocks import ToolCallBlock
 from tui.domain.fast_dataclass import dataclass
 
+NO_USER = "no: this run has no user to ask"
+"""The answer of ``ToolRun.ask`` in a run without a user."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolRun:

@@ -8,8 +8,7 @@ from collections.abc import Awaitable, Callable
 from tui.domain.blocks import ToolCallBlock
 from tui.domain.events import AppEvent, ApprovalAsked, ApprovalSettled
 from tui.domain.fast_dataclass import dataclass
-
-NOBODY_TO_ASK = "no: this run has no user to ask"
+from tui.domain.tool_run import NO_USER
 
 
 class PendingApprovals:
@@ -37,7 +36,7 @@ class PendingApprovals:
     ) -> str:
         """``once``, ``session``, a pattern, or ``no``; always ``no`` without a user."""
         if not self._interactive:
-            return NOBODY_TO_ASK
+            return NO_USER
         if call.call_id in self._open:
             return f"no: another call with the id `{call.call_id}` waits already"
         return await self._ask(ApprovalAsked(turn_id, call.call_id, call.name, summary, detail, patterns, note))
@@ -45,7 +44,7 @@ class PendingApprovals:
     async def ask_about_request(self, asked: ApprovalAsked) -> str:
         """The answer to a question that is not about a tool call; always ``no`` without a user."""
         if not self._interactive:
-            return NOBODY_TO_ASK
+            return NO_USER
         try:
             return await self._ask(asked)
         except asyncio.CancelledError:

@@ -237,7 +237,7 @@ class Compaction:
         if view is None:
             return False
         reading = await self._set_view(ask, view)
-        publish(Notice(Severity.WARNING, "Large tool results were cut to fit the context; the originals are kept."))
+        publish(Notice(Severity.WARNING, "Large tool results were cut to fit the context; the originals are stored."))
         publish(MeterChanged(reading))
         return True
 
@@ -249,8 +249,8 @@ class Compaction:
         publish(
             Notice(
                 Severity.WARNING,
-                f"{refusal} The context holds: {parts}.",
-                "Shorten the system prompt, switch tools off, or start a new session.",
+                f"{refusal} The context contains: {parts}.",
+                "Shorten the system prompt, disable tools, or start a new session.",
             )
         )
 
@@ -275,4 +275,4 @@ def _nothing_to_compress(kept: int) -> str:
     if not kept:
         return "There is no finished turn to compress."
     last = "turn is" if kept == 1 else f"{count(kept, 'turn')} are"
-    return f"The last {last} kept as they are (`context.keepTurns`), and nothing before can be compressed."
+    return f"The last {last} never compressed (`context.keepTurns`), and nothing before can be compressed."

@@ -338,7 +338,7 @@ class Runner:
                 Notice(
                     Severity.WARNING,
                     f"{count(failures, 'turn')} in a row failed at {provider.title}.",
-                    "Choose another with /model; ponder does not switch by itself.",
+                    "Choose another with /model; ponder does not switch models automatically.",
                 )
             )
 

@@ -42,7 +42,7 @@ CHECKPOINT_EVERY_S = 1.0
 DOUBTED_FROM = 4_000
 """Below this many estimated tokens, a difference to the reported input means nothing."""
 DOUBTED_BELOW = 0.7
-_BLANK_SENT = "This server requires thinking with every answer: blank thinking was sent where there is none."
+_BLANK_SENT = "This server requires thinking with every answer: ponder sent blank thinking for answers that have none."
 _SENT_WITHOUT = "`{name}` is not supported here: sent without it."
 _NOTHING_LEFT_OUT = (
     "This provider requires thinking with every answer, and one answer here has none: `/fork` before it, "

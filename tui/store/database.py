@@ -154,7 +154,7 @@ class Database:
                     if salvaged(self.path).exists():  # A repair was interrupted.
                         from tui.store.recovery import finish
 
-                        self._notice(f"The session database was damaged. It is kept as `{finish(self.path)}`.")
+                        self._notice(f"The session database was damaged. It was saved as `{finish(self.path)}`.")
                     self._file = _identity(self.path)
                     opened = open_writer(self.path, self._file_system)
             except StoreReadOnly as refusal:

@@ -145,8 +145,8 @@ class StoredJournal:
             self._lost.add(session)
             where = "in another window" if held.here else f"on {held.host}"
             self._database.tell(
-                f"This session was opened {where} meanwhile. What is said here is kept too, but the two do not see"
-                " each other: /fork goes on in a session of its own."
+                f"This session was also opened {where}. Both windows are saved, but neither shows the"
+                " turns of the other. Use /fork to continue in a separate session."
             )
 
     def _hold(self, connection: sqlite3.Connection, session: str) -> Held | None:

@@ -85,7 +85,8 @@ class StoredLibrary:
             return meant[0][0]
         if meant:
             examples = ", ".join(f"`{id_}` ({title or 'Untitled'})" for id_, title in meant[:3])
-            raise UsageError(f"`{name}` names several sessions.", advice=f"For example {examples}: say more of the id.")
+            advice = f"For example {examples}: give more of the id."
+            raise UsageError(f"`{name}` matches several sessions.", advice=advice)
         shown = one_line(name, LONGEST_NAME)
         raise UsageError(f"There is no session `{shown}`.", advice="`ponder sessions list` shows all with their ids.")
 

@@ -50,7 +50,7 @@ def refuse_newer(connection: sqlite3.Connection, path: Path) -> None:
     if found > len(migrations()):
         raise StoreReadOnly(
             f"`{path}` was written by a newer version (schema {found}, this one knows {len(migrations())}).",
-            advice="Update ponder. Until then what is understood can be read, and nothing is saved.",
+            advice="Update ponder. Until then, sessions can be read in part, and nothing is saved.",
         )
 
 
@@ -298,7 +298,7 @@ def make_private(path: Path) -> None:
             raise store_error(fault, path) from fault
         raise StoreReadOnly(
             f"`{path}` cannot be written: {fault.strerror}.",
-            advice="Nothing of this conversation is saved. Set PONDER_HOME to a folder of yours.",
+            advice="This conversation is not saved. Set PONDER_HOME to a folder you can write.",
         ) from fault
 
 

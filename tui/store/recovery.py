@@ -122,7 +122,7 @@ def recover(path: Path, file_system: Callable[[Path], str]) -> str:
         fresh.replace(salvaged(path))
     aside = finish(path)
     sessions = count(saved, "session")
-    return f"The session database was damaged. It is kept as `{aside}`; {sessions} could be read from it."
+    return f"The session database was damaged. It was saved as `{aside}`; {sessions} could be recovered."
 
 
 def finish(path: Path) -> Path:

@@ -39,21 +39,21 @@ def store_error(fault: Exception, path: Path) -> StoreError:
     if code in FULL or (code == sqlite3.SQLITE_IOERR and _is_full(path)):
         return StoreFull(
             "The disk is full: the conversation is not saved.",
-            advice=f"Free some space where `{path}` is; saving is tried again every few seconds.",
+            advice=f"Free some space on the disk of `{path}`; ponder tries again every few seconds.",
         )
     if code in BUSY:
         return StoreBusy(
-            "Another program holds the sessions.",
-            advice="Close the other program, or wait: saving is tried again.",
+            "Another program has locked the session database.",
+            advice="Close the other program, or wait: ponder tries again.",
         )
     if code in READ_ONLY:
         return StoreReadOnly(
             f"`{path}` cannot be written.",
-            advice="Check who may write there, or set PONDER_HOME to another folder. `/export` still works.",
+            advice="Check its permissions, or set PONDER_HOME to another folder. `/export` still works.",
         )
     if code in DAMAGED:
-        return StoreError(f"`{path}` is damaged.", advice="It is repaired at the next start; nothing of it is deleted.")
-    return StoreError(f"The sessions cannot be kept: {fault}.", advice=f"Is the disk of `{path}` all right?")
+        return StoreError(f"`{path}` is damaged.", advice="It will be repaired at the next start. Nothing is deleted.")
+    return StoreError(f"Sessions cannot be saved: {fault}.", advice=f"Check the disk of `{path}`.")
 
 
 def _of_system(fault: Exception, path: Path) -> StoreError:
@@ -67,7 +67,7 @@ def _of_system(fault: Exception, path: Path) -> StoreError:
         return store_error(full, path)
     return StoreReadOnly(
         f"`{path}` cannot be used: {fault.strerror or type(fault).__name__}.",
-        advice="Nothing of this conversation is saved. Move it away, or set PONDER_HOME to a folder of yours.",
+        advice="This conversation is not saved. Move it away, or set PONDER_HOME to a folder you can write.",
     )
 
 

@@ -54,7 +54,7 @@ def view_from(found: Mapping[str, object]) -> CompressionView:
     older: CompressionView | None = None
     for item in reversed(_list(found, "previous")):
         if not isinstance(item, dict):
-            raise Unreadable("`previous` holds something else")
+            raise Unreadable("`previous` is invalid")
         older = replace(_one_from(item), previous=older)
     return replace(_one_from(found), previous=older)
 
@@ -63,7 +63,7 @@ def _one_from(found: Mapping[str, object]) -> CompressionView:
     shortened = {}
     for entry in _list(found, "shortened"):
         if not isinstance(entry, list) or len(entry) != 3 or not all(isinstance(item, str) for item in entry):
-            raise Unreadable("`shortened` holds something else")
+            raise Unreadable("`shortened` is invalid")
         shortened[(entry[0], entry[1])] = entry[2]
     return CompressionView(
         summary=text_of(found, "summary", ""),

@@ -59,7 +59,7 @@ class Toolbox:
         """Run one call to its end. Failures become results marked failed; only cancellation raises."""
         try:
             if call.name in self.disabled:
-                raise ToolError(f"The tool `{call.name}` is switched off.")
+                raise ToolError(f"The tool `{call.name}` is disabled.")
             prepared = await self._prepared(call)
             job = Job(call, run, self.permissions, self.redact)
             for intent in prepared.intents:

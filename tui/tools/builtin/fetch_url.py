@@ -142,7 +142,7 @@ class FetchUrl:
             return _Hop(url=url, host=host, port=port, address="", reach=Reach.UNKNOWN, proxy=proxy)
         reaches = [reach_of(address) for address in addresses]
         if not addresses or Reach.NEVER in reaches:
-            raise ToolError(f"`{host}` leads to an address that is never fetched from.")
+            raise ToolError(f"`{host}` resolves to an address that ponder never fetches from.")
         if Reach.PRIVATE in reaches:
             return _Hop(url=url, host=host, port=port, address=addresses[0], reach=Reach.PRIVATE)
         return _Hop(url=url, host=host, port=port, address=addresses[0], reach=Reach.INTERNET, proxy=proxy)
@@ -153,7 +153,7 @@ class FetchUrl:
                 async with asyncio.timeout(MAX_SECONDS):
                     answer = await self._get(stop)
             except TimeoutError:
-                raise ToolError(f"`{stop.host}` did not deliver within {MAX_SECONDS:g} s.") from None
+                raise ToolError(f"`{stop.host}` did not finish within {MAX_SECONDS:g} s.") from None
             if answer.location is None:
                 return await asyncio.to_thread(_outcome, answer, stop, start)
             following = await self._stop(urljoin(stop.url.geturl(), answer.location))
@@ -239,7 +239,7 @@ async def _body(response: httpx.Response) -> tuple[bytes, bool]:
     """At most MAX_BYTES after decompression, and whether there was more."""
     coding = response.headers.get("content-encoding", "identity").strip().lower()
     if coding not in ("identity", "", "gzip", "x-gzip", "deflate"):
-        raise ToolError(f"The answer is compressed in a way that is not understood ({coding[:40]}).")
+        raise ToolError(f"The answer uses an unsupported compression ({coding[:40]}).")
     inflate = None if coding in ("identity", "") else zlib.decompressobj(wbits=47)
     body = bytearray()
     async for chunk in response.aiter_raw():
@@ -257,11 +257,11 @@ def _parsed(text: str) -> tuple[SplitResult, str, int]:
         host = (url.hostname or "").removesuffix(".")
         host = host if _is_address(host) else host.encode("idna").decode()
     except (ValueError, UnicodeError):
-        raise ToolError(f"`{printable(text[:200])}` is no address.") from None
+        raise ToolError(f"`{printable(text[:200])}` is not an address.") from None
     if url.scheme not in ("http", "https") or not host:
         raise ToolError("Only complete http and https addresses can be fetched.")
     if url.username is not None or url.password is not None or any(ord(letter) <= 0x20 for letter in url.geturl()):
-        raise ToolError("The address holds a user name, a password or white space: not fetched.")
+        raise ToolError("The address contains a user name, a password or white space: not fetched.")
     path = url.path or "/"
     netloc = f"[{host}]" if ":" in host else host
     return url._replace(netloc=netloc if url.port is None else f"{netloc}:{url.port}", path=path), host, port

@@ -196,12 +196,12 @@ def _read_lines(file: BinaryIO, offset: int, limit: int) -> _Excerpt:
         if not row:
             raise ToolError(f"The file has only {count(number - 1, 'line')}.")
         if scanned > SCANNED:
-            raise ToolError(f"Line {offset:,} lies beyond the first {SCANNED:,} bytes.")
+            raise ToolError(f"Line {offset:,} is beyond the first {SCANNED:,} bytes.")
         number += row.endswith(b"\n")
     block = file.read(MAX_READ_BYTES + 1)
     more, block = len(block) > MAX_READ_BYTES, block[:MAX_READ_BYTES]
     if b"\0" in block:
-        raise ToolError("There are NUL bytes here: this is a binary file.")
+        raise ToolError("This is a binary file: it contains NUL bytes.")
     rows = block.split(b"\n")
     if rows[-1] == b"" or (more and len(rows) > 1):
         rows.pop()
@@ -332,7 +332,7 @@ class EditFile:
             raise ToolError("old_text and new_text are the same.")
         found = before.count(old)
         if found == 0:
-            raise ToolError(f"old_text does not occur in `{path.shown}`. Read the file and copy the words exactly.")
+            raise ToolError(f"old_text does not occur in `{path.shown}`. Read the file and copy the text exactly.")
         if found > 1 and not arguments.replace_all:
             raise ToolError(
                 f"old_text occurs {count(found, 'time')} in `{path.shown}`: add lines around it, or set replace_all."
@@ -381,7 +381,7 @@ def _write(change: _Change, seen: SeenFiles) -> Outcome:
     try:
         data = change.after.encode()
     except UnicodeEncodeError:
-        raise ToolError("The text holds half of a character (a lone surrogate); it cannot be written.") from None
+        raise ToolError("The text contains half a character (a lone surrogate), so it cannot be written.") from None
     with opened_folder(path.real.parent, create=change.stamp is None) as folder:
         name = os.fsdecode(os.fsencode(path.real.name)[:200])
         temporary = f".{name}.{secrets.token_hex(6)}"

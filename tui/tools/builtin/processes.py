@@ -141,7 +141,7 @@ class OutputEnds:
         missing = self.produced - len(self._first) - len(self._last)
         if missing <= 0:
             return _readable(bytes(self._first + self._last))
-        between = f"\n… ({missing:,} of {count(self.produced, 'byte')} left out here) …\n"
+        between = f"\n… ({missing:,} of {count(self.produced, 'byte')} omitted here) …\n"
         return _readable(bytes(self._first)) + between + _readable(bytes(self._last))
 
     def beginning(self) -> bytes:

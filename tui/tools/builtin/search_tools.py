@@ -174,7 +174,7 @@ class Walk:
                 for entry in listed:
                     self._walked += 1
                     if self._walked > MAX_WALKED or monotonic() > self._until:
-                        self.why_cut = f"{count(self._walked, 'entry', 'entries')} looked at"
+                        self.why_cut = f"{count(self._walked, 'entry', 'entries')} searched"
                         break
                     if entry.is_dir(follow_symlinks=False):
                         if entry.name not in self._skipped:
@@ -270,7 +270,7 @@ class Grep:
         try:
             re.compile(arguments.pattern)
         except (re.error, OverflowError, RecursionError) as error:
-            raise ToolError(f"`pattern` is no regular expression: {error}.") from None
+            raise ToolError(f"`pattern` is not a regular expression: {error}.") from None
         glob = arguments.glob
         order = {
             "path": str(real),

@@ -108,31 +108,31 @@ class Shell:
     def _sandbox_notes(self, ended: Ended, confined: Confined, rule: str, command: str) -> list[str]:
         strength = confined.strength
         notes = [
-            f"(`{on_a_line(path.relative_to(self.workspace.root))}` is a file that other programs run by themselves:"
+            f"(`{on_a_line(path.relative_to(self.workspace.root))}` is a file that other programs run automatically:"
             f" it was renamed to `{on_a_line(new.relative_to(self.workspace.root))}`)"
             for path, new in confined.set_aside.moved[:MAX_LISTED]
         ]
         more = len(confined.set_aside.moved) - MAX_LISTED
         if more > 0:
-            notes.append(f"({count(more, 'more file')} renamed like that)")
+            notes.append(f"({count(more, 'more file')} renamed in the same way)")
         left = confined.set_aside.left
         notes += [
-            f"(`{on_a_line(path.relative_to(self.workspace.root))}` is a file that other programs run by themselves,"
-            " and it could not be renamed: look at it before you go on)"
+            f"(`{on_a_line(path.relative_to(self.workspace.root))}` is a file that other programs run automatically,"
+            " and it could not be renamed: check it before you continue)"
             for path in left[:MAX_LISTED]
         ]
         if len(left) > MAX_LISTED:
             notes.append(f"({count(len(left) - MAX_LISTED, 'more file')} could not be renamed)")
         if not confined.set_aside.complete:
             notes.append(
-                "(The command made so many files, or folders that cannot be opened, that not all were looked at: some"
-                " may be files that other programs run by themselves.)"
+                "(The command made so many files, or folders that cannot be opened, that not all were checked: some"
+                " may be files that other programs run automatically.)"
             )
         if command in self._stopped:
             notes.append(
-                f"(The sandbox probably stopped something: by the rule `{rule}` {strength.description}. Call it again"
-                " unchanged and the user is asked; the answer `once` lets it run without the sandbox, and the rule"
-                f" `{self.name}(={command}) {Strength.FULL}` does so always.)"
+                f"(The sandbox probably blocked something: by the rule `{rule}` {strength.description}. Call it again"
+                " unchanged to ask the user. The answer `once` runs it without the sandbox; the rule"
+                f" `{self.name}(={command}) {Strength.FULL}` always does.)"
             )
         elif ended.code:
             notes.append(f"(in the sandbox: {strength.description})")
@@ -142,7 +142,7 @@ class Shell:
         if stopped:
             return ["The sandbox stopped this command before. Yes runs it without the sandbox."]
         if not held:
-            return ["No sandbox on this system: only exactly this command can be allowed for always."]
+            return ["No sandbox on this system: only this exact command can be allowed permanently."]
         writing = " rw also writes this folder;" if Strength.WRITES_FOLDER in held else ""
         without = f"Yes runs it without a sandbox. Rules ending in ro or rw use {self.sandbox.name()}:"
         return [f"{without} ro only reads;{writing} neither uses the network."]
@@ -187,7 +187,7 @@ def child_environment(environment: Mapping[str, str], names: frozenset[str] = fr
 def _outcome(ended: Ended, notes: Sequence[str] = (), *, failed: bool = False) -> Outcome:
     text = ended.output.text().rstrip("\n") + (f"\n({ended.kept})" if ended.kept else "")
     if ended.why_killed:
-        end = f"(killed with all it had started: {ended.why_killed})"
+        end = f"(killed with its child processes: {ended.why_killed})"
     elif ended.code:
         end = f"(exit code {ended.code})" if ended.code > 0 else f"(ended by signal {-ended.code})"
     else:

@@ -76,7 +76,7 @@ class Workspace:
     def resolve(self, text: str) -> WorkspacePath:
         """Resolve a path. Raises ToolError if it is invalid."""
         if not text or "\0" in text:
-            raise ToolError("`path` is empty or holds a NUL character.")
+            raise ToolError("`path` is empty or contains a NUL character.")
         try:
             path = self.root / (self.home / text[2:] if text.startswith("~/") else Path(text))
             real = path.resolve()
@@ -85,7 +85,7 @@ class Workspace:
             is_secret = self.is_ours(real) or self.guarded.secret.holds(names)
             runs_itself = self.is_ours(real) or self.guarded.startup.holds(names) or is_of_repository(real)
         except (OSError, RuntimeError, UnicodeEncodeError, ValueError) as error:
-            raise ToolError(f"`{printable(text[:200])}` is no path: {_reason(error)}.") from None
+            raise ToolError(f"`{printable(text[:200])}` is not a path: {_reason(error)}.") from None
         inside = real == self.root or self.root in real.parents
         shown = str(real.relative_to(self.root)) if inside else str(real)
         read_guard = GuardedKind.SECRET if is_secret else GuardedKind.NONE

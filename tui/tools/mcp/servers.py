@@ -192,7 +192,7 @@ class Server:
         """Call a tool with exactly the definition the user permitted."""
         client = await self.up()
         if tool not in self.tools:
-            raise ToolError(f"`{tool.schema.name}` changed or went away since it was offered. Not executed.")
+            raise ToolError(f"`{tool.schema.name}` was changed or removed since it was offered. Not executed.")
         from mcp.shared.exceptions import MCPError
         from mcp_types import CONNECTION_CLOSED
 
@@ -207,15 +207,16 @@ class Server:
                 await self.down(SENT_TOO_MUCH if self._sent_too_much else "it ended during a call")
                 if self._sent_too_much:
                     raise ToolError(
-                        f"The MCP server `{self.name}` sent more than 16 MB at once and was ended: it may have run. "
-                        "Ask it for less; the next use restarts it."
+                        f"The MCP server `{self.name}` sent more than 16 MB at once and was stopped: the call may "
+                        "have run. Ask it for less; the next use restarts it."
                     ) from None
                 raise ToolError(
-                    f"The MCP server `{self.name}` ended during this call: it may have run. The next use restarts it."
+                    f"The MCP server `{self.name}` ended during this call, which may have run. "
+                    "The next use restarts it."
                 ) from None
             raise ToolError(f"The MCP server `{self.name}` refused: {printable(error.message)[:2000]}") from None
         except ValueError:
-            raise ToolError(f"The MCP server `{self.name}` answered something that is no result.") from None
+            raise ToolError(f"The MCP server `{self.name}` returned an invalid result.") from None
         return await asyncio.to_thread(self._outcome, tool, result)
 
     def _outcome(self, tool: ForeignTool, result: CallToolResult) -> Outcome:
@@ -224,7 +225,7 @@ class Server:
     def row(self) -> ServerInfo:
         state = self._state_now()
         last = self._stderr.last_line() if state not in (READY, WAITING, OFF) else ""
-        detail = remarks_line([*self.remarks, *([f"it said: {last}"] if last else [])])
+        detail = remarks_line([*self.remarks, *([f"last output: {last}"] if last else [])])
         return ServerInfo(name=self.name, state=state, tools=len(self.tools), detail=detail)
 
     def _state_now(self) -> str:
@@ -418,5 +419,5 @@ def _reason(error: BaseException) -> str:
 
 def _shown(arguments: Mapping[str, object], description: str) -> str:
     """The arguments as unambiguous JSON, then the server's description of its tool, quoted."""
-    lines = [json.dumps(arguments, ensure_ascii=False, indent=2), "", "The server says that it does this:"]
+    lines = [json.dumps(arguments, ensure_ascii=False, indent=2), "", "The server describes this tool as follows:"]
     return "\n".join([*lines, *(f"> {line}" for line in description.split("\n"))])

@@ -19,12 +19,12 @@ import tomli_w
 
 from tui.domain.blocks import DENIED, ToolCallBlock
 from tui.domain.errors import ConfigError, ToolError
-from tui.domain.tool_run import ToolRun
+from tui.domain.tool_run import NO_USER, ToolRun
 from tui.settings.user_files import parse_user_toml, read_user_text, write_atomically
 from tui.tools.permissions.path_patterns import literal_length
 from tui.tools.permissions.rules import Access, RequestedAccess, Rule, RuleBook, Ruling, Strength, Verdict, read_rule
 
-NOBODY = "Denied: this needs approval and nobody can be asked in this run. Not executed."
+NO_APPROVAL = "Denied: this call needs approval, and this run has no user to ask. Not executed."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +83,7 @@ class Permissions:
         if ruling.verdict is Verdict.DENY:
             raise ToolError(f"Denied by the user's rule `{ruling.rule}`. Not executed.")
         if not self.policy.interactive:
-            raise ToolError(NOBODY + self._how_to_allow(intent, ruling))
+            raise ToolError(NO_APPROVAL + self._how_to_allow(intent, ruling))
         note = "\n".join(filter(None, (ruling.why, intent.note)))
         patterns = self._offers(intent, ruling)
         question = (call, intent, run)
@@ -164,7 +164,7 @@ class Permissions:
         known = tuple(tools)
         for rule in self.book.rules_about_unknown_tools(known):
             near = tuple(difflib.get_close_matches(rule.subject, [*known, *Access], n=1))
-            self.problems.append(ConfigError(f"The rule `{rule}` is about a tool there is not.", nearest=near))
+            self.problems.append(ConfigError(f"The rule `{rule}` names an unknown tool.", nearest=near))
             if rule.verdict is not Verdict.ALLOW:
                 self.book = replace(self.book, cautious=True)
         for rule, why in self.book.never_matching():
@@ -214,10 +214,10 @@ def _behind_links(rules: Iterable[Rule], folder: Path) -> list[Rule]:
 
 
 def _refusal(answer: str) -> str:
+    if answer == NO_USER:
+        return NO_APPROVAL
     verdict, _, reason = answer.partition(":")
     reason = reason.strip()
-    if verdict.strip() == "no" and reason.startswith("nobody can be asked"):
-        return NOBODY
     return f"{DENIED} The user says: {reason}" if verdict.strip() == "no" and reason else DENIED
 
 
@@ -289,7 +289,7 @@ def add_allowed(path: Path, rule: str) -> None:
     document = dict(_document(path))
     allowed = document.get("allow", [])
     if not isinstance(allowed, list):
-        raise ConfigError(f"`{path.name}`: `allow` is no list, so nothing was added to it.", file=str(path))
+        raise ConfigError(f"`{path.name}`: `allow` is not a list, so the rule was not added.", file=str(path))
     if rule in allowed:
         return
     document["allow"] = [*allowed, rule]
@@ -301,7 +301,7 @@ def add_allowed(path: Path, rule: str) -> None:
 
 def _rule(verdict: Verdict, text: object, home: str) -> Rule:
     if not isinstance(text, str):
-        raise ConfigError(f"{text!r} is no rule: rules are text.")
+        raise ConfigError(f"{text!r} is not a rule: rules are text.")
     return read_rule(verdict, text, home=home)
 
 
@@ -311,4 +311,6 @@ def _document(path: Path) -> Mapping[str, object]:
     except OSError as error:
         raise ConfigError(f"`{path.name}` cannot be read: {error.strerror}.", file=str(path)) from None
     except tomllib.TOMLDecodeError:
-        raise ConfigError(f"`{path.name}` is broken: until it is mended everything asks.", file=str(path)) from None
+        raise ConfigError(
+            f"`{path.name}` is invalid: until it is fixed, every call needs approval.", file=str(path)
+        ) from None

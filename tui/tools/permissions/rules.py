@@ -310,13 +310,13 @@ class RuleBook:
 
     def _why_ask_anyway(self, rule: Rule, requested: RequestedAccess, *, tainted: bool) -> str:
         if self.cautious and rule not in self.session:
-            return "Your permission rules could not be read, so everything asks."
+            return "Your permission rules could not be read, so every call needs approval."
         if requested.guard is GuardedKind.ALWAYS_ASKS:
-            return "This place always asks."
+            return "This folder always needs approval."
         if requested.guard is GuardedKind.SECRET and not rule.names_exactly(requested):
-            return "This file may hold secrets."
+            return "This file may contain secrets."
         if tainted and requested.access is not Access.READ:
-            return "Words of others have entered this conversation, so rules are not enough."
+            return "This conversation contains untrusted content, so rules are not enough."
         return ""
 
 
@@ -330,11 +330,11 @@ def read_rule(verdict: Verdict, text: str, *, home: str) -> Rule:
     """Parse a rule. Raises ConfigError if it is invalid or allows too much."""
     found = _RULE.fullmatch(text.strip())
     if found is None:
-        raise ConfigError(f"`{text[:200]}` is no rule: write `TOOL` or `TOOL(PATTERN)`.")
+        raise ConfigError(f"`{text[:200]}` is not a rule: write `TOOL` or `TOOL(PATTERN)`.")
     subject, pattern, strength = found[1], found[2], found[3]
     if pattern is not None and _is_about_paths(subject):
         if len(alternatives(pattern)) > 1:
-            raise ConfigError(f"`{text}`: `{{a,b}}` is not understood in rules; write one rule for each.")
+            raise ConfigError(f"`{text}`: `{{a,b}}` is not supported in rules; write one rule for each.")
         pattern = _whole_path(pattern, home)
     elif pattern is not None and subject == Access.SHELL and not pattern.startswith("="):
         pattern = _first_words(pattern, verdict)
@@ -408,8 +408,8 @@ def _why_no_command(rule: Rule, pattern: str) -> str:
     if can_match(pattern, allows=rule.verdict is Verdict.ALLOW):
         return ""
     if rule.verdict is Verdict.ALLOW:
-        return "first words cannot hold `;|&$()<>`, backslashes or open quotes; write `shell(=COMMAND)`"
-    return "it holds no word"
+        return "first words cannot contain `;|&$()<>`, backslashes or open quotes; write `shell(=COMMAND)`"
+    return "it contains no word"
 
 
 def _whole_path(pattern: str, home: str) -> str:
@@ -430,4 +430,4 @@ def _refuse_too_wide(rule: Rule, text: str, home: str) -> None:
         above = [part for part in home.split("/") if part]
         fixed = parts[: literal_length(rule.pattern)]
         if has_wildcard(rule.pattern) and fixed == above[: len(fixed)]:
-            raise ConfigError(f"`{text}` would open the whole disk or home folder: that is never allowed for always.")
+            raise ConfigError(f"`{text}` would open the whole disk or home folder: that is never allowed permanently.")
