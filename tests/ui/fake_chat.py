@@ -158,6 +158,10 @@ class FakeChat(ChatService):
     async def count_exactly(self) -> int | None:
         return 61_950
 
+    @property
+    def has_session(self) -> bool:
+        return True
+
     async def weigh(self, draft: str) -> MeterReading:
         self.weighed.append(draft)
         meter = self.state.view(self.seq).meter or scenes.METER

@@ -90,6 +90,11 @@ class ChatService:
             await self._current.call(self._current.session.previewer.use_count(preview.request, count))
         return count
 
+    @property
+    def has_session(self) -> bool:
+        """False for a moment while another session is being opened."""
+        return self._current.has_session
+
     async def weigh(self, draft: str) -> MeterReading:
         """The meter reading with this draft included."""
         return await self._current.call(self._current.session.previewer.meter(draft))

@@ -60,6 +60,10 @@ class OpenSession:
         self.program.in_force.layers = layers
 
     @property
+    def has_session(self) -> bool:
+        return self._session is not None
+
+    @property
     def session(self) -> Session:
         assert self._session is not None
         return self._session

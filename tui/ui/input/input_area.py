@@ -259,6 +259,8 @@ class InputArea(Vertical):
     async def _measure_draft(self) -> None:
         text = self._composer.text
         for_the_model = not (text == "/" or is_command(text))
+        if not self._services.chat.has_session:
+            return  # the one being opened reports its own reading
         reading = await self._services.chat.weigh(self._composer.chips.written_out(text) if for_the_model else "")
         self.post_message(self.MeterRead(reading))
 
