@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from textual.pilot import Pilot
 
@@ -51,16 +52,20 @@ class Screen:
     async def until_toast(self, words: str) -> None:
         await until(self.pilot, lambda: words in self.toasts())
 
+    def turns_drawn(self) -> int:
+        view = self.app.chat.view()
+        return len(view.turns) if view is not None else 0
+
     async def ask(self, words: str) -> None:
         """Send a prompt and wait for the end of its turn."""
         turns = len(self.house.view().turns)
         await self.enter(words)
         await until(self.pilot, lambda: len(self.house.view().turns) > turns)
-        await until(self.pilot, lambda: len(self.app.chat.view().turns) > turns and not self.app.chat.is_busy())
+        await until(self.pilot, lambda: self.turns_drawn() > turns and not self.app.chat.is_busy())
 
 
 @asynccontextmanager
-async def screen(home: Path, *, size: Sizes = (120, 40), **options: object) -> AsyncIterator[Screen]:
+async def screen(home: Path, *, size: Sizes = (120, 40), **options: Any) -> AsyncIterator[Screen]:
     """``ponder`` as it starts, with its sidebar furnished."""
     async with house(home, **options) as h:
         layers = h.services.settings.layers()

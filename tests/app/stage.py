@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from tui.app.launch_options import LaunchOptions
 from tui.app.open_session import DEMO, OpenSession, first_spec, named_model
@@ -17,8 +17,9 @@ from tui.app.provider_availability import ProviderAvailability
 from tui.app.services import AppServices
 from tui.app.session_storage import InMemorySessions, Storage, Stored, open_storage
 from tui.bootstrap.program import build_program
+from tui.bus import Subscription
 from tui.domain.blocks import TextBlock
-from tui.domain.events import AppEvent, TurnFailed, TurnFinished
+from tui.domain.events import AppEvent, Stamped, TurnFailed, TurnFinished
 from tui.domain.messages import Turn
 from tui.domain.usage import MeterReading
 from tui.engine.ports import Clock, NoTools
@@ -51,7 +52,7 @@ class House:
         return await heard_until(subscription, TurnFinished, TurnFailed)
 
 
-async def heard_until(subscription: object, *kinds: type) -> list[AppEvent]:
+async def heard_until(subscription: Subscription[Stamped], *kinds: type) -> list[AppEvent]:
     heard: list[AppEvent] = []
     async with asyncio.timeout(20):
         async for batch in subscription.batches(0):
@@ -78,11 +79,12 @@ async def house(
     stored_in: Literal["memory", "file"] = "memory",
     reopen: str = "",
     clock: Clock | None = None,
-    **options: object,
+    **options: Any,
 ) -> AsyncIterator[House]:
     """The program as ``ponder`` starts it, with a session open."""
     around = {"PONDER_HOME": str(home), **(environment or {})}
-    program = build_program(around, LaunchOptions(**{"model": model, "folder": home, "demo_speed": 0.0, **options}))
+    launch: dict[str, Any] = {"model": model, "folder": home, "demo_speed": 0.0, **options}
+    program = build_program(around, LaunchOptions(**launch))
     program.clock = clock or program.clock
     if not tools:
         program.session_toolbox = NoTools()

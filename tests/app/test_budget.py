@@ -10,6 +10,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -45,7 +46,7 @@ def configure(home: Path, server: FaultServer, limits: str, more: str = PRICED) 
 
 @asynccontextmanager
 async def limited(
-    home: Path, script: list[list[Step]], limits: str, bill: Bill = USED, **options: object
+    home: Path, script: list[list[Step]], limits: str, bill: Bill = USED, **options: Any
 ) -> AsyncIterator[tuple[House, FaultServer]]:
     async with FaultServer(script, bill=bill, honest=True, own_ids=True) as server:
         configure(home, server, limits)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,7 +30,7 @@ async def cached(
     size: Sizes = (120, 40),
     clock: SetClock | None = None,
     model: str = MODEL,
-    **options: object,
+    **options: Any,
 ) -> AsyncIterator[Screen]:
     async with FaultServer(answers, wire="anthropic", own_ids=True) as server:
         config(home, f'[providers.anthropic]\nbase_url = "{server.url}"\n')

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.app.stage import heard_until, house
+from tests.narrow import expect_some, expect_type
 from tui.domain.blocks import TextBlock, ThinkingBlock
 from tui.domain.compression import CompressionView
-from tui.domain.events import CompressionFinished, MeterChanged, TurnFailed, TurnFinished
+from tui.domain.events import CompressionFinished, MeterChanged, Notice, TurnFailed, TurnFinished
 from tui.domain.messages import Turn
 from tui.domain.usage import Certainty, Part
 from tui.engine.session import DRAFT_ID
@@ -43,7 +44,7 @@ async def test_the_end_of_a_turn_tells_what_it_weighs_now_that_it_is_finished(tm
 async def test_providers_that_count_are_asked_and_the_draft_is_counted_along(tmp_path: Path, model: str) -> None:
     async with house(tmp_path, model=model) as h:
         await h.say("Hello")
-        assert await h.services.chat.count_exactly() > 0
+        assert expect_some(await h.services.chat.count_exactly()) > 0
 
 
 async def test_where_nobody_counts_there_is_no_number(tmp_path: Path) -> None:
@@ -58,7 +59,7 @@ async def test_compressing_is_previewed_done_and_undone(tmp_path: Path) -> None:
         for prompt in ("Show me a table", "Show me code", "Why?"):
             await h.say(prompt)
         before = await h.meter()
-        preview = (await h.services.chat.preview("")).compression
+        preview = expect_some((await h.services.chat.preview("")).compression)
         assert preview.prompts == ("Show me a table", "Show me code")
         assert preview.verbatim == ("Show me a table", "Show me code")
         assert (preview.before, preview.writer) == (before.effective, "demo/fast")
@@ -82,7 +83,7 @@ async def test_the_wire_preview_has_the_draft_as_the_prompt_it_will_be_and_no_ke
         empty = await h.services.chat.wire_preview("")
         assert DRAFT_ID not in [turn.id for turn in h.view().turns]
     assert shown["url"] == "https://api.anthropic.com/v1/messages"
-    assert shown["body"]["messages"][-1]["content"][-1]["text"] == "What is it worth?"
+    assert expect_type(dict, shown["body"])["messages"][-1]["content"][-1]["text"] == "What is it worth?"
     assert "What is it worth?" not in str(empty)
     assert "canary" not in str(shown)
 
@@ -145,7 +146,8 @@ async def test_thinking_is_kept_with_its_cost_in_tokens(tmp_path: Path) -> None:
         [turn] = h.view().turns
     answer = turn.messages[-1]
     assert any(isinstance(block, ThinkingBlock) for block in answer.blocks)
-    assert 0 < answer.usage.thinking < answer.usage.output
+    usage = expect_some(answer.usage)
+    assert 0 < expect_some(usage.thinking) < expect_some(usage.output)
 
 
 async def test_an_active_dynamic_budget_is_told_once_and_shown_in_the_plan(tmp_path: Path) -> None:
@@ -156,5 +158,6 @@ async def test_an_active_dynamic_budget_is_told_once_and_shown_in_the_plan(tmp_p
         second = await h.say("And the sea?")
         assert any("dynamic budget is active" in warning for warning in h.view().plan.warnings)
         assert h.view().plan.sent == 10_000
-    told = [event.text for event in (*first, *second) if "dynamic budget" in getattr(event, "text", "")]
+    notices = [event.text for event in (*first, *second) if isinstance(event, Notice)]
+    told = [text for text in notices if "dynamic budget" in text]
     assert told == ["The dynamic budget is active: cut to 10,000 tokens"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,7 +28,7 @@ COUNTING = {
 }
 
 
-async def counted(tmp_path: Path, model: str, script: list[dict]):
+async def counted(tmp_path: Path, model: str, script: list[dict[str, Any]]):
     provider = model.partition("/")[0]
     async with FaultServer([script]) as server, house(tmp_path, model=None, environment=KEYS) as h:
         h.program.planner.catalog = h.program.catalog.with_base_url(provider, server.url)

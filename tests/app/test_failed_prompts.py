@@ -6,14 +6,15 @@ from pathlib import Path
 
 from tests.app.screen_stage import screen
 from tests.app.stage import House, config, heard_until, house
+from tests.faultserver.player import Step
 from tests.faultserver.server import FaultServer
 from tui.domain.events import CompressionFinished, TurnFailed, TurnFinished
 from tui.domain.messages import Turn
 from tui.domain.request import Reason
 
-REFUSED = [{"status": 400, "json": {"error": {"message": "This picture is refused.", "type": "bad"}}}]
-ANSWER = [{"say": "text", "text": "It is 42."}, {"end": 1}]
-LONG = [{"say": "text", "text": "It is a long answer. " * 100}, {"end": 1}]
+REFUSED: list[Step] = [{"status": 400, "json": {"error": {"message": "This picture is refused.", "type": "bad"}}}]
+ANSWER: list[Step] = [{"say": "text", "text": "It is 42."}, {"end": 1}]
+LONG: list[Step] = [{"say": "text", "text": "It is a long answer. " * 100}, {"end": 1}]
 
 
 def own_server(home: Path, url: str) -> None:

@@ -33,6 +33,14 @@ CHANGES = (
 )
 
 
+async def until_changed(s: Screen, before: str) -> None:
+    await until(s.pilot, lambda: lines(s) != before)
+
+
+async def until_added(s: Screen, before: str, said: tuple[str, ...]) -> None:
+    await until(s.pilot, lambda: all(words in lines(s).removeprefix(before) for words in said))
+
+
 @pytest.mark.parametrize("kind", ["/model", "/thinking", "/profile"])
 async def test_the_sentence_stays_in_the_conversation(tmp_path: Path, kind: str) -> None:
     folder = tmp_path / "config" / "profiles"
@@ -44,14 +52,11 @@ async def test_the_sentence_stays_in_the_conversation(tmp_path: Path, kind: str)
         for command, said in (change for change in CHANGES if change[0].startswith(f"{kind} ")):
             before = lines(s)
             await s.enter("/model anthropic/claude-opus-4-5/med")
-            await until(s.pilot, lambda before=before: lines(s) != before)
+            await until_changed(s, before)
             before = lines(s)
             await s.enter(command)
             await s.until_it_says(said[0].split(" · ")[0])
-            await until(
-                s.pilot,
-                lambda before=before, said=said: all(words in lines(s).removeprefix(before) for words in said),
-            )
+            await until_added(s, before, said)
             assert lines(s).startswith(before), "what was said before stays"
 
 

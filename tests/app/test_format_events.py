@@ -10,6 +10,7 @@ from tui.domain.stream import (
     ResponseFinished,
     ResponseStarted,
     Stop,
+    StreamEvent,
     TextDelta,
     ThinkingDelta,
     UsageReported,
@@ -18,7 +19,7 @@ from tui.domain.usage import Usage
 
 
 def test_pieces_are_one_line_and_what_was_not_said_is_left_out() -> None:
-    heard = [
+    heard: list[tuple[float, StreamEvent]] = [
         (0.3, ResponseStarted(model="m", response_id=None)),
         (0.4, BlockStarted(index=0, kind="thinking")),
         (0.5, ThinkingDelta(0, "The ")),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -59,7 +60,7 @@ async def test_what_no_request_can_carry_is_refused(tmp_path: Path, key: str) ->
     ],
     ids=["works", "a list for everybody", "refused", "down"],
 )
-async def test_the_provider_is_asked_with_the_key(tmp_path: Path, answers: list, works: bool, said: str) -> None:
+async def test_the_provider_is_asked_with_the_key(tmp_path: Path, answers: list[Any], works: bool, said: str) -> None:
     async with FaultServer([[answer] for answer in answers]) as server, house(tmp_path) as h:
         aim(h, server)
         checked = await h.services.keys.check_key("anthropic", KEY)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.app.stage import house
+from tests.narrow import expect_type
 
 
 async def test_the_last_exchange_is_what_was_asked_and_what_came(tmp_path: Path) -> None:
@@ -13,7 +14,9 @@ async def test_the_last_exchange_is_what_was_asked_and_what_came(tmp_path: Path)
         await h.say("Hello")
         last = h.services.chat.last_exchange()
         assert last is not None
-        assert last.request["body"]["messages"] == [{"role": "user", "content": [{"type": "text", "text": "Hello"}]}]
+        assert expect_type(dict, last.request["body"])["messages"] == [
+            {"role": "user", "content": [{"type": "text", "text": "Hello"}]}
+        ]
         assert last.events[0].split(" s  ")[1].startswith("response started")
         assert last.events[-1].split(" s  ")[1].startswith("response finished")
         assert last.seconds is not None

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from textual.pilot import Pilot
 
 from tests.app.conftest import Run
 from tests.app.stage import House, config, house
@@ -125,7 +126,7 @@ async def test_stepping_reaches_every_row_and_each_stands_for_another_request(tm
 
 
 @asynccontextmanager
-async def on_screen(h: House) -> AsyncIterator[tuple[PonderApp, object]]:
+async def on_screen(h: House) -> AsyncIterator[tuple[PonderApp, Pilot[int]]]:
     app = PonderApp(
         h.services, registry(), default_keymap(registry()), CurrentTheme(None, "dusk", {"COLORTERM": "truecolor"})
     )
@@ -164,7 +165,11 @@ async def test_the_picker_opens_at_the_level_in_force_and_enter_leaves_it(
 
 async def test_the_words_of_the_picker_can_be_typed(tmp_path: Path) -> None:
     async with house(tmp_path, model="ollama/qwen3/med") as h, on_screen(h) as (_, pilot):
+
+        def is_in_force() -> bool:
+            return h.view().plan.level == word
+
         for word in ("off", "on"):
             await type_in(pilot, f"/thinking {word}")
             await pilot.press("enter")
-            await until(pilot, lambda wanted=word: h.view().plan.level == wanted)
+            await until(pilot, is_in_force)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -41,7 +42,7 @@ class Maker:
 
     model: str
     wire: str
-    problems: Callable[[dict], list[str]]
+    problems: Callable[[dict[str, Any]], list[str]]
     asks_back: bool = True
     """Open tool loops need their thinking."""
 
@@ -76,7 +77,7 @@ class OneTool(NoTools):
         return ToolResultBlock(call_id=call.call_id, name=call.name, content=(TextBlock(text="rain"),))
 
 
-def scripts() -> list[list[dict]]:
+def scripts() -> list[list[dict[str, Any]]]:
     """Two steps a turn: thinking and a call, thinking and an answer."""
     found = []
     for number, thought in enumerate(THOUGHTS):
@@ -90,8 +91,8 @@ def scripts() -> list[list[dict]]:
 
 
 @asynccontextmanager
-async def talking(maker: Maker, tmp_path: Path, **options: object):
-    def complaint(body: dict) -> str | None:
+async def talking(maker: Maker, tmp_path: Path, **options: Any):
+    def complaint(body: dict[str, Any]) -> str | None:
         found = maker.problems(body)
         return "; ".join(found) or None
 
@@ -112,7 +113,7 @@ async def three_turns(h: House) -> list[object]:
     return heard
 
 
-def thoughts_in(body: dict) -> list[str]:
+def thoughts_in(body: dict[str, Any]) -> list[str]:
     spelled = json.dumps(body)
     return [thought for thought in THOUGHTS if thought in spelled]
 

@@ -98,7 +98,7 @@ async def test_typing_sending_and_switching_ask_the_file_system_for_nothing(tmp_
             await s.pilot.press("enter")
             await until(s.pilot, lambda: "notes.md" in s.app.chat.composer.text)
             await s.pilot.press("enter")
-            await until(s.pilot, lambda: len(s.app.chat.view().turns) == 1 and not s.app.chat.is_busy())
+            await until(s.pilot, lambda: s.turns_drawn() == 1 and not s.app.chat.is_busy())
             await s.ask("And again?")
             for line in ("/model demo/demo/high", "/thinking low", "/theme dawn", "/set ui.bell off", "/unset ui.bell"):
                 await s.enter(line)

@@ -4,35 +4,38 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.app.stage import config, house
 from tests.fakes.stage import spoken
+from tests.faultserver.player import Step
 from tests.faultserver.server import FaultServer
+from tests.narrow import expect_some
 from tui.domain.events import TurnFailed, TurnFinished
 from tui.domain.messages import Role
 
 SIGNATURE = {"google": {"thought_signature": "CtMBsealed=="}}
-CHAT_ANSWER = [{"say": "text", "text": "Fine."}, {"end": 1}]
+CHAT_ANSWER: list[Step] = [{"say": "text", "text": "Fine."}, {"end": 1}]
 
 
 def own_server(home: Path, wire: str, url: str) -> None:
     config(home, f'[providers.mine]\nwire = "{wire}"\nauth = "none"\nbase_url = "{url}/v1"\n')
 
 
-def events(*values: dict[str, object]) -> list[dict[str, object]]:
+def events(*values: dict[str, object]) -> list[Step]:
     """One scripted answer: these objects as server-sent events, as they are."""
     body = "".join(f"event: {value['type']}\ndata: {json.dumps(value)}\n\n" for value in values)
     return [{"status": 200, "body": body.encode(), "ct": "text/event-stream"}]
 
 
-def chunks(*values: object, tail: bytes = b"data: [DONE]\n\n") -> list[dict[str, object]]:
+def chunks(*values: object, tail: bytes = b"data: [DONE]\n\n") -> list[Step]:
     body = b"".join(f"data: {json.dumps(value)}\n\n".encode() for value in values)
     return [{"status": 200, "body": body + tail, "ct": "text/event-stream"}]
 
 
-def chunk(delta: dict[str, object], finish: str | None = None, **more: object) -> dict[str, object]:
+def chunk(delta: dict[str, object], finish: str | None = None, **more: Any) -> dict[str, object]:
     return {"id": "c1", "model": "m", "choices": [{"index": 0, "delta": delta, "finish_reason": finish}], **more}
 
 
@@ -75,14 +78,15 @@ async def test_usage_beside_an_error_in_a_stream_is_kept_with_the_answer(tmp_pat
     assert isinstance(heard[-1], TurnFailed)
     assert "Upstream broke." in heard[-1].error.message
     [answer] = [message for message in heard[-1].turn.messages if message.role is Role.ASSISTANT]
-    assert (spoken(answer), answer.usage.input, answer.usage.output, answer.usage.cost) == ("Half of it", 120, 30, 0.25)
+    kept = expect_some(answer.usage)
+    assert (spoken(answer), kept.input, kept.output, kept.cost) == ("Half of it", 120, 30, 0.25)
 
 
 @pytest.mark.parametrize("calls", [False, True])
 async def test_a_signature_on_the_message_goes_back_on_the_message(tmp_path: Path, *, calls: bool) -> None:
     function = {"name": "list_dir", "arguments": '{"path": "."}'}
     call = {"index": 0, "id": "call_1", "function": function, "extra_content": {"google": {"thought_signature": "own"}}}
-    said = {"tool_calls": [call]} if calls else {"content": "It is 42."}
+    said: dict[str, object] = {"tool_calls": [call]} if calls else {"content": "It is 42."}
     signed = chunks(chunk(said), chunk({"extra_content": SIGNATURE}), chunk({}, "tool_calls" if calls else "stop"))
     async with FaultServer([signed, CHAT_ANSWER], "openai-chat") as server:
         own_server(tmp_path, "openai-chat", server.url)

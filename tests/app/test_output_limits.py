@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.app.stage import config, house
+from tests.faultserver.player import Step
 from tests.faultserver.server import FaultServer
 from tui.domain.events import AppEvent, Notice, TurnFailed, TurnFinished
 from tui.wires.errors.output_limit import output_room
 
-ANSWER = [{"say": "text", "text": "It is 42."}, {"end": 1}]
+ANSWER: list[Step] = [{"say": "text", "text": "It is 42."}, {"end": 1}]
 ROW = """
 [providers.mine]
 wire = "openai-chat"
@@ -29,7 +31,7 @@ def notices(heard: list[AppEvent]) -> list[str]:
     return [event.text for event in heard if isinstance(event, Notice)]
 
 
-def vllm(body: dict) -> str | None:
+def vllm(body: dict[str, Any]) -> str | None:
     asked = body.get("max_tokens", 0)
     if asked + INPUT <= WINDOW:
         return None
@@ -39,7 +41,7 @@ def vllm(body: dict) -> str | None:
     )
 
 
-def anthropic(body: dict) -> str | None:
+def anthropic(body: dict[str, Any]) -> str | None:
     asked, budget = body["max_tokens"], body.get("thinking", {}).get("budget_tokens", 0)
     if budget >= asked:
         return "`max_tokens` must be greater than `thinking.budget_tokens`"
@@ -49,7 +51,7 @@ def anthropic(body: dict) -> str | None:
 
 
 async def conversation(
-    home: Path, wire: str, model: str, refuses: Callable[[dict], str | None], row: str
+    home: Path, wire: str, model: str, refuses: Callable[[dict[str, Any]], str | None], row: str
 ) -> tuple[FaultServer, list[AppEvent]]:
     async with FaultServer([ANSWER], wire, validate=refuses) as server:
         config(home, row.format(url=server.url))
@@ -74,7 +76,7 @@ async def test_a_thinking_budget_follows_the_smaller_limit(tmp_path: Path) -> No
 
 
 async def test_a_limit_above_the_models_own_is_refused_once_in_a_session(tmp_path: Path) -> None:
-    def least(body: dict) -> str | None:
+    def least(body: dict[str, Any]) -> str | None:
         asked = body["max_tokens"]
         return None if asked <= 4_096 else f"max_tokens is too large: {asked}. This model supports at most 4096 tokens."
 
@@ -87,7 +89,7 @@ async def test_a_limit_above_the_models_own_is_refused_once_in_a_session(tmp_pat
 
 
 async def test_a_server_that_refuses_every_limit_is_asked_twice(tmp_path: Path) -> None:
-    def never(body: dict) -> str:
+    def never(body: dict[str, Any]) -> str:
         return f"max_tokens: {body['max_tokens']} > {body['max_tokens'] - 1000}, the maximum allowed number"
 
     server, heard = await conversation(tmp_path, "openai-chat", "mine/m", never, ROW)

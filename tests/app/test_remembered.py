@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,7 @@ from tui.settings.layers import Layer
 from tui.settings.remembered import RememberedSettings
 
 
-async def in_force(home: Path, key: str, **options: object) -> tuple[object, str]:
+async def in_force(home: Path, key: str, **options: Any) -> tuple[object, str]:
     async with house(home, **options) as h:
         said = h.services.settings.layers().provenance(key)
         return said.value, said.source
@@ -110,9 +111,10 @@ async def test_the_theme_command_and_the_sidebar_key_are_remembered(tmp_path: Pa
         await s.enter("/theme dawn")
         await s.until_it_says("ui.theme = dawn — saved")
         assert s.app.theme == "dawn"
-        assert s.app.chat.sidebar.display
+        shown = [s.app.chat.sidebar.display]
         await s.pilot.press("ctrl+b")
-        assert not s.app.chat.sidebar.display
+        shown.append(s.app.chat.sidebar.display)
+        assert shown == [True, False]
         await s.pilot.pause()
     async with screen(tmp_path) as s:
         assert (s.app.theme, s.app.chat.sidebar.display) == ("dawn", False)

@@ -98,7 +98,7 @@ async def shown(home: Path, ponder: Run, scripts: Sequence[Sequence[Step]], play
             session = s.house.current.session_id
         found |= await asyncio.to_thread(commands, session, ponder)
         async with screen(home, model=MODEL, environment=KEY, stored_in="file", reopen=session) as s:
-            await until(s.pilot, lambda: bool(s.app.chat.view() and s.app.chat.view().turns))
+            await until(s.pilot, lambda: s.turns_drawn() > 0)
             found |= {f"{place}, opened again": amount for place, amount in (await everywhere(s)).items()}
     assert len(set(found.values())) == 1, found
     return set(found.values())
@@ -135,7 +135,7 @@ async def test_turns_that_were_asked_again_or_edited_are_paid_for(tmp_path: Path
         await s.ask("Why?")
         await s.house.services.chat.retry(s.house.view().turns[-1].id, "anthropic/claude-haiku-4-5/low")
         await until(s.pilot, lambda: not s.app.chat.is_busy() and s.house.view().spec.model == "claude-haiku-4-5")
-        await until(s.pilot, lambda: len(s.app.chat.view().turns) == 1 and not s.app.chat.is_busy())
+        await until(s.pilot, lambda: s.turns_drawn() == 1 and not s.app.chat.is_busy())
         await s.ask("And?")
 
     assert await shown(tmp_path, ponder, [ANSWER], play) == {"$0.12"}

@@ -8,6 +8,7 @@ import sqlite3
 import time
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -43,10 +44,11 @@ def change(home: Path, statement: str, *values: object) -> None:
         connection.commit()
 
 
-def reported(ponder: Run, *options: str) -> dict[str, object]:
+def reported(ponder: Run, *options: str) -> dict[str, Any]:
     code, out, err = ponder("cost", "--json", *options)
     assert (code, err) == (0, "")
-    return json.loads(out)
+    report: dict[str, Any] = json.loads(out)
+    return report
 
 
 async def test_nothing_was_spent_yet(tmp_path: Path, ponder: Run) -> None:

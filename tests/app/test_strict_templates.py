@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.app.stage import config, house
+from tests.faultserver.player import Step
 from tests.faultserver.server import FaultServer
 from tests.validators import template
 from tui.domain.blocks import Block, ImageBlock, TextBlock
 from tui.domain.events import TurnFinished
 from tui.domain.messages import Message, Role, Turn
 
-ANSWER = [{"say": "text", "text": "It is 42."}, {"end": 1}]
+ANSWER: list[Step] = [{"say": "text", "text": "It is 42."}, {"end": 1}]
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
 
@@ -22,7 +24,7 @@ def own_server(home: Path, wire: str, url: str) -> None:
     config(home, f'[providers.mine]\n{row}[models."mine/gemma"]\ninputs = ["text", "image"]\n')
 
 
-def refused_by_template(body: dict) -> str | None:
+def refused_by_template(body: dict[str, Any]) -> str | None:
     problems = template.responses_problems(body["input"]) if "input" in body else None
     problems = template.chat_problems(body["messages"]) if problems is None else problems
     return problems[0] if problems else None
@@ -46,6 +48,6 @@ async def test_a_turn_without_an_answer_does_not_lock_the_session(tmp_path: Path
             heard = await h.say("Third question")
             assert isinstance(heard[-1], TurnFinished)
         body = server.seen[-1].json
-        [prompt] = [message for message in body.get("input", body.get("messages")) if message["role"] == "user"]
+        [prompt] = [message for message in body.get("input", body.get("messages", [])) if message["role"] == "user"]
         kinds = [part["type"].removeprefix("input_") for part in prompt["content"]]
         assert [kind.removesuffix("_url") for kind in kinds] == ["text", "image", "text", "text"]

@@ -49,7 +49,7 @@ UNCOUNTED: list[Step] = [
 COUNTED_AS_NONE: list[Step] = [
     {
         "sse": [
-            *UNCOUNTED[0]["sse"][:2],  # type: ignore[index]
+            *UNCOUNTED[0]["sse"][:2],
             {
                 "id": "c",
                 "choices": [],

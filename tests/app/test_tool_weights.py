@@ -8,6 +8,7 @@ import pytest
 
 from tests.app.counting_server import CountingServer, Reply
 from tests.app.stage import House, config, house
+from tests.narrow import expect_some
 from tui.domain.usage import Part
 
 MODELS = ["demo/fast", "anthropic/claude-opus-5", "openai/gpt-5.4", "google/gemini-3.8-flash", "ollama/qwen3"]
@@ -17,7 +18,7 @@ async def agree(h: House) -> int:
     """The tokens of all definitions, after it was compared on both sides."""
     metered = (await h.meter()).parts[Part.TOOLS]
     sent = h.services.tools.tools_sent()
-    assert sent.tokens == metered == h.view().meter.parts[Part.TOOLS]
+    assert sent.tokens == metered == expect_some(h.view().meter).parts[Part.TOOLS]
     single = sum(row.tokens for row in h.services.tools.tools() if row.enabled)
     if not sent.why_none:
         assert single + sent.shared == pytest.approx(metered, abs=len(h.services.tools.tools()))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 
 from tests.app.screen_stage import screen
 from tests.app.stage import config, house
+from tests.narrow import expect_some
 from tests.providers.strangers import Json, Stranger, serving
 from tui.domain.usage import Certainty, MeterReading
 from tui.ui.panels.meter_lines import meter_lines
@@ -30,7 +31,7 @@ class Telling(Stranger):
         self.whole(404 if found is None else 200, found or {"error": "model not found"})
 
 
-def listed(model: str, **more: object) -> Json:
+def listed(model: str, **more: Any) -> Json:
     return {"object": "list", "data": [{"id": model, "object": "model", **more}]}
 
 
@@ -67,7 +68,7 @@ async def test_a_window_that_a_server_tells_is_known_in_the_running_session(name
             before = await h.meter()
             await h.services.discover()
             after = await h.meter()
-            shown = h.view().meter
+            shown = expect_some(h.view().meter)
             info = h.services.models.model_info()
     assert before.limit != window
     assert after.limit == shown.limit == window
