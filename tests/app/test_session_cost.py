@@ -51,6 +51,8 @@ def amount_in(text: str) -> str:
 
 async def everywhere(s: Screen) -> dict[str, str]:
     """The amount in every place that shows one, now."""
+    await until(s.pilot, lambda: (drawn := s.app.chat.view()) is not None and drawn.paid == s.house.view().paid)
+    await s.pilot.pause()
     turns = count(len(s.house.view().turns), "turn")
     await until(s.pilot, lambda: turns in s.text().partition("SESSION")[2])
     sidebar = s.text().partition("SESSION")[2].splitlines()[1]
