@@ -93,7 +93,7 @@ def test_c03_a_window_filled_by_the_system_prompt_is_compressed_twice_at_most_an
     async def check(s):
         heard = [event for number in range(5) for event in await s.say(f"again {number} " + "word " * 60)]
         assert len(kinds(heard, CompressionStarted)) <= 2
-        told = [text for text in notices(heard) if "The context holds" in text]
+        told = [text for text in notices(heard) if "The context contains" in text]
         assert len(told) == 1
         assert "system 4,014" in told[0]
 
