@@ -146,3 +146,14 @@ async def test_a_cache_without_a_known_lifetime_has_no_time_and_no_end_to_tell(t
             await s.enter("/set ui.bell off")
             await s.until_it_says("ui.bell")
             assert EXPIRED not in s.text()
+
+
+async def test_on_a_low_screen_all_rows_of_the_sidebar_are_visible(tmp_path: Path) -> None:
+    async with cached(tmp_path, answer("One.", read=58_000, written=1_000), size=(100, 30)) as s:
+        await s.ask("Why?")
+        await s.until_it_says("saved by the cache")
+        await s.until_it_says("cached 59k · 60 min left")
+        text = s.text()
+        assert all(words in text for words in ("MODEL", "THINKING", "CONTEXT", "compress at", "SESSION", "1 turn"))
+        panels = s.app.chat.sidebar.create_panels()
+        assert panels.max_scroll_y == 0

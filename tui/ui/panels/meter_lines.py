@@ -73,8 +73,10 @@ def bar(reading: MeterReading, width: int, *, plain: bool = False) -> Content:
     return line
 
 
-def meter_lines(reading: MeterReading, width: int, *, plain: bool = False, cached: CacheState | None = None) -> Content:
-    """Bar, sent, cached, stored, parts, and where compression starts."""
+def meter_lines(
+    reading: MeterReading, width: int, *, plain: bool = False, cached: CacheState | None = None, low: bool = False
+) -> Content:
+    """Bar, sent, cached, stored, parts, and where compression starts. On a low screen *cached* replaces *stored*."""
     lines: list[Content] = []
     if reading.limit:
         percent = share(reading.effective, reading.limit).rjust(4)
@@ -88,7 +90,8 @@ def meter_lines(reading: MeterReading, width: int, *, plain: bool = False, cache
         lines.append(Content.styled(f"{tokens(reading.effective)} sent, window unknown", "$foreground"))
     if cached is not None:
         lines.append(Content.styled(cache_text(cached), "$muted-text"))
-    lines.append(Content.styled(f"{tokens(reading.raw)} stored", "$muted-text"))
+    if cached is None or not low:
+        lines.append(Content.styled(f"{tokens(reading.raw)} stored", "$muted-text"))
     lines.extend(part_lines(reading, width, plain=plain))
     if reading.trigger is not None:
         mark = Content.styled("| " if plain else "┊ ", "$warning")

@@ -91,7 +91,8 @@ class MeterView(Vertical):
             return
         word = Content.styled(f"   {certainty_label(self._reading)}", "$muted-text")
         self._title.update(heading("CONTEXT") + word, layout=False)
-        lines = meter_lines(self._reading, self._width, plain=self._plain(), cached=self._cached)
+        low = self.screen.size.height < LOW
+        lines = meter_lines(self._reading, self._width, plain=self._plain(), cached=self._cached, low=low)
         rows = lines.plain.count("\n")
         self._meter.update(lines, layout=rows != self._rows)
         self._rows = rows
