@@ -1,5 +1,6 @@
 """Model, thinking and meter as a sheet, for screens too narrow for the sidebar."""
 
+# A module of its own, because it is loaded only where the sidebar has no room.
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -1,5 +1,6 @@
 """The completion popup: rows above the composer; it covers the transcript and moves nothing."""
 
+# A module of its own, because it is loaded only with the first completion.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence

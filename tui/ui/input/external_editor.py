@@ -1,5 +1,6 @@
 """Runs the user's editor on a file while the screen is suspended."""
 
+# A module of its own, because it is loaded only when the editor is first opened.
 from __future__ import annotations
 
 import os

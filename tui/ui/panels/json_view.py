@@ -1,5 +1,6 @@
 """A foldable JSON tree: a cursor, space to fold, colours by type of value."""
 
+# A module of its own, because it is loaded only with the inspector.
 from __future__ import annotations
 
 import json

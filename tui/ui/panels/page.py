@@ -1,5 +1,6 @@
 """A scrolling page of lines: markdown, or lines made by the caller. Only visible lines are painted."""
 
+# Loaded only with the first sheet: it imports the markdown engine, which the first screen does not need.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence

@@ -1,5 +1,6 @@
 """Finds text in a conversation, including folded thinking, and scrolls to it."""
 
+# A module of its own, because it is loaded only with the first search.
 from __future__ import annotations
 
 from collections.abc import Sequence
