@@ -21,7 +21,7 @@ def wait_until_gone(terminal: Terminal, words: str) -> None:
 
 
 def test_no_key_is_lost_or_doubled_when_the_process_is_stopped_while_one_types(tmp_path: Path) -> None:
-    with Terminal(PONDER, environment(tmp_path)) as terminal:
+    with Terminal(PONDER, environment(tmp_path), started=True) as terminal:
         terminal.wait_for(READY)
         terminal.type("it listens")
         terminal.wait_for("❯ it listens")
@@ -65,7 +65,7 @@ def test_no_key_is_lost_when_the_process_is_stopped_while_it_starts(tmp_path: Pa
 
 
 def test_undo_with_nothing_to_undo_does_nothing(tmp_path: Path) -> None:
-    with Terminal(PONDER, environment(tmp_path)) as terminal:
+    with Terminal(PONDER, environment(tmp_path), started=True) as terminal:
         terminal.wait_for(READY)
         terminal.type("\x1f\x1f")  # in an empty composer
         terminal.type("\x1b[Z\x1f")  # wherever shift+tab leads

@@ -86,10 +86,15 @@ class Talk:
         await self.session.submit((TextBlock(text=text),))
         heard: list[AppEvent] = []
         async for batch in self.subscription.batches(0):
-            heard += [stamped.event for stamped in batch]
-            if any(isinstance(event, TurnFinished | TurnFailed) for event in heard):
-                break
+            for stamped in batch:
+                heard.append(stamped.event)
+                if isinstance(stamped.event, TurnFinished | TurnFailed) and _asks(stamped.event.turn, text):
+                    return heard  # more may have come with it, such as the queue's state
         return heard
+
+
+def _asks(turn: Turn, text: str) -> bool:
+    return turn.messages[0].blocks == (TextBlock(text=text),)
 
 
 @asynccontextmanager
