@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,8 @@ class Screen:
     house: House
     app: PonderApp
     pilot: Pilot[int]
+    said: list[str] = field(default_factory=list)
+    """What toasts said."""
 
     def text(self) -> str:
         return screen_text(self.app)
@@ -43,11 +45,11 @@ class Screen:
         await until(self.pilot, lambda: words not in self.text())
 
     def toasts(self) -> str:
-        """All toasts that are shown, as one line."""
-        return " ".join(" ".join(toast.message.split()) for toast in self.app._notifications)
+        """All toasts so far, as one line, also those that are gone."""
+        return " ".join(" ".join(message.split()) for message in self.said)
 
     def clear_toasts(self) -> None:
-        self.app.clear_notifications()
+        self.said.clear()
 
     async def until_toast(self, words: str) -> None:
         await until(self.pilot, lambda: words in self.toasts())
@@ -74,4 +76,12 @@ async def screen(home: Path, *, size: Sizes = (120, 40), **options: Any) -> Asyn
         async with app.run_test(size=size, tooltips=False, notifications=True) as pilot:
             app.chat.composer.cursor_blink = False
             await pilot.pause()
-            yield Screen(h, app, pilot)
+            stage = Screen(h, app, pilot)
+            notify = app.notify
+
+            def record(message: str, **how: Any) -> None:
+                stage.said.append(message)
+                notify(message, **how)
+
+            app.notify = record  # type: ignore[method-assign]
+            yield stage

@@ -116,3 +116,17 @@ async def test_editing_says_what_of_the_cache_is_lost(tmp_path: Path) -> None:
         await s.until_it_says("4k cached tokens no longer used")
         await s.pilot.press("escape")
         await s.until_it_no_longer_says("no longer used")
+
+
+async def test_compressing_says_what_it_rewrites(tmp_path: Path) -> None:
+    answers = (answer("One. " * 3_000, written=58_000), answer("Two.", read=58_000, written=4_000))
+    async with cached(tmp_path, *answers) as s:
+        await s.ask("Why?")
+        for _ in range(2):
+            await s.ask("And?")
+        await s.until_it_says("cached 62k")
+        await s.enter("/set context.keepTurns 2")
+        await s.until_toast("context.keepTurns")
+        assert "rewrites" not in s.toasts()
+        toasts = await said_by(s, "/compress", "Compressing 1 turn")
+        assert re.search(r"about [\d,]+ tokens — rewrites \S+ cached tokens, about \$0\.\d", toasts), toasts
