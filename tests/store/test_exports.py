@@ -19,8 +19,9 @@ from tests.store.stage import Stage, a_turn, answer, open_stage, prompt, rich_tu
 from tui.domain.blocks import OpaqueBlock, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.compression import CompressionView
 from tui.domain.errors import UsageError
-from tui.domain.messages import Message, Role, Turn
+from tui.domain.messages import CacheRecord, Message, Role, Turn
 from tui.domain.thinking import ModelSpec, ThinkingForm
+from tui.domain.usage import Usage
 from tui.store.codec import dumps
 from tui.store.export import plain_paragraphs
 from tui.store.library import MARK, redacted
@@ -54,6 +55,18 @@ async def test_markdown_has_thinking_and_tools_where_asked_for(stage: Stage) -> 
     assert "> **Thinking (3 s, 1,200 tokens, summary)**\n>\n> First\n> then\n" in thinking
     assert "shell" not in thinking
     assert '**Tool: shell**\n\n````\n{\n  "cmd": "ls ```"\n}\n````\n' in whole
+
+
+async def test_exports_say_what_the_prompt_cache_had_and_json_keeps_its_record(stage: Stage, tmp_path: Path) -> None:
+    record = CacheRecord(at=1_795_000_000.5, ttl="1h", tools="t", system="s", history="h", rules="r")
+    usage = Usage(input=62_000, cache_read=58_000, cache_write=1_200, output=9)
+    paid = replace(TURN.messages[1], usage=usage, cost=0.5, cache=record)
+    await stage.keep("s", replace(TURN, messages=(TURN.messages[0], paid)))
+    assert "Input: 62,000 tokens (58,000 cached, 1,200 written)" in await stage.library.export("s", "md", "thinking")
+    file = tmp_path / "s.json"
+    file.write_text(await stage.library.export("s", "json", "all"), encoding="utf-8")
+    [turn] = (await stage.conversations.load(await stage.library.import_file(file))).turns
+    assert turn.messages[1].cache == record
 
 
 def under_headings(text: str) -> dict[str, str]:
