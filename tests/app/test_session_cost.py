@@ -51,21 +51,19 @@ def amount_in(text: str) -> str:
 
 async def everywhere(s: Screen) -> dict[str, str]:
     """The amount in every place that shows one, now."""
-    await until(s.pilot, lambda: (drawn := s.app.chat.view()) is not None and drawn.paid == s.house.view().paid)
-    await s.pilot.pause()
+    bill = s.house.services.chat.bill()
     turns = count(len(s.house.view().turns), "turn")
-    await until(s.pilot, lambda: turns in s.text().partition("SESSION")[2])
+    await until(s.pilot, lambda: turns in (said := s.text().partition("SESSION")[2]) and bill.cost.amount in said)
     sidebar = s.text().partition("SESSION")[2].splitlines()[1]
     await s.pilot.press("ctrl+b")
     await until(s.pilot, lambda: not s.app.chat.sidebar.display)
-    await until(s.pilot, lambda: AMOUNT.search(s.text().splitlines()[-2]) is not None)
+    await until(s.pilot, lambda: bill.cost.amount in s.text().splitlines()[-2])
     status = s.text().splitlines()[-2]
     await s.pilot.press("ctrl+b")
     rows = await s.house.current.storage.sessions()
     row = next(row for row in rows if row.id == s.house.current.session_id)
     export = await exported(s.house.current.storage, row.id, "md", "thinking")
     page = await exported(s.house.current.storage, row.id, "html", "all")
-    bill = s.house.services.chat.bill()
     return {
         "sidebar": amount_in(sidebar),
         "status line": amount_in(status),
