@@ -141,7 +141,11 @@ async def panel(ran: Ran) -> object:
         meter = ran.screen.house.view().meter
         return "" if meter is None else meter.certainty.value
 
-    await until(ran.screen.pilot, lambda: certainty() in shown())
+    # A reading of the draft asked for before the end of the turn can be drawn after the turn's own: ask for a new one.
+    ran.screen.app.chat.composer.put("x")
+    await ran.screen.pilot.pause()
+    ran.screen.app.chat.composer.put("")
+    await until(ran.screen.pilot, lambda: certainty() in shown() and "draft" not in shown())
     await ran.screen.pilot.pause()
     await ran.screen.pilot.pause()
     return shown()
