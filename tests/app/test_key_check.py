@@ -92,7 +92,7 @@ async def test_a_refused_key_is_saved_only_when_it_is_entered_again(tmp_path: Pa
         aim(s.house, server)
         await enter_key(s, KEY)
         await s.until_it_says("Anthropic refuses this key")
-        await s.until_it_says("enter again uses it anyway")
+        await s.until_it_says("press enter again to use this one")
         assert not file.exists()
         await type_in(s.pilot, "x")
         await s.until_it_no_longer_says("enter again")

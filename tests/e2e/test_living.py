@@ -53,7 +53,7 @@ def test_escape_stops_the_answer_at_once_and_keeps_what_came(tmp_path: Path) -> 
         model.say("this much ", "has come")
         terminal.wait_for("this much has come")
         terminal.type("\x1b")
-        terminal.wait_for("cancelled")
+        terminal.wait_for("stopped by you")
         while not model.hung_up.wait(0.005):
             model.say("never seen ")
         terminal.type("the keyboard is free")

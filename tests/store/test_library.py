@@ -173,7 +173,7 @@ async def test_who_slept_while_another_machine_took_the_session_is_told_once(tmp
     assert (await here.conversations.load("s")).held is None
     for _ in range(2):
         await away.journal.still_open("s")
-    assert [f"opened on {here.holder.host} meanwhile" in sentence for sentence in told] == [True]
+    assert [f"also opened on {here.holder.host}" in sentence for sentence in told] == [True]
     assert (await here.conversations.load("s")).held is None
     away.database.close()
     here.database.close()

@@ -22,7 +22,7 @@ async def test_a_command_that_the_sandbox_stops_says_so_and_the_next_time_the_us
     good, text = outcome(await bench.call("shell", command="touch new.txt"))
     assert (good, bench.user.asked) == (False, [])
     assert "by the rule `shell(touch) ro` it may read, but not write or use the network" in text
-    assert "Call it again unchanged and the user is asked" in text
+    assert "Call it again unchanged to ask the user." in text
     assert "`shell(=touch new.txt) full`" in text
     again = outcome(await bench.call("shell", "once", command="touch new.txt"))
     assert again == (True, "(no output, exit code 0)")

@@ -244,7 +244,7 @@ class Approval(Sheet[None]):
     ESCAPE = "no"
     KEYS: ClassVar[Keys] = (
         ("up down", "move"),
-        ("enter", "select"),
+        ("enter", "pick"),  # short words: at 80 columns every key must be named
         ("alt+1", "number"),
         ("pagedown", "more"),
         ("ctrl+c", "stop"),
