@@ -23,6 +23,8 @@ from tests import prefork
 
 PATIENCE_S = 60.0
 """How long anything may take before a test gives up; the machine may be busy."""
+LATE_S = 3.0
+"""Seconds without output after which nothing more comes from a program that has ended."""
 
 QUERIES = re.compile(rb"\x1b\[(c|0c|>c|6n|\?u|>q|\?\d+\$p)|\x1b\](10|11);\?(?:\x07|\x1b\\)")
 LONGEST_QUERY = 32
@@ -140,10 +142,17 @@ class Terminal:
     def until(self, holds: Callable[[], bool], what: str, patience: float = PATIENCE_S) -> None:
         """Read until something holds; say what the screen showed if it never does."""
         deadline = time.perf_counter() + patience
+        last_read = time.perf_counter()
         while not holds():
-            if time.perf_counter() > deadline:
+            now = time.perf_counter()
+            if now > deadline:
                 raise AssertionError(f"{what} never came to be; the screen says:\n{self.text()}")
-            if not self.pump() and self.process.poll() is not None and not holds():
+            if self.pump():
+                last_read = now
+                continue
+            # What a program wrote before its end is handed on by the kernel a little later.
+            ended = self.process.poll() is not None and (not self._open or now - last_read > LATE_S)
+            if ended and not holds():
                 raise AssertionError(f"{what} never came to be, the program has ended; it said:\n{self.text()}")
 
     def wait_for(self, words: str, patience: float = PATIENCE_S) -> None:
