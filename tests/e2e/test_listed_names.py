@@ -49,6 +49,5 @@ def test_a_listed_name_is_not_split_when_the_screen_starts(home: Path) -> None:
             terminal.type("Hello\r")
             terminal.until(lambda: model.asked.acquire(blocking=False), "a request")
             model.finish()
-        [body] = model.bodies
-        assert isinstance(body, dict)
-        assert body["model"] == "maker/model/high"
+        # The program may be closed before it has read the end, and then it has asked again.
+        assert {body["model"] for body in model.bodies if isinstance(body, dict)} == {"maker/model/high"}
