@@ -16,7 +16,7 @@ ANSWERED = 5.0
 
 
 @contextmanager
-def talking(home: Path, *, started: bool = False, **more: str) -> Iterator[tuple[Terminal, Loopback]]:
+def talking(home: Path, started: bool = False, /, **more: str) -> Iterator[tuple[Terminal, Loopback]]:
     """A program that has asked its model something and hears nothing yet."""
     with Loopback() as model:
         model.configure(home)
