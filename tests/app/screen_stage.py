@@ -14,8 +14,30 @@ from tests.app.stage import House, house
 from tests.ui.stage import Sizes, screen_text, type_in, until
 from tui.commands.builtin import registry
 from tui.commands.keymap import default_keymap
+from tui.domain.events import Stamped
+from tui.engine.state import SessionView
 from tui.ui.app import PonderApp
 from tui.ui.theme.current_theme import CurrentTheme
+from tui.ui.transcript.build import Showing
+from tui.ui.transcript.transcript_view import TranscriptView
+
+
+class DrawnSoFar:
+    """The last event that the screen took, of which session."""
+
+    def __init__(self, conversation: TranscriptView) -> None:
+        self.session, self.seq = "", -1
+        load, take = conversation.load, conversation.take
+
+        def loaded(view: SessionView, showing: Showing | None = None) -> None:
+            load(view, showing)
+            self.session, self.seq = view.session, view.seq
+
+        def taken(stamped: Stamped) -> None:
+            take(stamped)
+            self.seq = stamped.seq
+
+        conversation.load, conversation.take = loaded, taken  # type: ignore[method-assign]
 
 
 @dataclass
@@ -25,6 +47,7 @@ class Screen:
     house: House
     app: PonderApp
     pilot: Pilot[int]
+    drawn: DrawnSoFar
     said: list[str] = field(default_factory=list)
     """What toasts said."""
 
@@ -58,6 +81,11 @@ class Screen:
         view = self.app.chat.view()
         return len(view.turns) if view is not None else 0
 
+    async def caught_up(self) -> None:
+        """Wait until all that the session published so far is on the screen."""
+        published = self.house.view()
+        await until(self.pilot, lambda: self.drawn.session == published.session and self.drawn.seq >= published.seq)
+
     async def ask(self, words: str) -> None:
         """Send a prompt and wait for the end of its turn."""
         turns = len(self.house.view().turns)
@@ -73,10 +101,11 @@ async def screen(home: Path, *, size: Sizes = (120, 40), **options: Any) -> Asyn
         layers = h.services.settings.layers()
         theming = CurrentTheme(h.program.paths.themes, str(layers.value("ui.theme")), {"COLORTERM": "truecolor"})
         app = PonderApp(h.services, registry(), default_keymap(registry()), theming)
+        drawn = DrawnSoFar(app.chat.conversation)
         async with app.run_test(size=size, tooltips=False, notifications=True) as pilot:
             app.chat.composer.cursor_blink = False
             await pilot.pause()
-            stage = Screen(h, app, pilot)
+            stage = Screen(h, app, pilot, drawn)
             notify = app.notify
 
             def record(message: str, **how: Any) -> None:

@@ -33,6 +33,7 @@ from tui.domain.events import (
 )
 from tui.domain.messages import Message, Origin, Role, Turn, WireName
 from tui.domain.thinking import ThinkingForm
+from tui.engine.state import Phase
 from tui.settings.schema import keys
 
 THOUGHT = "moonshot", "kimi-k2-thinking"
@@ -82,8 +83,9 @@ class Ran:
                         break
         subscription.close()
         await chat.cancel()
-        await until(self.screen.pilot, lambda: not self.screen.app.chat.is_busy())
-        await self.screen.pilot.pause()
+        await until(self.screen.pilot, lambda: self.screen.house.view().phase is Phase.IDLE)
+        await self.screen.caught_up()
+        await until(self.screen.pilot, lambda: self.screen.app.screen is self.screen.app.chat)  # no question is left
         self.screen.app.chat.composer.put("")  # a prompt that failed comes back as a draft
         return heard
 

@@ -135,7 +135,8 @@ async def test_turns_that_were_asked_again_or_edited_are_paid_for(tmp_path: Path
         await s.ask("Why?")
         await s.house.services.chat.retry(s.house.view().turns[-1].id, "anthropic/claude-haiku-4-5/low")
         await until(s.pilot, lambda: not s.app.chat.is_busy() and s.house.view().spec.model == "claude-haiku-4-5")
-        await until(s.pilot, lambda: s.turns_drawn() == 1 and not s.app.chat.is_busy())
+        await until(s.pilot, lambda: len(s.house.view().turns) == 1 and s.house.view().phase is Phase.IDLE)
+        await s.caught_up()
         await s.ask("And?")
 
     assert await shown(tmp_path, ponder, [ANSWER], play) == {"$0.12"}

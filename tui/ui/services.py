@@ -22,6 +22,7 @@ from tui.ui.terminal.textual_private import write_to_terminal
 from tui.ui.theme.theme_styles import ThemeStyles
 from tui.ui.transcript.blocks import Fold
 from tui.ui.transcript.build import Showing
+from tui.ui.workers import start_work
 
 if TYPE_CHECKING:
     from tui.ui.app import PonderApp
@@ -71,12 +72,12 @@ class UiServices:
 
     async def run_id(self, command: str) -> None:
         """Run the command with this id."""
-        await self.guarded(self.registry.by_id(command).run(self._context, ""))
+        await self.guarded(lambda: self.registry.by_id(command).run(self._context, ""))
 
-    async def guarded(self, work: Awaitable[None]) -> None:
-        """Await the work and show its errors."""
+    async def guarded(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Do the work and show its errors."""
         try:
-            await work
+            await work()
         except PonderError as error:
             self.say(error.message, Severity.ERROR, error.advice)
 
@@ -106,7 +107,7 @@ class UiServices:
             composer.insert(composer.chips.attach(path.rpartition("/")[2], block) + " ")
             composer.focus()
 
-        self._app.run_worker(self.guarded(read_and_insert()))
+        start_work(self._app, lambda: self.guarded(read_and_insert))
 
     def say(self, text: str, severity: Severity = Severity.INFO, advice: str = "") -> None:
         """Show a toast."""

@@ -9,6 +9,7 @@ from tui.commands.context import View
 from tui.commands.registry import CommandScope
 from tui.domain.search_terms import SearchTerms
 from tui.ui.transcript.section import Speaker
+from tui.ui.workers import start_work
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -136,7 +137,7 @@ def _sessions(app: PonderApp, query: str) -> None:
         app.chat.composer.focus()
 
     async def guarded(chosen: str | None) -> None:
-        await app.ui_services.guarded(opened(chosen))
+        await app.ui_services.guarded(lambda: opened(chosen))
 
     app.push_screen(sheet, guarded)
 
@@ -192,7 +193,7 @@ def _themes(app: PonderApp) -> None:
     def chosen(name: str | None) -> None:
         if name is not None:
             app.choose_theme(name)
-            app.run_worker(app.ui_services.guarded(save(name)))
+            start_work(app, lambda: app.ui_services.guarded(lambda: save(name)))
 
     app.push_screen(ThemePicker(), chosen)
 

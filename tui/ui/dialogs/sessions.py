@@ -26,6 +26,7 @@ from tui.ui.graphemes import line_within
 from tui.ui.markdown.runs import width_of
 from tui.ui.panels.page import Page, markdown_lines
 from tui.ui.panels.row_list import STEPS, Row, RowList
+from tui.ui.workers import start_work
 
 if TYPE_CHECKING:
     from tui.app.services import AppServices
@@ -76,7 +77,7 @@ def ask_export(sheet: Sheet[str], library: Storage, session: str) -> None:
 
     def chosen(choice: tuple[Form, str] | None) -> None:
         if choice is not None:
-            sheet.run_worker(_export(sheet, library, session, *choice), group="act")
+            start_work(sheet, lambda: _export(sheet, library, session, *choice), group="act")
 
     sheet.app.push_screen(ExportChoice(), chosen)
 

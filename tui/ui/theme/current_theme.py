@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ from tui.ui.theme.theme_files import (
     theme_variables,
 )
 from tui.ui.theme.theme_styles import ThemeStyles
+from tui.ui.workers import start_work
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -137,7 +139,8 @@ class CurrentTheme:
         """Reload files while they are edited, and report errors in them."""
         # A toast created before the first frame may have expired by then: start its time here.
         app.call_after_refresh(self._tell, app, self.problems)
-        app.set_interval(POLL_S, lambda: app.run_worker(self._look(app), exclusive=True, group="themes"))
+        look = partial(self._look, app)
+        app.set_interval(POLL_S, lambda: start_work(app, look, group="themes", exclusive=True))
 
     async def _look(self, app: PonderApp) -> None:
         stamp = await asyncio.to_thread(self._stamps)
