@@ -24,14 +24,13 @@ from pathlib import Path
 from tui.domain.blocks import ProviderState, TextBlock, ThinkingBlock
 from tui.domain.messages import Message, Origin, Role, Turn, WireName
 from tui.domain.thinking import ThinkingForm
-from tui.store.branches import add_turn, set_head
 from tui.store.database import Database, StoreContext
 from tui.store.journal import StoredJournal
 from tui.store.leases import this_process
 from tui.store.library import StoredLibrary
 from tui.store.open_sessions import OpenSessions
 from tui.store.sessions import Beginning, ensure, touch
-from tui.store.turns import close_turn
+from tui.store.turns import add_turn, close_turn, set_head
 
 LONG_SESSION = 5_000
 """Turns of two messages each."""

@@ -12,7 +12,7 @@ from tests.app.stage import config, house
 from tests.faultserver.player import Step
 from tests.faultserver.server import FaultServer
 from tui.domain.events import AppEvent, Notice, TurnFailed, TurnFinished
-from tui.wires.errors.output_limit import output_room
+from tui.wires.errors.phrases import output_room
 
 ANSWER: list[Step] = [{"say": "text", "text": "It is 42."}, {"end": 1}]
 ROW = """

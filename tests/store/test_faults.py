@@ -19,8 +19,7 @@ from tests.store.stage import Stage, a_turn, open_stage, rich_turn
 from tui.domain.errors import StoreBusy, StoreError, StoreFull, StoreReadOnly
 from tui.domain.messages import Turn
 from tui.store.database import Database
-from tui.store.open_database import file_system_of, migrations
-from tui.store.sqlite_errors import store_error
+from tui.store.open_database import file_system_of, migrations, store_error
 
 
 async def test_a_full_disk_is_told_and_what_was_there_stays(stage: Stage) -> None:

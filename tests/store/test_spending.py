@@ -12,8 +12,8 @@ import pytest
 
 from tests.store.stage import Stage, Time, answer, open_stage, prompt
 from tui.domain.compression import SummaryRun
+from tui.domain.cost import ExceededLimit, LimitScope, Reservation, SpendingLimits
 from tui.domain.messages import Message, Turn
-from tui.domain.spending import Exceeded, Limits, Reservation, Scope
 from tui.domain.stream import Finish, Stop
 from tui.domain.usage import Usage
 from tui.store.leases import this_process
@@ -31,9 +31,9 @@ def reservation(identity: str, dollars: float = 1.0, session: str = "s", turn: s
     return Reservation(id=identity, session=session, turn=turn, model="x/y", dollars=dollars)
 
 
-async def spent(stage: Stage, **limits: float) -> Exceeded | None:
+async def spent(stage: Stage, **limits: float) -> ExceededLimit | None:
     """The limit that one more dollar would exceed; nothing is recorded."""
-    asked: Limits = {Scope(name): limit for name, limit in limits.items()}
+    asked: SpendingLimits = {LimitScope(name): limit for name, limit in limits.items()}
     found = await ledger(stage).reserve(reservation("probe"), asked)
     await stage.database.run(lambda connection: connection.execute("DELETE FROM spending WHERE id = 'probe'") and None)
     return found
@@ -42,19 +42,19 @@ async def spent(stage: Stage, **limits: float) -> Exceeded | None:
 @pytest.mark.parametrize(
     ("scope", "other"),
     [
-        (Scope.TURN, {"turn": "another"}),
-        (Scope.SESSION, {"session": "another"}),
-        (Scope.RUN, {}),
-        (Scope.DAY, {"session": "another", "turn": "another"}),
+        (LimitScope.TURN, {"turn": "another"}),
+        (LimitScope.SESSION, {"session": "another"}),
+        (LimitScope.RUN, {}),
+        (LimitScope.DAY, {"session": "another", "turn": "another"}),
     ],
 )
-async def test_each_limit_counts_what_belongs_to_it(tmp_path: Path, scope: Scope, other: dict[str, str]) -> None:
+async def test_each_limit_counts_what_belongs_to_it(tmp_path: Path, scope: LimitScope, other: dict[str, str]) -> None:
     stage = open_stage(tmp_path)
     book = ledger(stage)
     assert await book.reserve(reservation("a", 2.0), {}) is None
     assert await ledger(stage, "another run").reserve(reservation("b", 4.0, **other), {}) is None
     exceeded = await book.reserve(reservation("c"), {scope: 2.5})
-    assert exceeded == Exceeded(scope=scope, limit=2.5, spent=6.0 if scope is Scope.DAY else 2.0)
+    assert exceeded == ExceededLimit(scope=scope, limit=2.5, spent=6.0 if scope is LimitScope.DAY else 2.0)
     assert await book.reserve(reservation("c"), {scope: 7.0}) is None
     stage.database.close()
 
@@ -64,7 +64,7 @@ async def test_windows_that_ask_at_once_never_get_more_than_the_limit(tmp_path: 
     books = [ledger(stage, f"window {number}") for number, stage in enumerate(windows)]
     answers = await asyncio.gather(
         *(
-            book.reserve(reservation(f"{window} {number}", session=f"s{window}"), {Scope.DAY: 10.0})
+            book.reserve(reservation(f"{window} {number}", session=f"s{window}"), {LimitScope.DAY: 10.0})
             for number in range(6)
             for window, book in enumerate(books)
         )
@@ -91,9 +91,9 @@ async def test_the_cost_of_an_answer_replaces_its_reservation(tmp_path: Path) ->
     await book.reserve(reservation("a1", 5.0, turn="t1"), {})
     final = replace(answer("a1"), cost=0.25, stop=STOP, usage=Usage(input=10, output=5))
     await stage.keep("s", Turn(id="t1", messages=(prompt("p1", "Why?"), final)))
-    assert await spent(stage, session=1.0) == Exceeded(scope=Scope.SESSION, limit=1.0, spent=0.25)
+    assert await spent(stage, session=1.0) == ExceededLimit(scope=LimitScope.SESSION, limit=1.0, spent=0.25)
     book.settle("a1", 3.0)  # late: the cost is known
-    assert await spent(stage, session=1.0) == Exceeded(scope=Scope.SESSION, limit=1.0, spent=0.25)
+    assert await spent(stage, session=1.0) == ExceededLimit(scope=LimitScope.SESSION, limit=1.0, spent=0.25)
     [row] = await stage.database.read(lambda connection: spent_since(connection, 0))
     assert (row.cost, row.final, row.usage, row.session) == (0.25, True, Usage(input=10, output=5), "s")
     stage.database.close()
@@ -107,7 +107,7 @@ async def test_a_request_without_an_answer_counts_with_its_estimate(
     book = ledger(stage)
     await book.reserve(reservation("a1", 5.0), {})
     book.settle("a1", estimate)
-    assert await spent(stage, session=0.25) == Exceeded(scope=Scope.SESSION, limit=0.25, spent=left)
+    assert await spent(stage, session=0.25) == ExceededLimit(scope=LimitScope.SESSION, limit=0.25, spent=left)
     rows = await stage.database.read(lambda connection: spent_since(connection, 0))
     assert len(rows) == (1 if estimate else 0)
     stage.database.close()
@@ -125,7 +125,7 @@ async def test_a_crash_leaves_the_reservation_as_spent(tmp_path: Path, checkpoin
     again = open_stage(tmp_path, holder=replace(this_process("second"), pid=os.getpid()))
     await again.database.run(lambda connection: connection.execute("DELETE FROM lease") and None)
     await again.conversations.load("s")
-    assert await spent(again, session=1.0) == Exceeded(scope=Scope.SESSION, limit=1.0, spent=5.0)
+    assert await spent(again, session=1.0) == ExceededLimit(scope=LimitScope.SESSION, limit=1.0, spent=5.0)
     [row] = await again.database.read(lambda connection: spent_since(connection, 0))
     assert (row.cost, row.final, row.reserved) == (0.01 if checkpoint else None, False, 5.0)
     again.database.close()
@@ -140,7 +140,7 @@ async def test_an_interrupted_answer_and_a_failed_summary_are_not_final(tmp_path
     await stage.journal.summary_run("s", run)
     rows = await stage.database.read(lambda connection: spent_since(connection, 0))
     assert [(row.cost, row.final) for row in rows] == [(0.25, False), (0.5, False)]
-    assert await spent(stage, session=1.0) == Exceeded(scope=Scope.SESSION, limit=1.0, spent=0.75)
+    assert await spent(stage, session=1.0) == ExceededLimit(scope=LimitScope.SESSION, limit=1.0, spent=0.75)
     stage.database.close()
 
 
@@ -150,5 +150,5 @@ async def test_a_recovered_database_keeps_the_ledger(tmp_path: Path) -> None:
     stage.database.close()
     recover(stage.database.path, lambda _: "ext4")
     again = open_stage(tmp_path)
-    assert await spent(again, session=1.0) == Exceeded(scope=Scope.SESSION, limit=1.0, spent=5.0)
+    assert await spent(again, session=1.0) == ExceededLimit(scope=LimitScope.SESSION, limit=1.0, spent=5.0)
     again.database.close()

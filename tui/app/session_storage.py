@@ -21,8 +21,8 @@ from tui.settings.paths import NO_HOME
 if TYPE_CHECKING:
     from tui.app.program import Program
     from tui.domain.blocks import Block
+    from tui.domain.cost import SpentRequest
     from tui.domain.listing import SessionInfo
-    from tui.domain.spending import SpentRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,7 +151,7 @@ class InMemorySessions:
 
     async def spent_since(self, moment: float) -> Sequence[SpentRequest]:
         """All requests. Their times are not kept; they count as made now."""
-        from tui.domain.spending import SpentRequest
+        from tui.domain.cost import SpentRequest
 
         return [
             SpentRequest(

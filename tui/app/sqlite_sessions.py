@@ -21,9 +21,9 @@ from tui.store.open_sessions import Loaded, OpenSessions
 from tui.store.sessions import Beginning
 
 if TYPE_CHECKING:
+    from tui.domain.cost import SpentRequest
     from tui.domain.listing import SessionInfo
     from tui.domain.messages import Turn
-    from tui.domain.spending import SpentRequest
     from tui.store.library import StoredLibrary
 
 

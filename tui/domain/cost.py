@@ -1,13 +1,15 @@
-"""The cost of turns and sessions: how it is added up and formatted, for every place that shows it."""
+"""The cost of turns and sessions, and limits on it: how costs are added up, compared with the limits and formatted."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import StrEnum
 from math import fsum
 
 from tui.domain.compression import SummaryRun
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import Message, Role, Turn
+from tui.domain.usage import Usage
 
 Paid = Message | SummaryRun
 """A request that a provider bills."""
@@ -97,3 +99,85 @@ def without_blocks(message: Message) -> Message:
         seconds=message.seconds,
         cost=message.cost,
     )
+
+
+TOLERANCE = 1e-9
+"""Dollars: sums of many costs are not exact."""
+
+
+class LimitScope(StrEnum):
+    """What a limit applies to."""
+
+    RUN = "run"
+    TURN = "turn"
+    SESSION = "session"
+    DAY = "day"
+
+
+LIMIT_SETTINGS: Mapping[LimitScope, str] = {
+    LimitScope.RUN: "--max-cost",
+    LimitScope.TURN: "budget.turn",
+    LimitScope.SESSION: "budget.session",
+    LimitScope.DAY: "budget.day",
+}
+_WHERE: Mapping[LimitScope, str] = {
+    LimitScope.RUN: "since ponder was started",
+    LimitScope.TURN: "in this turn",
+    LimitScope.SESSION: "in this session",
+    LimitScope.DAY: "today",
+}
+
+SpendingLimits = Mapping[LimitScope, float]
+"""Dollars; a scope without a limit is absent."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reservation:
+    """The most a request may cost."""
+
+    id: str
+    """The id of the answer or summary."""
+    session: str
+    turn: str
+    model: str
+    dollars: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExceededLimit:
+    """A limit that a request may exceed."""
+
+    scope: LimitScope
+    limit: float
+    spent: float
+    """Dollars, including what running requests may cost at most."""
+
+    @property
+    def words(self) -> str:
+        """For example ``$4.81 of $5.00 are spent today``."""
+        return f"{money(self.spent)} of {money(self.limit)} are spent {_WHERE[self.scope]}"
+
+
+def first_exceeded(spent: Mapping[LimitScope, float], dollars: float, limits: SpendingLimits) -> ExceededLimit | None:
+    """Return the first limit that this amount would exceed."""
+    for scope, limit in limits.items():
+        if spent[scope] + dollars > limit + TOLERANCE:
+            return ExceededLimit(scope=scope, limit=limit, spent=spent[scope])
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpentRequest:
+    """A request in the ledger."""
+
+    session: str
+    title: str
+    """The session's title; "" if the session was deleted for good."""
+    model: str
+    created: float
+    cost: float | None
+    final: bool
+    """Whether the cost is complete."""
+    reserved: float | None
+    """Dollars it may have cost, if the cost is not complete; None if that is unknown, too."""
+    usage: Usage | None

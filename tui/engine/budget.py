@@ -12,18 +12,25 @@ from functools import cached_property
 from typing import Protocol
 
 from tui.catalog.facts import Target
-from tui.domain.cost import money
+from tui.domain.cost import (
+    LIMIT_SETTINGS,
+    ExceededLimit,
+    LimitScope,
+    Reservation,
+    SpendingLimits,
+    first_exceeded,
+    money,
+)
 from tui.domain.errors import BudgetReached, StoreError
 from tui.domain.events import ApprovalAsked
 from tui.domain.fast_dataclass import dataclass
-from tui.domain.spending import SETTINGS, Exceeded, Limits, Reservation, Scope, first_exceeded
 from tui.engine.settings import EngineSettings
 
 
 class Ledger(Protocol):
     """What requests cost or may cost, shared by all windows. The engine may not import the store."""
 
-    async def reserve(self, reservation: Reservation, limits: Limits) -> Exceeded | None:
+    async def reserve(self, reservation: Reservation, limits: SpendingLimits) -> ExceededLimit | None:
         """Record the reservation; if it may exceed a limit, record nothing and return the limit. Raises StoreError."""
         ...
 
@@ -38,13 +45,13 @@ class InMemoryLedger:
     def __init__(self) -> None:
         self._entries: dict[str, Reservation] = {}
 
-    async def reserve(self, reservation: Reservation, limits: Limits) -> Exceeded | None:
+    async def reserve(self, reservation: Reservation, limits: SpendingLimits) -> ExceededLimit | None:
         others = [entry for entry in self._entries.values() if entry.id != reservation.id]
         spent = {
-            Scope.TURN: sum(entry.dollars for entry in others if entry.turn == reservation.turn),
-            Scope.SESSION: sum(entry.dollars for entry in others if entry.session == reservation.session),
-            Scope.RUN: (total := sum(entry.dollars for entry in others)),
-            Scope.DAY: total,
+            LimitScope.TURN: sum(entry.dollars for entry in others if entry.turn == reservation.turn),
+            LimitScope.SESSION: sum(entry.dollars for entry in others if entry.session == reservation.session),
+            LimitScope.RUN: (total := sum(entry.dollars for entry in others)),
+            LimitScope.DAY: total,
         }
         exceeded = first_exceeded(spent, reservation.dollars, limits)
         if exceeded is None:
@@ -81,7 +88,7 @@ class Budget:
         self._open_ledger = open_ledger
         self._ask = ask
         self._run_limit = run_limit
-        self._raised: dict[Scope, float] = {}
+        self._raised: dict[LimitScope, float] = {}
         self._unpriced: set[str] = set()
         """Models without a known price that the user allowed in this session."""
         self._reserved: set[str] = set()
@@ -92,13 +99,13 @@ class Budget:
         """Opened by the first request under a limit."""
         return self._open_ledger()
 
-    def _limits(self, settings: EngineSettings) -> Limits:
+    def _limits(self, settings: EngineSettings) -> SpendingLimits:
         """The limits in force, with those the user raised."""
         known = {
-            Scope.RUN: self._run_limit,
-            Scope.TURN: settings.budget_turn,
-            Scope.SESSION: settings.budget_session,
-            Scope.DAY: settings.budget_day,
+            LimitScope.RUN: self._run_limit,
+            LimitScope.TURN: settings.budget_turn,
+            LimitScope.SESSION: settings.budget_session,
+            LimitScope.DAY: settings.budget_day,
         }
         return {
             scope: max(limit, self._raised.get(scope, limit)) for scope, limit in known.items() if limit is not None
@@ -141,7 +148,7 @@ class Budget:
             if dollars is not None:
                 self._ledger.settle(request, dollars)
 
-    async def _ask_to_exceed(self, candidate: _Candidate, dollars: float, exceeded: Exceeded) -> bool:
+    async def _ask_to_exceed(self, candidate: _Candidate, dollars: float, exceeded: ExceededLimit) -> bool:
         """Ask about a limit; True if it was raised, False for this request only."""
         raised = max(2 * exceeded.limit, exceeded.spent + dollars)
         message = f"This request may cost up to {money(dollars)}; {exceeded.words}."
@@ -150,7 +157,7 @@ class Budget:
             (RAISE, f"Raise the limit to {money(raised)} for this session"),
             (STOP, "Stop"),
         )
-        setting = SETTINGS[exceeded.scope]
+        setting = LIMIT_SETTINGS[exceeded.scope]
         answer = await self._answer(candidate, message, answers, f"Limit: {setting}")
         if answer == RAISE:
             self._raised[exceeded.scope] = raised
@@ -166,11 +173,11 @@ class Budget:
             may_cost=dollars,
         )
 
-    async def _ask_without_price(self, candidate: _Candidate, limits: Limits) -> None:
+    async def _ask_without_price(self, candidate: _Candidate, limits: SpendingLimits) -> None:
         scope, limit = next(iter(limits.items()))
         message = (
-            f"The price of {candidate.model} is unknown: the limit of {money(limit)} ({SETTINGS[scope]}) cannot be "
-            "checked."
+            f"The price of {candidate.model} is unknown: the limit of {money(limit)} ({LIMIT_SETTINGS[scope]}) "
+            "cannot be checked."
         )
         answers = ((ONCE, "Allow this request"), (MODEL, "Allow this model in this session"), (STOP, "Stop"))
         answer = await self._answer(candidate, message, answers, "")

@@ -17,7 +17,8 @@ from tui.domain.compression import SummaryRun
 from tui.domain.errors import UsageError
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.thinking import ModelSpec, ThinkingForm
-from tui.store import branches, sessions, summaries
+from tui.store import sessions, summaries
+from tui.store import turns as branches
 from tui.store.blocks import encodable, read_blocks
 from tui.store.codec import (
     Json,

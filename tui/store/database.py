@@ -26,13 +26,15 @@ from tui.store.open_database import (
     Reading,
     check,
     file_system_of,
+    is_damage,
+    is_damage_of_index,
     make_private,
     one_at_a_time,
     open_reader,
     open_writer,
     salvaged,
+    store_error,
 )
-from tui.store.sqlite_errors import is_damage, is_damage_of_index, store_error
 
 IDLE_WAL = 1 << 20
 """Bytes: a longer write-ahead log is checkpointed and truncated when no write is waiting."""

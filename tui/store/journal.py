@@ -9,11 +9,21 @@ from tui.domain.blocks import Block
 from tui.domain.compression import CompressionView, SummaryRun
 from tui.domain.cost import Paid
 from tui.domain.messages import Growth, Message, Role, Turn
-from tui.store.branches import add_turn, find_turn, head_of, path_to, replace_path, set_head
 from tui.store.database import Database
 from tui.store.leases import Held, Holder, acquire
 from tui.store.sessions import Beginning, ensure, find, name_untitled, restore, title_from, touch
-from tui.store.turns import TurnPosition, grow_message, settle_turn, write_message
+from tui.store.turns import (
+    TurnPosition,
+    add_turn,
+    find_turn,
+    grow_message,
+    head_of,
+    path_to,
+    replace_path,
+    set_head,
+    settle_turn,
+    write_message,
+)
 
 
 class StoredJournal:

@@ -17,7 +17,8 @@ from tui.domain.listing import SessionInfo
 from tui.domain.messages import Turn
 from tui.domain.printable import one_line
 from tui.settings.user_files import write_atomically
-from tui.store import archive, branches, export, leases, sessions
+from tui.store import archive, export, leases, sessions
+from tui.store import turns as branches
 from tui.store.database import Database, StoreContext
 from tui.store.export import Parts
 from tui.store.search import found_sessions, parse

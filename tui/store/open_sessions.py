@@ -15,12 +15,22 @@ from tui.domain.errors import StoreFull, StoreReadOnly
 from tui.domain.fast_dataclass import dataclass
 from tui.domain.messages import Turn
 from tui.domain.thinking import Asked, ModelSpec, ThinkingLevel
-from tui.store import branches, leases, sessions
+from tui.store import leases, sessions
+from tui.store import turns as branches
 from tui.store.blocks import copy_blocks
-from tui.store.branches import find_turn, head_of, path_to, session_number, set_head, turn_number
 from tui.store.database import Database, StoreContext
 from tui.store.sessions import Beginning, ensure
-from tui.store.turns import close_turn, finish_crashed, read_turns
+from tui.store.turns import (
+    close_turn,
+    find_turn,
+    finish_crashed,
+    head_of,
+    path_to,
+    read_turns,
+    session_number,
+    set_head,
+    turn_number,
+)
 
 _BUDGET = re.compile(r"\d{1,9}", re.ASCII)
 """A level of an answer that was a number of tokens. Longer ones come from forged files."""

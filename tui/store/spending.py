@@ -10,9 +10,17 @@ from concurrent.futures import Future
 from contextlib import suppress
 
 from tui.domain.compression import SummaryRun
-from tui.domain.cost import Paid, is_cost_final
+from tui.domain.cost import (
+    ExceededLimit,
+    LimitScope,
+    Paid,
+    Reservation,
+    SpendingLimits,
+    SpentRequest,
+    first_exceeded,
+    is_cost_final,
+)
 from tui.domain.errors import StoreError
-from tui.domain.spending import Exceeded, Limits, Reservation, Scope, SpentRequest, first_exceeded
 from tui.domain.usage import Usage
 from tui.store.codec import Unreadable, dumps, loads, message_from, to_object
 from tui.store.database import Database
@@ -32,10 +40,10 @@ class StoredLedger:
         self._run = holder.id
         self._now = now
 
-    async def reserve(self, reservation: Reservation, limits: Limits) -> Exceeded | None:
+    async def reserve(self, reservation: Reservation, limits: SpendingLimits) -> ExceededLimit | None:
         """Compare and record in one transaction, so that no other window spends the same money."""
 
-        def write(connection: sqlite3.Connection) -> Exceeded | None:
+        def write(connection: sqlite3.Connection) -> ExceededLimit | None:
             now = self._now()
             totals = {scope: self._total(connection, scope, reservation, now) for scope in limits}
             exceeded = first_exceeded(totals, reservation.dollars, limits)
@@ -72,12 +80,12 @@ class StoredLedger:
         with suppress(StoreError):
             self._database.submit(write).add_done_callback(_log_failure)
 
-    def _total(self, connection: sqlite3.Connection, scope: Scope, reservation: Reservation, now: float) -> float:
+    def _total(self, connection: sqlite3.Connection, scope: LimitScope, reservation: Reservation, now: float) -> float:
         condition, values = {
-            Scope.RUN: ("run = ?", (self._run,)),
-            Scope.TURN: ("session = ? AND turn = ?", (reservation.session, reservation.turn)),
-            Scope.SESSION: ("session = ?", (reservation.session,)),
-            Scope.DAY: ("created >= ?", (midnight_before(now),)),
+            LimitScope.RUN: ("run = ?", (self._run,)),
+            LimitScope.TURN: ("session = ? AND turn = ?", (reservation.session, reservation.turn)),
+            LimitScope.SESSION: ("session = ?", (reservation.session,)),
+            LimitScope.DAY: ("created >= ?", (midnight_before(now),)),
         }[scope]
         (total,) = connection.execute(
             f"SELECT total({COUNTED}) FROM spending WHERE {condition} AND id != ?", (*values, reservation.id)

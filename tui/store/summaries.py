@@ -9,9 +9,9 @@ from dataclasses import replace
 from tui.domain.compression import CompressionView, SummaryRun
 from tui.domain.cost import Paid
 from tui.domain.messages import Message, Role
-from tui.store.branches import find_turn, names_of
 from tui.store.codec import Unreadable, dumps, loads, message_from, text_of, to_object, whole_or_none
 from tui.store.open_database import SUMMARIES_SINCE, version
+from tui.store.turns import find_turn, names_of
 
 
 def view_of(connection: sqlite3.Connection, session: int) -> CompressionView | None:

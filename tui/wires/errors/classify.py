@@ -174,7 +174,7 @@ def provider_error(  # noqa: PLR0913 - each is an independent fact of a refusal,
     kind = error_kind(status=status, message=message, code=code, type_=type_)
     room = None
     if kind in _MAY_BE_ABOUT_OUTPUT:
-        from tui.wires.errors.output_limit import output_room  # needed for errors only
+        from tui.wires.errors.phrases import output_room  # needed for errors only
 
         room = output_room(message)
     if kind is ErrorKind.UNSUPPORTED:
