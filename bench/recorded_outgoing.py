@@ -11,7 +11,7 @@ from typing import Any
 from tui.catalog.catalog import packaged_catalog
 from tui.catalog.facts import ModelFacts, Quirks
 from tui.catalog.provider_rows import user_provider
-from tui.cli.devtools.conversation_file import decoded
+from tui.cli.wire.conversation_file import decoded
 from tui.domain.blocks import Block, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.messages import Origin, Role, WireName
 from tui.domain.request import Outgoing, OutgoingMessage, ToolSchema

@@ -10,7 +10,7 @@ import pytest
 from tests.e2e.loopback import Loopback
 from tests.e2e.terminal import Terminal, environment
 from tests.e2e.test_two_windows import PONDER, READY
-from tui.providers.models.lists import ListCache, Listing
+from tui.providers.model_lists import ListCache, Listing
 
 
 @pytest.fixture

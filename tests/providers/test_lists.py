@@ -13,8 +13,9 @@ from tests.providers.conftest import Client
 from tui.catalog.catalog import packaged_catalog
 from tui.domain.errors import ErrorKind, ProviderError
 from tui.providers.http.transport import Transport
-from tui.providers.models.discovery import Discovery, refresh_models_dev
-from tui.providers.models.lists import (
+from tui.providers.local_servers import LocalServer, local_servers
+from tui.providers.model_discovery import Discovery, refresh_models_dev
+from tui.providers.model_lists import (
     MODELS_DEV,
     MOST_MODELS,
     ListCache,
@@ -23,7 +24,6 @@ from tui.providers.models.lists import (
     models_dev_rows,
     rows_from,
 )
-from tui.providers.models.local_servers import LocalServer, local_servers
 
 CATALOG = packaged_catalog()
 CLAUDE = {

@@ -15,7 +15,7 @@ from tui.app.provider_availability import ProviderAvailability
 from tui.bootstrap.program import build_program
 from tui.catalog.catalog import packaged_catalog
 from tui.cli.main import main
-from tui.providers.models.lists import ListCache, Listing, merge_cached_lists, merge_model_lists
+from tui.providers.model_lists import ListCache, Listing, merge_cached_lists, merge_model_lists
 
 
 class Lister(Stranger):

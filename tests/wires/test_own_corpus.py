@@ -9,7 +9,7 @@ import pytest
 
 from tests.corpus_cases import Case, own_cases
 from tui.catalog.facts import Quirks
-from tui.cli.devtools.wire_decode import as_recorded, decoded, report
+from tui.cli.wire.decode import as_recorded, decoded, report
 from tui.domain.messages import WireName
 from tui.wires.wire import wire_named
 

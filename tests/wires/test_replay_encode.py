@@ -11,7 +11,7 @@ import pytest
 
 from tests.conftest import SHARED_CORPUS
 from tests.wires.recorded_requests import TAKE_APART, signed
-from tui.cli.devtools.wire_encode import encoded_request
+from tui.cli.wire.encode import encoded_request
 
 LOST_FIRST_WORD = "the recorded client lost the first delta of the reasoning; we send all of it"
 LOST_ENCRYPTED = "the recorded client lost the encrypted entry and sent the summary as text; we send both as they came"

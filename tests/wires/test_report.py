@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.corpus_cases import OWN_CORPUS, WIRES
-from tui.cli.devtools import wire_decode
+from tui.cli.wire import decode as wire_decode
 
 pytestmark = pytest.mark.timeout(1800 if os.environ.get("PONDER_LONG") else 180)
 NOTHING = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"

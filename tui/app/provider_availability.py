@@ -64,8 +64,8 @@ class ProviderAvailability:
 
     async def look_for_servers(self) -> None:
         """Search for model servers on this machine."""
-        from tui.providers.models.lists import with_local_rows
-        from tui.providers.models.local_servers import local_servers
+        from tui.providers.local_servers import local_servers
+        from tui.providers.model_lists import with_local_rows
 
         providers = self._program.catalog.providers().values()
         for server in await local_servers(providers):
@@ -151,7 +151,7 @@ class ProviderAvailability:
 
     def merge_cached_lists(self, *providers: str) -> None:
         """Add cached model lists to the catalogue. Reads files: before the screen is shown only if it must be."""
-        from tui.providers.models.lists import ListCache, merge_cached_lists
+        from tui.providers.model_lists import ListCache, merge_cached_lists
 
         self._program.planner.catalog = merge_cached_lists(
             self._program.catalog, ListCache(self._program.paths.cache), providers or None
@@ -160,8 +160,8 @@ class ProviderAvailability:
     async def refresh(self, provider: ProviderFacts) -> int:
         """Fetch a provider's model list; returns the number of models."""
         from tui.providers.backend import transport_maker
-        from tui.providers.models.discovery import Discovery
-        from tui.providers.models.lists import ListCache, merge_model_lists
+        from tui.providers.model_discovery import Discovery
+        from tui.providers.model_lists import ListCache, merge_model_lists
 
         transport = transport_maker(limits=network_limits(self._program.layers), environ=self._program.environment)
         discovery = Discovery(self._program.keys, transport, ListCache(self._program.paths.cache), time.time)

@@ -32,8 +32,8 @@ async def check_key(program: Program, provider: ProviderFacts, text: str) -> Key
     if provider.discovery is None:
         return KeyCheck(works=True, message=f"Not checked: {provider.title} has no model list to request.")
     from tui.providers.backend import transport_maker
-    from tui.providers.models.discovery import Discovery
-    from tui.providers.models.lists import ListCache
+    from tui.providers.model_discovery import Discovery
+    from tui.providers.model_lists import ListCache
 
     trial = Keys(
         program.paths.credentials_file, environ=program.environment, redactor=program.keys.redactor, use_keyring=False

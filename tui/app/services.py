@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Sequence
 
+from tui import __version__
 from tui.app.attachments import complete_path, read_attachment
 from tui.app.chat import ChatService
 from tui.app.diagnostics import reachability
@@ -26,7 +27,6 @@ from tui.domain.printable import one_line
 from tui.domain.thinking import ModelSpec
 from tui.domain.usage import MeterReading, Part
 from tui.settings.user_files import may_exist
-from tui.version import __version__
 
 
 async def begin_with_found(current: OpenSession, ready: Sequence[ModelSpec]) -> bool:

@@ -22,9 +22,9 @@ from tui.bootstrap.program import build_program
 from tui.catalog.catalog import effective_quirks
 from tui.catalog.model_spec import parse_spec
 from tui.catalog.prices import cache_savings, current_rates, price_of
-from tui.cli.devtools.conversation_file import read_conversation
-from tui.cli.devtools.wire_encode import Stamps
 from tui.cli.user_catalog import print_problem
+from tui.cli.wire.conversation_file import read_conversation
+from tui.cli.wire.encode import Stamps
 from tui.context.bill import Bill, ModelBill, bill_of
 from tui.context.breakpoints import Breakpoints, breakpoints
 from tui.context.compress import is_due

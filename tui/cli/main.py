@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, NoReturn, cast
 
-from tui.version import __version__
+from tui import __version__
 
 if TYPE_CHECKING:
     import argparse

@@ -16,7 +16,7 @@ from tui.cli.user_catalog import print_problem, user_catalog
 from tui.domain.counting import count
 from tui.domain.errors import ConfigError, UnknownModel
 from tui.domain.printable import json_escaped
-from tui.providers.models.lists import ListCache, merge_cached_lists
+from tui.providers.model_lists import ListCache, merge_cached_lists
 from tui.settings.paths import find_paths
 
 EXIT_FAILURE = 1

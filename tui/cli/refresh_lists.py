@@ -18,8 +18,8 @@ from tui.domain.errors import PonderError, ProviderError
 from tui.providers.backend import transport_maker
 from tui.providers.http.deadlines import Limits
 from tui.providers.keys import Keys
-from tui.providers.models.discovery import Discovery
-from tui.providers.models.lists import MODELS_DEV, ListCache, Listing
+from tui.providers.model_discovery import Discovery
+from tui.providers.model_lists import MODELS_DEV, ListCache, Listing
 from tui.settings.paths import find_paths
 
 EVERYTHING = "all"
@@ -55,7 +55,7 @@ async def _refresh(catalog: Catalog, asked: str, limits: Limits) -> bool:
 
 
 async def _models_dev(catalog: Catalog, cache: ListCache) -> Listing | PonderError:
-    from tui.providers.models.discovery import refresh_models_dev
+    from tui.providers.model_discovery import refresh_models_dev
 
     transport = transport_maker(environ=os.environ)()
     try:

@@ -94,7 +94,7 @@ def user_catalog(environment: Mapping[str, str]) -> UserCatalog:
 def _with_lists(catalog: Catalog, folder: Path) -> Catalog:
     if not _has_lists(folder):
         return catalog
-    from tui.providers.models.lists import (
+    from tui.providers.model_lists import (
         ListCache,
         merge_cached_lists,  # only after a refresh
     )

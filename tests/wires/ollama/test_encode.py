@@ -10,7 +10,7 @@ import pytest
 from tests.narrow import expect_type
 from tests.validators.ollama import problems
 from tui.catalog.facts import Quirks
-from tui.cli.devtools.wire_decode import decoded
+from tui.cli.wire.decode import decoded
 from tui.domain.assemble import Assembler
 from tui.domain.blocks import ImageBlock, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.messages import Role

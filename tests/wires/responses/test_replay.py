@@ -11,7 +11,7 @@ import pytest
 
 from tests.validators.responses import problems
 from tui.catalog.facts import Quirks
-from tui.cli.devtools.wire_decode import decoded
+from tui.cli.wire.decode import decoded
 from tui.domain.assemble import Assembler
 from tui.domain.blocks import Block, TextBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.messages import Role

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import field, replace
 
+from tui import __version__
 from tui.catalog.facts import AuthStyle, ProviderFacts
 from tui.domain.assemble import whole_text
 from tui.domain.errors import ErrorKind, ProviderError
@@ -14,7 +15,6 @@ from tui.domain.messages import WireName
 from tui.providers.http.address import joined
 from tui.providers.http.deadlines import Limits
 from tui.providers.keys import FoundKey
-from tui.version import __version__
 from tui.wires.json_text import dumps
 from tui.wires.wire import Encoded
 

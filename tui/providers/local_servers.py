@@ -12,7 +12,7 @@ from urllib.parse import SplitResult, urlsplit
 from tui.catalog.facts import ProviderFacts
 from tui.domain.errors import ProviderError
 from tui.providers.http.address import checked, joined
-from tui.providers.models.lists import Rows, ollama_row, props_window, rows_from
+from tui.providers.model_lists import Rows, ollama_row, props_window, rows_from
 from tui.wires.json_text import dumps, loads
 
 LIMIT_S = 0.3

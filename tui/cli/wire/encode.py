@@ -15,8 +15,8 @@ from tui.catalog.facts import AuthStyle, ModelFacts, ProviderFacts, Quirks, Targ
 from tui.catalog.model_spec import parse_spec, split_asked
 from tui.catalog.plan import PLAN_KEYS, unsaid_level
 from tui.catalog.provider_rows import user_provider
-from tui.cli.devtools.conversation_file import ConversationFile, RecordedResponse, read_conversation
 from tui.cli.user_catalog import known_keys, print_messages, print_problem, user_catalog
+from tui.cli.wire.conversation_file import ConversationFile, RecordedResponse, read_conversation
 from tui.domain.blocks import ThinkingBlock, ToolCallBlock, ToolResultBlock
 from tui.domain.errors import PonderError
 from tui.domain.messages import Message, Origin, Turn, WireName

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from tui import __version__
 from tui.catalog.facts import ProviderFacts
 from tui.domain.errors import ConfigError, ErrorKind, PonderError, ProviderError
 from tui.providers.http.deadlines import Limits
 from tui.providers.http.request import HttpRequest, http_request, other_header, with_version
 from tui.providers.keys import FoundKey, Keys
-from tui.providers.models.lists import MODELS_DEV, ListCache, Listing, Rows, models_dev_rows, ollama_row, rows_from
-from tui.version import __version__
+from tui.providers.model_lists import MODELS_DEV, ListCache, Listing, Rows, models_dev_rows, ollama_row, rows_from
 from tui.wires.errors.classify import refused
 from tui.wires.json_text import loads, text
 from tui.wires.wire import Encoded, Reply

@@ -1,1 +1,0 @@
-"""Commands for bug reports and tests: decode recorded responses, encode requests."""

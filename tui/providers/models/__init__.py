@@ -1,1 +1,0 @@
-"""Model lists of providers, local servers and models.dev, and their cache on disk."""
