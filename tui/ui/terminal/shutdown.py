@@ -131,8 +131,20 @@ class Shutdown:
             os.write(self._asked[1], b".")
 
     def _force(self) -> NoReturn:
+        with contextlib.suppress(OSError):
+            _discard_output()
         restore_terminal(self._terminal, self._modes)
         os._exit(self._code if self._code is not None else 1)
+
+
+def _discard_output() -> None:
+    """Send what other threads still write to the null device: after the terminal was restored it would stay there."""
+    streams = (sys.__stdout__, sys.__stderr__)
+    descriptors = {1, 2, *(stream.fileno() for stream in streams if stream is not None and not stream.closed)}
+    null = os.open(os.devnull, os.O_WRONLY)
+    for descriptor in descriptors:
+        if os.isatty(descriptor):
+            os.dup2(null, descriptor)
 
 
 def restore_terminal(terminal: int, modes: list[object] | None) -> None:
