@@ -180,6 +180,10 @@ class Terminal:
         """Echo, signals and the rest of what ``stty -a`` tells."""
         return list(termios.tcgetattr(self.slave))
 
+    def is_echoing(self) -> bool:
+        """Whether the kernel shows what is typed."""
+        return bool(termios.tcgetattr(self.slave)[3] & termios.ECHO)
+
     def _answer(self) -> None:
         at, self._answered = self._answered, max(self._answered, len(self.raw) - LONGEST_QUERY)
         for query in QUERIES.finditer(self.raw, at):

@@ -113,7 +113,7 @@ def test_nothing_read_for_half_a_minute_loses_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("name", "unread"), [("SIGTERM", False), ("SIGHUP", True)])
 def test_a_signal_in_the_middle_of_an_answer_keeps_what_came_of_it(tmp_path: Path, name: str, *, unread: bool) -> None:
     number = signal.Signals[name]
-    with talking(tmp_path, True) as (terminal, model):  # how it ends is what is tested
+    with talking(tmp_path) as (terminal, model):
         model.think("let me see, ", "yes")
         model.say("this much ", "has come")
         terminal.wait_for("this much has come")
@@ -124,7 +124,7 @@ def test_a_signal_in_the_middle_of_an_answer_keeps_what_came_of_it(tmp_path: Pat
             kept.wait_for("unseen", story.go_on)
             terminal.signal(number)
             assert terminal.process.wait(PATIENCE_S) == 128 + number
-            # It could not say so in order: it was the last resort that gave the terminal back.
+            # Blocked in the middle of a frame, it cannot end in order; the rest of the frame must not follow.
             terminal.until(lambda: terminal.raw.endswith(RESTORE), "the last resort")
             assert terminal.is_clean
             assert terminal.modes() == terminal.modes_before

@@ -16,11 +16,11 @@ ANSWERED = 5.0
 
 
 @contextmanager
-def talking(home: Path, started: bool = False, /, **more: str) -> Iterator[tuple[Terminal, Loopback]]:
+def talking(home: Path, **more: str) -> Iterator[tuple[Terminal, Loopback]]:
     """A program that has asked its model something and hears nothing yet."""
     with Loopback() as model:
         model.configure(home)
-        with Terminal(PONDER, environment(home, **more), size=(80, 24), started=started) as terminal:
+        with Terminal(PONDER, environment(home, **more), size=(80, 24)) as terminal:
             terminal.wait_for(READY)
             terminal.type("first question\r")
             terminal.until(lambda: model.asked.acquire(blocking=False), "a request")

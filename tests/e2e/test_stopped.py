@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.terminal import ALTERNATE, Terminal, environment
+from tests.e2e.terminal import ALTERNATE, PASTE, Terminal, environment
 from tests.e2e.test_living import talking
 
 PONDER = [sys.executable, "-m", "tui", "--model", "demo/fast"]
@@ -21,7 +21,7 @@ def wait_until_gone(terminal: Terminal, words: str) -> None:
 
 
 def test_no_key_is_lost_or_doubled_when_the_process_is_stopped_while_one_types(tmp_path: Path) -> None:
-    with Terminal(PONDER, environment(tmp_path), started=True) as terminal:
+    with Terminal(PONDER, environment(tmp_path)) as terminal:
         terminal.wait_for(READY)
         terminal.type("it listens")
         terminal.wait_for("❯ it listens")
@@ -45,6 +45,20 @@ def test_no_key_is_lost_or_doubled_when_the_process_is_stopped_while_one_types(t
         assert terminal.is_clean
 
 
+def test_a_screen_that_is_set_up_again_echoes_no_key_into_itself(tmp_path: Path) -> None:
+    with Terminal(PONDER, environment(tmp_path)) as terminal:
+        terminal.wait_for(READY)
+        for _ in range(10):
+            terminal.forget()
+            terminal.signal(signal.SIGCONT)
+            looks = [terminal.is_echoing()]
+            # Looked at as often as there is time, until the screen was left and entered again.
+            while not (terminal.raw.count(b"\x1b[?1049h") and terminal.is_on(PASTE)):
+                looks.append(terminal.is_echoing())
+                terminal.pump(0)
+            assert not any(looks)
+
+
 @pytest.mark.parametrize("written", [b"\x1b[c", b"\x1b[?1049h", b"\x1b[?2004h", b"\x1b[?2027$p", b"ponder"])
 def test_no_key_is_lost_when_the_process_is_stopped_while_it_starts(tmp_path: Path, written: bytes) -> None:
     with Terminal(PONDER, environment(tmp_path), started=True) as terminal:
@@ -65,7 +79,7 @@ def test_no_key_is_lost_when_the_process_is_stopped_while_it_starts(tmp_path: Pa
 
 
 def test_undo_with_nothing_to_undo_does_nothing(tmp_path: Path) -> None:
-    with Terminal(PONDER, environment(tmp_path), started=True) as terminal:
+    with Terminal(PONDER, environment(tmp_path)) as terminal:
         terminal.wait_for(READY)
         terminal.type("\x1f\x1f")  # in an empty composer
         terminal.type("\x1b[Z\x1f")  # wherever shift+tab leads

@@ -302,13 +302,16 @@ class TerminalDriver(LinuxDriver):
         self._woken(slept=True)
 
     def _set_up_again(self) -> None:
-        # Textual's own way discards what was typed meanwhile (``tcflush`` in ``disable_input``).
+        # Textual's own way discards what was typed meanwhile (``tcflush`` in ``disable_input``), and returns to the
+        # shell's modes for a moment: a key typed then would be echoed into the middle of what is being drawn.
         self._keeps_input = True
+        shells_modes, self.attrs_before = self.attrs_before, None
         try:
             self.suspend_application_mode()
         finally:
             self._keeps_input = False
         self.resume_application_mode()
+        self.attrs_before = shells_modes
 
     def disable_input(self) -> None:
         """Stop reading; unread input is kept if the terminal is only set up again."""
